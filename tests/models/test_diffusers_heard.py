@@ -119,6 +119,7 @@ def written(folder: Path, index: dict[str, Any], **parts: dict[str, Any]) -> str
 
 
 EULER = {"_class_name": "EulerDiscreteScheduler", "timestep_spacing": "trailing"}
+SD_TURBO = "stabilityai/sd-turbo"
 TURBO = {"sample_size": 64, "cross_attention_dim": 2048}
 
 
@@ -128,12 +129,10 @@ TURBO = {"sample_size": 64, "cross_attention_dim": 2048}
         ({"_name_or_path": SCHNELL}, {}, RECOMMENDED[SCHNELL].settings),
         ({"_class_name": "FluxPipeline"}, {"transformer": {"guidance_embeds": False}}, RECOMMENDED[SCHNELL].settings),
         ({"_class_name": "FluxPipeline"}, {"transformer": {"guidance_embeds": True}}, {}),
-        ({}, {"scheduler": EULER, "unet": TURBO}, {"num_inference_steps": 1, "guidance_scale": 0.0}),
-        (
-            {},
-            {"scheduler": EULER, "unet": TURBO | {"cross_attention_dim": 1024}},
-            {"num_inference_steps": 1, "guidance_scale": 0.0},
-        ),
+        ({}, {"scheduler": EULER, "unet": TURBO}, RECOMMENDED[SD_TURBO].settings),
+        ({}, {"scheduler": EULER, "unet": TURBO | {"cross_attention_dim": 1024}}, RECOMMENDED[SD_TURBO].settings),
+        ({"_name_or_path": "me/my-turbo"}, {"scheduler": EULER, "unet": TURBO}, RECOMMENDED[SD_TURBO].settings),
+        ({"_name_or_path": "sd2-community/base"}, {"scheduler": EULER, "unet": TURBO}, {}),
         ({}, {"scheduler": EULER, "unet": TURBO | {"sample_size": 128}}, {}),
         ({}, {"scheduler": EULER, "unet": TURBO | {"cross_attention_dim": 768}}, {}),
         ({}, {"scheduler": EULER | {"rescale_betas_zero_snr": True}, "unet": TURBO}, {}),
@@ -145,7 +144,7 @@ def test_a_folder_tells_by_its_files_how_its_makers_use_it(
     tmp_path: Path, index: dict[str, Any], parts: dict[str, Any], settings: dict[str, Any]
 ) -> None:
     assert recommended(written(tmp_path / "mine", index, **parts)) == settings
-    assert recommended("stabilityai/sd-turbo") == {"num_inference_steps": 1, "guidance_scale": 0.0}
+    assert recommended(SD_TURBO) == {"num_inference_steps": 1, "guidance_scale": 0.0}
 
 
 def test_a_refiner_is_no_model_of_its_own(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Here: settings that the makers of well-known models recommend, and what the mode
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,6 @@ from pydantic import TypeAdapter
 
 from askew.errors import UsageError
 from askew.models.base import Collection, Editor, Model, Setting
-from askew.models.studio import StudioModel
 
 if TYPE_CHECKING:
     from askew.models.diffusers.model import DiffusersModel
@@ -27,6 +27,8 @@ INDEX = "model_index.json"
 
 TURBO = ((64, 2048), (64, 1024))
 """Sides in latents and widths of the text of SDXL-Turbo and SD-Turbo; Stable Diffusion XL has sides of 128."""
+
+HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +67,26 @@ def recommended(model: str) -> Settings:
 
     A folder tells by the name that it was saved from; else by what marks distilled models: a scheduler of Euler's that
     begins at pure noise, at a size and width that only SDXL-Turbo and SD-Turbo are saved with; a UNet that takes
-    guidance as an input (LCM), or a Flux without it (schnell). Empty for others.
+    guidance as an input (LCM), or a Flux without it (schnell). Empty for others. A Stable Diffusion 2 base that someone
+    gave such a scheduler, and no name of the Hub, has the files of SD-Turbo.
     """
-    if model in RECOMMENDED:
-        return RECOMMENDED[model].settings
     folder = Path(model).expanduser()
-    index = read_json(folder / INDEX)
-    if index.get("_name_or_path") in RECOMMENDED:
-        return RECOMMENDED[index["_name_or_path"]].settings
-    scheduler = read_json(folder / "scheduler" / "scheduler_config.json")
-    unet = read_json(folder / "unet" / "config.json")
+    index, scheduler = read_json(folder / INDEX), read_json(folder / "scheduler" / "scheduler_config.json")
+    known = model if model in RECOMMENDED else str(index.get("_name_or_path") or "")
+    if known in RECOMMENDED:
+        return RECOMMENDED[known].settings
+    unet, family = read_json(folder / "unet" / "config.json"), index.get("_class_name")
     from_noise = scheduler.get("timestep_spacing") == "trailing" and not scheduler.get("rescale_betas_zero_snr")
     turbo = (unet.get("sample_size"), unet.get("cross_attention_dim")) in TURBO
+    turbo &= "turbo" in known.lower() or not HUB_ID.fullmatch(known)  # such as a Stable Diffusion 2 base of that name
     if turbo and from_noise and str(scheduler.get("_class_name")).startswith("Euler"):
         return RECOMMENDED["stabilityai/sdxl-turbo"].settings
     if unet.get("time_cond_proj_dim"):
         return {"num_inference_steps": 4}
-    if index.get("_class_name") == "QwenImagePipeline":
+    if family == "QwenImagePipeline":
         return RECOMMENDED["Qwen/Qwen-Image"].settings
     distilled = read_json(folder / "transformer" / "config.json").get("guidance_embeds") is False
-    flux = index.get("_class_name") == "FluxPipeline"
-    return RECOMMENDED["black-forest-labs/FLUX.1-schnell"].settings if flux and distilled else {}
+    return RECOMMENDED["black-forest-labs/FLUX.1-schnell"].settings if family == "FluxPipeline" and distilled else {}
 
 
 def create(name: str, **settings: Setting) -> DiffusersModel:
@@ -103,23 +104,26 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
 
     Raises UsageError for a model that makes pictures from prompts alone, with the command that would work.
     """
+    works = "askew edit --model studio, or --model diffusers/ID-OR-PATH"
+    fault = ""
     if "mitigation" in getattr(model, "settings", {}):
-        raise UsageError(f"a mitigation changes pictures that {model.name} makes from prompts, and editing begins from "
-                         "a picture: leave --mitigation out")  # fmt: skip
-    if not getattr(model, "has_pipeline", False):
-        works = "askew edit --model studio, or --model diffusers/ID-OR-PATH"
-        if isinstance(model, Collection):
-            raise UsageError(
-                f"{model.name} is a collection of pictures and edits none: name the model that is to edit them, as in "
-                f"{works} --sources {model.name}"
-            )
-        raise UsageError(
+        fault = (
+            f"a mitigation changes pictures that {model.name} makes from prompts, and editing begins from a picture: "
+            "leave --mitigation out"
+        )
+    elif isinstance(model, Collection):
+        fault = (
+            f"{model.name} is a collection of pictures and edits none: name the model that is to edit them, as in "
+            f"{works} --sources {model.name}"
+        )
+    elif not getattr(model, "has_pipeline", False):
+        fault = (
             f"{model.name} makes pictures from prompts alone, and editing begins from a picture; what works is: "
             f"{works}. What {model.name} makes of the same words is asked by: "
             f'askew audit "a photo of a doctor" --model {model.name}'
         )
-    if isinstance(model, StudioModel):
-        return model.editor(settings)
+    if fault:
+        raise UsageError(fault)
     from askew.models.diffusers.editing import DiffusersEditor
 
     return DiffusersEditor(model, settings)  # type: ignore[arg-type]

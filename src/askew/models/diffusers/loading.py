@@ -1,7 +1,4 @@
-"""From a repository to a pipeline in memory: downloaded, safetensors only, on its device.
-
-Memory that a pipeline's weights need, against what a machine has: a refusal beats being killed half-way.
-"""
+"""From a repository to a pipeline in memory: downloaded, safetensors only, on its device, if the machine has room."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ import os
 import re
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,11 +43,11 @@ class Place:
 
         Raises UsageError, also where the package for offloading is missing; on a CPU there is nowhere to offload to.
         """
-        chosen = choose_device(device)
-        mode = {True: "model", False: "none"}.get(offload, offload) if isinstance(offload, bool) else offload
+        chosen, mode = choose_device(device), str(offload)
+        mode = {"True": "model", "False": "none"}.get(mode, mode)
         if mode not in OFFLOADS:
-            raise UnknownName("offload", str(mode), OFFLOADS)
-        mode = "none" if chosen.type == "cpu" else str(mode)
+            raise UnknownName("offload", mode, OFFLOADS)
+        mode = "none" if chosen.type == "cpu" else mode
         if mode != "none":
             purpose = "moving parts of a model to the GPU only while they work"
             MissingPackage.unless_installed("accelerate", "offload", purpose)
@@ -88,12 +86,12 @@ def all_sources(repository: Repository, found: type[DiffusionPipeline], variant:
     Raises UsageError for one that lacks something or cannot be loaded safely, ModelError where the Hub cannot be
     reached.
     """
-    named = []
+    named: list[str] = []
     if found._load_connected_pipes and CARD in repository.network.files:  # such as Kandinsky's prior
         from huggingface_hub import ModelCard
 
         told = getattr(ModelCard.load(repository.network.folder / CARD).data, PRIOR, None) or []
-        named = [told] if isinstance(told, str) else [str(name) for name in told]
+        named = [told] if isinstance(told, str) else list(map(str, told))
     sources = [repository, *map(find_repository, named)]
     for source in sources:
         source.check(variant)
@@ -122,11 +120,10 @@ def load(
                 config = first.kind("scheduler").load_config(folders[0], subfolder="scheduler")
                 parts["scheduler"] = scheduler.from_config(config)  # type: ignore[attr-defined]
         for source, folder, prefix in zip(sources, folders, ("", f"{PRIOR}_"), strict=False):
-            kinds = {component: source.kind(component) for component in source.components}
-            networks = [component for component, kind in kinds.items() if issubclass(kind, torch.nn.Module)]
-            for component in networks:
-                parts[prefix + component] = _network(source, component, kinds[component], folder, place.dtype, variant)
-            parts |= {prefix + component: None for component in source.absent}
+            for part in source.components:
+                if issubclass(source.kind(part), torch.nn.Module):
+                    parts[prefix + part] = _network(source, part, folder, place.dtype, variant)
+            parts |= {prefix + part: None for part in source.absent}
         with explained(first.name, LIBRARY):
             try:
                 read = loader(found).from_pretrained
@@ -143,32 +140,24 @@ def load(
     return pipeline
 
 
-def _network(
-    source: Repository, component: str, kind: Any, folder: Path, dtype: torch.dtype, variant: str
-) -> torch.nn.Module:
+def _network(source: Repository, part: str, folder: Path, dtype: torch.dtype, variant: str) -> torch.nn.Module:
     """diffusers and transformers would fill weights that the files lack with random numbers."""
-    own = source.weights(component, variant) != source.weights(component)
-    with explained(source.name, LIBRARY, component):
-        network, found = kind.from_pretrained(
-            folder / component,
-            dtype=dtype,
-            variant=variant if own else None,
-            use_safetensors=True,
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,
-        )
+    own = source.weights(part, variant) != source.weights(part)
+    told = {"use_safetensors": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
+    with explained(source.name, LIBRARY, part):
+        read = source.kind(part).from_pretrained
+        network, found = read(folder / part, dtype=dtype, variant=variant if own else None, **told)
     if lacking := sorted({*found["missing_keys"], *(key for key, *_ in found["mismatched_keys"])}):
         raise UsageError(
-            f"the {component} of {source.name!r} has weights that are absent or of another shape, such as "
-            f"{lacking[0]}: {ANOTHER}"
+            f"the {part} of {source.name!r} has weights that are absent or of another shape, such as {lacking[0]}: "
+            f"{ANOTHER}"
         )
-    loaded: torch.nn.Module = network
-    return loaded
+    return network  # type: ignore[no-any-return]
 
 
 GB = 1e9
-WIDTHS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")
-"""The floating-point formats, which are converted when loaded; all others keep their width."""
+FLOATS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")
+"""The formats that are converted when loaded; all others keep their width."""
 
 PROC = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
@@ -180,11 +169,11 @@ def weights_bytes(file: Path, dtype: torch.dtype) -> int:
         (length,) = struct.unpack("<Q", stream.read(8))
         header = json.loads(stream.read(length))
     header.pop("__metadata__", None)
-    return sum(
-        math.prod(one["shape"]) * dtype.itemsize if one["dtype"] in WIDTHS
-        else one["data_offsets"][1] - one["data_offsets"][0]
-        for one in header.values()
-    )  # fmt: skip
+    total = 0
+    for one in header.values():
+        start, end = one["data_offsets"]
+        total += math.prod(one["shape"]) * dtype.itemsize if one["dtype"] in FLOATS else end - start
+    return total
 
 
 def free_bytes(device: torch.device) -> float:
@@ -193,27 +182,13 @@ def free_bytes(device: torch.device) -> float:
         return float(torch.cuda.mem_get_info(device)[0])
     if device.type == "mps":
         return float(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
-    return min(_free_in_system(), _free_in_container())
-
-
-def _free_in_system() -> float:
-    try:
-        if found := re.search(r"^MemAvailable:\s+(\d+) kB", PROC.read_text(encoding="ascii"), re.M):
-            return float(found[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (ValueError, OSError, AttributeError):  # not every system tells
-        return math.inf
-
-
-def _free_in_container() -> float:
-    """Files that the kernel keeps in memory count as used, but give way."""
-    try:
-        paths = [CGROUP / f"memory.{name}" for name in ("max", "current", "stat")]
-        limit, used, kinds = (path.read_text(encoding="ascii") for path in paths)
-    except OSError:
-        return math.inf
-    cached = sum(int(size) for size in re.findall(r"^(?:in)?active_file (\d+)$", kinds, re.M))
-    return math.inf if limit.strip() == "max" else float(limit) - float(used) + cached
+    system = container = math.inf
+    with suppress(OSError, ValueError, AttributeError):  # not every system tells
+        system = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", PROC.read_text(encoding="ascii"), re.M)
+        system = float(found[1]) * 1024 if found else system
+    with suppress(OSError):
+        limit, used, kinds = ((CGROUP / f"memory.{one}").read_text("ascii") for one in ("max", "current", "stat"))
+        cached = sum(int(size) for size in re.findall(r"^(?:in)?active_file (\d+)$", kinds, re.M))  # gives way
+        container = math.inf if limit.strip() == "max" else float(limit) - float(used) + cached
+    return min(system, container)

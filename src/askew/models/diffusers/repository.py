@@ -1,7 +1,4 @@
-"""A pipeline in the diffusers layout, before it is loaded: where it is, and whether it is safe and whole.
-
-Silence for the bars and warnings of the libraries beneath: askew has its own progress and errors.
-"""
+"""A pipeline in the diffusers layout, before it is loaded: where it is, and whether it is safe and whole."""
 
 from __future__ import annotations
 
@@ -90,13 +87,10 @@ class Repository:
             )
         return found
 
-    def files(self, component: str) -> list[PurePosixPath]:
-        """The files of a component."""
-        return [PurePosixPath(file) for file in self.network.files if file.startswith(f"{component}/")]
-
     def weights(self, component: str, variant: str = "") -> list[str]:
         """The files with the weights of a component: those of the variant, else the plain ones."""
-        found = [file for file in self.files(component) if file.suffix == WEIGHTS and len(file.parts) == 2]
+        below = [PurePosixPath(file) for file in self.network.files if file.startswith(f"{component}/")]
+        found = [file for file in below if file.suffix == WEIGHTS and len(file.parts) == 2]
         chosen = [file for file in found if variant and f".{variant}" in file.stem]
         return sorted(str(file) for file in chosen or [file for file in found if PLAIN.fullmatch(file.name)])
 
@@ -113,27 +107,26 @@ class Repository:
             raise UsageError(f"{self.name!r} has no weights of a variant {variant!r}: leave the variant out")
 
     def _check(self, component: str, variant: str) -> None:
-        kind, files, weights = self.kind(component), self.files(component), self.weights(component, variant)
-        safe = [file for file in files if file.suffix == WEIGHTS]
+        kind, weights = self.kind(component), self.weights(component, variant)
+        files = [file for file in self.network.files if file.startswith(f"{component}/")]
+        safe = [PurePosixPath(file).name for file in files if file.endswith(WEIGHTS)]
         shards = Counter(int(found[1]) for file in weights if (found := SHARD.search(file)))
         names: dict[str, str] = getattr(kind, "vocab_files_names", {})
         vocabularies = tuple(names[key] for key in ("vocab_file", "tokenizer_file") if key in names)
-        lacking = ""
-        if not files:
-            lacking = "the folder"
-        elif issubclass(kind, torch.nn.Module) and not safe:
+        if files and issubclass(kind, torch.nn.Module) and not safe:
             raise UsageError(f"the {component} of {self.name!r} {NO_SAFETENSORS}")
-        elif any(present < total for total, present in shards.items()):
+        lacking = "" if files else "the folder"
+        if any(present < total for total, present in shards.items()):
             lacking = "some weights"
-        elif vocabularies and not any(file.name.endswith((*vocabularies, SENTENCEPIECE)) for file in files):
+        elif files and vocabularies and not any(file.endswith((*vocabularies, SENTENCEPIECE)) for file in files):
             lacking = "the vocabulary"
-        elif safe and not weights:
-            kinds = sorted({file.name.split(".")[1].partition("-")[0] for file in safe})
+        if lacking:
+            raise UsageError(f"{self.name!r} lacks {lacking} of its {component}, which its {INDEX} lists: {ANOTHER}")
+        if safe and not weights:
+            kinds = sorted({name.split(".")[1].partition("-")[0] for name in safe})
             raise UsageError(
                 f"{self.name!r} has the weights of its {component} only as a variant: add -M variant={kinds[0]}"
             )
-        if lacking:
-            raise UsageError(f"{self.name!r} lacks {lacking} of its {component}, which its {INDEX} lists: {ANOTHER}")
 
 
 def find_repository(name: str, revision: str | None = None) -> Repository:
@@ -155,13 +148,13 @@ def find_repository(name: str, revision: str | None = None) -> Repository:
         )
     network = find_pretrained(name, revision)
     index = _index(network)
-    parts = {part: value for part, value in index.items() if isinstance(value, list) and len(value) == 2}
-    components = {part: (str(library), str(kind)) for part, (library, kind) in parts.items() if library and kind}
     if index.get("requires_aesthetics_score"):
         raise UsageError(
             f"{name!r} is a refiner, which improves pictures of its base model and makes none by itself: name the base "
             f"model, such as diffusers/stabilityai/stable-diffusion-xl-base-1.0"
         )
+    parts = {part: value for part, value in index.items() if isinstance(value, list) and len(value) == 2}
+    components = {part: (str(library), str(kind)) for part, (library, kind) in parts.items() if library and kind}
     return Repository(network, str(index["_class_name"]), components, tuple(sorted(parts.keys() - components.keys())))
 
 
@@ -172,17 +165,21 @@ def _index(network: Pretrained) -> dict[str, Any]:
             f"{network.name!r} holds no {INDEX}, so it is no diffusers pipeline: look for a version of the model "
             f"in the diffusers format"
         )
+    fault = "it names no pipeline class"
     try:
         index = json.loads((network.folder / INDEX).read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ModelError(f"the {INDEX} of {network.name!r} is damaged: {error}") from error
+        index, fault = None, str(error)
     if not isinstance(index, dict) or "_class_name" not in index:
-        raise ModelError(f"the {INDEX} of {network.name!r} is damaged: it names no pipeline class")
-    own = ["the pipeline"] if not isinstance(index["_class_name"], str) else []
+        raise ModelError(f"the {INDEX} of {network.name!r} is damaged: {fault}")
+    own = [] if isinstance(index["_class_name"], str) else ["the pipeline"]
     for part, value in index.items():
         library = value[0] if isinstance(value, list) and value and part != "_class_name" else None
-        known = library in ("diffusers", "transformers")
-        if isinstance(library, str) and not known and not hasattr(pipelines, library):
+        if (
+            isinstance(library, str)
+            and library not in ("diffusers", "transformers")
+            and not hasattr(pipelines, library)
+        ):
             own.append(part)
     if own:
         raise UsageError(
