@@ -1,7 +1,4 @@
-"""`clip/ID-OR-PATH`: CLIP, SigLIP and their like, as embedder and as VQA by comparison with captions.
-
-How a picture's caption would say each possible answer: the texts that a zero-shot instrument compares it with.
-"""
+"""`clip/ID-OR-PATH`: CLIP, SigLIP and their like, as embedder and as VQA by comparison with captions."""
 
 from __future__ import annotations
 
@@ -50,22 +47,16 @@ SIGHTS: Mapping[str, tuple[str, ...]] = {
 """What a picture may show above all."""
 
 Texts = dict[str, tuple[str, ...]]
-"""Texts by answer."""
-
-
-def sight_texts() -> Texts:
-    """Texts for a picture of a person, and for pictures of anything else, by kind."""
-    return {kind: _framed(words) for kind, words in SIGHTS.items()}
+"""Texts by answer: how a picture's caption would say each."""
 
 
 def option_texts(question: Question) -> Texts:
     """Texts for every option of a multiple-choice question, or for every value of its axis if it is open.
 
     Values of the catalogue's axes are said as in counterfactual prompts, other occupations as who is seen; further
-    options stand in general templates.
-    Empty for an open question about an axis without known values.
+    options stand in general templates. Empty for an open question about an axis without known values.
     """
-    entry = _entry(question.axis)
+    entry = catalogue().get(question.axis or "")
     options = question.options or (entry.axis.values if entry else ())
     if entry is not None and set(options) <= set(entry.forms):
         return {option: _said(entry, option) for option in options}
@@ -81,24 +72,18 @@ def asked_value(question: Question) -> tuple[str, Texts] | None:
 
     None for other yes/no questions.
     """
-    entry = _entry(question.axis)
-    if entry is None:
+    entry = catalogue().get(question.axis or "")
+    texts = [known.text for known in entry.axis.questions] if entry else []
+    if entry is None or question.text not in texts or len(texts) < 2:
         return None
-    texts = [known.text for known in entry.axis.questions]
-    if question.text not in texts or len(texts) < 2:
-        return None
-    value = entry.axis.values[1 + texts.index(question.text)]
-    return value, {known: _said(entry, known) for known in entry.axis.values}
+    values = entry.axis.values
+    return values[1 + texts.index(question.text)], {known: _said(entry, known) for known in values}
 
 
 def is_about_a_person(question: Question) -> bool:
     """Whether the question can only be answered where a person is seen."""
-    entry = _entry(question.axis)
+    entry = catalogue().get(question.axis or "")
     return entry is not None and entry.about == {"person"} and question != PERSON
-
-
-def _entry(axis: str | None) -> Entry | None:
-    return catalogue().get(axis or "")
 
 
 def _said(entry: Entry, value: str) -> tuple[str, ...]:
@@ -118,10 +103,7 @@ EXAMPLE = "clip/openai/clip-vit-large-patch14"
 
 @dataclass(frozen=True, slots=True)
 class ComparingSettings(NetworkSettings):
-    """Settings of the VQA, besides those of every network.
-
-    person_filter  whether questions about a person are answered only where a person is seen above all
-    """
+    """Besides those of every network: are questions about a person answered only where one is seen above all?"""
 
     person_filter: bool = True
 
@@ -200,7 +182,7 @@ class ClipVQA(ComparingVQA):
 
     def sees_somebody(self, vectors: Vectors) -> NDArray[np.bool_]:
         """Whether each picture shows a person above all."""
-        return np.equal(self._best(vectors, sight_texts()), "person")
+        return np.equal(self._best(vectors, {kind: _framed(words) for kind, words in SIGHTS.items()}), "person")
 
     def _column(self, vectors: Vectors, question: Question, somebody: NDArray[np.bool_]) -> list[str | Missing]:
         if question == PERSON:

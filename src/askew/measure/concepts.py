@@ -1,7 +1,4 @@
-"""From answers about pictures to counts of concepts (TIBET, section 3.3 and appendix 9.3).
-
-WordNet's senses of single words, from the table that ships with askew (made by tools/build_synonyms.py).
-"""
+"""From answers about pictures to counts of concepts (TIBET, section 3.3 and appendix 9.3)."""
 
 from __future__ import annotations
 
@@ -62,12 +59,12 @@ class ConceptCounts:
     @property
     def frequencies(self) -> NDArray[np.float64]:
         """(concepts,) times said per picture; may exceed 1. Zeros for a set without pictures."""
-        return _per_picture(self.counts)
+        return np.asarray(self.counts.sum(axis=0) / max(len(self.counts), 1), dtype=np.float64)
 
     @property
     def shares(self) -> NDArray[np.float64]:
         """(concepts,) share of pictures of which it was said, once or more. Zeros for a set without pictures."""
-        return _per_picture((self.counts > 0).astype(np.int64))
+        return np.asarray((self.counts > 0).sum(axis=0) / max(len(self.counts), 1), dtype=np.float64)
 
 
 def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) -> list[str]:
@@ -142,11 +139,10 @@ def merge_synonyms(sets: Sequence[ConceptCounts], variant: Variant = "paper") ->
     groups, best = _groups(vocabulary, variant), dict[int, str]()
     for at in sorted(range(len(vocabulary)), key=lambda k: (-totals[k], vocabulary[k])):
         best.setdefault(groups[at], vocabulary[at])
-    names = [best[group] for group in groups]
     merged = tuple(sorted(best.values()))
     column = {name: number for number, name in enumerate(merged)}
     member = np.zeros((len(vocabulary), len(merged)), dtype=np.int64)
-    member[np.arange(len(vocabulary)), [column[name] for name in names]] = 1
+    member[np.arange(len(vocabulary)), [column[best[group]] for group in groups]] = 1
     return [ConceptCounts(merged, each.counts @ member) for each in aligned]
 
 
@@ -154,10 +150,6 @@ def top_concepts(counts: ConceptCounts, k: int) -> list[tuple[str, float]]:
     """The `k` concepts said of most pictures, with the share of pictures; equals in alphabetical order."""
     pairs = [(word, float(f)) for word, f in zip(counts.vocabulary, counts.shares, strict=True) if f > 0]
     return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
-
-
-def _per_picture(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    return np.asarray(counts.sum(axis=0) / max(len(counts), 1), dtype=np.float64)
 
 
 def _groups(vocabulary: Sequence[str], variant: Variant) -> list[int]:
@@ -194,4 +186,4 @@ def senses(word: str) -> tuple[str, ...]:
 def _table() -> Mapping[str, str]:
     """The senses of each word, as one string."""
     packed = (files("askew.measure") / "data" / "synonyms.txt.gz").read_bytes()
-    return {line.partition(" ")[0]: line.partition(" ")[2] for line in gzip.decompress(packed).decode().split("\n")}
+    return dict(line.split(" ", 1) for line in gzip.decompress(packed).decode().splitlines() if " " in line)

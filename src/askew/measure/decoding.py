@@ -1,8 +1,7 @@
-"""Reads an answer from a language model's next-token probabilities while it generates.
+"""Reads an answer from a language model's next-token probabilities while it generates, whatever its make.
 
-Both readers are logits processors, which `generate` of every transformers model calls before each token; so they
-work for models of any make, and need nothing of how a model handles pictures or caches. A row of which they read
-numbers that are not finite, as when a 16-bit format overflows, has no answer.
+Readers are logits processors, which `generate` of every transformers model calls before each token. A row of which
+they read numbers that are not finite, as when a 16-bit format overflows, has no answer.
 """
 
 from __future__ import annotations
@@ -68,6 +67,7 @@ class OptionWalk(Reader):
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Logits (rows, vocabulary) that leave one token possible per row."""
         tokens = sorted({path[self._step] for options in self._paths for path in options if self._step < len(path)})
+        chosen = [self._ends[0]] * len(scores)
         if tokens:
             logp = torch.log_softmax(scores.float(), dim=-1)
             columns = {token: logp[:, token] for token in tokens}
@@ -75,8 +75,6 @@ class OptionWalk(Reader):
                 columns[self._ends[0]] = torch.logsumexp(logp[:, self._ends], dim=-1)
             table = torch.stack([columns[token] for token in tokens], dim=-1).cpu().numpy()
             chosen = [self._advance(row, dict(zip(tokens, table[row], strict=True))) for row in range(len(table))]
-        else:
-            chosen = [self._ends[0]] * len(scores)
         self._step += 1
         forced = torch.full_like(scores, -torch.inf)
         forced[torch.arange(len(scores)), torch.tensor(chosen)] = 0.0

@@ -1,7 +1,6 @@
 """Zero-shot classification by denoising error: which of several texts helps a diffusion model most to find the noise.
 
-Li et al. 2023 (Your diffusion model is secretly a zero-shot classifier) and Saravanan et al. 2023 (Social bias in
-downstream applications of text-to-image foundation models), Eq. 1. No guidance; every text sees the same noise.
+Li et al. 2023 (Your diffusion model is secretly a zero-shot classifier); "downstream" (Saravanan et al. 2023), Eq. 1.
 """
 
 from __future__ import annotations
@@ -64,21 +63,15 @@ def class_errors(
     with ᾱ of timestep t_j, x the mean of the autoencoder's posterior, and v- and sample-predictions converted to ε.
     By flow matching (SD3, Flux) the mixture is (1 − σ) x + σ ε_j with σ = t_j / T, and velocities are converted.
 
-    Args:
-        pipe: a diffusers pipeline with an autoencoder, and a UNet or the transformer of SD3, Flux, AuraFlow or Sana.
-        images_or_latents: pictures of any size and mode, or scaled latents (pictures, channels, height, width).
-        prompts: the texts.
-        timesteps: (samples,), each below the scheduler's number of training timesteps.
-        noise: (pictures, samples, channels, height, width), shared by all texts.
-        loss: l2, l1 or huber.
-        batch_size: evaluations of the network at once.
+    pipe         a diffusers pipeline with an autoencoder, and a UNet or the transformer of SD3, Flux, AuraFlow or Sana
+    images_or_latents  pictures of any size and mode, or scaled latents (pictures, channels, height, width)
+    timesteps    (samples,), each below the scheduler's number of training timesteps
+    noise        (pictures, samples, channels, height, width), shared by all texts
+    loss         l2, l1 or huber
+    batch_size   evaluations of the network at once
 
-    Returns:
-        (pictures, prompts, samples) errors, at least 0.
-
-    Raises:
-        UsageError: another kind of pipeline, latents or noise of another shape, or a loss that does not exist.
-        ModelError: the network returned numbers that are not finite.
+    Returns (pictures, prompts, samples) errors, at least 0. Raises UsageError for another kind of pipeline, latents or
+    noise of another shape, or a loss that does not exist; ModelError for numbers that are not finite.
     """
     denoiser = Denoiser(pipe, prompts, loss, batch_size)
     return denoiser.errors(denoiser.latents(images_or_latents), timesteps, noise)

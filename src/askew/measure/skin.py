@@ -39,11 +39,8 @@ def skin_mask(image: Image.Image | ArrayLike) -> Mask:
     strictly below 1.5862 Cb + 20, above 0.3448 Cb + 76.2069, above -4.5652 Cb + 234.5652, below -1.15 Cb + 301.75 and
     below -2.2857 Cb + 432.85.
 
-    Args:
-        image: a Pillow image of 8 bits a channel, or an array (H, W, 3) of 0 to 255.
-
-    Raises:
-        UsageError: another shape, deeper channels, or an array of other numbers.
+    `image` is a Pillow image of 8 bits a channel, or an array (H, W, 3) of 0 to 255. Raises UsageError for another
+    shape, deeper channels, or an array of other numbers.
     """
     pixels = rgb(image)
     r, g, b = (pixels[..., k].astype(np.int16) for k in range(3))
@@ -59,17 +56,9 @@ def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float 
     """Individual typology angle in degrees: larger = lighter skin; atan2(mean L* - 50, mean b*) in CIELAB.
 
     Pixels with L* = 0 or b* = 0 are dropped; then L* and b* are trimmed, each by itself, to within one population
-    standard deviation of their means, ends included.
-
-    Args:
-        image: as in `skin_mask`.
-        mask: (H, W) pixels to use, by default those of `skin_mask`.
-
-    Returns:
-        Degrees in (-180, 180], or Missing where no pixel is left.
-
-    Raises:
-        UsageError: as in `skin_mask`, or a mask of another size.
+    standard deviation of their means, ends included. `mask` (H, W) are the pixels to use, by default those of
+    `skin_mask`. Degrees in (-180, 180], or Missing where no pixel is left. Raises UsageError as `skin_mask` does, and
+    for a mask of another size.
     """
     pixels = rgb(image)
     chosen = lab(pixels[skin_mask(pixels) if mask is None else _fitting(mask, pixels)])

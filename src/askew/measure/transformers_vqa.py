@@ -19,7 +19,7 @@ from transformers import (
 from askew.errors import UsageError
 from askew.measure.decoding import AnyReader, Generate, Reader, Rows, likeliest_options, written_tokens
 from askew.measure.loading import NetworkSettings, load_config, load_processor, load_weights, picture_reader
-from askew.models.device import choose_device, choose_dtype, dtype_name
+from askew.models.device import dtype_name
 from askew.models.hub import Pretrained, explained, find_pretrained
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture, Question
@@ -37,25 +37,15 @@ UNREAD = Missing("error", "the model's likelihoods are not finite numbers; try d
 Row = tuple[Image.Image, Question]
 """What is asked at once about one picture."""
 
-GREEDY = {
-    "do_sample": False,
-    "num_beams": 1,
-    "min_length": 0,
-    "repetition_penalty": 1.0,
-    "no_repeat_ngram_size": 0,
-    "use_cache": True,
-}
+GREEDY = {"do_sample": False, "num_beams": 1, "repetition_penalty": 1.0, "no_repeat_ngram_size": 0}
+GREEDY |= {"min_length": 0, "use_cache": True}
 """In place of a model's own generation settings, which may sample or punish repetition."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskingSettings(NetworkSettings):
-    """How a model is asked, besides the settings of every network.
-
-    max_tokens  length limit of open answers
-    prompt      what is asked, with {question} in it; empty for the question as it is, or a plain form around it where
-                the model has no chat template
-    """
+    """Besides the settings of every network: the length limit of open answers, and what is asked, with {question} in
+    it; empty for the question as it is, or in a plain form where the model has no chat template."""
 
     max_tokens: int = 64
     prompt: str = ""
@@ -67,9 +57,8 @@ class TransformersVQA:
     A question with options gets the likeliest one, by the probability of all its tokens: dividing by their number would
     favour long options, since the second half of a word is nearly certain once the first is said. An open question gets
     what the model writes, greedily, up to `max_tokens`; nothing but white space is Missing("unparseable"). Numbers that
-    are not finite, as when a 16-bit format overflows, are Missing("error"). A batch holds up to `batch_size` pictures,
-    each with a question of its own. Answers do not depend on it but for rounding, which can turn a close call in 16-bit
-    formats.
+    are not finite, as when a 16-bit format overflows, are Missing("error"). Answers do not depend on the batch but for
+    rounding, which can turn a close call in 16-bit formats.
     """
 
     def __init__(self, network: Pretrained, settings: AskingSettings) -> None:
@@ -86,11 +75,8 @@ class TransformersVQA:
                 f"{network.name!r} ({config.model_type}) does not answer questions about pictures; "
                 f"name a model that does, such as {EXAMPLE}"
             )
-        self.name = f"transformers/{network.name}"
-        self.settings = settings
-        self.device = choose_device(settings.device)
-        self.dtype = choose_dtype(settings.dtype, self.device)
-        self._network = network
+        self.name, self.settings, self._network = f"{PROVIDER}/{network.name}", settings, network
+        self.device, self.dtype = settings.place()
         self._processor = load_processor(network, config)
         self._tokenizer = self._processor.tokenizer
         if self._tokenizer.pad_token is None:
@@ -100,22 +86,18 @@ class TransformersVQA:
         self.fingerprint = f"transformers-vqa/{VERSION} {network.identity} {facts}"
 
     def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
-        """Answers by picture, then by question."""
-        rows: list[list[str | Missing]] = []
+        """Answers by picture, then by question. Questions of one kind share batches, whatever their options are."""
+        answers: list[list[str | Missing]] = []
         for start in range(0, len(pictures), self.settings.batch_size):
             images = [opened(picture.path) for picture in pictures[start : start + self.settings.batch_size]]
-            rows += self._answers(images, questions)
-        return rows
-
-    def _answers(self, images: Sequence[Image.Image], questions: Sequence[Question]) -> list[list[str | Missing]]:
-        """Answers by picture, then by question. Questions of one kind share batches, whatever their options are."""
-        found: dict[tuple[int, Question], str | Missing] = {}
-        for closed, read in ((False, self._written), (True, self._chosen)):
-            asked = [question for question in dict.fromkeys(questions) if bool(question.options) == closed]
-            places = [(i, question) for question in asked for i in range(len(images))]
-            if places:
-                found.update(zip(places, read([(images[i], question) for i, question in places]), strict=True))
-        return [[found[i, question] for question in questions] for i in range(len(images))]
+            found: dict[tuple[int, Question], str | Missing] = {}
+            for read, closed in ((self._written, False), (self._chosen, True)):
+                asked = [question for question in dict.fromkeys(questions) if bool(question.options) == closed]
+                places = [(i, question) for question in asked for i in range(len(images))]
+                rows = [(images[i], question) for i, question in places]
+                found.update(zip(places, read(rows) if rows else (), strict=True))
+            answers += [[found[i, question] for question in questions] for i in range(len(images))]
+        return answers
 
     def _chosen(self, rows: Sequence[Row]) -> list[str | Missing]:
         """The option that each picture gets."""
@@ -125,8 +107,11 @@ class TransformersVQA:
 
     def _written(self, rows: Sequence[Row]) -> list[str | Missing]:
         """What the model writes about each picture."""
-        written = written_tokens(self._generator(rows), len(rows), self._ends, self.settings.max_tokens)
-        return [UNREAD if tokens is None else self._decoded(tokens) for tokens in written]
+        said: list[str | Missing] = []
+        for tokens in written_tokens(self._generator(rows), len(rows), self._ends, self.settings.max_tokens):
+            text = "" if tokens is None else " ".join(self._tokenizer.decode(tokens, skip_special_tokens=True).split())
+            said.append(UNREAD if tokens is None else text or Missing("unparseable", "the model wrote nothing"))
+        return said
 
     def _generator(self, rows: Sequence[Row]) -> Generate:
         prompts = [self._asked(question) for _, question in rows]
@@ -163,14 +148,8 @@ class TransformersVQA:
         if not self._processor.chat_template:
             return self._processor(images=list(images), text=list(prompts), **padding)
         chats = [_chat(prompt, image) for prompt, image in zip(prompts, images, strict=True)]
-        return self._processor.apply_chat_template(
-            chats,
-            add_generation_prompt=True,
-            tokenize=True,
-            return_dict=True,
-            processor_kwargs=padding,
-            **self._template_options,
-        )
+        more = {"tokenize": True, "return_dict": True, "processor_kwargs": padding, **self._template_options}
+        return self._processor.apply_chat_template(chats, add_generation_prompt=True, **more)
 
     def _asked(self, question: Question) -> str:
         """The question in words, with its options, unless the model was made for bare questions."""
@@ -207,10 +186,6 @@ class TransformersVQA:
     def _tokens(self, text: str) -> list[int]:
         return list(self._tokenizer(text, add_special_tokens=False).input_ids)
 
-    def _decoded(self, tokens: Sequence[int]) -> str | Missing:
-        text = " ".join(self._tokenizer.decode(tokens, skip_special_tokens=True).split())
-        return text or Missing("unparseable", "the model wrote nothing")
-
     @cached_property
     def _model(self) -> Any:
         chosen = AutoModelForVisualQuestionAnswering if self._asks_bare else AutoModelForImageTextToText
@@ -219,10 +194,8 @@ class TransformersVQA:
     @cached_property
     def _ends(self) -> list[int]:
         """Tokens that end an answer."""
-        own = self._tokenizer.eos_token_id
-        known = self._model.generation_config.eos_token_id
-        more = known if isinstance(known, list) else [known]
-        ends = [self._tokenizer.sep_token_id if own is None else own, *more]
+        known, own = self._model.generation_config.eos_token_id, self._tokenizer.eos_token_id
+        ends = [self._tokenizer.sep_token_id if own is None else own, *(known if isinstance(known, list) else [known])]
         return list(dict.fromkeys(end for end in ends if end is not None))
 
 

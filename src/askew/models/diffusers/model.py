@@ -1,7 +1,7 @@
 """A text-to-image pipeline of the diffusers library as a model under audit.
 
 One random generator per picture, for its initial noise and for all that a sampler adds later; pictures, or the reason
-where there is none; and words at the end of a prompt that are cut off, since a CLIP text encoder reads 77 tokens alone.
+where there is none.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import gc
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import cached_property, lru_cache, wraps
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ from askew.errors import ModelError, UsageError
 from askew.models.base import EditRequest, Request, Setting, pictures_made
 from askew.models.device import AUTO, dtype_name
 from askew.models.diffusers.loading import Place, all_sources, load
-from askew.models.diffusers.repository import LIBRARY, Repository, find_repository, quiet
+from askew.models.diffusers.repository import LIBRARY, find_repository, quiet
 from askew.models.diffusers.settings import (
     MULTIPLES,
     call_arguments,
@@ -54,6 +54,11 @@ BATCHED = frozenset(
     "StableDiffusionImg2ImgPipeline StableDiffusionXLPipeline StableDiffusionXLImg2ImgPipeline".split()
 )
 """Pipelines whose pictures are known not to depend on the rest of their batch; others are made one at a time."""
+
+CLIP = "CLIPTokenizer"
+"""Of text encoders that read 77 tokens alone."""
+HARMLESS = 75
+"""A prompt of so few characters has no more tokens than characters."""
 
 BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
 
@@ -106,17 +111,22 @@ class Maker(ABC, Generic[R]):
         made: list[Made] = []
         while len(made) < len(requests):
             part = requests[len(made) : len(made) + self._at_once]
-            found = None
+            found: list[Made] = []
             try:
                 found = self._call(part)
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise
-            if found is None:  # what failed holds no memory from here on
-                self._halve(len(part))
-            else:
-                made += found
-                pictures_made(len(found))
+            if not found:  # what failed holds no memory from here on
+                if len(part) == 1:
+                    one = f"one {self.what} by {self.name}"
+                    raise ModelError(f"there is not enough memory on {self.device} for {one}: {self.smaller}")
+                self._at_once = len(part) // 2
+                gc.collect()
+                if self.place.device.type in ("cuda", "mps"):
+                    getattr(torch, self.place.device.type).empty_cache()
+            made += found
+            pictures_made(len(found))
         return made
 
     def _call(self, requests: Sequence[R]) -> list[Made]:
@@ -134,16 +144,6 @@ class Maker(ABC, Generic[R]):
             self._at_once = 1  # it draws noise that no seed of a picture reaches, except alone
             return self._call(requests[:1])
         return pictures(output, len(requests))
-
-    def _halve(self, tried: int) -> None:
-        if tried == 1:
-            raise ModelError(
-                f"there is not enough memory on {self.device} for one {self.what} by {self.name}: {self.smaller}"
-            )
-        self._at_once = tried // 2
-        gc.collect()
-        if self.place.device.type in ("cuda", "mps"):
-            getattr(torch, self.place.device.type).empty_cache()
 
 
 class DiffusersModel(Maker[Request]):
@@ -232,15 +232,24 @@ class DiffusersModel(Maker[Request]):
 
     @contextmanager
     def _watched(self, requests: Sequence[Request]) -> Iterator[None]:
-        with (
-            self.steer(self.pipeline, requests) if self.steer else nullcontext(),
-            self.watch(self.pipeline, requests) if self.watch else nullcontext(),
-        ):
+        with ExitStack() as stack:
+            for enter in filter(None, (self.steer, self.watch)):
+                stack.enter_context(enter(self.pipeline, requests))
             yield
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Words that a text encoder of limited length never sees."""
-        return words_cut_off(prompt, self.repository)
+        """Words that no text encoder sees, in their order; none if any of them takes prompts of other lengths."""
+        names = [name for name in self.repository.components if "tokenizer" in name]
+        kinds = {self.repository.components[name][1].removesuffix("Fast") for name in names}
+        if len(prompt) <= HARMLESS or kinds != {CLIP}:
+            return []
+        unseen: list[list[str]] = []  # the first cut word of each may be seen in part
+        for name in names:
+            with explained(self.repository.name, LIBRARY, name):
+                tokenizer = _tokenizer(self.repository.network.folder / name)
+            ids = tokenizer(prompt, add_special_tokens=False, verbose=False).input_ids
+            unseen.append(tokenizer.decode(ids[tokenizer.model_max_length - 2 :]).split())
+        return min(unseen, key=len)
 
 
 @contextmanager
@@ -271,8 +280,7 @@ def _with_generators(step: Callable[..., Any], generators: list[torch.Generator]
     @wraps(step)
     def fed(*arguments: Any, **named: Any) -> Any:
         bound = known.bind(*arguments, **named)
-        if bound.arguments.get("generator") is None:
-            bound.arguments["generator"] = generators
+        bound.arguments["generator"] = bound.arguments.get("generator") or generators
         return step(*bound.args, **bound.kwargs)
 
     return fed
@@ -307,39 +315,16 @@ def pictures(output: Any, count: int) -> list[Made]:
     if images is None or len(images) != count:
         raise ModelError(f"the pipeline returned {type(output).__name__} where {count} pictures were asked for")
     flags: Sequence[bool] = getattr(output, "nsfw_content_detected", None) or [False] * count
-    return [
-        Missing("blank_image", HIDDEN) if hidden else _picture(image)
-        for image, hidden in zip(images, flags, strict=True)
-    ]
-
-
-def _picture(image: Any) -> Made:
-    if not isinstance(image, Image.Image):
-        values: NDArray[np.float32] = np.asarray(image, dtype=np.float32)
-        if not np.isfinite(values).all():
-            return Missing("blank_image", NOT_A_NUMBER)
-        image = Image.fromarray((values.clip(0, 1) * 255).round().astype(np.uint8).squeeze())
-    return Missing("blank_image", FLAT) if is_blank(image) else image.convert("RGB")
-
-
-CLIP = "CLIPTokenizer"
-HARMLESS = 75
-"""A prompt of so few characters has no more tokens than characters."""
-
-
-def words_cut_off(prompt: str, repository: Repository) -> list[str]:
-    """The words that no text encoder sees, in their order; empty if any of them takes prompts of other lengths."""
-    names = [name for name in repository.components if "tokenizer" in name]
-    kinds = {repository.components[name][1].removesuffix("Fast") for name in names}
-    if len(prompt) <= HARMLESS or kinds != {CLIP}:
-        return []
-    unseen: list[list[str]] = []  # the first cut word of each may be seen in part
-    for name in names:
-        with explained(repository.name, LIBRARY, name):
-            tokenizer = _tokenizer(repository.network.folder / name)
-        ids = tokenizer(prompt, add_special_tokens=False, verbose=False).input_ids
-        unseen.append(tokenizer.decode(ids[tokenizer.model_max_length - 2 :]).split())
-    return min(unseen, key=len)
+    made: list[Made] = []
+    for image, hidden in zip(images, flags, strict=True):
+        fault = HIDDEN if hidden else ""
+        if not isinstance(image, Image.Image):
+            values: NDArray[np.float32] = np.asarray(image, dtype=np.float32)
+            fault = fault or ("" if np.isfinite(values).all() else NOT_A_NUMBER)
+            image = Image.fromarray((np.nan_to_num(values).clip(0, 1) * 255).round().astype(np.uint8).squeeze())
+        fault = fault or (FLAT if is_blank(image) else "")
+        made.append(Missing("blank_image", fault) if fault else image.convert("RGB"))
+    return made
 
 
 @lru_cache(maxsize=4)

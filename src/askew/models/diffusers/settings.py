@@ -25,13 +25,10 @@ with quiet():  # on import, pipelines complain about packages that they could us
     from diffusers.pipelines.auto_pipeline import AUTO_TEXT2IMAGE_PIPELINES_MAPPING, _get_task_class
 
 MULTIPLES: Mapping[str, int] = {
-    family: multiple
-    for multiple, families in {
-        8: "PixArtAlphaPipeline PixArtSigmaPipeline StableDiffusionPipeline StableDiffusionXLPipeline",
-        16: "FluxPipeline QwenImagePipeline",
-        32: "SanaPipeline SanaSprintPipeline",
-    }.items()
-    for family in families.split()
+    **dict.fromkeys(("PixArtAlphaPipeline", "PixArtSigmaPipeline"), 8),
+    **dict.fromkeys(("StableDiffusionPipeline", "StableDiffusionXLPipeline"), 8),
+    **dict.fromkeys(("FluxPipeline", "QwenImagePipeline"), 16),
+    **dict.fromkeys(("SanaPipeline", "SanaSprintPipeline"), 32),
 }
 """What height and width must be multiples of, as far as it is known. Flux and Qwen-Image would round them silently."""
 
@@ -142,20 +139,19 @@ def call_settings(
         if given.get("clean_caption") is True:
             raise UsageError(f"clean_caption needs more packages: pip install {' '.join(absent)}")
     chosen = {**own, **{k: v for k, v in defaults.items() if k in known}, **given}
-    return {k: _checked(k, v, known[k].kind, name) for k, v in sorted(chosen.items()) if v is not None}
-
-
-def _checked(setting: str, value: Setting, kind: type, name: str) -> Setting:
-    fits = isinstance(value, bool) if kind is bool else not isinstance(value, bool)
-    if kind is int:
-        fits = fits and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
-    if kind is float:
-        fits = fits and isinstance(value, int | float) and math.isfinite(value)
-    if not fits:
-        raise UsageError(f"{name}: {setting} is {value!r}; it must be {WORDS[kind]}")
-    if setting in AT_LEAST_ONE and float(value) < 1:
-        raise UsageError(f"{name}: {setting} is {value}; it must be at least 1")
-    checked: Setting = kind(value)
+    checked: dict[str, Setting] = {}
+    for setting, value in sorted(chosen.items()):
+        if value is None:
+            continue
+        kind, whole = known[setting].kind, isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        fits = isinstance(value, bool) == (kind is bool) and (whole or kind is not int)
+        if kind is float:
+            fits = fits and isinstance(value, int | float) and math.isfinite(value)
+        if not fits:
+            raise UsageError(f"{name}: {setting} is {value!r}; it must be {WORDS[kind]}")
+        if setting in AT_LEAST_ONE and float(value) < 1:
+            raise UsageError(f"{name}: {setting} is {value}; it must be at least 1")
+        checked[setting] = kind(value)
     return checked
 
 
