@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 from askew.findings import PictureSet
 from askew.methods.audit import words as texts
-from askew.methods.audit.findings import AuditFindings, AxisScores, Domain, Frequencies, Tibet
+from askew.methods.audit.findings import AuditFindings, AxisScores, Domain, Frequencies
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, allowance, set_row
@@ -30,93 +29,79 @@ CONCEPTS = 14
 
 def page(found: AuditFindings, media: Media) -> b.Page:
     """What to show of an audit."""
-    view = View(found, media)
-    several, started = len(view.prompts) > 1, found.environment.started
+    view, many = View(found, media), len(found.plan.prompts) > 1
     seen = tuple(survey.seen(view.seen, view.anchor)) or (b.Text("No share was counted."),)
+    errors = b.Section("Reading errors", tuple(map(survey.confusion, found.confusion)), screen=False)
+    started, tested = found.environment.started, len(view.leads)
+    alone = (f"An interval is of one value alone; a verdict allows for all {tested} that were tested.",) * (tested > 1)
     return skeleton.page(
         found, f"askew audit of {shorten(found.model.name, 80)}",
-        plural(len(view.prompts), "prompt") if several else f"“{view.prompts[0]}”",
+        plural(len(found.plan.prompts), "prompt") if many else f"“{found.plan.prompts[0].text}”",
         texts.answer(found, view.leads),
         (b.Section("What was seen", seen), *view.pictures(), *view.scores(), *view.differences(), *view.details(),
-         *view.domain(), *view.errors()),
+         *view.domain(), *([errors] if found.confusion else [])),
         detail=texts.detail(found, view.leads),
         facts=(*skeleton.facts(found), *((("Date", started.replace("T", " ")[:16]),) if started else ())),
-        reading=texts.reading(found), notes=(*skeleton.notes(found), *texts.of_intervals(view.leads)),
+        reading=texts.reading(found), notes=(*skeleton.notes(found), *alone),
         gaps=survey.gaps(found.shares), uneven=survey.missing_sentences(found.missing_pictures),
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
 class View:
-    """Findings, looked up by prompt, axis and set."""
+    """Findings, looked up by prompt, axis and set.
 
-    found: AuditFindings
-    media: Media
+    seen    shares of the prompts' own pictures, and of conditions; where there are none, of all sets
+    leads   those of the first instrument, what leans first
+    tibet   prompts with counterfactuals, those that lean most first
+    others  shares that stand for themselves: of folders, and of axes without counterfactuals
+    """
 
-    @cached_property
-    def prompts(self) -> list[str]:
-        """Those of the plan."""
-        return [prompt.text for prompt in self.found.plan.prompts]
-
-    @cached_property
-    def seen(self) -> list[SetShares]:
-        """Shares of the prompts' own pictures, and of conditions; where there are none, of all sets."""
-        return [entry for entry in self.found.shares if entry.of_prompt] or list(self.found.shares)
-
-    @cached_property
-    def leads(self) -> list[SetShares]:
-        """Those of the first instrument, what leans first."""
-        return survey.leads(self.seen)
-
-    @cached_property
-    def tibet(self) -> list[Tibet]:
-        """Prompts with counterfactuals, those that lean most first."""
-        order = list(dict.fromkeys(entry.prompt for entry in self.leads))
-        return sorted(self.found.tibet, key=lambda entry: order.index(entry.prompt) if entry.prompt in order else 0)
-
-    def own_sets(self, prompt: str) -> list[PictureSet]:
-        """A prompt's pictures and its conditions; if there are none, all of its sets."""
-        plan = next(p for p in self.found.plan.prompts if p.text == prompt)
-        every = [one for one in self.found.sets if one.prompt == prompt]
-        return [one for one in every if not plan.has(one.axis)] or every
-
-    @cached_property
-    def others(self) -> list[SetShares]:
-        """Shares that stand for themselves: of folders, and of axes without counterfactuals."""
-        axes = {entry.prompt: {*entry.axes} for entry in self.found.tibet}
-        return [s for s in self.found.shares if s.prompt not in axes or (s.of_prompt and s.axis not in axes[s.prompt])]
+    def __init__(self, found: AuditFindings, media: Media) -> None:
+        self.found, self.media = found, media
+        self.seen = [one for one in found.shares if one.of_prompt] or list(found.shares)
+        self.leads = survey.leads(self.seen)
+        order = list(dict.fromkeys(one.prompt for one in self.leads))
+        self.tibet = sorted(found.tibet, key=lambda one: order.index(one.prompt) if one.prompt in order else 0)
+        axes = {one.prompt: {*one.axes} for one in found.tibet}
+        self.others = [s for s in found.shares
+                       if (own := axes.get(s.prompt)) is None or (s.of_prompt and s.axis not in own)]  # fmt: skip
+        initial = sum(one.axis is None for one in found.sets)
+        self._most = allowance(initial or len(found.sets), len(found.sets) - initial if initial else 0)
 
     def anchor(self, entry: SetShares) -> str:
         """Where else a set's axis is told of: in its own fold, or its prompt's."""
         with_tibet = any(e.prompt == entry.prompt and entry.axis in e.axes for e in self.found.tibet)
         return f"{entry.prompt} {entry.axis}" if with_tibet else entry.prompt
 
+    def _own_sets(self, prompt: str) -> list[PictureSet]:
+        """A prompt's pictures and its conditions; if there are none, all of its sets."""
+        plan = next(p for p in self.found.plan.prompts if p.text == prompt)
+        every = [one for one in self.found.sets if one.prompt == prompt]
+        return [one for one in every if not plan.has(one.axis)] or every
+
+    def _row(self, one: PictureSet, most: int | None = None) -> b.PictureRow:
+        """The first pictures of a set, by default so many that the page stays small."""
+        own, strip = self._most
+        usual = own if one.axis is None or not self.found.tibet else strip
+        seed = None if self.found.plan.model.startswith("folder/") else self.found.plan.seed
+        return set_row(self.media, one, usual if most is None else most, seed)
+
     def pictures(self) -> Iterator[b.Section]:
         """The first pictures of the prompt that leans most, in every condition; of a single set the others, folded."""
-        first = self.leads[0].prompt if self.leads else self.prompts[0]
-        sets = [one for one in self.own_sets(first) if one.pictures]
+        prompts = [prompt.text for prompt in self.found.plan.prompts]
+        first = self.leads[0].prompt if self.leads else prompts[0]
+        sets = [one for one in self._own_sets(first) if one.pictures]
         if not sets:
             return
         most = FIRST if len(sets) == 1 else FIRST // 2
-        head = tuple(set_row(self.media, one, most, self._seed) for one in sets)
-        every = [set_row(self.media, one, self._most(one)) for one in sets if len(one.pictures) > most]
+        every = [self._row(one) for one in sets if len(one.pictures) > most]
         rest = tuple(replace(row, shots=row.shots[most:], note="") for row in every if row.shots[most:])
         more = plural(sum(len(row.shots) for row in rest), "more picture")
         folds = [b.Fold(more, (b.Pictures("", rest),))] if rest else []
         top = next((e.top_concepts for e in self.found.tibet if e.prompt == first), ())
         concepts = [b.Text(_frequencies(top[:15]), lead="Most seen:", muted=True)] if top else []
-        caption = "" if len(self.prompts) == 1 else quote(first, 160)
-        yield b.Section("The pictures", (b.Pictures(caption, head), *concepts, *folds), screen=False)
-
-    def _most(self, one: PictureSet) -> int:
-        """How many pictures of a set are shown, so that the page stays small."""
-        initial = sum(s.axis is None for s in self.found.sets)
-        own, strip = allowance(initial or len(self.found.sets), len(self.found.sets) - initial if initial else 0)
-        return own if one.axis is None or not self.found.tibet else strip
-
-    @property
-    def _seed(self) -> int | None:
-        return None if self.found.plan.model.startswith("folder/") else self.found.plan.seed
+        head = b.Pictures("" if len(prompts) == 1 else quote(first, 160), tuple(self._row(one, most) for one in sets))
+        yield b.Section("The pictures", (head, *concepts, *folds), screen=False)
 
     def scores(self) -> Iterator[b.Section]:
         """MAD of every axis, of many prompts as a table; distances of shares that stand for themselves."""
@@ -145,32 +130,25 @@ class View:
 
     def differences(self) -> Iterator[b.Section]:
         """Between the prompt's pictures and conditions."""
-        found = self.found.differences
-        if not found:
-            return
-        places = dict.fromkeys((d.axis, d.instrument) for d in found)
-        lanes = (survey.differences([d for d in found if (d.axis, d.instrument) == place]) for place in places)
-        told = tuple(f"{quote(d.prompt, 60)}. {text}" for d in found if (text := difference_sentence(d)))
-        none = "" if told else say("sets_alike")
-        fold = b.Fold("All differences, by axis and value", tuple(lanes))
-        yield b.Section("Differences between picture sets", (b.Text(none, items=told), fold))
+        if found := self.found.differences:
+            places = dict.fromkeys((d.axis, d.instrument) for d in found)
+            lanes = (survey.differences([d for d in found if (d.axis, d.instrument) == place]) for place in places)
+            told = tuple(f"{quote(d.prompt, 60)}. {text}" for d in found if (text := difference_sentence(d)))
+            fold = b.Fold("All differences, by axis and value", tuple(lanes))
+            said = b.Text("" if told else say("sets_alike"), items=told)
+            yield b.Section("Differences between picture sets", (said, fold))
 
     def domain(self) -> Iterator[b.Section]:
         """Prompts compared: how much nearer each is to one counterfactual than to another."""
-        if found := self.found.domain:
-            folds = []
-            for one in found:
-                first, *others = one.cas
-                rest = shorten(others[0], 40) if len(others) == 1 else "the others"
-                summary = (f"{capital(axis_label(one.axis))}: CAS of {shorten(first, 40)} less that of {rest}, mean "
-                           f"over all prompts {measured(one.against_rest[first], 'signed')}")  # fmt: skip
-                folds.append(b.Fold(summary, tuple(_domain(one))))
+        folds = []
+        for one in self.found.domain:
+            first, *others = one.cas
+            rest = shorten(others[0], 40) if len(others) == 1 else "the others"
+            summary = (f"{capital(axis_label(one.axis))}: CAS of {shorten(first, 40)} less that of {rest}, mean "
+                       f"over all prompts {measured(one.against_rest[first], 'signed')}")  # fmt: skip
+            folds.append(b.Fold(summary, tuple(_domain(one))))
+        if folds:
             yield b.Section("Prompts compared", tuple(folds), screen=False)
-
-    def errors(self) -> Iterator[b.Section]:
-        """How instruments read what people labelled."""
-        if found := self.found.confusion:
-            yield b.Section("Reading errors", tuple(survey.confusion(one) for one in found), screen=False)
 
     def details(self) -> Iterator[b.Section]:
         """All of every prompt and axis, folded."""
@@ -179,12 +157,12 @@ class View:
         if len(order) == 1:
             yield b.Section("Each axis", (*self._axes(order[0]), *self._own_shares(order[0])), screen=False)
         elif order:
-            yield b.Section("Each prompt", tuple(self._prompt(prompt) for prompt in order), screen=False)
-
-    def _prompt(self, prompt: str) -> b.Fold:
-        rows = tuple(set_row(self.media, one, self._most(one), self._seed) for one in self.own_sets(prompt))
-        blocks = (b.Pictures("", rows), *self._axes(prompt), *self._own_shares(prompt))
-        return b.Fold(quote(prompt, 160), blocks, anchor=prompt)
+            folds = []
+            for prompt in order:
+                rows = b.Pictures("", tuple(map(self._row, self._own_sets(prompt))))
+                told = (rows, *self._axes(prompt), *self._own_shares(prompt))
+                folds.append(b.Fold(quote(prompt, 160), told, anchor=prompt))
+            yield b.Section("Each prompt", tuple(folds), screen=False)
 
     def _own_shares(self, prompt: str) -> Iterator[b.Block]:
         for entry in (s for s in self.others if s.prompt == prompt):
@@ -192,12 +170,11 @@ class View:
             yield survey.numbers(entry)
 
     def _axes(self, prompt: str) -> Iterator[b.Fold]:
-        for entry in (e for e in self.tibet if e.prompt == prompt):
-            for name, axis in texts.ranked(entry.axes.items()):
-                own = [s for s in self.found.shares if (s.prompt, s.set, s.axis) == (prompt, "initial", name)]
-                told = verdict(own[0]) if own else "leans" if exceeds_chance(axis.mad) else say("none")
-                yield b.Fold(f"{capital(axis_label(name))}: {told}", tuple(self._axis(prompt, name, axis, own)),
-                             anchor=f"{prompt} {name}")  # fmt: skip
+        for name, axis in (one for e in self.tibet if e.prompt == prompt for one in texts.ranked(e.axes.items())):
+            own = [s for s in self.found.shares if (s.prompt, s.set, s.axis) == (prompt, "initial", name)]
+            told = verdict(own[0]) if own else "leans" if exceeds_chance(axis.mad) else say("none")
+            yield b.Fold(f"{capital(axis_label(name))}: {told}", tuple(self._axis(prompt, name, axis, own)),
+                         anchor=f"{prompt} {name}")  # fmt: skip
 
     def _axis(self, prompt: str, name: str, axis: AxisScores, shares: Sequence[SetShares]) -> Iterator[b.Block]:
         """Everything of one axis of one prompt; `shares` of its own pictures, those of the first instrument first."""
@@ -208,8 +185,8 @@ class View:
         yield self._associations(prompt, name, axis)
         yield from map(survey.numbers, shares)
         sets = [s for s in self.found.sets if s.prompt == prompt and s.axis in (None, name) and s.pictures]
-        strip = min(map(self._most, sets), default=0)
-        yield from [b.Pictures("", tuple(set_row(self.media, one, strip, self._seed) for one in sets))] if sets else []
+        strip = min(self._most) if any(one.axis for one in sets) else self._most[0]
+        yield from [b.Pictures("", tuple(self._row(one, strip) for one in sets))] if sets else []
         yield from _concepts(axis)
         if axis.second_tests:
             yield b.Fold(f"What else changes with {axis_label(name)}", tuple(_second(axis)))

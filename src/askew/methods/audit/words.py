@@ -29,9 +29,11 @@ def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
     lean, prompts = [entry for entry in read if leans(entry)], list(dict.fromkeys(entry.prompt for entry in leads))
     if not lean:
         names = list(dict.fromkeys(perceived(entry.axis) for entry in read))
+        counts = sorted(sum(entry.counts.values()) for entry in read)
+        looked = " to ".join(map(thousands, dict.fromkeys((counts[0], counts[-1]))))  # "48", or "45 to 48"
         axes = listing(names) if len(names) <= NAMED else f"any of {len(names)} axes"
         of = quote(prompts[0]) if len(prompts) == 1 else f"each of {plural(len(prompts), 'prompt')}"
-        return say("leans_on_none", axes=axes, pictures=f"{_looked_at(read)} pictures", of=of, who=who)
+        return say("leans_on_none", axes=axes, pictures=f"{looked} pictures", of=of, who=who)
     if len({(entry.prompt, entry.set) for entry in leads}) == 1:
         rest = [f"a lean on {len(lean) - NAMED} more"] if len(lean) > NAMED else []
         return f"Pictures of {quote(prompts[0])} by {who}: {', '.join([*map(seen, lean[:NAMED]), *rest])}."
@@ -40,12 +42,6 @@ def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
     shown = [f"{words.set_label(one.set)} {seen(one)}" if len(sets) > 1 else seen(one) for one in sets]
     where = f"{quote(first.prompt)}, " if len(prompts) > 1 else ""
     return f"Leaning most, {where}{perceived(first.axis)}: {'; '.join(shown)}."
-
-
-def _looked_at(read: Sequence[SetShares]) -> str:
-    """In how many pictures of each set a lean was looked for: "48", or "45 to 48"."""
-    counts = sorted(sum(entry.counts.values()) for entry in read)
-    return " to ".join(map(thousands, dict.fromkeys((counts[0], counts[-1]))))
 
 
 def detail(found: AuditFindings, leads: Sequence[SetShares]) -> str:
@@ -73,12 +69,6 @@ def detail(found: AuditFindings, leads: Sequence[SetShares]) -> str:
     return " ".join(filter(None, (lean, others, open_axes(found))))
 
 
-def of_intervals(leads: Sequence[SetShares]) -> tuple[str, ...]:
-    """Why an interval may leave out what a verdict does not deny."""
-    tested = len(leads)
-    return (f"An interval is of one value alone; a verdict allows for all {tested} that were tested.",) * (tested > 1)
-
-
 def open_axes(found: AuditFindings) -> str:
     """What MAD says of axes whose answers are open, so that they have no shares."""
     counted = {(entry.prompt, entry.axis) for entry in found.shares}
@@ -101,14 +91,9 @@ def by_mad(axis: AxisScores, even: bool = True) -> str:
                             "since the ideal is another.")  # fmt: skip
     ends, near = extremes(axis), ""
     if ends and ends[2] and even and exceeds_chance(axis.mad):
-        near = f"By concepts the pictures are {nearness(axis, ends)}. "
+        (top, high), (low, least) = ((shorten(value, 40), measured(axis.cas[value])) for value in ends[:2])
+        near = f"By concepts the pictures are {say('nearer', top=top, high=high, low_value=low, low=least)}. "
     return f"{near}{words.told(axis.mad, 'MAD')}{tests(axis.mad)}.{asks}"
-
-
-def nearness(axis: AxisScores, ends: tuple[str, str, bool]) -> str:
-    """Which counterfactuals are nearest and least near."""
-    high, low = (measured(axis.cas[value]) for value in ends[:2])
-    return say("nearer", top=shorten(ends[0], 40), high=high, low_value=shorten(ends[1], 40), low=low)
 
 
 def extremes(axis: AxisScores) -> tuple[str, str, bool] | None:

@@ -8,7 +8,7 @@ from askew.methods.interact.findings import InteractionFindings, InteractionResu
 from askew.methods.interact.gather import gather
 from askew.methods.interact.page import page
 from askew.methods.interact.plan import InteractionPlan
-from askew.methods.interact.score import distances, pulls, score
+from askew.methods.interact.score import pulls, score
 
 METHOD = Method(
     name="interact",
@@ -23,6 +23,6 @@ METHOD = Method(
         "sensitivity": pulls,
         "amplification": partial(conditions.of, "amplification"),
         "negative_share": partial(conditions.of, "negative_share"),
-        "distance": distances,
+        "distance": partial(conditions.of, "distance"),
     },
 )

@@ -105,23 +105,20 @@ def _counted(
 ) -> tuple[GraphAxis, Counts]:
     """An axis and its counts (sets, m)."""
     options = tuple(str(s.prompt.value) for s in sets if s.prompt.axis == axis.name)
-    if axis.values:
-        known = _rows(errors) if errors is not None and len(errors) == len(axis.values) else None
-        ideal = tuple(axis.ideal[value] for value in axis.values) if axis.ideal else _uniform(axis.values)
-        made = GraphAxis(axis.name, axis.values, options, axis.scale, False, distance_for(distance, axis.scale), ideal,
-                         known, axis.ideal_pictures)  # fmt: skip
-        return made, np.array([s.counts(instrument, axis.axis()) for s in sets], dtype=np.int64)
-    answers = [[a for a in s.values[instrument][axis.name] if not isinstance(a, Missing)] for s in sets]
-    merged = merge_synonyms([concept_counts([[text] for text in some]) for some in answers])
-    counts = np.array([(each.counts > 0).sum(axis=0) for each in merged], dtype=np.int64)
-    kept = np.flatnonzero(counts.sum(axis=0) > LEAST_FREQUENCY * max(sum(map(len, answers)), 1))
-    values = tuple(merged[0].vocabulary[k] for k in kept)
-    measure = distance_for(distance, "nominal")
-    return GraphAxis(axis.name, values, options, "nominal", True, measure, _uniform(values), None), counts[:, kept]
-
-
-def _uniform(values: Sequence[str]) -> tuple[float, ...]:
-    return (1 / len(values),) * len(values) if values else ()
+    values, scale, known = axis.values, axis.scale, None
+    if values:
+        counts = np.array([s.counts(instrument, axis.axis()) for s in sets], dtype=np.int64)
+        if errors is not None and len(errors) == len(values):
+            known = _rows(errors)
+    else:
+        answers = [[a for a in s.values[instrument][axis.name] if not isinstance(a, Missing)] for s in sets]
+        merged = merge_synonyms([concept_counts([[text] for text in some]) for some in answers])
+        counts = np.array([(each.counts > 0).sum(axis=0) for each in merged], dtype=np.int64)
+        kept = np.flatnonzero(counts.sum(axis=0) > LEAST_FREQUENCY * max(sum(map(len, answers)), 1))
+        counts, values, scale = counts[:, kept], tuple(merged[0].vocabulary[k] for k in kept), "nominal"
+    ideal = tuple(axis.ideal[value] for value in values) if axis.ideal else (1 / max(len(values), 1),) * len(values)
+    return GraphAxis(axis.name, values, options, scale, not axis.values, distance_for(distance, scale), ideal, known,
+                     axis.ideal_pictures), counts  # fmt: skip
 
 
 def _rows(table: Counts) -> tuple[Row, ...]:
@@ -138,38 +135,38 @@ def pooled(parts: Sequence[Tables]) -> Tables:
     for axis in (axis for part in parts for axis in part.axes):
         if axis.fits(same[axis.name][0] if same[axis.name] else axis):
             same[axis.name].append(axis)
-    axes = {name: _joined(some) for name, some in same.items()}
+    axes = {}
+    for name, (first, *others) in same.items():
+        if first.open:
+            values = tuple(sorted({value for axis in (first, *others) for value in axis.values}))
+            ideal = (1 / max(len(values), 1),) * len(values)
+        else:
+            values, ideal = first.values, tuple(np.mean([axis.ideal for axis in (first, *others)], axis=0).tolist())
+        pictures = sum(axis.ideal_pictures or 0 for axis in (first, *others)) or None
+        axes[name] = replace(first, values=values, ideal=ideal, ideal_pictures=pictures)
+
+    def spread(counts: Counts, own: GraphAxis) -> Counts:
+        """Counts (..., m) over an axis's own values as counts over the values of all prompts."""
+        joint = axes[own.name].values
+        made = np.zeros((*counts.shape[:-1], len(joint)), dtype=np.int64)
+        made[..., [joint.index(value) for value in own.values]] = counts
+        return made
+
     initial, after = defaultdict[str, list[Counts]](list), defaultdict[AxisPair, list[Counts]](list)
     for part in parts:
         own = {axis.name: axis for axis in part.axes if axis.fits(axes[axis.name])}
         for y, counts in part.initial.items():
             if y in own:
-                initial[y].append(_spread(counts, own[y], axes[y]))
+                initial[y].append(spread(counts, own[y]))
         for (x, y), table in part.after.items():
             if x in own and y in own:
-                after[x, y].append(_spread(table, own[y], axes[y]))
+                after[x, y].append(spread(table, own[y]))
     return Tables(
         tuple(axes.values()),
         {name: np.concatenate(some) for name, some in initial.items()},
         {pair: np.concatenate(some) for pair, some in after.items()},
         {name: sum(part.missing.get(name, 0) for part in parts) for name in axes},
     )
-
-
-def _joined(same: Sequence[GraphAxis]) -> GraphAxis:
-    """One axis of several prompts."""
-    if same[0].open:
-        values = tuple(sorted({value for axis in same for value in axis.values}))
-        return replace(same[0], values=values, ideal=_uniform(values))
-    ideal = tuple(np.mean([axis.ideal for axis in same], axis=0).tolist())
-    return replace(same[0], ideal=ideal, ideal_pictures=sum(axis.ideal_pictures or 0 for axis in same) or None)
-
-
-def _spread(counts: Counts, own: GraphAxis, joint: GraphAxis) -> Counts:
-    """Counts (..., m) over an axis's own values as counts over the values of all prompts."""
-    spread = np.zeros((*counts.shape[:-1], len(joint.values)), dtype=np.int64)
-    spread[..., [joint.values.index(value) for value in own.values]] = counts
-    return spread
 
 
 def graphs(counted: Counted, plan: InteractionPlan, scoring: Scoring) -> list[Graph]:
@@ -183,8 +180,30 @@ def graphs(counted: Counted, plan: InteractionPlan, scoring: Scoring) -> list[Gr
     rng = scoring.rng(scoring.instrument, "nothing happens")
     nulls = dict(zip(asked, null_sizes([counted[k].pair(*at) for k, at in asked], rng=rng, draws=scoring.draws),
                      strict=True))  # fmt: skip
-    return [_graph(prompt, own, {at: nulls[k, at] for k, at in asked if k == prompt}, counted[prompt], plan, scoring)
-            for prompt, own in found.items()]  # fmt: skip
+    made = []
+    for prompt, own in found.items():
+        tables, between = counted[prompt], [e for e in own if not e.direct]
+        threshold, least = thresholds(tables, plan, prompt)
+        after: dict[str, dict[str, tuple[Row, ...]]] = {}
+        for source, target in tables.after:
+            after.setdefault(source, {})[target] = _rows(tables.contingency(source, target))
+        initial = {target: tuple(counts.sum(axis=0).tolist()) for target, counts in tables.initial.items()}
+        effects = {(e.source, e.target): e.sensitivity for e in between if isinstance(e.sensitivity, Estimate)}
+        made.append(Graph(
+            scope="global" if prompt is None else "prompt",
+            prompt=prompt,
+            instrument=scoring.instrument,
+            threshold=threshold,
+            least_sensitivity=least,
+            axes=tables.axes,
+            edges=tuple(own),
+            most_influenced=busiest((e.target, e.size) for e in between if e.significant),
+            most_influential=busiest((e.source, e.size) for e in between if e.significant),
+            amplification=interaction_graph.amplification(effects, {at: nulls[prompt, at] for at in effects}),
+            negative_share=interaction_graph.negative_share([*effects.values()]),
+            counts=Recorded(initial, after, dict(tables.missing)),
+        ))  # fmt: skip
+    return made
 
 
 def edges(
@@ -249,34 +268,6 @@ def _edge(
         sensitivity=effect, simultaneous=simultaneous, plug_in=plug_in, as_read=as_read,
         significant=dependent and strong,
     )  # fmt: skip
-
-
-def _graph(
-    prompt: str | None, found: Sequence[Edge], nulls: Mapping[AxisPair, NDArray[np.float64]], tables: Tables,
-    plan: InteractionPlan, scoring: Scoring,
-) -> Graph:  # fmt: skip
-    after: dict[str, dict[str, tuple[Row, ...]]] = {}
-    for source, target in tables.after:
-        after.setdefault(source, {})[target] = _rows(tables.contingency(source, target))
-    initial = {target: tuple(counts.sum(axis=0).tolist()) for target, counts in tables.initial.items()}
-    threshold, least = thresholds(tables, plan, prompt)
-    effects = {(e.source, e.target): e.sensitivity for e in found
-               if isinstance(e.sensitivity, Estimate) and not e.direct}  # fmt: skip
-    significant = [e for e in found if e.significant and not e.direct]
-    return Graph(
-        scope="global" if prompt is None else "prompt",
-        prompt=prompt,
-        instrument=scoring.instrument,
-        threshold=threshold,
-        least_sensitivity=least,
-        axes=tables.axes,
-        edges=tuple(found),
-        most_influenced=busiest((e.target, e.size) for e in significant),
-        most_influential=busiest((e.source, e.size) for e in significant),
-        amplification=interaction_graph.amplification(effects, nulls),
-        negative_share=interaction_graph.negative_share([*effects.values()]),
-        counts=Recorded(initial, after, dict(tables.missing)),
-    )
 
 
 def over_prompts(graphs: Sequence[Graph], level: float) -> tuple[OverPrompts, ...]:

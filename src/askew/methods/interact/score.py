@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from askew import conditions
 from askew.findings import Head, Scored
 from askew.methods.interact.findings import InteractionFindings
 from askew.methods.interact.gather import InteractionGathered
@@ -13,8 +12,8 @@ from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.validation import validation
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import missing_pictures
-from askew.parts.survey.reader import Errors, Observed, confusions, known_errors
-from askew.parts.survey.shares import SetShares, shares, with_verdicts
+from askew.parts.survey.reader import confusions, known_errors
+from askew.parts.survey.shares import shares, with_verdicts
 from askew.types import Estimate
 
 
@@ -31,10 +30,13 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
     every: dict[str | None, Tables] = {None: pooled(list(counted.values()))} if len(counted) > 1 else {}
     every.update(counted)
     drawn = tuple(graphs(every, plan, scoring))
+    initial = (shares(one, axis, prompt.text, Scoring.of(plan, name), known.get((name, axis.name)))
+               for prompt in plan.prompts for one in sets[prompt.text] if one.prompt.axis is None
+               for axis in prompt.closed for name in plan.vqa)  # fmt: skip
     return head.into(
         InteractionFindings,
         missing_pictures=missing_pictures(sets, scoring),
-        shares=with_verdicts(_initial_shares(plan, sets, known), plan.prompts)[0],
+        shares=with_verdicts(initial, plan.prompts)[0],
         confusion=compared,
         biasconnect=drawn,
         over_prompts=over_prompts(drawn, plan.level),
@@ -50,19 +52,3 @@ def pulls(found: InteractionFindings) -> Iterator[Scored]:
                 where = {"prompt": graph.prompt} if graph.prompt else {"scope": "all prompts together"}
                 names = {**where, "source": edge.source, "target": edge.target}
                 yield Scored("sensitivity", ("biasconnect", k, "edges", j, "sensitivity"), names, edge.sensitivity)
-
-
-def distances(found: InteractionFindings) -> Iterator[Scored]:
-    """The distances of the initial pictures' shares from the ideals, for --fail-if."""
-    return (one for one in conditions.of("distance", found) if one.at[0] == "shares")
-
-
-def _initial_shares(plan: InteractionPlan, sets: Observed, known: Errors) -> Iterator[SetShares]:
-    """What is seen in the pictures of the prompts themselves, by every instrument."""
-    for prompt in plan.prompts:
-        for observed in sets[prompt.text]:
-            for axis in prompt.closed if observed.prompt.axis is None else ():
-                for name in plan.vqa:
-                    scoring = Scoring(name, plan.seed, plan.draws, plan.level)
-                    errors = known.get((name, axis.name))
-                    yield shares(observed, axis, prompt.text, scoring, errors)

@@ -28,8 +28,7 @@ part of the estimates, where there are."""
 Same = tuple[tuple[str, str], Pair, Pair]
 """Of a prompt and a target: what is known of a pair, and the same with mitigated pictures."""
 
-NOTHING_DONE = 100
-"""Simulations of a mitigation that changes nothing."""
+SIMULATIONS = 100
 
 
 def of_run(name: str, found: Iterable[SetShares], prompt: PromptPlan, instrument: str) -> Tables | None:
@@ -52,17 +51,26 @@ def of_run(name: str, found: Iterable[SetShares], prompt: PromptPlan, instrument
 
 
 def validation(
-    counted: Mapping[str, Tables],
-    graphs: Sequence[Graph],
-    mitigated: Mapping[str, Mitigated],
-    plan: InteractionPlan,
+    counted: Mapping[str, Tables], graphs: Sequence[Graph], mitigated: Mapping[str, Mitigated], plan: InteractionPlan,
     scoring: Scoring,
-) -> Validation:
+) -> Validation:  # fmt: skip
     """Estimates against what mitigation did, over the edges between different axes, of each prompt and of all.
 
     The share of pairs that mitigation made worse is over all pairs of different axes, whether they are edges or not.
     """
     axes = list(dict.fromkeys(axis.name for tables in counted.values() for axis in tables.axes))
+
+    def grid(found: Mapping[AxisPair, Estimate | Missing]) -> Floats:
+        """Values by source and target, NaN where there is none."""
+        rows = [[e.value if isinstance(e := found.get((x, y)), Estimate) else np.nan for y in axes] for x in axes]
+        return np.array(rows)
+
+    def correlated(grids: Sequence[tuple[Floats, Floats]], name: str, fresh: bool) -> Estimate | Missing:
+        if not fresh:
+            return Missing("not_asked", "the same initial pictures on both sides correlate where nothing is done")
+        estimated, measured = (np.array(side) for side in zip(*grids, strict=True))
+        return correlation(estimated, measured, rng=scoring.rng(name, scoring.instrument, "validation"), **scoring.how)
+
     by_prompt, prompts, grids, effects, papers = {one.prompt: one for one in graphs}, [], [], list[Estimate](), []
     for text, sets in mitigated.items():
         known = {(x, y): counted[text].pair(x, y) for x, y in counted[text].pairs()
@@ -71,20 +79,17 @@ def validation(
         rng = scoring.rng(text, scoring.instrument, "mitigated")
         after = dict(zip(again, interactions([*again.values()], rng=rng, **scoring.how), strict=True))
         edges = {(e.source, e.target): e.sensitivity for e in by_prompt[text].drawn if (e.source, e.target) in after}
-        grids.append((_grid(edges, axes), _grid(after, axes)))
-        prompts.append(ValidatedPrompt(
-            text, tuple(ValidatedEdge(*at, estimated=e, measured=after[at]) for at, e in edges.items()),
-            _correlation(grids[-1:], scoring, text, fresh=AS_IT_IS in sets),
-        ))  # fmt: skip
+        grids.append((grid(edges), grid(after)))
+        told = tuple(ValidatedEdge(*at, estimated=e, measured=after[at]) for at, e in edges.items())
+        prompts.append(ValidatedPrompt(text, told, correlated(grids[-1:], text, AS_IT_IS in sets)))
         effects += [effect for effect in after.values() if isinstance(effect, Estimate)]
         papers += [((text, at[1]), known[at], _after(known[at], at, sets, fresh=False)) for at in edges]
-    fresh = all(AS_IT_IS in own for own in mitigated.values())
     return Validation(
         mitigated=dict(plan.mitigated),
         settings=dict(plan.mitigated_args),
         prompts=tuple(prompts),
         mean_correlation=mean_correlation([one.correlation for one in prompts], level=scoring.level),
-        overall_correlation=_correlation(grids, scoring, "all prompts", fresh=fresh),
+        overall_correlation=correlated(grids, "all prompts", all(AS_IT_IS in own for own in mitigated.values())),
         paper_correlation=paper_correlation(papers, scoring.rng(scoring.instrument, "nothing done")),
         made_worse=negative_share(effects),
     )
@@ -98,25 +103,11 @@ def _after(known: Pair, at: AxisPair, sets: Mitigated, *, fresh: bool) -> Pair:
     return made if again is None or y not in again.initial else replace(made, initial=again.initial[y])
 
 
-def _grid(found: Mapping[AxisPair, Estimate | Missing], axes: Sequence[str]) -> Floats:
-    """The values of pairs by source and target, NaN where there is none."""
-    return np.array([[e.value if isinstance(e := found.get((x, y)), Estimate) else np.nan for y in axes] for x in axes])
-
-
-def _correlation(
-    grids: Sequence[tuple[Floats, Floats]], scoring: Scoring, name: str, *, fresh: bool
-) -> Estimate | Missing:
-    if not fresh:
-        return Missing("not_asked", "the same initial pictures on both sides correlate where nothing is done")
-    estimated, measured = (np.array(side) for side in zip(*grids, strict=True))
-    return correlation(estimated, measured, rng=scoring.rng(name, scoring.instrument, "validation"), **scoring.how)
-
-
 def paper_correlation(asked: Sequence[Same], rng: np.random.Generator) -> Estimate | Missing:
     """Pearson's r over the edges with the same initial pictures in estimates and measurements (Eq. 7-8).
 
-    The shared noise alone makes it large: null is its mean, and p how often it is as large, in simulations in which all
-    sets of a target are drawn from what they show together.
+    The shared noise alone makes it large: null is its mean, and p how often it is as large, in simulations of a
+    mitigation that changes nothing, all sets of a target being drawn from what they show together.
     """
 
     def values(pairs: Iterable[Pair]) -> Floats:
@@ -134,7 +125,7 @@ def paper_correlation(asked: Sequence[Same], rng: np.random.Generator) -> Estima
         sets = np.vstack([both[0].initial, *(one.counterfactual for one in both)])
         together[key] = together.get(key, 0) + normalised(sets.sum(axis=0))
     found = []
-    for _ in range(NOTHING_DONE):
+    for _ in range(SIMULATIONS):
         initial, sides = dict[tuple[str, str], Counts](), []
         for key, *both in asked:
             shares = normalised(together[key])
