@@ -14,7 +14,7 @@ import askew
 from askew.cli import run
 from askew.methods.edit import METHOD
 from askew.methods.edit.plan import EditPlan
-from askew.parts.showing import FURTHER
+from askew.parts.sources import FURTHER
 from askew.prompts.given import PAPER_GROUPS
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene

@@ -16,8 +16,7 @@ from doubles import PatternModel, small_plan
 
 from askew.errors import UsageError
 from askew.models.base import FiledPicture, Request
-from askew.parts.showing import FURTHER, Showing, showing_fact, showing_pictures, showing_warnings, stated_values
-from askew.parts.sources import Group
+from askew.parts.sources import FURTHER, Group, Showing, showing_fact, showing_pictures, showing_warnings, stated_values
 from askew.run.count import Count
 from askew.run.live import Live
 from askew.store.imagefile import opened

@@ -1,9 +1,13 @@
-"""Pictures of social groups to begin with, made or given, and whether they are neutral ("downstream", section 3)."""
+"""Pictures of social groups to begin with, made or given ("downstream", section 3).
+
+Do they show their group? Those that do not are left out, and further ones drawn instead: the paper's did to 100 %, by
+CLIP; where a model does not hear "man", scores of "men" would be of anybody. And are they neutral?
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -17,20 +21,24 @@ from askew.models.base import Collection, FiledPicture, Model, Setting
 from askew.models.diffusers import recommended
 from askew.pages import words
 from askew.pages.blocks import Section, Text
-from askew.prompts.axes import table_question
-from askew.prompts.given import PAPER_GROUPS, group_names, prompt_of
-from askew.run.base import Answer, Outcome, Run
+from askew.parts.survey.observed import axis_answers
+from askew.parts.survey.reader import is_studio
+from askew.prompts.axes import find_axis, table_question
+from askew.prompts.given import PAPER_GROUPS, group_names, prompt_of, stated_value
+from askew.run.base import Answer, Generator, Outcome, Run
+from askew.run.work import unmade, wanted_pictures
 from askew.stats.shares import share_intervals
 from askew.store.imagefile import opened
 from askew.store.keys import derived_seed
 from askew.studio.caption import NO_OCCUPATION, parse
-from askew.types import Estimate, Missing, Picture, Question, record
+from askew.types import Axis, Estimate, Missing, Picture, Question, record
 
-DIFFUSERS = "diffusers"
 PAPER_SOURCES: Mapping[str, Setting] = {"num_inference_steps": 100, "guidance_scale": 8.5}
 """The paper's settings of whoever makes source pictures (section 3)."""
 
 Source = Model | Collection
+Given = Mapping[str, Setting] | None
+"""Settings as they were given."""
 Outcomes = Mapping[str, Sequence[Outcome]]
 """Pictures by the name of their group."""
 
@@ -107,10 +115,6 @@ def size_of(picture: Picture) -> tuple[int, int]:
     return opened(picture.path).size
 
 
-Given = Mapping[str, Setting] | None
-"""Settings as they were given."""
-
-
 def planned_sources(
     groups: str | Sequence[str] | None, model: str, model_args: Given, sources: str, sources_args: Given
 ) -> tuple[dict[str, object], list[Group]]:
@@ -132,11 +136,171 @@ def planned_sources(
 def paper_settings(model: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:
     """The paper's settings, if `model` is one of diffusers whose makers recommend no others; else none."""
     provider, _, name = model.partition("/")
-    return {} if provider != DIFFUSERS or recommended(name) else dict(settings)
+    return {} if provider != "diffusers" or recommended(name) else dict(settings)
 
 
-OCCUPATION_AXIS = "occupation"
-OCCUPATION = Question(table_question(OCCUPATION_AXIS), (), OCCUPATION_AXIS)
+FURTHER, ENOUGH = 2, 0.9
+"""At most so many times as many pictures as are wanted are drawn further; below this share there is a warning."""
+
+SEEN = ("gender", "age", "ethnicity", "body_type", "disability")
+"""What is read of people's looks if a group's name says it."""
+
+
+@record
+class Showing:
+    """How many of a group's source pictures show what its name says, as instruments read it.
+
+    says     by axis the value that the name says
+    share    of the pictures that could be read; missing: of those that were drawn, those that could not
+    drawn    how many pictures were made for the group, or given
+    empty    places for which no picture was found that shows the group
+    """
+
+    group: str
+    says: Mapping[str, str]
+    share: E
+    drawn: int
+    empty: int
+
+
+def axis_values(
+    run: Run, instruments: Iterable[VQA], axes: Sequence[Axis], pictures: Sequence[Outcome],
+    also: Callable[[VQA], Sequence[Question]] = lambda _: (),
+) -> dict[str, dict[str, Answer]]:  # fmt: skip
+    """By axis the value of every picture, by the first instrument that tells any; under "" the answers to `also`."""
+    found: dict[str, dict[str, Answer]] = {}
+    for vqa in instruments:
+        rest = also(vqa)
+        rows = run.ask(vqa, pictures, [*(question for axis in axes for question in axis.questions), *rest])
+        read = {one: axis_answers(axes, row) | ({"": row[-1]} if rest else {}) for one, row in rows.items()}
+        for name in (*(axis.name for axis in axes), *([""] if rest else [])):
+            if all(isinstance(value, Missing) for value in found.get(name, {}).values()):
+                found[name] = {one: values[name] for one, values in read.items()}
+    return found
+
+
+def showing_pictures(
+    run: Run, source: Source, groups: Sequence[Group], images: int, seed: int, instruments: Sequence[VQA], level: float
+) -> tuple[dict[str, list[Outcome]], tuple[Showing, ...]]:
+    """`images` pictures of each group, by its name, that show it as far as they could be read; and how many did.
+
+    In the place of a made picture that shows another group stands the next of those drawn further that shows its own,
+    else Missing. Pictures that are given are kept. The run is warned of groups that too few of them show. Raises
+    UsageError for a group without a single picture.
+    """
+    drawn, made = source_pictures(run, source, groups, images, seed), isinstance(source, Model)
+    says = {group.name: stated_values(group.name) for group in groups}
+    axes = [find_axis(name) for name in SEEN if any(name in own for own in says.values())]
+    able = [one for one in instruments if is_studio(source.name) or not is_studio(one.name)]
+    if not axes or not able:
+        return drawn, ()
+    seen = axis_values(run, able, axes, present(drawn))
+    pools = [Pool(group, says[group.name], drawn[group.name], images, seen) for group in groups]
+
+    def draw_further() -> None:
+        assert isinstance(source, Model)
+        limit = images * (1 + FURTHER)
+        while short := [pool for pool in pools if pool.lacking() > 0 and len(pool.pictures) < limit]:
+            for pool in short:
+                up_to = min(limit, len(pool.pictures) + pool.lacking())
+                wanted = wanted_pictures(source, [pool.group.prompt], up_to, seed)[len(pool.pictures) :]
+                found = run.make(Generator(source), wanted)
+                further = [found[one.key] for one in wanted]
+                pool.pictures += further
+                for axis, values in axis_values(run, able, axes, further).items():
+                    seen[axis] |= values
+
+    if isinstance(source, Model):
+        open_ones = any(pool.shows(one) is None for pool in pools if pool.says for one in pool.pictures)
+        asked = [sum(len(axis.questions) for axis in axes)] * len(able)
+        at_most = unmade(source, FURTHER * images * sum(map(bool, says.values())), asked)
+        run.decide("further sources", draw_further, at_most, None) if open_ones else draw_further()
+    chosen = {pool.group.name: pool.chosen(kept=not made) for pool in pools}
+    check_filled(chosen, source.name)
+    entries = tuple(pool.entry(chosen[pool.group.name], level) for pool in pools if pool.says)
+    run.warn(*showing_warnings(entries, given=not made))
+    return chosen, entries
+
+
+@dataclass(slots=True)
+class Pool:
+    """All pictures that were drawn of a group, what its name says by axis, and by axis what was read, by picture id."""
+
+    group: Group
+    says: Mapping[str, str]
+    pictures: list[Outcome]
+    images: int
+    seen: Mapping[str, Mapping[str, Answer]]
+
+    def shows(self, one: Outcome) -> bool | None:
+        """Whether a picture shows all that could be read of what the name says; None where nothing could."""
+        read = [(self.seen[axis].get(one.id), value) for axis, value in self.says.items() if isinstance(one, Picture)]
+        known = [value == said for value, said in read if isinstance(value, str)]
+        return all(known) if known else None
+
+    def lacking(self) -> int:
+        """How many more pictures that show the group are needed."""
+        verdicts = list(map(self.shows, self.pictures))
+        return verdicts[: self.images].count(False) - verdicts[self.images :].count(True)
+
+    def chosen(self, kept: bool) -> list[Outcome]:
+        """The first pictures, with others in the place of those that show another group, unless these are `kept`."""
+        further = filter(self.shows, self.pictures[self.images :])
+        return [
+            one if kept or self.shows(one) is not False else next(further, Missing("other_group"))
+            for one in self.pictures[: self.images]
+        ]
+
+    def entry(self, chosen: Sequence[Outcome], level: float) -> Showing:
+        """How many show the group, of all that were drawn."""
+        verdicts = [self.shows(one) for one in self.pictures if isinstance(one, Picture)]
+        yes, no, unread = (verdicts.count(verdict) for verdict in (True, False, None))
+        share: E = Missing("not_asked", "no instrument tells what the group's name says")
+        if yes + no:
+            share = share_intervals([yes, no], level=level, missing=unread)[0]
+        empty = sum(isinstance(one, Missing) and one.reason == "other_group" for one in chosen)
+        return Showing(self.group.name, self.says, share, len(self.pictures), empty)
+
+
+def stated_values(name: str) -> dict[str, str]:
+    """By axis of `SEEN` the value that a group's name says."""
+    said = {axis: stated_value(name, axis) for axis in SEEN}
+    return {axis: value for axis, value in said.items() if value is not None}
+
+
+def showing_warnings(entries: Sequence[Showing], given: bool) -> list[str]:
+    """A sentence for every group that too few of its pictures show; those that are `given` are kept."""
+    kept = "they are kept, as whoever filed them saw them" if given else "those that do not were left out"
+    return [
+        f"{_shown(one)}: {kept}" + (f", and {one.empty} of the places stay empty" if one.empty else "")
+        for one in entries
+        if isinstance(one.share, Estimate) and one.share.value < ENOUGH
+    ]
+
+
+def showing_section(entries: Sequence[Showing]) -> Section:
+    """What a page says of it."""
+    text = Text("Made sources that show another group are left out.", items=tuple(map(_shown, entries)))
+    return Section("Do the pictures show their group?", (text,), screen=False)
+
+
+def showing_fact(entries: Sequence[Showing]) -> tuple[tuple[str, str], ...]:
+    """The fact of a page's head: of all groups together."""
+    read = [one.share for one in entries if isinstance(one.share, Estimate)]
+    shown = sum(round(share.value * (share.n or 0)) for share in read)
+    return (("Sources that show their group", f"{shown} of {sum(share.n or 0 for share in read)}"),) if read else ()
+
+
+def _shown(one: Showing) -> str:
+    says = words.listing([f"{words.perceived(axis)} {value}" for axis, value in one.says.items()])
+    if not isinstance(one.share, Estimate):
+        return f"{words.quote(one.group, 60)}: nobody could read {says}"
+    n = one.share.n or 0
+    unread = f", {one.share.missing} could not be read" if one.share.missing else ""
+    return f"sources that show {words.quote(one.group, 60)} ({says}): {round(one.share.value * n)} of {n}{unread}"
+
+
+OCCUPATION = Question(table_question("occupation"), (), "occupation")
 """The question whose answers tell whether a source picture shows a target already."""
 
 TOLERATED = 0.05
@@ -168,7 +332,16 @@ def neutrality(
         answers = run.ask(vqa, pictures, [occupation_question(vqa, targets)])
         for name, some in sources.items():
             seen = [answers[one.id][0] for one in some if isinstance(one, Picture)]
-            found.append(_neutrality(name, vqa.name, seen, targets, level))
+            read = [answer for answer in seen if not isinstance(answer, Missing)]
+            if not read:
+                found.append(Neutrality(name, vqa.name, NOT_READ, dict.fromkeys(targets, NOT_READ), None))
+                continue
+            named = np.array([[names_target(answer, target) for target in targets] for answer in read])
+            counts = [int(named.any(axis=1).sum()), *named.sum(axis=0).tolist()]
+            share, *each = (share_intervals([k, len(read) - k], level=level, missing=len(seen) - len(read))[0]
+                            for k in counts)  # fmt: skip
+            neutral, own = share.low is not None and share.low <= TOLERATED, dict(zip(targets, each, strict=True))
+            found.append(Neutrality(name, vqa.name, share, own, neutral))
     run.warn(*neutrality_warnings(found))
     return tuple(found)
 
@@ -194,38 +367,19 @@ def neutrality_section(entries: Sequence[Neutrality]) -> Section:
 
 
 def occupation_question(vqa: VQA, targets: Sequence[str]) -> Question:
-    """The question that tells whether a picture shows a target.
-
-    It is open, unless the instrument only chooses: then the options are the targets, and no occupation.
-    """
+    """What tells whether a picture shows a target: open, unless the instrument only chooses, among them and none."""
     if not isinstance(vqa, Chooser):
         return OCCUPATION
     return replace(OCCUPATION, options=(*dict.fromkeys(targets), NO_OCCUPATION))
 
 
 def names_target(answer: str, target: str) -> bool:
-    """Whether an answer names a target, whatever its spelling: "A doctor." names "doctor".
-
-    So do the studio's other words for the same occupation: "doctor" names "surgeon".
-    """
+    """Whether an answer names a target, whatever its spelling ("A doctor." names "doctor"), or in another of the
+    studio's words for the same occupation ("doctor" names "surgeon")."""
     if f" {_plain(target.removesuffix('-worker'))} " in f" {_plain(answer)} ":
         return True
     own = parse(target).occupation
     return own is not None and own in {parse(part).occupation for part in answer.split(";")}
-
-
-def _neutrality(
-    group: str, instrument: str, answers: Sequence[Answer], targets: Sequence[str], level: float
-) -> Neutrality:
-    read = [answer for answer in answers if not isinstance(answer, Missing)]
-    if not read:
-        return Neutrality(group, instrument, NOT_READ, dict.fromkeys(targets, NOT_READ), None)
-    named = np.array([[names_target(answer, target) for target in targets] for answer in read])
-    counts = [int(named.any(axis=1).sum()), *named.sum(axis=0).tolist()]
-    together, *each = (share_intervals([k, len(read) - k], level=level, missing=len(answers) - len(read))[0]
-                       for k in counts)  # fmt: skip
-    neutral = together.low is not None and together.low <= TOLERATED
-    return Neutrality(group, instrument, together, dict(zip(targets, each, strict=True)), neutral)
 
 
 def _sentence(one: Neutrality) -> str:

@@ -12,8 +12,7 @@ from askew.errors import UsageError
 from askew.findings import Address, E, Head, Names, Scored, pattern, scored
 from askew.method import Result
 from askew.methods.classify.plan import ClassificationPlan
-from askew.parts.showing import Showing
-from askew.parts.sources import Neutrality
+from askew.parts.sources import Neutrality, Showing
 from askew.types import Estimate, Missing, record
 
 Samples = Annotated[int, Names()]

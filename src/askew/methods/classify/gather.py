@@ -15,8 +15,17 @@ from askew.findings import Identity, Instruments, PictureSet
 from askew.measure.class_errors import ClassErrors
 from askew.methods.classify.plan import NONE, ClassificationPlan
 from askew.models.base import Model, WhiteBox
-from askew.parts.showing import Showing, showing_pictures
-from askew.parts.sources import Neutrality, Outcomes, Source, neutrality, present, size_of, social_groups
+from askew.parts.sources import (
+    Neutrality,
+    Outcomes,
+    Showing,
+    Source,
+    neutrality,
+    present,
+    showing_pictures,
+    size_of,
+    social_groups,
+)
 from askew.parts.survey.reader import beyond_drawings, fingerprints, load_instruments, oddities, unknown_words
 from askew.prompts.given import prompt_of
 from askew.run.base import Rows, Run

@@ -11,8 +11,7 @@ from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.media import Media, shot
 from askew.pages.phrases import say
-from askew.parts.showing import showing_fact, showing_section
-from askew.parts.sources import neutrality_section
+from askew.parts.sources import neutrality_section, showing_fact, showing_section
 from askew.types import Estimate
 
 SHOWN = 36

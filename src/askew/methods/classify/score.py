@@ -16,8 +16,7 @@ from askew.methods.classify.findings import Classification, ClassificationFindin
 from askew.methods.classify.gather import ClassesGathered, Readings
 from askew.methods.classify.plan import GENDER, ClassificationPlan
 from askew.parts.scoring import Scoring, or_missing
-from askew.parts.showing import Showing
-from askew.parts.sources import Neutrality
+from askew.parts.sources import Neutrality, Showing
 from askew.prompts.given import stated_value
 from askew.stats import classification as stats
 from askew.stats.clustered import clustered_rate

@@ -10,8 +10,7 @@ from askew.errors import UsageError
 from askew.findings import E, Head, Identity, Keyed, Names, PictureSet, Scored, scored
 from askew.method import Result
 from askew.methods.edit.plan import EditPlan
-from askew.parts.showing import Showing
-from askew.parts.sources import Neutrality
+from askew.parts.sources import Neutrality, Showing
 from askew.parts.survey.observed import MissingPictures
 from askew.types import Estimate, Missing, record
 

@@ -15,8 +15,7 @@ from askew.pages import words as w
 from askew.pages.media import TOTAL, Media, picture_row, shot
 from askew.pages.phrases import say
 from askew.pages.words import shorten
-from askew.parts.showing import showing_fact, showing_section
-from askew.parts.sources import neutrality_section
+from askew.parts.sources import neutrality_section, showing_fact, showing_section
 from askew.parts.survey.words import missing_sentence
 from askew.types import Estimate
 

@@ -14,8 +14,7 @@ from askew.measure.portraits import NOT_SOUGHT, Compared, Face, FaceLens, SkinCh
 from askew.measure.skin import Bytes
 from askew.methods.edit.plan import NONE, EditPlan
 from askew.parts.scoring import Vectors
-from askew.parts.showing import axis_values
-from askew.parts.sources import occupation_question
+from askew.parts.sources import axis_values, occupation_question
 from askew.run.base import Answer, Outcome, Run
 from askew.types import Missing, Picture
 

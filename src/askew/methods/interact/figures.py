@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -241,19 +241,30 @@ def _cell(edge: Edge | None) -> b.Cell:
 
 def reading(found: InteractionFindings) -> b.Section:
     """What the words of a page mean, and how it was computed."""
-    plan = found.plan
-    distances = "; ".join(f"{axis_label(a.name)}: {DISTANCES[a.distance]}" for a in found.biasconnect[0].axes)
+    plan, first, told = found.plan, found.biasconnect[0], []
+    distances = "; ".join(f"{axis_label(axis.name)}: {DISTANCES[axis.distance]}" for axis in first.axes)
+    for axis in first.axes:
+        if axis.known_errors:
+            right = [row[k] / sum(row) for k, row in enumerate(axis.known_errors)]
+            least, most = words.percent(min(right)), words.percent(max(right))
+            told.append(f"{axis_label(axis.name)} {least if least == most else f'{least} to {most}'}")
+    corrected = (
+        "Corrected for reading errors",
+        f"The instrument's errors are known from pictures whose truth is known; it reads rightly, by value: "
+        f"{', '.join(told)}. Sensitivities are those of the pictures as they would be read without errors, and "
+        "intervals carry what is not known about the errors. “As read” is the sensitivity without the correction; "
+        "counts and χ² tests are as read.",
+    )
     terms = (
         ("Making an axis equal", "The pictures of all its counterfactual prompts, the same number of each, stand for a "
          "model in which this bias is mitigated."),
-        ("Edge", "The answers about one axis depend on the counterfactual of another: "
-         f"{rules(found)}. That the distribution changes does not say whether for the better, "
-         "and where it is alike for all counterfactuals it may yet differ from the initial pictures. An axis depends "
-         "on itself by construction."),
+        ("Edge", f"The answers about one axis depend on the counterfactual of another: {rules(found)}. That the "
+         "distribution changes does not say whether for the better, and where it is alike for all counterfactuals it "
+         "may yet differ from the initial pictures. An axis depends on itself by construction."),
         ("Intersectional Sensitivity (IS)", "The distance of an axis from its ideal before, less the distance after. "
          "Above zero the axis comes nearer to its ideal, below zero it goes further away. Few pictures make every "
          "distance too large, and few more so than many: both are corrected for that."),
-        *_corrected(found.biasconnect[0]),
+        *([corrected] if told else []),
         ("V", "Cramér's V, the strength of the dependence: 0 none, 1 complete."),
     )  # fmt: skip
     source = b.Text(
@@ -272,19 +283,3 @@ def reading(found: InteractionFindings) -> b.Section:
     ))  # fmt: skip
     limit = "An edge tells what changing the prompt does to what the instrument reads. It is no statement about people."
     return skeleton.reading(terms, (*LIMITS, limit), (source, computed))
-
-
-def _corrected(graph: Graph) -> Iterator[skeleton.Named]:
-    """Axes whose sensitivities were corrected for the instrument's errors, and how much of a value it reads rightly."""
-    told = []
-    for axis in graph.axes:
-        if axis.known_errors:
-            right = [row[k] / sum(row) for k, row in enumerate(axis.known_errors)]
-            least, most = words.percent(min(right)), words.percent(max(right))
-            told.append(f"{axis_label(axis.name)} {least if least == most else f'{least} to {most}'}")
-    if told:
-        yield ("Corrected for reading errors",
-               "The instrument's errors are known from pictures whose truth is known; it reads rightly, by value: "
-               f"{', '.join(told)}. Sensitivities are those of the pictures as they would be read without errors, and "
-               "intervals carry what is not known about the errors. “As read” is the sensitivity without the "
-               "correction; counts and χ² tests are as read.")  # fmt: skip

@@ -49,23 +49,25 @@ def _mitigated(plan: InteractionPlan, source: Source, reader: Reader) -> Mapping
     runs = {name: recorded_shares(Path(name)) for name in sorted(set(plan.mitigated.values())) if is_run(name)}
     found: dict[str, dict[str, Tables]] = {}
     for prompt in plan.prompts:
+        read: dict[str, Tables | None] = {}
         for axis, name in ((a.name, plan.mitigated[a.name]) for a in prompt.axes if a.name in plan.mitigated):
-            if name not in runs:
-                settings = {key: value.replace(AXIS, axis) if isinstance(value, str) else value
-                            for key, value in plan.mitigated_args.items()}  # fmt: skip
-                model = registry.model(name, **settings)
-                if not isinstance(model, Model):
-                    raise UsageError(f"{name} holds pictures that exist already; --mitigated needs a model, or a "
-                                     "finished run")  # fmt: skip
-                found.setdefault(prompt.text, {})[axis] = _by_model(plan, reader, prompt, model, axis)
-            elif own := of_run(name, runs[name], prompt, plan.vqa[0]):
-                found.setdefault(prompt.text, {})[axis] = own
+            if name in runs:
+                read[axis] = of_run(name, runs[name], prompt, plan.vqa[0])
+                continue
+            settings = {key: value.replace(AXIS, axis) if isinstance(value, str) else value
+                        for key, value in plan.mitigated_args.items()}  # fmt: skip
+            model = registry.model(name, **settings)
+            if not isinstance(model, Model):
+                raise UsageError(f"{name} holds pictures that exist already; --mitigated needs a model, or a "
+                                 "finished run")  # fmt: skip
+            read[axis] = _by_model(plan, reader, prompt, model, axis)
+        if known := {axis: own for axis, own in read.items() if own}:
+            found[prompt.text] = known
+            if isinstance(source, Model):
+                found[prompt.text][AS_IT_IS] = _by_model(plan, reader, prompt, source, "initial")
     if not found:
         prompts = ", ".join(prompt.text for prompt in plan.prompts)
         raise UsageError(f"no run given by --mitigated has one of the prompts: {prompts}")
-    for prompt in plan.prompts:
-        if isinstance(source, Model) and prompt.text in found:
-            found[prompt.text][AS_IT_IS] = _by_model(plan, reader, prompt, source, "initial")
     return found
 
 

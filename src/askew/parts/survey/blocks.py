@@ -50,34 +50,26 @@ def seen(entries: Sequence[SetShares], link: Callable[[SetShares], str] = lambda
     """
     blocks: list[b.Block] = []
     for name in dict.fromkeys(entry.instrument for entry in entries):
-        own = leads([entry for entry in entries if entry.instrument == name])
+        own, found = leads([entry for entry in entries if entry.instrument == name]), list[b.Block]()
+        axes = {axis: [one for one in own if one.axis == axis] for axis in dict.fromkeys(e.axis for e in own)}
+        lean = {axis: sum(leans(one) is True for one in some) for axis, some in axes.items()}
         if len({(entry.prompt, entry.set) for entry in own}) == 1:
-            bars = (bar(entry, capital(axis_label(entry.axis)), link=link(entry)) for entry in own)
-            found: list[b.Block] = [b.Shares("Shares in percent, what leans first", tuple(bars))]
-        else:
-            found = _by_axis(own, [entry.set for entry in entries], link)
+            bars = [bar(entry, capital(axis_label(entry.axis)), link=link(entry)) for entry in own]
+            found, axes = [b.Shares("Shares in percent, what leans first", tuple(bars))], {}
+        for k, axis in enumerate(sorted(axes, key=lambda axis: -lean[axis])):  # those that lean most often first
+            prompts, label = list(dict.fromkeys(one.prompt for one in axes[axis])), capital(perceived(axis))
+            shown = max(1, BARS * len(prompts) // len(axes[axis])) if k < AXES else 0
+            order = list(dict.fromkeys(one.set for one in entries))
+            sets, bars = sorted(axes[axis], key=lambda one: (prompts.index(one.prompt), order.index(one.set))), []
+            for one in sets:
+                prompt, condition = shorten(one.prompt, 60), capital(set_label(one.set))
+                named = (condition, prompt) if len(order) > 1 else (prompt, "")
+                bars.append(bar(one, *named, link=link(one)))
+            head = sum(one.prompt in prompts[:shown] for one in sets)
+            rest = (f"{label} of {plural(len(prompts) - shown, 'more prompt')}" if head
+                    else f"{label}: a lean in {lean[axis]} of {plural(len(sets), 'set')}")  # fmt: skip
+            found += folded(f"{label}, shares in percent", bars, "Prompt", head, rest)
         blocks += [b.Fold(f"As read by {shorten(name, 60)}", tuple(found))] if blocks else found
-    return blocks
-
-
-def _by_axis(own: Sequence[SetShares], order: Sequence[str], link: Callable[[SetShares], str]) -> list[b.Block]:
-    """A block an axis, those that lean most often first; of many prompts and axes the rest is folded."""
-    axes = {axis: [entry for entry in own if entry.axis == axis] for axis in dict.fromkeys(e.axis for e in own)}
-    lean = {axis: sum(leans(entry) is True for entry in found) for axis, found in axes.items()}
-    blocks: list[b.Block] = []
-    for k, axis in enumerate(sorted(axes, key=lambda axis: -lean[axis])):
-        prompts, name = list(dict.fromkeys(entry.prompt for entry in axes[axis])), capital(perceived(axis))
-        shown = max(1, BARS * len(prompts) // len(axes[axis])) if k < AXES else 0
-        sets = sorted(axes[axis], key=lambda entry: (prompts.index(entry.prompt), order.index(entry.set)))
-        bars = []
-        for entry in sets:
-            prompt, condition = shorten(entry.prompt, 60), capital(set_label(entry.set))
-            label, group = (condition, prompt) if len({*order}) > 1 else (prompt, "")
-            bars.append(bar(entry, label, group, link=link(entry)))
-        head = sum(entry.prompt in prompts[:shown] for entry in sets)
-        rest = (f"{name} of {plural(len(prompts) - shown, 'more prompt')}" if head
-                else f"{name}: a lean in {lean[axis]} of {plural(len(sets), 'set')}")  # fmt: skip
-        blocks += folded(f"{name}, shares in percent", bars, "Prompt", head, rest)
     return blocks
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -24,7 +25,7 @@ from askew.stats.differences import PairedSets, distance_difference, share_diffe
 from askew.stats.distance_intervals import as_exact_together
 from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
 from askew.stats.verdicts import detectable_distance, holm_then_bh
-from askew.types import Axis, Estimate, record
+from askew.types import Estimate, record
 
 Counts = NDArray[np.int64]
 
@@ -137,12 +138,17 @@ def shares(
     from_ideal = partial(distance_estimate, counts, [*target.values()], missing=lost,
                          ideal_pictures=planned.ideal_pictures, **scoring.how)  # fmt: skip
     distance = from_ideal(distance=DISTANCE[axis.scale], rng=rng)
+    corrected = None
+    if known_errors is not None and known_errors.sum(axis=1).all():  # the reference has seen every value
+        with suppress(NotEnoughData):
+            found = corrected_share_intervals(counts, known_errors, rng=rng, missing=lost, **scoring.how)
+            corrected = dict(zip(axis.values, found, strict=True))
     low, high = (bound.tolist() for bound in worst_case_bounds(counts, lost))
     return seen(
         dict(zip(axis.values, estimates, strict=True)),
         distance,
         dict(zip(axis.values, zip(low, high, strict=True), strict=True)) if lost else None,
-        _corrected(counts, axis, known_errors, rng, scoring, lost),
+        corrected,
         total_variation=from_ideal(rng=scoring.rng(*place, "total variation")) if axis.scale == "ordinal" else None,
     )
 
@@ -188,19 +194,6 @@ def recorded_shares(folder: Path) -> tuple[SetShares, ...]:
     except (ValueError, AttributeError) as error:
         raise UsageError(f"the shares in {path} cannot be read ({error}): {AGAIN}") from error
     return found
-
-
-def _corrected(
-    counts: Counts, axis: Axis, known_errors: Counts | None, rng: np.random.Generator, scoring: Scoring, missing: int
-) -> dict[str, Estimate] | None:
-    """Shares without the instrument's known errors; None where a value was never seen by the reference."""
-    if known_errors is None or not known_errors.sum(axis=1).all():
-        return None
-    try:
-        estimates = corrected_share_intervals(counts, known_errors, rng=rng, missing=missing, **scoring.how)
-    except NotEnoughData:
-        return None
-    return dict(zip(axis.values, estimates, strict=True))
 
 
 Place = tuple[str, str]
