@@ -21,7 +21,15 @@ from askew.methods.edit.reading import EditedGroup, Readings, read
 from askew.models.base import Editor, EditRequest, Model
 from askew.models.diffusers import editor_of
 from askew.parts.sources import (
-    Group, Neutrality, Outcomes, Showing, check_filled, neutrality, present, showing_pictures, size_of,
+    Group,
+    Neutrality,
+    Outcomes,
+    Showing,
+    check_filled,
+    neutrality,
+    present,
+    showing_pictures,
+    size_of,
 )  # fmt: skip
 from askew.parts.survey.reader import beyond_drawings, fingerprints, identity_of, load_instruments, oddities
 from askew.prompts.given import prompt_of
