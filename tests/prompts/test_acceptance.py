@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from askew.prompts.acceptance import counterfactual_fault, variation_fault
+from askew.prompts.answers import counterfactual_fault, variation_fault
 from askew.prompts.axes import AXES, BIASCONNECT
 from askew.prompts.counterfactuals import counterfactuals
 from askew.prompts.lexicon import LexiconWriter

@@ -16,9 +16,8 @@ from askew.errors import UsageError
 from askew.prompts.axes import AXES
 from askew.prompts.base import Writer, bare, has_length
 from askew.prompts.lexicon import LexiconWriter, create
-from askew.prompts.noun_phrases import parse_prompt
 from askew.prompts.open_details import group_of, groups, kin, main_phrase
-from askew.prompts.statements import states
+from askew.prompts.statements import parse_prompt, states
 from askew.prompts.vocabulary import nouns
 from askew.studio.caption import parse
 from askew.studio.planted import sample

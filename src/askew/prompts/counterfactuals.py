@@ -13,8 +13,18 @@ from collections.abc import Iterator
 from askew.errors import UnknownName, UsageError
 from askew.prompts.axes import Entry, Form, catalogue, find_entry
 from askew.prompts.base import whole_prompt
-from askew.prompts.noun_phrases import DETERMINERS, FRAME, MEDIA, NounPhrase, ParsedPrompt, parse_prompt
-from askew.prompts.statements import PHOTOS, STYLE_WORDS, Statement, statements
+from askew.prompts.statements import (
+    DETERMINERS,
+    FRAME,
+    MEDIA,
+    PHOTOS,
+    STYLE_WORDS,
+    NounPhrase,
+    ParsedPrompt,
+    Statement,
+    parse_prompt,
+    statements,
+)
 from askew.prompts.vocabulary import Noun, adjectives, agree, article, nouns, plural, replace
 
 _ADJECTIVE_ORDER = (

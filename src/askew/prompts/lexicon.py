@@ -19,7 +19,6 @@ from askew.prompts.axes import BIASCONNECT, catalogue, find_axis, find_entry
 from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, has_length, length_of, whole_prompt
 from askew.prompts.counterfactuals import clause_end, counterfactuals
 from askew.prompts.llm import CompletionCache
-from askew.prompts.noun_phrases import NounPhrase, ParsedPrompt, parse_prompt
 from askew.prompts.open_details import (
     CLOTHING,
     MONOCHROME,
@@ -42,7 +41,7 @@ from askew.prompts.open_details import (
     say_all,
     topics,
 )
-from askew.prompts.statements import statements, states
+from askew.prompts.statements import NounPhrase, ParsedPrompt, parse_prompt, statements, states
 from askew.prompts.vocabulary import article, nouns, replace
 
 _VERSION = 3

@@ -14,9 +14,21 @@ from importlib.resources import files
 from typing import Any
 
 from askew.errors import UsageError
-from askew.prompts.acceptance import counterfactual_fault, prompt_fault, variation_fault
-from askew.prompts.answers import ReadAxis, Unusable, a_list, a_text, an_object, parse, read_axes, read_texts, whole
-from askew.prompts.axes import AXES, catalogue, first_name, table_question
+from askew.prompts.answers import (
+    ReadAxis,
+    Unusable,
+    a_list,
+    a_text,
+    an_object,
+    counterfactual_fault,
+    parse,
+    prompt_fault,
+    read_axes,
+    read_texts,
+    variation_fault,
+    whole,
+)
+from askew.prompts.axes import AXES, OTHER, catalogue, first_name, table_question
 from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, has_length, length_of, whole_prompt
 from askew.prompts.llm import ATTEMPTS, Complete, Completion, Message, RememberedLLM, Schema, attempt_seed, gave_nothing
 from askew.prompts.open_details import STYLES
@@ -199,9 +211,12 @@ def axis_name(text: str) -> str:
 
 def _counterfactuals(name: str, axis: ReadAxis, prompt: str, stated: bool) -> tuple[dict[str, str], list[str | None]]:
     """By value, the prompts that can be used; and what is wrong with each of the others."""
-    said = {*bare(prompt).split()}
-    pairs = [(_value(name, value or " ".join(word for word in bare(text).split() if word not in said)), text)
-             for value, text in axis.counterfactuals[:MOST_VALUES]]  # fmt: skip
+    said, entry = {*bare(prompt).split()}, catalogue().get(name)
+    known = {word: value for value, words in entry.stated.items() for word in words} if entry else {}
+    pairs = []
+    for value, text in axis.counterfactuals[:MOST_VALUES]:
+        value = value or " ".join(word for word in bare(text).split() if word not in said)
+        pairs.append((known[value] if known.get(value, OTHER) != OTHER else value, text))
     values = [value for value, _ in pairs]
     texts: dict[str, str] = {}
     faults: list[str | None] = []
@@ -212,13 +227,6 @@ def _counterfactuals(name: str, axis: ReadAxis, prompt: str, stated: bool) -> tu
         if faults[-1] is None:
             texts[value] = text
     return texts, faults
-
-
-def _value(axis: str, value: str) -> str:
-    """A value as the catalogue calls it: "elderly" is "old"."""
-    entry = catalogue().get(axis)
-    stated = entry.stated if entry else {}
-    return next((known for known, words in stated.items() if value in words and known in AXES[axis].values), value)
 
 
 def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:

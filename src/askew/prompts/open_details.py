@@ -15,13 +15,11 @@ from typing import Any, Literal, get_args
 from askew.errors import UsageError
 from askew.prompts.axes import Form, FormPlace, catalogue, find_entry
 from askew.prompts.counterfactuals import counterfactual, framed, phrase_edit
-from askew.prompts.noun_phrases import DETERMINERS, NounPhrase, ParsedPrompt, parse_prompt
-from askew.prompts.statements import statements, states
+from askew.prompts.statements import DETERMINERS, NounPhrase, ParsedPrompt, parse_prompt, statements, states
 from askew.prompts.vocabulary import Noun, article, nouns, occupations, read_data
 
-Side = Literal["indoors", "outdoors", "anywhere"]
-
-SIDES: tuple[Side, ...] = ("anywhere", "indoors", "outdoors")
+SIDES = ("anywhere", "indoors", "outdoors")
+"""Of the door, on which something is."""
 
 STYLE, MONOCHROME = "style", "monochrome"
 
@@ -68,7 +66,7 @@ class Detail:
 
     aspect: str
     form: Form
-    side: Side = "anywhere"
+    side: str = "anywhere"
     value: str | None = None
 
     @property
@@ -132,7 +130,7 @@ def _details(sorts: Sequence[str], axes: Sequence[str]) -> Iterator[Detail]:
                     yield Detail(sort.partition("_")[0], Form(place, words), side)
     for axis in axes:
         for value, form in find_entry(axis).spoken.items() if axis != STYLE else ():
-            yield Detail(axis, form, next((side for side in SIDES if side == value), "anywhere"), value)
+            yield Detail(axis, form, value if value in SIDES else "anywhere", value)
     for aspect, key in ((STYLE, "styles"), (MONOCHROME, "monochrome")) if STYLE in axes else ():
         yield from (Detail(aspect, Form("frame", words)) for words in _data()[key])
 
@@ -183,8 +181,8 @@ def say_all(prompt: str, details: Iterable[Detail]) -> str:
     """The prompt with several details: those said first come to stand nearer to the noun, or further inside."""
 
     def order(one: Detail) -> tuple[int, bool, int]:
-        aspect = _ORDER.index(one.aspect) if one.aspect in _ORDER else len(_ORDER)
-        return _PLACES.index(one.form.place), one.form.place == "after" and one.value is not None, aspect
+        after = one.form.place == "after" and one.value is not None
+        return _PLACES.index(one.form.place), after, [*_ORDER, one.aspect].index(one.aspect)
 
     for detail in sorted(details, key=order):
         prompt = say(prompt, detail)
@@ -205,16 +203,24 @@ def open_details(prompt: str, knows: Knows = anything) -> dict[str, list[Detail]
     """By aspect, all that the prompt leaves open. With `knows`, only what stays inside a model's vocabulary."""
     parsed = parse_prompt(" ".join(prompt.split()))
     subject = main_phrase(parsed)
-    side = _side(parsed, subject)
+    rest = parsed.text[parsed.words[subject.end - 1].end :] if subject else parsed.text
+    kind, side = subject.noun.kind if subject and subject.noun else None, _side(parsed, subject, rest)
+
+    def spoken(topic: str) -> bool:
+        if topic == "where":
+            return side is not None
+        if (topic == STYLE and _VIEW.match(parsed.text)) or (topic == "doing" and _DOES.search(rest)):
+            return True
+        return any(topic in topics(axis) and axis != "behavior" and states(parsed.text, axis) for axis in catalogue())
+
     closed: dict[str, bool] = {}
     found: dict[str, list[Detail]] = {}
-    kind = subject.noun.kind if subject and subject.noun else None
     for detail in group_of(subject).details:
         if detail.value and kind and not find_entry(detail.aspect).about & {kind, "any"}:
             continue
         if detail.aspect not in closed:
             said = detail.value is not None and states(parsed.text, detail.aspect)
-            closed[detail.aspect] = said or any(_spoken(parsed, subject, name, side) for name in topics(detail.aspect))
+            closed[detail.aspect] = said or any(map(spoken, topics(detail.aspect)))
         there = side is None or detail.side in ("anywhere", side)
         there = there and not (detail.form.words.startswith(WEARING) and WEARING in parsed.text.lower())
         if there and not closed[detail.aspect] and knows(f"person {detail.form.words}"):
@@ -227,34 +233,21 @@ def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
     return next(iter(parsed.subjects({"person"}) or parsed.phrases), None)
 
 
-def _side(parsed: ParsedPrompt, subject: NounPhrase | None) -> Side | None:
+def _side(parsed: ParsedPrompt, subject: NounPhrase | None, rest: str) -> str | None:
     """The side of the door that the prompt tells, "anywhere" if it tells a place that may lie on either, None if none.
 
     A subject that is a place itself ("a church") may be anywhere.
     """
     entry = find_entry("environment")
-    said: list[str | None] = [found.value for found in statements(parsed, entry, [subject] if subject else [])]
-    said += [phrase.noun.says.get("environment") for phrase in parsed.phrases if phrase != subject and phrase.noun]
-    if side := next((side for value in said for side in SIDES if side == value), None):
+    said = [found.value for found in statements(parsed, entry, [subject] if subject else [])]
+    said += [one.noun.says.get("environment", "") for one in parsed.phrases if one != subject and one.noun]
+    if side := next((value for value in said if value in SIDES), None):
         return side
-    person = subject is not None and subject.noun is not None and subject.noun.kind == "person"
-    stated = any(states(parsed.text, axis) for axis in ("environment", "setting"))
-    told = stated if person else _PLACED.search(_rest(parsed, subject))
+    if subject and subject.noun and subject.noun.kind == "person":
+        told = any(states(parsed.text, axis) for axis in ("environment", "setting"))
+    else:
+        told = bool(_PLACED.search(rest))
     return "anywhere" if told else None
-
-
-def _spoken(parsed: ParsedPrompt, subject: NounPhrase | None, topic: str, side: Side | None) -> bool:
-    """Whether the prompt has spoken about a topic."""
-    if topic == "where":
-        return side is not None
-    if (topic == STYLE and _VIEW.match(parsed.text)) or (topic == "doing" and _DOES.search(_rest(parsed, subject))):
-        return True
-    return any(topic in topics(axis) and axis != "behavior" and states(parsed.text, axis) for axis in catalogue())
-
-
-def _rest(parsed: ParsedPrompt, subject: NounPhrase | None) -> str:
-    """The text after the subject."""
-    return parsed.text[parsed.words[subject.end - 1].end :] if subject else parsed.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from askew.errors import UsageError
 from askew.methods.mitigate.steering import Call, Steering
-from askew.prompts.noun_phrases import occupations_in
+from askew.prompts.statements import occupations_in
 
 if TYPE_CHECKING:
     from diffusers import DiffusionPipeline

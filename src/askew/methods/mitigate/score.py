@@ -18,7 +18,7 @@ from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.reader import confusions, known_errors
 from askew.parts.survey.shares import DISTANCE, SetShares, shares, with_verdicts
 from askew.plan import AxisPlan, PromptPlan
-from askew.prompts.noun_phrases import occupations_in
+from askew.prompts.statements import occupations_in
 from askew.stats.contingency import cramers_v, raked
 from askew.stats.differences import (
     PairedSets,

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from askew.studio import rows
 from askew.studio.drawing import palette
-from askew.studio.drawing.canvas import Canvas, Colour, Point
+from askew.studio.drawing.canvas import Canvas, Colour
 from askew.studio.drawing.look import Look
 
 _INK = re.compile(r"(?P<width>[\d.]*)(?:/(?P<ends>[\d.]+))?(?P<colour>#[0-9a-f]{6}|[a-zA-Z]+)(?P<shade>[-+][\d.]+)?")
@@ -39,25 +39,22 @@ class Shape:
         numbers = [sum(f * measures[name] if name else f for f, name in terms) for terms in self.numbers]
         for mirrored in (-side, side) if self.both else (side,):
             points = [(mirrored * x, y) for x, y in zip(numbers[::2], numbers[1::2], strict=False)]
-            self._fill(canvas, points, numbers, fill)
-
-    def _fill(self, canvas: Canvas, points: Sequence[Point], numbers: Sequence[float], fill: Colour) -> None:
-        if self.kind == "P":
-            canvas.polygon(points, fill)
-        elif self.kind == "S":
-            canvas.blob(points, fill)
-        elif self.kind == "M":
-            canvas.symmetric(points, fill)
-        elif self.kind == "L":
-            canvas.line(points, self.width, fill)
-        elif self.kind == "C":
-            canvas.stroke(points, self.width, fill, self.ends)
-        elif self.kind == "B":
-            canvas.box(*points[0], *points[1], fill)
-        elif self.kind == "O":
-            canvas.ellipse(*points[0], numbers[2], numbers[-1], fill)
-        else:
-            canvas.ring(*points[0], numbers[2], numbers[-1], self.width, fill)
+            if self.kind == "P":
+                canvas.polygon(points, fill)
+            elif self.kind == "S":
+                canvas.blob(points, fill)
+            elif self.kind == "M":
+                canvas.symmetric(points, fill)
+            elif self.kind == "L":
+                canvas.line(points, self.width, fill)
+            elif self.kind == "C":
+                canvas.stroke(points, self.width, fill, self.ends)
+            elif self.kind == "B":
+                canvas.box(*points[0], *points[1], fill)
+            elif self.kind == "O":
+                canvas.ellipse(*points[0], numbers[2], numbers[-1], fill)
+            else:
+                canvas.ring(*points[0], numbers[2], numbers[-1], self.width, fill)
 
 
 def draw_figure(canvas: Canvas, look: Look, name: str, side: int = 1) -> None:
