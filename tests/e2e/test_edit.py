@@ -206,7 +206,7 @@ def test_python_takes_what_the_command_line_takes(folder: Path, pipeline: str) -
         edit_args={"num_inference_steps": 2}, side=32, axes=["gender", "age"], draws=100, landmarks="studio",
         run=folder,
     )  # fmt: skip
-    change = found.gender_change("caucasian man", "high-paid", 1.0)
+    change = found.cell("caucasian man", "high-paid", 1.0).gender_change
     assert isinstance(change, askew.Estimate)
     assert change.n == 6
     with pytest.raises(askew.AskewError, match="african-american woman"):

@@ -86,10 +86,24 @@ class View:
 
     def chosen(self) -> b.Section:
         """Associations of all groups, and the differences between them."""
-        first = w.shorten(self.sets[0], 40)
+        (first, second), bars = self.sets, []
+        for group, share in self.shares.items():
+            if isinstance(share, Estimate):
+                sure = w.beyond_chance(share)
+                verdict = f"more {first if share.value > 0.5 else second}" if sure else "no preference shown"
+                low, high = (None if end is None else 1 - end for end in (share.high, share.low))
+                rest = Estimate(1 - share.value, low, high, share.level, n=share.n)
+                pictures = (share.n or 0) // len(self.found.plan.pairs)
+                parts = (b.Part(first, share, ideal=0.5), b.Part(second, rest, ideal=0.5))
+                bars.append(b.Bar(w.shorten(group, 40), parts, pictures, verdict=verdict, strong=sure))
+        first, samples = w.shorten(first, 40), w.plural(self.most, "noise sample")
+        chosen = f"Of two classes, which is chosen for each group's pictures, with {samples}"
         caption = f"Association: share of decisions for the {first} class of a pair"
         rates = [(one.group, one.samples, one.S) for one in self.section.association]
-        blocks: list[b.Block] = [self._shares(), self._rates(caption, rates, HALF, b.DIFFERENCE)]
+        blocks: list[b.Block] = [
+            b.Shares(chosen, tuple(bars), "Group"),
+            self._rates(caption, rates, HALF, b.DIFFERENCE),
+        ]
         pooled_first = sorted(self.section.differential, key=lambda one: not one.pooled)
         rows = [b.Lane(f"{w.shorten(one.group_x, 40)} less {w.shorten(one.group_y, 40)}", one.S)
                 for one in pooled_first if one.samples == self.most]  # fmt: skip
@@ -144,23 +158,6 @@ class View:
             text = f"Share of pictures given to the right one of {w.listing(classes)}"
             lanes = self._rates(text, rates, b.Mark(1 / len(classes), "chance"), b.PLAIN)
             yield b.Section("Accuracy", (lanes,), screen=False)
-
-    def _shares(self) -> b.Shares:
-        """What is chosen with most noise samples."""
-        first, second = self.sets
-        bars = []
-        for group, share in self.shares.items():
-            if isinstance(share, Estimate):
-                sure = w.beyond_chance(share)
-                verdict = f"more {first if share.value > 0.5 else second}" if sure else "no preference shown"
-                low, high = (None if end is None else 1 - end for end in (share.high, share.low))
-                rest = Estimate(1 - share.value, low, high, share.level, n=share.n)
-                pictures = (share.n or 0) // len(self.found.plan.pairs)
-                parts = (b.Part(first, share, ideal=0.5), b.Part(second, rest, ideal=0.5))
-                bars.append(b.Bar(w.shorten(group, 40), parts, pictures, verdict=verdict, strong=sure))
-        samples = w.plural(self.most, "noise sample")
-        caption = f"Of two classes, which is chosen for each group's pictures, with {samples}"
-        return b.Shares(caption, tuple(bars), "Group")
 
     def _rates(self, caption: str, rates: Iterable[Rate], chance: b.Mark, columns: tuple[b.Column, ...]) -> b.Lanes:
         """A rate of every group by number of noise samples (figure 3, tables 4 and 5)."""

@@ -12,7 +12,7 @@ from askew.method import Result
 from askew.methods.edit.plan import EditPlan
 from askew.parts.sources import Neutrality, Showing
 from askew.parts.survey.observed import MissingPictures
-from askew.types import Estimate, Missing, record
+from askew.types import record
 
 Strength = Annotated[float, Names()]
 
@@ -169,14 +169,6 @@ def scores_of(field: str, found: EditFindings) -> Iterator[Scored]:
 @dataclass(frozen=True)
 class EditingResult(Result[EditPlan, EditFindings]):
     """A finished run of `askew edit`."""
-
-    def gender_change(self, group: str, targets: str, strength: float) -> Estimate | Missing:
-        """Share of a group's edits whose perceived gender is not that of their source."""
-        return self.cell(group, targets, strength).gender_change
-
-    def ita_change(self, group: str, targets: str, strength: float) -> Estimate | Missing:
-        """Mean change of the individual typology angle, in degrees; positive = lighter skin."""
-        return self.cell(group, targets, strength).ita_change
 
     def cell(self, group: str, targets: str, strength: float) -> Editing:
         """What was found of a group, a set of targets and a strength. Raises UsageError if there is none."""

@@ -17,7 +17,6 @@ from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.given import HIGH_PAID, LOW_PAID
 
 GENDER = "gender"
-FACES = "faces"
 NONE = "none"
 PAPER_EDITS: Mapping[str, Setting] = {"num_inference_steps": 50, "guidance_scale": 7.5}
 """The paper's settings while a model edits (section 3)."""
@@ -115,7 +114,7 @@ def plan_editing(
         "groups": [group.name for group in found],
         "prompts": [PromptPlan(text=group.prompt, axes=read).model_dump() for group in found],
         "targets": {name: list(words) for name, words in (targets or TARGETS).items()},
-        "landmarks": landmarks or (STUDIO if is_studio(sources or model) else FACES if installed() else NONE),
+        "landmarks": landmarks or (STUDIO if is_studio(sources or model) else "faces" if installed() else NONE),
     }
     plan = EditPlan.checked(data, "this request")
     if LABELS in plan.vqa:

@@ -18,8 +18,11 @@ from askew.parts.sources import axis_values, occupation_question
 from askew.run.base import Answer, Outcome, Run
 from askew.types import Missing, Picture
 
-AlignedFaces = Mapping[str, "Bytes | Missing"]
-"""By picture id the face in its frame, or why there is none."""
+Floats = NDArray[np.float64]
+"""(sources, words), NaN where one of a pair is missing."""
+
+DIFFERENCES = {"ita": ("after", "before"), "beyond_exposure": ("lightness", "background")}
+"""Measures of skin that are one field of `SkinChange` less another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Readings:
     occupations  what a person in the picture is seen to be
     vectors      embeddings; empty without an embedder
     skin         by (id of a source, id of its edit)
-    faces        aligned faces; empty without landmarks
+    faces        aligned faces, or why there is none; empty without landmarks
     mask         how skin was found: rule or geometry
     """
 
@@ -51,7 +54,7 @@ class Readings:
     occupations: Mapping[str, Answer]
     vectors: Mapping[str, Vectors]
     skin: Mapping[tuple[str, str], SkinChange]
-    faces: AlignedFaces
+    faces: Mapping[str, Bytes | Missing]
     mask: str
 
 
@@ -88,13 +91,6 @@ def read(
 
 def _distinct(rows: Iterable[Iterable[Outcome]]) -> list[Picture]:
     return list({one.id: one for row in rows for one in row if isinstance(one, Picture)}.values())
-
-
-Floats = NDArray[np.float64]
-"""(sources, words), NaN where one of a pair is missing."""
-
-DIFFERENCES = {"ita": ("after", "before"), "beyond_exposure": ("lightness", "background")}
-"""Measures of skin that are one field of `SkinChange` less another."""
 
 
 @dataclass(frozen=True, slots=True)

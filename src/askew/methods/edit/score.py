@@ -33,12 +33,6 @@ from askew.stats import clustered
 from askew.stats.intervals import BOUNDED_FORM, bootstrap_weights, percentile_interval
 from askew.types import Estimate, Missing, Picture
 
-NO_GENDER = Missing("not_asked", "no instrument was asked for perceived gender")
-NO_OCCUPATION = "no instrument tells occupations"
-NO_SKIN = "no face found in any picture and its edit"
-NO_EMBEDDER = Missing("not_asked", "there is no embedder")
-WHEN = ("before", "after")
-NO_EDIT = "no picture has an edit"
 TESTED = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", "other_axes")
 """Tests of one score are adjusted together, those of all other axes too."""
 
@@ -47,9 +41,6 @@ FACE_DRAWS, THINNED = 200, 2
 
 CHEEKS = cheek_mask((FRAME, FRAME), CANONICAL)
 """Where an aligned face has its cheeks."""
-
-POOLED_BY = ("gender", "ethnicity")
-"""Axes by whose values, as the groups' names say them, groups are put together."""
 
 
 def score(plan: EditPlan, found: EditsGathered, head: Head) -> findings.EditFindings:
@@ -121,17 +112,18 @@ def missing_edits(what: Edited) -> tuple[MissingEdits, ...]:
 def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editing:
     rng = scoring.rng(cell.group.name, name, f"{cell.strength:g}", "editing")
     rates = {axis: _rate(cell, seen, scoring, rng) for axis, seen in readings.values.items()}
-    gender, floor = rates.get(GENDER, (NO_GENDER, NO_GENDER))
+    unread = Missing("not_asked", "no instrument was asked for perceived gender")
+    gender, floor = rates.get(GENDER, (unread, unread))
 
     def skin(measure: str, null: float | None = None) -> Estimate | Missing:
         if readings.mask == "geometry" and not readings.faces:
             return NOT_SOUGHT
-        return or_missing(
-            clustered.clustered_mean, cell.skin(readings, measure), rng=rng, null=null, reason="no_face",
-            detail=NO_SKIN, **scoring.how,
-        )  # fmt: skip
+        detail = "no face found in any picture and its edit"
+        return or_missing(clustered.clustered_mean, cell.skin(readings, measure), rng=rng, null=null, reason="no_face",
+                          detail=detail, **scoring.how)  # fmt: skip
 
     edits, before, after = [one for row in cell.rows for one in row], skin("before"), skin("after")
+    covered = (average(cell.skin(readings, f"coverage_{when}")) for when in ("before", "after"))
     # every random draw follows those before it: the order of what follows decides the intervals
     return Editing(
         group=cell.group.name,
@@ -150,7 +142,7 @@ def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editi
         lightness_change=skin("lightness", 0.0),
         background_change=skin("background", 0.0),
         beyond_exposure=skin("beyond_exposure", 0.0),
-        coverage=Coverage(readings.mask, *(average(cell.skin(readings, f"coverage_{when}")) for when in WHEN)),
+        coverage=Coverage(readings.mask, *covered),
         average_face=average_tones(cell, readings, rng, scoring),
         other_axes={axis: rate for axis, (rate, _) in rates.items() if axis != GENDER},
         other_floors={axis: base for axis, (_, base) in rates.items() if axis != GENDER},
@@ -178,8 +170,8 @@ def _target_seen(cell: Cell, seen: Mapping[str, Answer], level: float) -> Estima
         answer = seen.get(edit.id) if isinstance(edit, Picture) else None
         return float(names_target(answer, word)) if isinstance(answer, str) else np.nan
 
-    found = [[shows(word, edit) for edit in row] for word, row in zip(cell.words, cell.rows, strict=True)]
-    return or_missing(clustered.clustered_rate, np.array(found).T, level=level, detail=NO_OCCUPATION)
+    found = np.array([[shows(word, one) for one in row] for word, row in zip(cell.words, cell.rows, strict=True)])
+    return or_missing(clustered.clustered_rate, found.T, level=level, detail="no instrument tells occupations")
 
 
 def _table(cell: Cell, seen: Mapping[str, Answer]) -> dict[str, dict[str, int]]:
@@ -198,7 +190,7 @@ def _identity(
 ) -> Estimate | Missing:
     """Cosine of a picture and its edit. `null`: of the edit and the other pictures of the group."""
     if not vectors:
-        return NO_EMBEDDER
+        return Missing("not_asked", "there is no embedder")
     sources = {one.id: vectors[one.id] for one in cell.group.sources if isinstance(one, Picture)}
     everything = np.stack(list(sources.values())).astype(np.float64)
 
@@ -210,9 +202,8 @@ def _identity(
         return float((others.sum() - cosine(a, b)) / (len(others) - 1)) if len(others) > 1 else np.nan
 
     cosines = cell.pairs(cosine)
-    own = or_missing(
-        clustered.clustered_mean, cosines, rng=rng, maximum=1.0, reason="error", detail=NO_EDIT, **scoring.how
-    )
+    own = or_missing(clustered.clustered_mean, cosines, rng=rng, maximum=1.0, reason="error",
+                     detail="no picture has an edit", **scoring.how)  # fmt: skip
     null = average(cell.pairs(strangers))
     if isinstance(own, Missing) or null is None or null >= 1:
         return own
@@ -302,7 +293,7 @@ def pooled(what: Edited) -> tuple[Pooled, ...]:
     """Change of gender and of ITA over all groups whose names say the same gender, or the same ethnicity ("downstream",
     figure 3); nothing of an axis unless there are two values to hold against each other."""
     found = []
-    for axis in POOLED_BY:
+    for axis in (GENDER, "ethnicity"):
         stated: dict[str, list[EditedGroup]] = {}
         for group in what.groups:
             if value := stated_value(group.name, axis):

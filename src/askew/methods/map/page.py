@@ -14,7 +14,8 @@ from askew.methods.map.findings import MapFindings, Overall, Pair, RiskDifferenc
 from askew.methods.map.plan import axes_of
 from askew.methods.map.score import Maps, block_maps, flat_pictures, maps_of
 from askew.pages import blocks as b
-from askew.pages import skeleton, words
+from askew.pages import skeleton
+from askew.pages import words as w
 from askew.pages.media import Media, heat, masks, thumbnail
 from askew.pages.phrases import say
 from askew.pages.words import capital, perceived, shorten
@@ -41,8 +42,6 @@ KEYS: tuple[tuple[b.Swatch, str], ...] = (
     ("heat", "attention: lowest to highest in the picture"), ("only-a", "the concept alone"),
     ("only-b", "the other word alone"), ("both", "both"),
 )  # fmt: skip
-CHANCE = ("chance", "the same words in other pictures of the prompt")
-NO_SHARE: b.E = Missing("not_asked")
 
 
 def page(found: MapFindings, media: Media) -> b.Page:
@@ -51,7 +50,7 @@ def page(found: MapFindings, media: Media) -> b.Page:
     several, concepts = len(view.prompts) > 1, found.plan.concepts
     attend = "attend" if len(view.models) > 1 else "attends"
     return skeleton.page(
-        found, f"askew map: where {shorten(words.listing(view.models), 100)} {attend} to {words.listing(concepts)}",
+        found, f"askew map: where {shorten(w.listing(view.models), 100)} {attend} to {w.listing(concepts)}",
         f"{len(view.prompts)} prompts" if several else f"“{view.prompts[0]}”", view.answer(),
         (view.seen(), *(view.concept(one) for one in concepts), *view.nearness(), *view.accuracy(), *view.changes()),
         facts=(*skeleton.facts(found, found.models), ("Mask", f"{found.plan.threshold} {found.plan.tau:g}")),
@@ -81,17 +80,9 @@ class View:
         """A concept's means over the prompts."""
         return next(o for o in self.found.biasmap.overall if (o.a, o.model) == (a, model))
 
-    def risk(self, one: Pair | Overall) -> b.E | None:
-        """Of the axis that the concept is, in the same pictures; of means the mean."""
-        if isinstance(one, Overall):
-            return one.risk_difference
-        place = (one.model, one.prompt, axes_of([one.a]).get(one.a))
-        risks = self.found.biasmap.risk_difference
-        return next((r.estimate for r in risks if (r.model, r.prompt, r.axis) == place), None)
-
     def answer(self) -> str:
         """What the first model attends to in one place."""
-        where = words.quote(self.prompts[0], 60) if len(self.prompts) == 1 else f"{len(self.prompts)} prompts"
+        where = w.quote(self.prompts[0], 60) if len(self.prompts) == 1 else f"{len(self.prompts)} prompts"
         first = self.models[0]
         said = "; to ".join(finding(self.pairs(a, first), self.overall(a, first)) for a in self.found.plan.concepts)
         return f"In pictures of {where}, {model_label(first, 60)} attends to {said}."
@@ -111,13 +102,16 @@ class View:
         """Overlaps of a concept, with the word of every prompt by every model, through the network and in pictures."""
         own: list[Pair | Overall] = [*sorted(self.pairs(a), key=lambda one: self.prompts.index(one.prompt))]
         own += [self.overall(a, model) for model in self.models] if len(self.prompts) > 1 else []
-        rows = []
+        rows, axis = [], axes_of([a]).get(a)
+        risks = {(r.model, r.prompt): r.estimate for r in self.found.biasmap.risk_difference if r.axis == axis}
         for one in own:
             label, group, series = self._named(self._word(one), one.model)
-            more = (words.part(one.mbiou, "value"), words.part(self.risk(one), "value"))
+            risk = one.risk_difference if isinstance(one, Overall) else risks.get((one.model, one.prompt))
+            more = (w.part(one.mbiou, "value"), w.part(risk, "value"))
             rows.append(b.Lane(label, _miou(one), more, group, series, muted=isinstance(one, Overall)))
         caption = f"How much of their union the places of “{shorten(a, 40)}” and of the word beside it share"
-        overlaps = b.Lanes(f"{caption} (mIoU)", "With", tuple(rows), "mIoU", more=("mBIoU", "RD"), chance=CHANCE)
+        overlaps = b.Lanes(f"{caption} (mIoU)", "With", tuple(rows), "mIoU", more=("mBIoU", "RD"),
+                         chance=("chance", "the same words in other pictures of the prompt"))  # fmt: skip
         network = b.Section("Through the network", (self._profile(a),), screen=False)
         return b.Section(capital(shorten(a, 60)), (overlaps, network, *self._pictures(a)))
 
@@ -127,11 +121,11 @@ class View:
         for one in self.found.biasmap.gradient:
             caption = f"Do words that mean nearly the same as “{shorten(one.b, 30)}” overlap more with it?"
             if isinstance(one.spearman, Estimate):
-                caption += f" Rank correlation over {len(one.cosines)} words: {words.measured(one.spearman)}."
+                caption += f" Rank correlation over {len(one.cosines)} words: {w.measured(one.spearman)}."
             overlaps = {p.a: p.miou for p in self.found.biasmap.pairs if (p.model, p.prompt) == (one.model, one.prompt)}
             near = sorted(one.cosines.items(), key=lambda item: -item[1])
-            rows = tuple((shorten(a, 40), words.number(cosine), overlaps[a]) for a, cosine in near)
-            note = f"{words.quote(one.prompt, 60)}, {model_label(one.model, 40)}"
+            rows = tuple((shorten(a, 40), w.number(cosine), overlaps[a]) for a, cosine in near)
+            note = f"{w.quote(one.prompt, 60)}, {model_label(one.model, 40)}"
             tables.append(b.Table(caption, ("Word", "cosine of text embeddings", "mIoU"), rows, note=note))
         if tables:
             yield b.Section("Nearness in meaning", tuple(tables), screen=False)
@@ -144,13 +138,22 @@ class View:
             own = [one for one in found if (one.model, one.prompt, one.word) == (model, prompt, word)]
             lines = (b.Line("of the place, covered by the mask", tuple(one.mask_accuracy for one in own)),
                      b.Line("of the rest, left out", tuple(one.complement_accuracy for one in own), 1))  # fmt: skip
-            name = f"{words.quote(word, 40)} in pictures of {words.quote(prompt, 60)}, {model_label(model, 40)}"
+            name = f"{w.quote(word, 40)} in pictures of {w.quote(prompt, 60)}, {model_label(model, 40)}"
             steps = tuple(f"{one.tau:g}" for one in own)
             plots.append(b.Lines(name, "Threshold", steps, lines, "share", chance="chance: masks of other pictures"))
-            told.append(masks_found(name, own))
+            said, known = "no usable mask", [
+                (one.tau, one.mask_accuracy, one.complement_accuracy) for one in own
+                if isinstance(one.mask_accuracy, Estimate) and isinstance(one.complement_accuracy, Estimate)
+            ]  # fmt: skip
+            if known:
+                tau, inside, outside = min(known, key=lambda one: abs(one[1].value - one[2].value))
+                said = (f"most even at threshold {tau:g}, where the mask covers {w.measured(inside)} of the place and "
+                        f"leaves out {w.measured(outside)} of the rest (chance {w.number(inside.null)}, "
+                        f"{w.number(outside.null)})")  # fmt: skip
+            told.append(f"{name}: {said}")
         if plots:
             rest = tuple(plots[PLOTS:])
-            more = (b.Fold(words.plural(len(rest), "more plot"), rest),) if rest else ()
+            more = (b.Fold(w.plural(len(rest), "more plot"), rest),) if rest else ()
             yield b.Section("Against the given masks", (b.Text(items=tuple(told)), *plots[:PLOTS], *more))
 
     def changes(self) -> Iterator[b.Section]:
@@ -165,7 +168,7 @@ class View:
         found: dict[str, b.E | None] = {f"mIoU, {self._word(own)}": own.miou for own in one.prompts}
         found |= {"mean mIoU": one.miou, "mean mBIoU": one.mbiou, "mean corrected mIoU": one.corrected}
         if one.risk_difference:
-            found[f"mean risk difference of {words.axis_label(axes_of([one.a]).get(one.a, ''))}"] = one.risk_difference
+            found[f"mean risk difference of {w.axis_label(axes_of([one.a]).get(one.a, ''))}"] = one.risk_difference
         if len(one.prompts) == 1:
             found = {"mIoU": one.prompts[0].miou, "mBIoU": one.prompts[0].mbiou}
         rows = tuple(b.Lane(name, e) for name, e in found.items())
@@ -190,10 +193,11 @@ class View:
         """The shares of an axis in a prompt's pictures, beside an even mixture."""
         label, group, series = self._named(self._word(one), one.model)
         counts, lost, n = list(one.counts.values()), sum(one.missing.values()), sum(one.counts.values())
-        shares = share_intervals(counts, level=self.found.plan.level, missing=lost) if n else [NO_SHARE] * len(counts)
-        parts = tuple(b.Part(value, share, count, 1 / len(counts))
-                      for (value, count), share in zip(one.counts.items(), shares, strict=True))  # fmt: skip
-        verdict, strong = f"RD {words.measured(one.estimate)}" if n else "", words.beyond_chance(one.estimate)
+        shares: list[b.E] = [Missing("not_asked")] * len(counts)
+        if n:
+            shares[:] = share_intervals(counts, level=self.found.plan.level, missing=lost)
+        parts = tuple(b.Part(*named, 1 / len(counts)) for named in zip(one.counts, shares, counts, strict=True))
+        verdict, strong = f"RD {w.measured(one.estimate)}" if n else "", w.beyond_chance(one.estimate)
         return b.Bar(label, parts, n, one.missing, verdict, strong, group, series)
 
     def _profile(self, a: str) -> b.Lines:
@@ -224,7 +228,7 @@ class View:
                 image = self.media.picture(one)
                 if maps is None or image is None or flat_pictures(total := maps.total()).any():
                     continue
-                label = f"Picture {k} of {words.quote(own.prompt, 40)}, {model_label(str(own.model), 40)}"
+                label = f"Picture {k} of {w.quote(own.prompt, 40)}, {model_label(str(own.model), 40)}"
                 rows.append(b.PictureRow((
                     b.Shot(thumbnail(image), label),
                     b.Shot(heat(image, total[0, 0]), f"{label}: attention to {maps.a}"),
@@ -245,39 +249,27 @@ class View:
     def _high(self, image: Image, maps: Maps, alt: str, name: str = "") -> b.Shot:
         """Where the maps (2, 1, H, W) of two words are high, over the picture, and how much they overlap."""
         first, second = mask(maps[:, 0], self.found.plan.threshold, self.found.plan.tau)
-        return b.Shot(masks(image, first, second), alt, f"{name}IoU {words.number(float(iou(first, second)))}")
+        return b.Shot(masks(image, first, second), alt, f"{name}IoU {w.number(float(iou(first, second)))}")
 
 
 def finding(own: Sequence[Pair], overall: Overall) -> str:
     """What is said of one concept in a model's pictures of all prompts."""
     known = [p for p in own if isinstance(p.miou, Estimate)]
     if not known:
-        return f"“{overall.a}” in places that cannot be told: {words.reason(own[0].miou)}"  # type: ignore[arg-type]
+        return f"“{overall.a}” in places that cannot be told: {w.reason(own[0].miou)}"  # type: ignore[arg-type]
     e = known[0].miou if len(own) == 1 else overall.miou
     chance = f", where chance would give {e.null:.2f}" if isinstance(e, Estimate) and e.null is not None else ""
     value = f"{e.value:.2f}" if isinstance(e, Estimate) else "–"
     if len(own) == 1:
-        verdict = f" ({say('place_shared' if words.beyond_chance(e) else 'place_by_chance')})" if chance else ""
+        verdict = f" ({say('place_shared' if w.beyond_chance(e) else 'place_by_chance')})" if chance else ""
         return f"“{overall.a}” and “{own[0].b}” in places that share {value} of their union{chance}{verdict}"
     mean = overall.corrected
-    shared = isinstance(mean, Estimate) and mean.value > 0 and words.beyond_chance(mean)
-    beyond = sum(words.beyond_chance(p.miou) for p in known)
+    shared = isinstance(mean, Estimate) and mean.value > 0 and w.beyond_chance(mean)
+    beyond = sum(w.beyond_chance(p.miou) for p in known)
     told = say("mean_shared" if shared else "mean_by_chance", beyond=str(beyond), of=str(len(known)))
     missing = f"; {len(own) - len(known)} missing" if len(known) < len(own) else ""
     return (f"“{overall.a}” and the words beside it in places that share {value} of their union on average{chance} "
             f"({told}{missing})")  # fmt: skip
-
-
-def masks_found(name: str, own: Sequence[f.MaskAccuracy]) -> str:
-    """By word, where the masks of its maps find as much of the place as they leave out of the rest."""
-    known = [(one.tau, one.mask_accuracy, one.complement_accuracy) for one in own
-             if isinstance(one.mask_accuracy, Estimate) and isinstance(one.complement_accuracy, Estimate)]  # fmt: skip
-    if not known:
-        return f"{name}: no usable mask"
-    tau, inside, outside = min(known, key=lambda one: abs(one[1].value - one[2].value))
-    by_chance = ", ".join(words.number(one.null) for one in (inside, outside))
-    return (f"{name}: most even at threshold {tau:g}, where the mask covers {words.measured(inside)} of the place and "
-            f"leaves out {words.measured(outside)} of the rest (chance {by_chance})")  # fmt: skip
 
 
 def _miou(one: Pair | Overall) -> b.E:

@@ -38,14 +38,7 @@ Mean = Callable[[list[float]], Estimate]
 ROUNDING = 1e-5
 """Differences within a map, of its largest number, that summing in single precision makes."""
 
-DIFFERENCE = (-1.0, 1.0)
-"""Bounds of the difference of two scores from 0 to 1."""
-
 NO_MAP = Missing("error", "this prompt's pictures have no such map")
-NO_PAIR = Missing("error", "the models have no picture of one seed in common")
-NOT_CORRECTED = Missing("not_asked", "no prompt has a corrected overlap")
-
-NO_PLACE = Missing("absent_file", "no usable mask of any picture was given")
 FLAT = Missing("error", "a map that is the same everywhere has no place that is high")
 GROUPS: Mapping[str, tuple[str, str]] = {"gender": ("male", "female"), "ethnicity": ("white", "black")}
 """The groups of the paper's risk difference, by axis; of other axes the first two values."""
@@ -238,7 +231,8 @@ def accuracies(one: Watched, maps: Sequence[PairMaps], plan: MapPlan, scoring: S
         kept = [k for k in known if not flat_pictures(total[None])[k]]
         entry = partial(f.MaskAccuracy, one.prompt, one.model, word)
         if not kept:
-            yield from (entry(tau, NO_PLACE, NO_PLACE) for tau in plan.taus)
+            none = Missing("absent_file", "no usable mask of any picture was given")
+            yield from (entry(tau, none, none) for tau in plan.taus)
             continue
         places = np.stack([known[k] for k in kept])
         large = bilinear(total[kept], places.shape[-2:])
@@ -284,7 +278,7 @@ def overall(
         entries.append(f.Overall(
             model, a, len(own),
             miou=_mean([p.miou for p in own], level), mbiou=_mean([p.mbiou for p in own], level),
-            corrected=_combined([p.corrected for p in own], tested, NOT_CORRECTED),
+            corrected=_combined([p.corrected for p in own], tested),
             risk_difference=_mean(found, level) if found else None,
             blocks={block: _mean([p.blocks.get(block, NO_MAP) for p in own], level) for block in blocks},
         ))  # fmt: skip
@@ -300,7 +294,7 @@ def changes(
     mBIoU is a mean over blocks: where a prompt's counted other blocks, their difference is Missing.
     """
     entries, seen = [], {(r.model, r.prompt, r.axis): r.estimate for r in risks}
-    tested = partial(student_mean, level=level, null=0.0, bounds=DIFFERENCE)
+    tested = partial(student_mean, level=level, null=0.0, bounds=(-1.0, 1.0))
     for model in models[1:]:
         for a in dict.fromkeys(p.a for p in pairs):
             befores, afters = ([p for p in pairs if (p.model, p.a) == (m, a)] for m in (models[0], model))
@@ -336,7 +330,7 @@ def _paired(x: Pair, y: Pair, score: str, pictures: str, tested: Mean) -> E:
     before, after = (dict(zip(one.seeds, getattr(one, pictures), strict=True)) for one in (x, y))
     values = [v - u for seed, u in before.items()
               if seed is not None and u is not None and (v := after.get(seed)) is not None]  # fmt: skip
-    return tested(values) if values else NO_PAIR
+    return tested(values) if values else Missing("error", "the models have no picture of one seed in common")
 
 
 def _other_blocks(before: Pair, after: Pair) -> Missing | None:
@@ -357,11 +351,11 @@ def _mean(estimates: Sequence[E], level: float) -> E:
     return replace(mean, null=float(np.mean(known)) if len(nulls) == len(known) else None, max=1.0)
 
 
-def _combined(scores: Sequence[E | float], combine: Mean, none: Missing | None = None) -> E:
-    """What becomes of those scores that are known; without one, why the first is missing, unless said by `none`."""
+def _combined(scores: Sequence[E | float], combine: Mean) -> E:
+    """What becomes of those scores that are known; without one, why the first is missing."""
     gaps = [one for one in scores if isinstance(one, Missing)]
     known = [one.value if isinstance(one, Estimate) else one for one in scores if not isinstance(one, Missing)]
-    return replace(combine(known), missing=len(gaps)) if known else none or gaps[0]
+    return replace(combine(known), missing=len(gaps)) if known else gaps[0]
 
 
 def _minus(a: E, b: E) -> float | Missing:
