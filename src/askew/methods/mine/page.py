@@ -5,12 +5,12 @@ Sentences go no further than the numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from askew.findings import PictureSet
-from askew.methods.mine.findings import BestPrompt, MineFindings, ranked
+from askew.methods.mine.findings import BestPrompt, Explained, MineFindings, ranked
 from askew.methods.mine.plan import COLOR, LEAN, MinePlan, ScoredPlan
 from askew.pages import blocks as b
 from askew.pages import skeleton
@@ -21,11 +21,8 @@ from askew.parts.survey.blocks import bar
 from askew.parts.survey.words import seen
 from askew.types import Estimate, Missing
 
-OPEN, SHOWN = 3, 12
-"""Prompts that stand open, and prompts whose pictures are shown."""
-
-PICTURES = 48
-CHANCE = "what chance alone would give"
+OPEN, SHOWN, PICTURES = 3, 12, 48
+"""Prompts that stand open, prompts whose pictures are shown, and how many of each."""
 
 
 def page(found: MineFindings, media: Media) -> b.Page:
@@ -101,9 +98,9 @@ class View:
         )  # fmt: skip
         yield self._lanes(f"The best prompts of every search. Further {further}", rows, is_bias or self.leans, chance)
 
-    def _lanes(self, caption: str, rows: Sequence[b.Lane], tested: bool, chance: str = CHANCE) -> b.Lanes:
+    def _lanes(self, caption: str, rows: Sequence[b.Lane], tested: bool, chance: str = "") -> b.Lanes:
         columns: tuple[b.Column, ...] = ("value", "interval", "null", "q") if tested else b.PLAIN
-        name = "distance" if self.leans else "fresh seeds"
+        name, chance = "distance" if self.leans else "fresh seeds", chance or "what chance alone would give"
         return b.Lanes(caption, "Prompt", tuple(rows), name, "range", columns, chance=("chance", chance))
 
     def pictures(self) -> Iterator[b.Block]:
@@ -120,16 +117,12 @@ class View:
             row = picture_row(self.media, own.pictures, one.prompt, PICTURES, note)
             yield b.Pictures("", (replace(row, label="On fresh seeds"),))
         if one.missed_visual_concepts:
-            pictures = dict(zip(one.missed_visual_concepts, one.missed_pictures, strict=True))
-            yield left_out(self.media, pictures, "the pictures above", is_read=one.is_read)
+            yield left_out(self.media, one, "the pictures above")
         run = f" of search {one.run + 1}" if self.found.plan.runs > 1 else ""
         mutated = f", a mutation of {w.quote(one.parent, 160)}" if one.parent else ""
         origin = b.Text(f"Found in iteration {one.iteration + 1}{run}{mutated}.")
-        if one.variations:
-            varied = b.Text("Variations:", items=one.variations)
-            yield b.Fold("Where it comes from, and its variations", (origin, varied))
-        else:
-            yield b.Fold("Where it comes from", (origin,))
+        varied = (b.Text("Variations:", items=one.variations),) if one.variations else ()
+        yield b.Fold(f"Where it comes from{', and its variations' if varied else ''}", (origin, *varied))
 
     def course(self) -> Iterator[b.Block]:
         """The best so far of the search that found the first prompt, and of random prompts alone."""
@@ -137,9 +130,8 @@ class View:
         run, turned = self.ranked[0].run if self.ranked else 0, -1 if self.leans else 1
         steps = range(1 + max((one.iteration for one in section.history if one.run == run), default=-1))
         lines: list[b.Line] = []
-        for name, history in (
-            ("mined", section.history), ("random prompts alone", section.random.history if section.random else ()),
-        ):  # fmt: skip
+        courses = {"mined": section.history, "random prompts alone": section.random.history if section.random else ()}
+        for name, history in courses.items():
             best = {one.iteration: Estimate(turned * one.best_so_far) for one in history
                     if one.run == run and one.best_so_far is not None}  # fmt: skip
             lines += [b.Line(name, tuple(best.get(k) for k in steps), len(lines))] if best else []
@@ -157,7 +149,7 @@ class View:
             yield b.Section("Against random search", (b.Text(against_random(self.found)), best), anchor="random")
 
     def missed(self) -> Iterator[b.Section]:
-        """What the missed variations of all prompts have in skeleton."""
+        """What the missed variations of all prompts have in common."""
         missed = self.found.minethegap.missed
         if missed is None:
             return
@@ -177,10 +169,11 @@ def least_fitting(made: PictureSet, names: Sequence[str]) -> str:
     return f"those that fit the variations least: {numbers}" if places else ""
 
 
-def left_out(media: Media, pictures: Mapping[str, str | None], by: str, *, is_read: bool) -> b.Pictures:
-    """What some pictures leave out, each with a picture of it; if nobody read that, what they are least like."""
-    shots = tuple(shot(media, name, f"A picture of {w.quote(text, 80)}", text) for text, name in pictures.items())
-    told = f"What {by} leave out" if is_read else f"What {by} are least like, by similarity alone"
+def left_out(media: Media, one: Explained, by: str) -> b.Pictures:
+    """What pictures of a prompt leave out, each with a picture of it; if nobody read that, what they are least like."""
+    pictures = zip(one.missed_visual_concepts, one.missed_pictures, strict=True)
+    shots = tuple(shot(media, name, f"A picture of {w.quote(text, 80)}", text) for text, name in pictures)
+    told = f"What {by} leave out" if one.is_read else f"What {by} are least like, by similarity alone"
     return b.Pictures(f"{told}, with a picture of each", (b.PictureRow(shots),), size="medium")
 
 

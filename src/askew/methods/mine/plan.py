@@ -13,12 +13,8 @@ from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Evolution, Selection
 
 Count = Annotated[int, Field(ge=1, le=10_000)]
-PEOPLE, DEFAULT_AXES = "people", ("gender",)
-LEAN_IMAGES = 5
-"""Pictures of a prompt in a search for leans: few of many prompts find more than many of few (docs, mining)."""
-
-LEAN, BIAS, CORRECTED = "lean", "bias", "bias-corrected"
-COLOR = "color:"
+DEFAULT_AXES = ("gender",)
+LEAN, BIAS, CORRECTED, COLOR = "lean", "bias", "bias-corrected", "color:"
 
 REACHING = frozenset(("url", "timeout", "concurrency", "budget"))
 """Settings of a language model that say how to reach it and what it may cost: another one goes on with the search."""
@@ -82,22 +78,21 @@ class MinePlan(ScoredPlan):
     @model_validator(mode="before")
     @classmethod
     def _chosen(cls, data: dict[str, Any]) -> dict[str, Any]:
-        if data.get("axes") or data.get("target") == PEOPLE:
+        if data.get("axes") or data.get("target") == "people":
             data = {"objective": LEAN, **data}
         if data.get("objective") != LEAN:
             return data
         axes = [find_axis(name).name for name in data.get("axes") or DEFAULT_AXES]
-        return {"images": LEAN_IMAGES, "selection": "learned", **data, "axes": axes}
+        # few pictures of many prompts find more leans than many of few (docs/reference/mining.md)
+        return {"images": 5, "selection": "learned", **data, "axes": axes}
 
     @model_validator(mode="after")
     def _fits(self) -> MinePlan:
         if self.axes and self.objective != LEAN:
             raise ValueError(f"axes belong to a search for leans; objective is {self.objective}")
         if self.selected * self.mutations > self.population:
-            raise ValueError(
-                f"{self.selected} selected prompts with {self.mutations} mutations each are more than the population "
-                f"of {self.population}"
-            )
+            told = f"{self.selected} selected prompts with {self.mutations} mutations each"
+            raise ValueError(f"{told} are more than the population of {self.population}")
         if self.words[0] > self.words[1]:
             raise ValueError(f"prompts of {self.words[0]} to {self.words[1]} words; the smaller number comes first")
         return self
@@ -110,10 +105,8 @@ class MinePlan(ScoredPlan):
     @property
     def evolution(self) -> Evolution:
         """The size of each search."""
-        return Evolution(
-            self.iterations, self.population, self.selected, self.mutations, self.target or None, self.words,
-            self.selection,
-        )  # fmt: skip
+        names = ("iterations", "population", "selected", "mutations", "words", "selection")
+        return Evolution(**{name: getattr(self, name) for name in names}, target=self.target or None)
 
 
 def runs_code(objective: str) -> bool:

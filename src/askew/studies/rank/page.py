@@ -146,9 +146,7 @@ def _pictures(found: RankFindings, media: Media) -> Iterator[b.Block]:
             row = picture_row(media, made.pictures, f"{prompt} by {model.name}", PICTURES, note)
             rows.append(replace(row, label=model.name, series=k))
         inner: list[b.Block] = [b.Pictures("", tuple(rows), aligned=True)]
-        inner += [left_out(media, dict(zip(one.missed_visual_concepts, one.missed_pictures, strict=True)),
-                           f"pictures by {one.model}", is_read=one.is_read)
-                  for one in own if one.missed_visual_concepts]  # fmt: skip
+        inner += [left_out(media, one, f"pictures by {one.model}") for one in own if one.missed_visual_concepts]
         if len(found.models) > 1 and prompt in maps:
             inner.append(b.Fold("All its pictures in one plane",
                                 (plane(media, maps[prompt].places, maps[prompt].explained),)))  # fmt: skip
