@@ -215,7 +215,17 @@ def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreError(f"{where} {_explain(error, where.removeprefix('the store '), timeout)}") from error
+        said, path = str(error), where.removeprefix("the store ")
+        told = f"failed: {said}"
+        if "locked" in said:
+            told = f"is being written by another process, still after {timeout:g} s; try again when it is done"
+        elif "full" in said:
+            told = FULL
+        elif "readonly" in said or "unable to open" in said:
+            told = f"cannot be written: {said}. Give yourself the right to write there, or choose another --store"
+        elif "no such" in said or "malformed" in said or not isinstance(error, sqlite3.OperationalError):
+            told = f"has a damaged index ({said}): `askew check {path} --rebuild` makes it again"
+        raise StoreError(f"{where} {told}") from error
     except OSError as error:
         raise StoreError(f"{where} {explain_os_error(error)}") from error
     except UnicodeEncodeError as error:
@@ -224,19 +234,6 @@ def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
 
 def _marks(count: int) -> str:
     return ", ".join("?" * count)
-
-
-def _explain(error: sqlite3.Error, path: str, timeout: float) -> str:
-    text = str(error)
-    if "locked" in text:
-        return f"is being written by another process, still after {timeout:g} s; try again when it is done"
-    if "full" in text:
-        return FULL
-    if "readonly" in text or "unable to open" in text:
-        return f"cannot be written: {text}. Give yourself the right to write there, or choose another --store"
-    if "no such" in text or "malformed" in text or not isinstance(error, sqlite3.OperationalError):
-        return f"has a damaged index ({text}): `askew check {path} --rebuild` makes it again"
-    return f"failed: {text}"
 
 
 class Journal:

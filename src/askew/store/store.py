@@ -164,7 +164,15 @@ class Store:
         for row in self.index.rows("pictures", "key", (one.key for one in wanted)):
             if row[1] and (path := self._file(row[1], row[2])).exists() and not is_intact(path):
                 self._set_aside(path)
-        suffixes, keys = self._write_files(ids, outcomes), [one.key for one in wanted]
+        keys, known = [one.key for one in wanted], self.known_files(name for name in ids if name is not None)
+        suffixes, lacking = dict[str, str](), dict[Path, bytes]()
+        for name, outcome in zip(ids, outcomes, strict=True):
+            if name is not None and isinstance(outcome, EncodedPicture):
+                suffixes[name] = outcome.suffix
+                if not is_intact(path := known.get(name, self._file(name, outcome.suffix))):
+                    lacking[path] = outcome.data
+        with faults(self._where):
+            write_whole(lacking, self.path / "incoming")
         with self.index.transaction():
             kept = self.pictures(one.key for one in wanted if one.source is None)
             rows: list[Row] = [
@@ -213,10 +221,9 @@ class Store:
     def planned(self, run: str) -> list[PlannedPicture]:
         """Every picture that the run with this plan hash needs, by key."""
         keys = sorted({key for _, _, key in self.index.rows("planned", "run", [run])})
-        known = {row[0]: row for row in self.index.rows("pictures", "key", keys)}
-        return [PlannedPicture(key, None, None, None) if (row := known.get(key)) is None else
-                PlannedPicture(key, row[1], row[3], self._file(row[1], row[2]) if row[1] else None)
-                for key in keys]  # fmt: skip
+        known = {row[0]: row[1:4] for row in self.index.rows("pictures", "key", keys)}
+        rows = ((key, *known.get(key, (None, "", None))) for key in keys)
+        return [PlannedPicture(key, id, why, self._file(id, end) if id else None) for key, id, end, why in rows]
 
     def known_files(self, ids: Iterable[str]) -> dict[str, Path]:
         """Paths of the picture files that the index knows, by id."""
@@ -345,19 +352,6 @@ class Store:
 
     def _file(self, name: str, suffix: str) -> Path:
         return self.path / "pictures" / name[:2] / (name + suffix)
-
-    def _write_files(self, ids: Sequence[str | None], outcomes: Sequence[EncodedPicture | Missing]) -> dict[str, str]:
-        """Write the files that are not there yet. Returns suffixes by id, for the index."""
-        known = self.known_files(name for name in ids if name is not None)
-        suffixes, missing = dict[str, str](), dict[Path, bytes]()
-        for name, outcome in zip(ids, outcomes, strict=True):
-            if name is not None and isinstance(outcome, EncodedPicture):
-                suffixes[name] = outcome.suffix
-                if not is_intact(path := known.get(name, self._file(name, outcome.suffix))):
-                    missing[path] = outcome.data
-        with faults(self._where):
-            write_whole(missing, self.path / "incoming")
-        return suffixes
 
     def _set_aside(self, path: Path) -> None:
         with faults(self._where):

@@ -21,7 +21,7 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.observed import Answer, Gone, MissingPictures, ObservedSet, observe, uneven
 from askew.parts.survey.reader import LABELS, beyond_drawings, captioner_of
-from askew.plan import AxisPlan, PromptPlan
+from askew.plan import PromptPlan
 from askew.store.keys import question_hash
 from askew.store.store import Store
 from askew.studies.compare import COMPARISON_FILE
@@ -263,9 +263,13 @@ def comparable_prompts(runs: Mapping[str, AuditPlan], generated: bool) -> tuple[
     shared = [text for text in asked[first] if all(text in own for own in asked.values())]
     common, other_axes = [], list[str]()
     for text in shared:
-        axes = {axis.name: [next((a for a in own[text].axes if a.name == axis.name), None) for own in asked.values()]
-                for one in asked.values() for axis in one[text].axes}  # fmt: skip
-        differ = {name: why for name, some in axes.items() if (why := _why_other(some))}
+        axes = [{axis.name: axis for axis in own[text].axes} for own in asked.values()]
+        differ: dict[str, str] = {}
+        for name in dict.fromkeys(name for own in axes for name in own):
+            some = [own[name] for own in axes if name in own]
+            other = [part for part in OF_AXIS if any(getattr(one, part) != getattr(some[0], part) for one in some)]
+            if len(some) < len(axes) or other:
+                differ[name] = f"other {' and other '.join(other)}" if len(some) == len(axes) else "not asked by all"
         other_axes += [f"{name} of {text!r} ({why})" for name, why in differ.items()]
         if alike := tuple(axis for axis in asked[first][text].axes if axis.name not in differ):
             common.append(asked[first][text].model_copy(update={"axes": alike}))
@@ -279,15 +283,6 @@ def comparable_prompts(runs: Mapping[str, AuditPlan], generated: bool) -> tuple[
         warnings.append(f"axes that are not asked alike are left out: {_some(other_axes)}")
         warnings += [OTHER_QUESTIONS] if reference.concepts == "all" else []
     return common, warnings
-
-
-def _why_other(asked: Sequence[AxisPlan | None]) -> str:
-    """Why an axis of the same name cannot be compared; nothing where it can."""
-    axes = [one for one in asked if one is not None]
-    if len(axes) < len(asked):
-        return "not asked by all"
-    other = [field for field in OF_AXIS if any(getattr(one, field) != getattr(axes[0], field) for one in axes)]
-    return f"other {' and other '.join(other)}" if other else ""
 
 
 def _shown(value: object) -> str:

@@ -68,11 +68,6 @@ def page(found: Comparison) -> b.Page:
     )  # fmt: skip
 
 
-def _label(entry: Difference) -> str:
-    name = w.capital(w.axis_label(entry.axis))
-    return name if entry.value is None else f"{name}: {w.shorten(entry.value, 40)}"
-
-
 @dataclass(frozen=True)
 class View:
     """A comparison, looked up by pair, prompt, set and axis."""
@@ -132,7 +127,7 @@ class View:
         return w.shorten(", ".join([name, *(one for one in told if one not in name), str(run.folder)]), 240)
 
     def seen(self) -> Iterator[b.Section]:
-        """What every run shows: a group of bars an axis, of several sets an axis and set."""
+        """What every run shows: a group of bars for each axis, of several sets for each axis and set."""
         groups: list[list[b.Bar]] = []
         for place, axis in ((place, axis) for place, axes in self.places.items() for axis in axes):
             group = w.capital(w.axis_label(axis)) + (f", {self._where(place)}" if len(self.places) > 1 else "")
@@ -178,9 +173,7 @@ class View:
             caption = "On each axis the value whose share differs most, in percentage points"
             yield self._lanes(caption, shares, pair)
 
-    def _lanes(
-        self, caption: str, entries: Sequence[Difference], pair: Pair, label: Callable[[Difference], str] = _label
-    ) -> b.Lanes:
+    def _lanes(self, caption: str, entries: Sequence[Difference], pair: Pair, scores: bool = False) -> b.Lanes:
         share, rows = entries[0].score == "share", []
         for e in entries:
             place = e.prompt, e.set or "initial"
@@ -188,9 +181,11 @@ class View:
             differs = not e.of_prompt or any(
                 one.differs for one in self.changes[pair] if (one.prompt, one.set, one.axis) == (*place, e.axis)
             )
+            name, colon = (SCORES[e.score], ", ") if scores else (w.capital(w.axis_label(e.axis)), ": ")
+            label = name if e.value is None else f"{name}{colon}{w.shorten(e.value, 40)}"
             marks = [one.mark if (one := self.own(run, e)) else None for run in pair]
             rows.append(b.Lane(
-                label(e), e.difference, tuple(w.percent(one) if share else w.number(one) for one in marks),
+                label, e.difference, tuple(w.percent(one) if share else w.number(one) for one in marks),
                 group=self._where(place) if len(self.places) > 1 else "", link=_anchor(place, e.axis),
                 strong=differs and exceeds_chance(e.difference) is True,
             ))  # fmt: skip
@@ -252,7 +247,7 @@ class View:
                      for reader in dict.fromkeys(e.instrument for e in shares)]  # fmt: skip
             others = [e for e in own if e.score != "share" and (e.set or "initial") == name]
             kinds.append((f"Scores of {w.axis_label(axis)}", others))
-            blocks += [self._lanes(caption, some, pair, score_label) for caption, some in kinds if some]
+            blocks += [self._lanes(caption, some, pair, scores=True) for caption, some in kinds if some]
         differs = any(one.differs for one in told)
         verdict = "differs beyond chance" if differs else f"no difference shown by {_judged_by(told)}"
         return b.Fold(f"{w.capital(w.axis_label(axis))}: {verdict}", tuple(blocks), anchor=_anchor(place, axis))
@@ -309,12 +304,6 @@ def _judged_by(found: Sequence[Change]) -> str:
     names = [shares] if any(change.share for change in found) else []
     leans = {SCORES[change.lean.score] for change in found if change.lean and not change.share}
     return ", else by ".join([*names, *sorted(leans)]) or "any score"
-
-
-def score_label(entry: Difference) -> str:
-    """A score in words, with the value that it is about."""
-    name = SCORES[entry.score]
-    return f"{name}, {w.shorten(entry.value, 40)}" if entry.value is not None else name
 
 
 def _side(change: Change) -> str:
