@@ -194,8 +194,8 @@ class Live(Run):
         planned = self.store.planned(self.plan.hash)
         left = sum(one.path is None and one.reason is None for one in planned)
         if left:
-            raise RunError(f"{left} of {len(planned)} planned pictures are neither stored nor missing: something else "
-                           f"changed the store meanwhile; {CONTINUES}")  # fmt: skip
+            what = f"{left} of {len(planned)} planned pictures are neither stored nor missing"
+            raise RunError(f"{what}: something else changed the store meanwhile; {CONTINUES}")
 
     def _affordable(self, left: Sequence[Sequence[W]], maker: Maker[W]) -> list[Sequence[W]]:
         """The slices that the budget allows."""
@@ -229,10 +229,9 @@ class Live(Run):
             begun = time.monotonic()
             try:
                 yield current
-                before = self.stages.get(name, StageTime(0, 0.0))
-                count, seconds = before.count + current.made, before.seconds + time.monotonic() - begun
                 if current.made:
-                    self.stages[name] = StageTime(count, round(seconds, 3))
+                    before, seconds = self.stages.get(name, StageTime(0, 0.0)), time.monotonic() - begun
+                    self.stages[name] = StageTime(before.count + current.made, round(before.seconds + seconds, 3))
             except KeyboardInterrupt:
                 kept = f"{current.done} of {total} pictures are done ({name}, {who})"
                 raise Interrupted(f"stopped: {kept}, nothing of it is lost; {CONTINUES}") from None
@@ -271,11 +270,10 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
         there, here = (dict(_leaves(one.model_dump(mode="json"))) for one in (read_plan(folder / PLAN_FILE), plan))
     differ = [name for name in {**there, **here} if there.get(name) != here.get(name)]
     told = ", ".join(f"{name} is {there.get(name)!r:.60} there and {here.get(name)!r:.60} here" for name in differ[:3])
-    more = f" and {len(differ) - 3} more" if len(differ) > 3 else ""
+    told += f" and {len(differ) - 3} more" if len(differ) > 3 else ""
     raise UsageError(
-        f"the run folder {folder} holds another plan{f' ({told}{more})' if told else ''}, and a folder holds one: give "
-        f"the same options as before, or another folder, as in --run {folder}-2. Pictures made before are used again "
-        "either way"
+        f"the run folder {folder} holds another plan{f' ({told})' if told else ''}, and a folder holds one: give the "
+        f"same options, or another folder, as in --run {folder}-2. Pictures made before are used again either way"
     )
 
 
@@ -292,13 +290,13 @@ def plan_hash_in(folder: Path) -> str | None:
 
     Raises RunError for a note that cannot be read, UsageError for a plan that cannot.
     """
-    noted = folder / HASH_FILE
+    noted, plan = folder / HASH_FILE, folder / PLAN_FILE
     try:
         if noted.exists():
             return noted.read_text(encoding="ascii").strip()
     except (OSError, ValueError) as error:
         raise RunError(f"cannot read {noted}: {error}") from error
-    return read_plan(folder / PLAN_FILE).hash if (folder / PLAN_FILE).exists() else None
+    return read_plan(plan).hash if plan.exists() else None
 
 
 @contextmanager
@@ -329,7 +327,7 @@ class EmbedderOf:
         self._vqa, self.name, self.fingerprint = vqa, vqa.embedder.name, vqa.embedder.fingerprint
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Rows:
-        """The embedder's vectors."""
+        """Its vectors."""
         return self._vqa.embedder.embed_pictures(pictures)
 
 

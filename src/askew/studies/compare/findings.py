@@ -26,7 +26,7 @@ from askew.types import Estimate, Missing, record
 PAGE_FILE, RUNS_FILE = "comparison.html", "comparison.toml"
 
 OF_SETS = ("share", "distance")
-"""Scores of one picture set; the others compare the initial set with the counterfactual ones."""
+"""Scores of one picture set; the others are of an axis."""
 
 WHERE = ("prompt", "axis", "set", "value", "instrument")
 """What tells one score of a run from another."""
@@ -34,11 +34,7 @@ WHERE = ("prompt", "axis", "set", "value", "instrument")
 
 @record
 class Difference:
-    """One score of the second run less that of the first.
-
-    score       mad, cas (of an axis), share, distance (of a set)
-    instrument  whose answers it rests on
-    """
+    """A score of the second run less that of the first, read by an instrument: of an axis (mad, cas) or of a set."""
 
     score: str
     prompt: str
@@ -56,7 +52,7 @@ class Difference:
 
     def turned(self) -> Difference:
         """The same with the two runs in the other order."""
-        d, runs = self.difference, (self.runs[1], self.runs[0])
+        d, runs = self.difference, self.runs[::-1]
         if isinstance(d, Missing) or d.low is None or d.high is None:
             return replace(self, runs=runs)
         turned = replace(d, value=0.0 - d.value, low=0.0 - d.high, high=0.0 - d.low, debiased=0.0 - d.mark)
@@ -87,10 +83,9 @@ Key = tuple[str | None, ...]
 class Change:
     """What differs between two runs on one axis of one picture set.
 
-    lean     of the score that says how one-sided the pictures are: MAD where there are counterfactuals, else the
-             distance from the ideal
-    share    of the value whose share differs most
-    differs  the verdict: whether any share does so beyond chance; where there is none, MAD
+    lean            of MAD where there are counterfactuals, else of the distance from the ideal
+    share           of the value whose share differs most
+    differs         the verdict: whether any share does so beyond chance; where there is none, MAD
     read_by_others  whether other instruments read these shares, too, which the verdict does not look at
     """
 

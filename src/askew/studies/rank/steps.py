@@ -100,8 +100,8 @@ class RankedPrompt(Explained):
 class Agreement:
     """Spearman's correlations of a model's prompts with the table, above 0 where they agree.
 
-    skew   of the scores with how far the table's shares are from one half
-    share  of the shares of its value in the pictures with those of the table; None where that is not asked
+    `skew` is that of the scores with how far the table's shares are from one half, `share` that of the shares of its
+    value in the pictures with those of the table; None where that is not asked.
     """
 
     model: str
@@ -111,10 +111,7 @@ class Agreement:
 
 @record
 class Mean:
-    """A model's mean over the prompts of how one-sided they are: its lean, or less the score of Eq. 1.
-
-    mined_for  of the prompts that this search found; None: of all
-    """
+    """A model's mean of its lean, or less the score of Eq. 1, over the prompts mined for a search; None: over all."""
 
     model: str
     axis: str
@@ -134,10 +131,9 @@ class Difference:
 
 @record
 class PromptMap:
-    """Pictures of a prompt by model on the two directions that tell them apart best.
+    """By model the name of each picture of a prompt, and where it lies on the two directions that tell most apart.
 
-    places     of each picture its name and where it lies
-    explained  the share of all differences that each direction holds
+    `explained` is the share of all differences that each direction holds.
     """
 
     prompt: str
@@ -238,8 +234,7 @@ def one_sidedness(one: RankedPrompt) -> float | None:
 
 def _against_each_other(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> tuple[list[Mean], list[Difference]]:
     """By axis and search (None: all) every model's mean, and the difference of every two on the same seeds."""
-    searches = list(dict.fromkeys(plan.mined_for.values()))
-    means, differences = [], []
+    searches, means, differences = list(dict.fromkeys(plan.mined_for.values())), list[Mean](), list[Difference]()
     for axis, search in product(sorted({one.axis for one in ranked}), (None, *(searches if searches[1:] else ()))):
         sizes: dict[str, dict[str, float | None]] = {one.name: {} for one in plan.models}
         for one in ranked:
