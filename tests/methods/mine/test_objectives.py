@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,9 @@ from askew.methods.mine.objectives import (
     Alignment,
     ColorObjective,
     OwnObjective,
-    PixelError,
     named_color,
     own_function,
+    pixel_error,
 )
 from askew.parts.scoring import Scoring
 from askew.run.base import Outcome
@@ -167,7 +168,7 @@ def test_a_module_that_cannot_be_imported_is_named(
 
 def test_what_looks_at_pictures_and_texts_can_be_sent() -> None:
     embedder = registry.embedder("studio")
-    for lens in (PixelError((1, 2, 3)), embedder.embed_texts):
+    for lens in (partial(pixel_error, (1, 2, 3)), embedder.embed_texts):
         sent = pickle.dumps(lens)
         assert len(sent) < 1_000_000
         assert callable(pickle.loads(sent))

@@ -115,10 +115,7 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
 
 
 def bound(plan: MinePlan, model: Model) -> Work:
-    """The size of a search. Prompts that several searches have in common are made once, so it is an upper bound.
-
-    The random search shares its first population with what mining begins with, and what mining injects.
-    """
+    """The size of a search. Prompts that several searches have in common are made once, so it is an upper bound."""
     bred = (plan.iterations - 1) * plan.selected * plan.mutations
     prompts = plan.runs * (plan.iterations * plan.population + bred * plan.baseline)
     again, leans = plan.winners * (1 + plan.baseline), plan.objective == LEAN
@@ -285,25 +282,15 @@ class Miner:
             forms = lean.variations(prompt, reading.axes)
             texts = [] if isinstance(forms, Missing) else [text for one in forms.values() for text in one.values()]
             return Shown(tuple(pictures), self.one_each(texts))
-        varied = self.one_each(self.variations(prompt)) if self.plan.is_bias else {}
-        return Shown(tuple(pictures), varied, self._shows(prompt, pictures, varied))
-
-    def _shows(
-        self, prompt: str, pictures: Sequence[Outcome], varied: Mapping[str, Outcome]
-    ) -> dict[str, tuple[int, int]]:
-        """How many pictures show all that a variation says, as the VQA reads, else that of the embedder's provider.
-
-        Without either nobody can tell: the nearest text alone calls every third one left out that is shown.
-        """
-        said, plan, reader = (
-            {text: told for text in varied if (told := lean.details(prompt, text))},
-            self.plan,
-            self.vqa,
-        )
+        plan, reader = self.plan, self.vqa
+        varied = self.one_each(self.variations(prompt)) if plan.is_bias else {}
+        said = {text: told for text in varied if (told := lean.details(prompt, text))}
+        # what a variation says is read by the VQA, else by that of the embedder's provider; without either nobody can
+        # tell: the nearest text alone calls every third one left out that is shown
         if said and reader is None and plan.embedder.partition("/")[0] in registry.providers("vqa"):
             reader = registry.vqa(plan.embedder, **plan.embedder_args)
         if not said or reader is None:
-            return {}
+            return Shown(tuple(pictures), varied)
         objective = lean.LeanObjective(self.run, reader, self.pictures, (), plan.images, plan.images)
         axes = [find_axis(name) for name in dict.fromkeys(name for one in said.values() for name in one)]
         own, other = dict[str, Sequence[object]](), dict[str, Sequence[object]]()
@@ -315,4 +302,6 @@ class Miner:
         def count(one: Mapping[str, str], values: Mapping[str, Sequence[object]]) -> int:
             return [*zip(*(values[axis] for axis in one), strict=True)].count(tuple(one.values()))
 
-        return {text: (count(one, own), count(one, other)) for text, one in said.items() if one.keys() <= own.keys()}
+        known = {text: one for text, one in said.items() if one.keys() <= own.keys()}
+        shows = {text: (count(one, own), count(one, other)) for text, one in known.items()}
+        return Shown(tuple(pictures), varied, shows)

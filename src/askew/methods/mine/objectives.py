@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol
@@ -208,22 +209,17 @@ class ColorObjective(Objective):
 
     def read(self, prompt: str, seed: int) -> Measured | Missing:
         """Missing without a picture."""
-        seen = self.run.look(PixelError(self.color), self.pictures(prompt, seed))
+        seen = self.run.look(partial(pixel_error, self.color), self.pictures(prompt, seed))
         errors = tuple(one for one in seen if not isinstance(one, Missing))
         if not errors:
             return NO_PICTURE
         return Measured(prompt, seed, float(np.mean(errors)), len(errors), len(seen) - len(errors), errors)
 
 
-@dataclass(frozen=True, slots=True)
-class PixelError:
+def pixel_error(color: tuple[int, int, int], picture: Picture) -> float:
     """The mean squared error of a picture's pixels from a colour of 8 bits a channel."""
-
-    color: tuple[int, int, int]
-
-    def __call__(self, picture: Picture) -> float:
-        pixels = np.asarray(opened(picture.path), dtype=float) / 255
-        return float(np.mean((pixels - np.array(self.color) / 255) ** 2))
+    pixels = np.asarray(opened(picture.path), dtype=float) / 255
+    return float(np.mean((pixels - np.array(color) / 255) ** 2))
 
 
 @dataclass(frozen=True, slots=True)
