@@ -80,7 +80,9 @@ def test_the_same_command_makes_nothing_again(
     assert json.loads(after)["biasmap"] == json.loads(before)["biasmap"]
 
 
-def test_maps_of_pictures_that_are_there_come_from_making_them_again(tiny: Saved, finished: Path) -> None:
+def test_maps_of_pictures_that_are_there_come_from_making_them_again(
+    tiny: Saved, finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings: dict[str, Any] = {
         "model": f"diffusers/{tiny('stable-diffusion')}", "against": "nurse", "images": 4, "draws": 100,
         "model_args": {"num_inference_steps": 2},
@@ -98,6 +100,9 @@ def test_maps_of_pictures_that_are_there_come_from_making_them_again(tiny: Saved
     assert list(gradient["cosines"]) == ["sex", "cat", "dog", "a ship"]
     assert all(-1 <= cosine <= 1 for cosine in gradient["cosines"].values())
     assert "Nearness in meaning" in again.report.read_text()
+    with monkeypatch.context() as patch:  # given again, it loads no network for the nearness of words
+        patch.delattr("askew.measure.attribution.word_vector")
+        askew.map(PROMPT, concept=["sex", "cat", "dog", "a ship"], run=finished.parent / "again", **settings)
     assert isinstance(load(again.folder), MapResult)
     with pytest.raises(UsageError, match="no maps of 'tree'"):
         again.miou("tree")

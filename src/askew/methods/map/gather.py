@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import cast
@@ -169,12 +170,10 @@ def _watched(plan: MapPlan, run: Run, name: str, model: WhiteBox, reader: Reader
         present = [one for one in pictures if isinstance(one, Picture)]
         rows = run.read(maps, present)
         (observed,) = reader.read(prompt, [(Prompt(prompt.text), pictures)])
-        cosines = {}
+        cosines: dict[str, float] = {}
         if len(plan.concepts) >= 4:  # a correlation needs some
-            from askew.measure.attribution import word_vector  # imports torch
-
-            anchor = word_vector(model.pipeline, against)
-            cosines = {concept: float(anchor @ word_vector(model.pipeline, concept)) for concept in plan.concepts}
+            (near,) = run.look(partial(nearness, against, plan.concepts), [model])
+            cosines = {} if isinstance(near, Missing) else near
         masks: dict[str, Sequence[Mask | Missing]] = {}
         for word in (against, *plan.concepts):
             if plan.masks and (folder := Path(plan.masks) / word).is_dir():
@@ -182,6 +181,14 @@ def _watched(plan: MapPlan, run: Run, name: str, model: WhiteBox, reader: Reader
         found.append(Watched(name, prompt.text, tuple(maps.words), maps.fingerprint, pictures, rows, observed,
                              cosines, masks))  # fmt: skip
     return found
+
+
+def nearness(against: str, concepts: Sequence[str], model: WhiteBox) -> dict[str, float]:
+    """By concept the cosine of its text embedding with that of the word `against`."""
+    from askew.measure.attribution import word_vector  # imports torch
+
+    anchor = word_vector(model.pipeline, against)
+    return {concept: float(anchor @ word_vector(model.pipeline, concept)) for concept in concepts}
 
 
 @dataclass(frozen=True, slots=True)
