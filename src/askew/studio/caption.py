@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from askew.studio import toml
 from askew.studio.scene import OCCUPATIONS, OF_ANY_SCENE, Scene
@@ -23,7 +23,7 @@ _AFTER: Mapping[str, Mapping[str, Sequence[str]]] = _TABLES["after"]
 _STYLE: Mapping[str, Sequence[str]] = _TABLES["style"]
 _PEOPLE: Mapping[str, Mapping[str, str]] = _TABLES["people"]
 _EMPTY: Mapping[str, Mapping[str, str]] = _TABLES["empty"]
-_UNHEARD: Mapping[str, Sequence[str]] = _TABLES["unheard"]
+_UNHEARD: Mapping[str, Any] = _TABLES["unheard"]
 
 _PLACES = {"indoors": "empty room", "outdoors": "empty landscape"}
 
@@ -60,9 +60,11 @@ def parse(prompt: str) -> Said:
 
 
 def unheard(prompt: str) -> list[str]:
-    """Words of a prompt that `parse` understands, and that pictures of the studio's networks seldom show."""
+    """Words that `parse` understands and the studio's networks seldom show, alone or together with others."""
     weak = {*_UNHEARD["words"], *(_UNHEARD["with_occupation"] if parse(prompt).occupation else ())}
-    return [words for words, _ in _phrases(prompt) if words in weak]
+    said = [words for words, _ in _phrases(prompt)]
+    together = [" … ".join(some) for some in _UNHEARD["together"] if {*some} <= {*said}]
+    return [words for words in said if words in weak] + together
 
 
 def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None) -> str:
