@@ -147,9 +147,10 @@ def test_axes_are_previewed_edited_and_run(place: Path, capsys: pytest.CaptureFi
     assert run(["axes", "a photo of a nurse"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "a photo of a male nurse" in shown
-    assert run(["axes", "a photo of a nurse", "--axes", "gender", "--to", "plan.toml"]) == 0
+    planted = ["--axes", "gender", "--model", "studio/planted", "--to", "plan.toml"]
+    assert run(["axes", "a photo of a nurse", *planted]) == 0
     text = (place / "plan.toml").read_text(encoding="utf-8")
-    (place / "plan.toml").write_text(text.replace("images = 24", "images = 5"), encoding="utf-8")
+    (place / "plan.toml").write_text(text.replace("images = 48", "images = 5"), encoding="utf-8")
     assert run(["audit", "--plan", "plan.toml", "--run", "edited"]) == 0
     assert {entry["n"] for entry in results(place / "edited")["sets"]} == {5}
 

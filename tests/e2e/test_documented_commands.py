@@ -14,6 +14,7 @@ import pytest
 
 from askew import registry
 from askew.cli import application, run
+from askew.studies.compare.findings import SCORES
 from processes import SOURCE
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +26,7 @@ RUN = {
     "many-prompts.md": r"cat > prompts\.txt|--prompts prompts\.txt",
     "attention-maps.md": r"--images 12",
     "compare-models.md": r"askew compare runs/(biased runs/fair|studio runs/balanced)$",
+    "interactions.md": r'^askew interact "a photo of a nurse" --model studio/planted$',
 }
 """By page the blocks that run here. Others need a hub, a server, other people's pictures or hours."""
 
@@ -66,7 +68,7 @@ def inline(page: Path) -> Iterator[str]:
 def recorded(script: str, folder: Path) -> list[list[str]]:
     """The arguments of every `askew` that a script would call, read by the shell itself."""
     record = folder / "record"
-    record.touch()
+    record.write_text("", encoding="utf-8")
     subprocess.run(["bash", "-c", SHELL + RECORD + script], cwd=folder, env={"RECORD": str(record)}, check=True)
     calls = record.read_text(encoding="utf-8").split("\1\0")
     return [call.split("\0")[:-1] for call in calls if call]
@@ -138,6 +140,32 @@ def test_commands_print_what_is_shown(page: Path, tmp_path: Path) -> None:
         printed = iter(line.rstrip() for line in done.stdout.splitlines())
         for line in filter(None, map(str.rstrip, block.shown.splitlines())):
             assert line in printed, f"{page.name} shows {line!r}, which is not printed (in this order)"
+
+
+def test_a_check_in_a_pipeline_runs_and_knows_every_condition_that_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = DOCS / "how-to" / "use-in-ci.md"
+    monkeypatch.chdir(tmp_path)
+    planted = ["--model", "studio/planted", "--axes", "gender", "--to", "plan.toml"]
+    assert run(["axes", "a photo of a nurse", *planted]) == 0
+    plan = Path("plan.toml")
+    plan.write_text(plan.read_text(encoding="utf-8").replace("images = 48", "images = 6"), encoding="utf-8")
+    calls = [call for block in blocks(page) for call in recorded(block.script, tmp_path)]
+    assert [run(call) for call in calls] == [3, 0, 0, 0]
+    assert Path("scores.csv").stat().st_size
+    assert Path("summary.md").stat().st_size
+    text = page.read_text(encoding="utf-8")
+    conditions = re.findall(r'`"([\w: .-]+ [<>]=? [\d.]+)"`', text)
+    assert len(conditions) == 8
+    for condition in conditions:
+        registry.named("method", "edit" if "gender_change" in condition else "audit").conditions(condition)
+    for command, scores in re.findall(r"^\| `askew (\w+)` \| (.*) \|$", text, re.MULTILINE):
+        for score in re.findall(r"`(\w+)`", scores):
+            if command == "compare":
+                assert score in SCORES
+            else:
+                registry.named("method", command).conditions(f"{score} > 1")
 
 
 def test_the_lexicon_writes_what_is_shown() -> None:

@@ -270,7 +270,8 @@ def test_transformers(family: str, tiny: Saved, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("family", ["pixart", "sana"])
 def test_transformers_that_attend_to_the_text_alone(family: str, tiny: Saved, tmp_path: Path) -> None:
-    more = ["-M", "height=32", "-M", "width=32", "--concept", "cat", "--concept", "dog"]
+    more = ["-M", "height=32", "-M", "width=32", "-M", "use_resolution_binning=false", "--concept", "cat", "--concept",
+            "dog"]  # fmt: skip
     assert mapped(f"diffusers/{tiny(family)}", tmp_path / "run", *more) == 0
     biasmap = json.loads((tmp_path / "run" / "results.json").read_text())["biasmap"]
     assert list(biasmap["pairs"][0]["blocks"]) == ["block-1"]

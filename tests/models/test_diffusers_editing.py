@@ -72,7 +72,8 @@ def test_edits_depend_on_all_that_is_asked_for(tiny: Saved, family: str) -> None
 def test_every_family_that_is_said_to_work_edits_and_gives_pictures_back(tiny: Saved, family: str) -> None:
     side = 64
     steps = 2 if family == "sana-sprint" else 4  # it knows no other number
-    one, picture = editor(tiny, family, num_inference_steps=steps), SOURCES[0].resize((side, side))
+    small = {"use_resolution_binning": False} if family == "sana-sprint" else {}  # else it works on a million pixels
+    one, picture = editor(tiny, family, num_inference_steps=steps, **small), SOURCES[0].resize((side, side))
     one.check((side, side), (0.5, 1.0))
     base = EditRequest(picture, "a photo of a doctor", 0.5, 7)
     others = [EditRequest(SOURCES[1].resize((side, side)), base.prompt, 0.5, 7),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pytest
 import torch
 
 import local_hub
+from askew.cli import run
 from askew.errors import ModelError, UsageError
 from askew.models.base import Request
 from askew.models.diffusers import create, loading
@@ -204,11 +203,12 @@ def test_files_that_were_downloaded_one_by_one_are_found_without_a_network(
     assert create("some/model", num_inference_steps=1).pipeline
 
 
-def test_the_command_line_ends_with_one_sentence(tmp_path: Path) -> None:
-    environment = {"HF_ENDPOINT": UNREACHABLE, "HF_HOME": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
-    command = [sys.executable, "-m", "askew", "audit", "a nurse", "--model", "diffusers/stabilityai/sdxl-turbo"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stderr.startswith("askew: 'stabilityai/sdxl-turbo' is not on this machine")
-    assert done.stderr.count("\n") == 1
-    assert not done.stdout
+def test_the_command_line_ends_with_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    use(monkeypatch, UNREACHABLE, tmp_path)
+    assert run(["audit", "a nurse", "--model", "diffusers/stabilityai/sdxl-turbo"]) == 1
+    said, told = capfd.readouterr()
+    assert told.startswith("askew: 'stabilityai/sdxl-turbo' is not on this machine")
+    assert told.count("\n") == 1
+    assert not said
