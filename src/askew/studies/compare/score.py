@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet, why_missing
 from askew.parts.survey.reader import captioner_of
 from askew.parts.survey.shares import DISTANCE, ideal_of
-from askew.plan import AxisPlan, PromptPlan
+from askew.plan import PromptPlan
 from askew.stats.association_intervals import association_differences
 from askew.stats.differences import PairedSets, distance_difference, share_difference
 from askew.stats.verdicts import holm_then_bh
@@ -123,45 +123,37 @@ class _Pair:
             except NotEnoughData as error:
                 mad = why_missing((s for one in wanted for s in self._sets[one]), instrument, axis, str(error))
                 cas = [mad] * len(values[name])
-            yield self._difference("mad", name, None, None, instrument, mad)
+            text, names = self._prompt.text, self._names
+            yield Difference("mad", text, name, None, None, instrument, names, mad)
             for value, one in zip(values[name], cas, strict=True):
-                yield self._difference("cas", name, None, value, instrument, one)
+                yield Difference("cas", text, name, None, value, instrument, names, one)
 
     def shares(self, instrument: str) -> Iterator[Difference]:
         """Shares and their distance from the ideal: on every axis, but a counterfactual set on its own axis alone."""
-        for name, sets in self._sets.items():
-            for axis in self._prompt.closed:
-                if not self._prompt.has(sets[0].prompt.axis) or sets[0].prompt.axis == axis.name:
-                    yield from self._shares(name, axis, instrument)
-
-    def _shares(self, name: str, axis: AxisPlan, instrument: str) -> Iterator[Difference]:
-        sets, scoring = self._sets[name], self._scoring
-        answers = [s.values[instrument][axis.name] for s in sets]
-        read = [np.array([not isinstance(a, Missing) for a in some], dtype=bool) for some in answers]
-        shares: list[Estimate | Missing]
-        distance: Estimate | Missing
-        if all(mask.any() for mask in read):
-            codes = [np.eye(len(axis.values))[[axis.values.index(a) for a in some if not isinstance(a, Missing)]]
-                     for some in answers]  # fmt: skip
-            paired = _paired(sets, codes, read)
-            lost = sum(int((~mask).sum()) for mask in read)
-            shares = [replace(share_difference(paired, k, level=scoring.level), missing=lost)
-                      for k in range(len(axis.values))]  # fmt: skip
-            ideal = [*ideal_of(axis).values()]
-            rng = scoring.rng(self._prompt.text, name, axis.name, instrument, "comparison of distances")
-            moved = distance_difference(paired, ideal, distance=DISTANCE[axis.scale], rng=rng, **scoring.how)
-            distance = replace(moved, missing=lost)
-        else:
-            distance = why_missing(sets, instrument, axis.axis(), "a run has no answer")
-            shares = [distance] * len(axis.values)
-        for value, one in zip(axis.values, shares, strict=True):
-            yield self._difference("share", axis.name, name, value, instrument, one)
-        yield self._difference("distance", axis.name, name, None, instrument, distance)
-
-    def _difference(
-        self, score: str, axis: str, set: str | None, value: str | None, instrument: str, found: Estimate | Missing
-    ) -> Difference:
-        return Difference(score, self._prompt.text, axis, set, value, instrument, self._names, found)
+        prompt, scoring = self._prompt, self._scoring
+        for (name, sets), axis in product(self._sets.items(), prompt.closed):
+            if prompt.has(sets[0].prompt.axis) and sets[0].prompt.axis != axis.name:
+                continue
+            answers = [s.values[instrument][axis.name] for s in sets]
+            read = [np.array([not isinstance(a, Missing) for a in some], dtype=bool) for some in answers]
+            shares: list[Estimate | Missing]
+            distance: Estimate | Missing
+            if all(mask.any() for mask in read):
+                codes = [np.eye(len(axis.values))[[axis.values.index(a) for a in some if not isinstance(a, Missing)]]
+                         for some in answers]  # fmt: skip
+                paired, lost = _paired(sets, codes, read), sum(int((~mask).sum()) for mask in read)
+                shares = [replace(share_difference(paired, k, level=scoring.level), missing=lost)
+                          for k in range(len(axis.values))]  # fmt: skip
+                ideal, kind = [*ideal_of(axis).values()], DISTANCE[axis.scale]
+                rng = scoring.rng(prompt.text, name, axis.name, instrument, "comparison of distances")
+                moved = distance_difference(paired, ideal, distance=kind, rng=rng, **scoring.how)
+                distance = replace(moved, missing=lost)
+            else:
+                distance = why_missing(sets, instrument, axis.axis(), "a run has no answer")
+                shares = [distance] * len(axis.values)
+            for value, one in zip(axis.values, shares, strict=True):
+                yield Difference("share", prompt.text, axis.name, name, value, instrument, self._names, one)
+            yield Difference("distance", prompt.text, axis.name, name, None, instrument, self._names, distance)
 
 
 def _paired(sets: Sequence[ObservedSet], rows: Sequence[NDArray[Any]], kept: Sequence[NDArray[np.bool_]]) -> PairedSets:
