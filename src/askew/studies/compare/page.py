@@ -87,16 +87,11 @@ class View:
     @cached_property
     def places(self) -> dict[Place, list[str]]:
         """By prompt and set its axes, those that differ most first."""
-        order = sorted(
-            (rank, change.prompt, change.set, change.axis)
-            for found in self.changes.values()
-            for rank, change in enumerate(found)
-        )
-        places: dict[Place, list[str]] = {}
-        for _, prompt, name, axis in order:
-            axes = places.setdefault((prompt, name), [])
-            axes += [axis] if axis not in axes else []
-        return places
+        ranked = (item for found in self.changes.values() for item in enumerate(found))
+        places: dict[Place, dict[str, None]] = {}
+        for _, prompt, name, axis in sorted((rank, one.prompt, one.set, one.axis) for rank, one in ranked):
+            places.setdefault((prompt, name), {})[axis] = None
+        return {place: list(axes) for place, axes in places.items()}
 
     @cached_property
     def paired(self) -> bool:
