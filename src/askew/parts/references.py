@@ -40,10 +40,8 @@ class Reference:
 
     def ideal(self, prompt: str, axis: Axis) -> tuple[dict[str, float], int | None] | None:
         """The shares of an axis, summing to 1, by the longest subject that a prompt names; None if there are none.
-
         Beside them in how many pictures they were counted; None if they are exact. Raises UsageError where the shares
-        are not about the axis's values.
-        """
+        are not about the axis's values."""
         named = (one for one, by_axis in self.shares.items() if axis.name in by_axis
                  and (not one or re.search(rf"(?<!\w){re.escape(one)}(?!\w)", prompt, re.I)))  # fmt: skip
         subject = max(named, key=len, default=None)
@@ -124,9 +122,7 @@ def reference(name: str) -> Reference:
 
 def with_ideals(prompts: Sequence[PromptPlan], names: Iterable[str]) -> list[PromptPlan]:
     """Prompts with the ideals that are named, later ones before earlier ones; without any, or by "uniform", equal ones.
-
-    Raises UsageError for one that is about none of these prompts and axes.
-    """
+    Raises UsageError for one that is about none of these prompts and axes."""
     references = [reference(name) for name in names if name != "uniform"]
     for one in references:
         if not any(one.ideal(prompt.text, axis.axis()) for prompt in prompts for axis in prompt.closed):

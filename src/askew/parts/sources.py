@@ -52,11 +52,9 @@ class Group:
 
 
 def social_groups(source: Source, names: str | Sequence[str] | None = None) -> list[Group]:
-    """The groups by name. Of a model each has the paper's prompt; of a collection its prompts are the groups.
-
-    `names` None means the paper's four groups, of a collection all of its own. Raises UsageError for no group, and
-    UnknownName for one that a collection has no pictures of.
-    """
+    """The groups by name. Of a model each has the paper's prompt; of a collection its prompts are the groups. `names`
+    None means the paper's four groups, of a collection all of its own. Raises UsageError for no group, and UnknownName
+    for one that a collection has no pictures of."""
     if isinstance(source, Model):
         return [Group(name, prompt_of(name)) for name in group_names(PAPER_GROUPS if names is None else names)]
     filed = list(dict.fromkeys(one.prompt for one in source.pictures()))
@@ -70,10 +68,8 @@ def social_groups(source: Source, names: str | Sequence[str] | None = None) -> l
 def source_pictures(
     run: Run, source: Source, groups: Sequence[Group], images: int, seed: int
 ) -> dict[str, list[Outcome]]:
-    """The pictures of each group, by its name: made, or files of a collection.
-
-    Raises UsageError for a group without a single usable picture.
-    """
+    """The pictures of each group, by its name: made, or files of a collection. Raises UsageError for a group without a
+    single usable picture."""
     if isinstance(source, Model):
         made = run.pictures(source, [group.prompt for group in groups], images, seed)
         found = {group.name: made[group.prompt] for group in groups}
@@ -119,9 +115,8 @@ def planned_sources(
     groups: str | Sequence[str] | None, model: str, model_args: Given, sources: str, sources_args: Given
 ) -> tuple[dict[str, object], list[Group]]:
     """The fields of a plan that say who makes the sources, the paper's settings under those that are given; the groups.
-
-    `model` makes them unless other `sources` are named. Raises UsageError for settings of sources that are not named.
-    """
+    `model` makes them unless other `sources` are named. Raises UsageError for settings of sources that are not
+    named."""
     if sources_args and not sources:
         raise UsageError(
             f"{', '.join(sources_args)}: such settings describe pictures that are given, and none are; say where they "
@@ -182,12 +177,10 @@ def axis_values(
 def showing_pictures(
     run: Run, source: Source, groups: Sequence[Group], images: int, seed: int, instruments: Sequence[VQA], level: float
 ) -> tuple[dict[str, list[Outcome]], tuple[Showing, ...]]:
-    """`images` pictures of each group, by its name, that show it as far as they could be read; and how many did.
-
-    In the place of a made picture that shows another group stands the next of those drawn further that shows its own,
-    else Missing. Pictures that are given are kept. The run is warned of groups that too few of them show. Raises
-    UsageError for a group without a single picture.
-    """
+    """`images` pictures of each group, by its name, that show it as far as they could be read; and how many did. In the
+    place of a made picture that shows another group stands the next of those drawn further that shows its own, else
+    Missing. Pictures that are given are kept. The run is warned of groups that too few of them show. Raises UsageError
+    for a group without a single picture."""
     drawn, made = source_pictures(run, source, groups, images, seed), isinstance(source, Model)
     says = {group.name: stated_values(group.name) for group in groups}
     axes = [find_axis(name) for name in SEEN if any(name in own for own in says.values())]

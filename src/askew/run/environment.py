@@ -14,7 +14,7 @@ from platform import platform, python_version
 
 from askew.types import record
 
-PACKAGES = "askew diffusers networkx numpy pillow pydantic safetensors scipy torch transformers".split()
+PACKAGES = "askew diffusers numpy pillow pydantic safetensors scipy torch transformers".split()
 
 
 @record

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from io import BytesIO, StringIO
+from io import StringIO
 from pathlib import Path
 
 import html5lib
-import networkx as nx
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -20,20 +19,17 @@ from askew import findings as findings_of
 from askew.errors import UsageError
 from askew.methods.interact import METHOD, figures
 from askew.methods.interact.findings import (
-    Edge,
     Graph,
     InteractionFindings,
-    InteractionResult,
     ValidatedEdge,
     ValidatedPrompt,
     Validation,
-    graphml,
 )
 from askew.methods.interact.page import page
 from askew.methods.interact.robustness import Change, Robustness
 from askew.pages import html, terminal
 from askew.types import Estimate, Missing
-from made_graphs import AXES, PLAN, PROMPT, edge, estimate, findings, graph
+from made_graphs import AXES, PROMPT, edge, estimate, findings, graph
 
 ABSENT = Missing("no_person")
 
@@ -206,24 +202,6 @@ def test_mitigations_stand_on_the_page() -> None:
     assert "Mitigation surely" not in text  # no pair has a measured sensitivity
     assert "gender and age in runs/fair" in text
     assert "as in the paper, it is 0.80, where doing nothing gives 0.61 (p = 0.20)" in text
-
-
-def wider(one: Edge) -> Edge:
-    """The pair with an interval that holds together with others'."""
-    return replace(one, simultaneous=(one.sensitivity.value - 0.1, one.sensitivity.value + 0.1))
-
-
-def test_exports_can_be_read_again(tmp_path: Path) -> None:
-    network = nx.read_graphml(BytesIO(graphml(replace(graph(), edges=(*map(wider, graph().edges),)))))
-    assert network.edges["gender", "age"]["sensitivity"] == pytest.approx(-0.11)
-    assert network.edges["gender", "age"]["effect"] == "worse"
-    assert set(network.nodes) == set(AXES)
-    assert network.edges["gender", "age"]["high"] == pytest.approx(-0.01)  # the interval by which the effect is judged
-    assert ("clothing", "age") not in network.edges
-    result = InteractionResult(METHOD, PLAN, tmp_path, tmp_path, findings())
-    assert result.write_graphml(tmp_path / "g.xml").read_bytes() == graphml(graph())
-    with pytest.raises(UsageError, match="cannot write the graph"):
-        result.write_graphml(tmp_path)
 
 
 def test_findings_come_back_as_they_were_written(tmp_path: Path) -> None:

@@ -21,11 +21,9 @@ from askew.types import Estimate
 
 
 def score(plan: AuditPlan, found: AuditGathered, head: Head) -> AuditFindings:
-    """The findings of a run. The q of a distance and of MAD are those of the verdict on their axis.
-
-    Shares are those of every axis in initial sets and conditions, and in the counterfactuals of an axis of that axis
-    alone; differences are those between the initial set and conditions.
-    """
+    """The findings of a run. The q of a distance and of MAD are those of the verdict on their axis. Shares are those of
+    every axis in initial sets and conditions, and in the counterfactuals of an axis of that axis alone; differences are
+    those between the initial set and conditions."""
     confused, readers = confusions(plan.prompts, found.observed, plan.vqa), dict.fromkeys(plan.vqa)
     known, entries, counted, moved = known_errors(found.errors, confused), list[Tibet](), list[SetShares](), []
     for prompt in plan.prompts:

@@ -102,11 +102,8 @@ def sensitivity(
 def changes_by_rate(
     sets: Mapping[str, Sequence[ObservedSet]], plan: AuditPlan, beyond: Set[Place], repeats: int = 10
 ) -> Sensitivity:
-    """Over the prompts and axes that are `beyond` chance and have answers, by error rate.
-
-    Errors are independent over pictures and questions: an answer becomes any other of the same question's values.
-    Captions stay out.
-    """
+    """Over the prompts and axes that are `beyond` chance and have answers, by error rate. Errors are independent over
+    pictures and questions: an answer becomes any other of the same question's values. Captions stay out."""
     changes: dict[float, list[Mapping[str, float]]] = {rate: [] for rate in RATES}
     for prompt in plan.prompts:
         closed = [axis.axis() for axis in prompt.axes if axis.values]

@@ -74,12 +74,9 @@ def tibet(
     vectors: Vectors | None = None,
     own_concepts: bool = False,
 ) -> Tibet:
-    """Scores and concepts of one prompt, but for q-values.
-
-    Without `vectors` there is no CAS^CLIP and no bipartite baseline. The concepts of CAS and MAD are those of all
-    answers and captions, so that a score depends on which other axes are asked about; with `own_concepts` they are
-    those of the answers about the axis itself.
-    """
+    """Scores and concepts of one prompt, but for q-values. Without `vectors` there is no CAS^CLIP and no bipartite
+    baseline. The concepts of CAS and MAD are those of all answers and captions, so that a score depends on which other
+    axes are asked about; with `own_concepts` they are those of the answers about the axis itself."""
     sets = [initial, *counterfactuals]
     concepts = dict(zip([s.name for s in sets], extract_concepts(sets, axes, scoring), strict=True))
     return Tibet(
@@ -94,11 +91,9 @@ def tibet(
 
 
 def extract_concepts(sets: Sequence[ObservedSet], axes: Sequence[Axis], scoring: Scoring) -> list[Concepts]:
-    """Concepts of all answers and captions, synonyms merged over all sets (appendix 9.3).
-
-    A picture counts only if every question has an answer there, so that a missing answer cannot look like a
-    difference. A question that was not answered for any picture of any set is left out for all.
-    """
+    """Concepts of all answers and captions, synonyms merged over all sets (appendix 9.3). A picture counts only if
+    every question has an answer there, so that a missing answer cannot look like a difference. A question that was not
+    answered for any picture of any set is left out for all."""
     sources = [[*zip(*(s.values[scoring.instrument][axis.name] for axis in axes), s.captions, strict=True)]
                for s in sets]  # fmt: skip
     answered = [any(not isinstance(row[i], Missing) for rows in sources for row in rows) for i in range(len(axes) + 1)]
@@ -133,10 +128,8 @@ def axis_concepts(observed: ObservedSet, axis: Axis, scoring: Scoring) -> Freque
 
 
 def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
-    """Every axis that at least two prompts share with the same values (section 5.2).
-
-    Means of debiased scores over prompts, with Student's interval; what sets two values apart, per prompt.
-    """
+    """Every axis that at least two prompts share with the same values (section 5.2). Means of debiased scores over
+    prompts, with Student's interval; what sets two values apart, per prompt."""
     shared: dict[tuple[str, tuple[str, ...]], list[tuple[str, AxisScores]]] = {}
     for entry in entries:
         for name, axis in entry.axes.items():

@@ -27,21 +27,16 @@ def interact(
     model: str | None = None,
     *,
     occupations: Annotated[bool | Sequence[str], Parameter(negative="", show_default=False, metavar="")] = False,
-    occupation: shared.Names = None,
     plan: shared.Place = None,
     images: int | None = None,
     axes: shared.Names = None,
     ideal: shared.Texts = None,
     distance: Literal["auto", "ordinal", "nominal", "values"] | None = None,
     threshold: float | None = None,
-    open_threshold: float | None = None,
-    global_threshold: float | None = None,
-    least_sensitivity: float | None = None,
     open_answers: shared.Flag = False,
     as_read: shared.Flag = False,
     mitigated: shared.Texts = None,
     mitigated_args: Annotated[shared.Args, Parameter("--mitigated-arg")] = None,
-    graphml: shared.Place = None,
     **options: Unpack[InteractOptions],
 ) -> InteractionResult:
     """How biases pull on each other: which axes move when one is made equal (BiasConnect).
@@ -54,7 +49,7 @@ def interact(
 
     - `askew interact --occupations --model studio/planted --ideal bls-2022`
 
-    - `askew interact --prompts prompts.txt --axes gender,age,clothing --graphml graph.xml`
+    - `askew interact --prompts prompts.txt --axes gender,age,clothing`
 
     Parameters
     ----------
@@ -64,8 +59,6 @@ def interact(
         The model: studio (if none is given), studio/planted, diffusers/ID-OR-PATH, folder/PATH, …
     occupations
         Add BiasConnect's 26 occupations.
-    occupation
-        Add these occupations, separated by commas.
     plan
         Run this TOML plan, such as a run's plan.toml.
     images
@@ -78,13 +71,7 @@ def interact(
     distance
         From the ideal: auto (if not given: by the axis's scale), ordinal, nominal or values.
     threshold
-        p below which there is an edge; 0.0001 if not given.
-    open_threshold
-        The same of axes with open answers; 0.05 if not given.
-    global_threshold
-        The same of all prompts together; 0.00005 if not given.
-    least_sensitivity
-        What |IS| of an edge must exceed, of all prompts together; 0.03 if not given.
+        p below which there is an edge in the graph of a prompt; 0.0001 if not given.
     open_answers
         Take the concepts in any answer instead of the axes' values.
     as_read
@@ -93,8 +80,6 @@ def interact(
         Model or run to validate against: AXIS=NAME, or with {axis} for the mitigated axis.
     mitigated_args
         Setting of that model, such as equal={axis}.
-    graphml
-        Write the graph as GraphML to this file.
 
     Raises
     ------
@@ -102,27 +87,19 @@ def interact(
         For a request that cannot be met; other AskewErrors where a run fails.
     """
     shared.only_known(options, InteractOptions)
-    fields = shared.given(
-        images=images, distance=distance, threshold=threshold, open_threshold=open_threshold,
-        global_threshold=global_threshold, least_sensitivity=least_sensitivity,
-    )  # fmt: skip
+    fields = shared.given(images=images, distance=distance, threshold=threshold)
     if plan is not None:
         shared.only_plan(
-            options, prompts=prompts, model=model, occupations=occupations, occupation=occupation, axes=axes,
-            ideal=ideal, open_answers=open_answers, as_read=as_read, mitigated=mitigated,
-            mitigated_args=mitigated_args, **fields,
+            options, prompts=prompts, model=model, occupations=occupations, axes=axes, ideal=ideal,
+            open_answers=open_answers, as_read=as_read, mitigated=mitigated, mitigated_args=mitigated_args, **fields,
         )  # fmt: skip
         made = InteractionPlan.read(Path(plan))
     else:
-        listed_occupations = OCCUPATIONS if occupations is True else occupations or ()
-        people = [*occupation_prompts(listed_occupations), *occupation_prompts(shared.names(occupation))]
+        people = occupation_prompts(OCCUPATIONS if occupations is True else occupations or ())
         made = plan_interactions(
             [*shared.prompts_of(prompts, options), *people], axes=None if axes is None else shared.names(axes),
             ideal=shared.several(ideal), open_answers=open_answers, mitigated=shared.several(mitigated),
             mitigated_args=shared.key_values(mitigated_args or {}, "--mitigated-arg"), desk=shared.Desk.of(options),
             as_read=as_read, **fields, **shared.plan_fields({**options, "model": model}),
         )  # fmt: skip
-    result = METHOD.run(made, **shared.run_options(options))
-    if graphml and not options.get("dry_run"):
-        result.write_graphml(graphml)
-    return result
+    return METHOD.run(made, **shared.run_options(options))

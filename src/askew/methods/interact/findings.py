@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from io import BytesIO
-from pathlib import Path
 from typing import Annotated, Literal
-
-import networkx as nx
 
 from askew.errors import UsageError
 from askew.findings import E, Head, Names
 from askew.method import Result
 from askew.methods.interact.plan import InteractionPlan
 from askew.models.base import Setting
-from askew.pages.words import axis_label
 from askew.parts.survey.observed import MissingPictures
 from askew.parts.survey.reader import Confusion
 from askew.parts.survey.shares import SetShares
-from askew.store.files import explain_os_error, write_whole
 from askew.types import Estimate, Missing, Scale, record
 
 Effect = Literal["better", "worse", "changed"]
@@ -270,26 +264,3 @@ class InteractionResult(Result[InteractionPlan, InteractionFindings]):
         if edge is None:
             raise UsageError(f"this graph has no pair of axes {source!r} and {target!r}")
         return edge.sensitivity
-
-    def write_graphml(self, path: str | Path, prompt: str | None = None) -> Path:
-        """Write a graph as GraphML and return its path. Raises UsageError where that is impossible."""
-        path = Path(path)
-        try:
-            write_whole({path: graphml(self.graph(prompt))})
-        except OSError as error:
-            raise UsageError(f"cannot write the graph to {path}: {explain_os_error(error)}") from error
-        return path
-
-
-def graphml(graph: Graph) -> bytes:
-    """The edges of a graph as GraphML, UTF-8: the direct effects as loops, `low` and `high` of all pairs at once."""
-    made = nx.DiGraph(prompt=graph.prompt or "all prompts")
-    made.add_nodes_from((axis.name, {"label": axis_label(axis.name)}) for axis in graph.axes)
-    for edge in graph.edges:
-        if edge.significant and isinstance(e := edge.shown, Estimate):
-            told = {name: getattr(edge, name) for name in ("chi2", "dof", "p", "q", "cramers_v", "effect")}
-            told |= {"sensitivity": e.value, "low": e.low, "high": e.high}
-            made.add_edge(edge.source, edge.target, **{k: value for k, value in told.items() if value is not None})
-    buffer = BytesIO()
-    nx.write_graphml(made, buffer)
-    return buffer.getvalue() + b"\n"

@@ -30,10 +30,8 @@ class InteractionGathered(Surveyed):
 
 
 def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
-    """Every set of every prompt, and what follows.
-
-    Raises UsageError for a mitigation that cannot be held against it.
-    """
+    """Every set of every prompt, and what follows. Raises UsageError for a mitigation that cannot be held against
+    it."""
     source = registry.model(plan.model, **plan.model_args)
     reader = Reader(run, instruments_of(plan, source), person=True)
     found = surveyed(plan, source, reader, also=[name for name in plan.mitigated.values() if not is_run(name)])
@@ -42,10 +40,8 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
 
 
 def _mitigated(plan: InteractionPlan, source: Source, reader: Reader) -> Mapping[str, Mitigated]:
-    """Pictures of the prompts in which one axis each is mitigated, by a model or in a finished run.
-
-    Beside them as many initial pictures again: those of the graphs have a part in the estimates already.
-    """
+    """Pictures of the prompts in which one axis each is mitigated, by a model or in a finished run. Beside them as many
+    initial pictures again: those of the graphs have a part in the estimates already."""
     runs = {name: recorded_shares(Path(name)) for name in sorted(set(plan.mitigated.values())) if is_run(name)}
     found: dict[str, dict[str, Tables]] = {}
     for prompt in plan.prompts:

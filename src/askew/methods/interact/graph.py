@@ -84,11 +84,8 @@ def tables(
     known_errors: Mapping[str, Counts] = NO_ERRORS,
     distance: str = "auto",
 ) -> Tables:
-    """The tables of one prompt; `sets` are its initial set and its counterfactual ones.
-
-    The values of an axis with open answers are the concepts in them, its ideal is uniform over those. `known_errors`
-    are the instrument's, by axis.
-    """
+    """The tables of one prompt; `sets` are its initial set and its counterfactual ones. The values of an axis with open
+    answers are the concepts in them, its ideal is uniform over those. `known_errors` are the instrument's, by axis."""
     counted = [_counted(axis, sets, instrument, known_errors.get(axis.name), distance) for axis in axes]
     own = {axis.name: [k for k, s in enumerate(sets) if s.prompt.axis == axis.name] for axis in axes}
     first = next((k for k, s in enumerate(sets) if s.prompt.axis is None), None)
@@ -126,11 +123,8 @@ def _rows(table: Counts) -> tuple[Row, ...]:
 
 
 def pooled(parts: Sequence[Tables]) -> Tables:
-    """The tables of several prompts together (appendix A.8), their ideals averaged.
-
-    An axis counts where it was asked with the same values as at the first prompt that has it; concepts of open
-    answers are joined.
-    """
+    """The tables of several prompts together (appendix A.8), their ideals averaged. An axis counts where it was asked
+    with the same values as at the first prompt that has it; concepts of open answers are joined."""
     same = defaultdict[str, list[GraphAxis]](list)
     for axis in (axis for part in parts for axis in part.axes):
         if axis.fits(same[axis.name][0] if same[axis.name] else axis):
@@ -170,10 +164,8 @@ def pooled(parts: Sequence[Tables]) -> Tables:
 
 
 def graphs(counted: Counted, plan: InteractionPlan, scoring: Scoring) -> list[Graph]:
-    """The graphs of several prompts, the same as one by one.
-
-    Samples are drawn for all of them at once, which takes less than half the time.
-    """
+    """The graphs of several prompts, the same as one by one. Samples are drawn for all of them at once, which takes
+    less than half the time."""
     found = edges(counted, plan, scoring, scoring.rng(scoring.instrument, "sensitivity"))
     asked = [(k, (one.source, one.target)) for k, own in found.items() for one in own
              if isinstance(one.sensitivity, Estimate)]  # fmt: skip
@@ -210,10 +202,9 @@ def edges(
     counted: Counted, plan: InteractionPlan, scoring: Scoring, rng: np.random.Generator
 ) -> dict[str | None, tuple[Edge, ...]]:
     """By prompt every pair of axes with its test and its sensitivity; edges by the thresholds of the paper's appendix.
-
     Sensitivities of all pairs of all prompts come from the same random draws. What an axis's own counterfactual prompts
-    show of it depends on them by construction: those tests are in no family of q, and those sensitivities in their own.
-    """
+    show of it depends on them by construction: those tests are in no family of q, and those sensitivities in their
+    own."""
     asked = [(k, at) for k, tables in counted.items() for at in tables.pairs() if tables.initial]
     effects = dict(zip(asked, interactions([counted[k].pair(*at) for k, at in asked], rng=rng, **scoring.how),
                        strict=True))  # fmt: skip
@@ -272,10 +263,8 @@ def _edge(
 
 def over_prompts(graphs: Sequence[Graph], level: float) -> tuple[OverPrompts, ...]:
     """Every pair of different axes over the graphs of single prompts: in how many it acts, which way, and whether they
-    agree; none of one graph. The prompts' pictures are independent.
-
-    The paper adds up the tables of all prompts (Eq. 9-11). Effects to opposite sides then cancel out.
-    """
+    agree; none of one graph. The prompts' pictures are independent. The paper adds up the tables of all prompts (Eq.
+    9-11). Effects to opposite sides then cancel out."""
     own = [graph for graph in graphs if graph.prompt is not None]
     if len(own) < 2:
         return ()

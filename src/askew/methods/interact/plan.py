@@ -62,12 +62,9 @@ def plan_interactions(
     desk: Desk | None = None,
     **settings: object,
 ) -> InteractionPlan:
-    """A plan for `prompts`; `settings` are those of `survey_plan`.
-
-    `open_answers` asks for any answer instead of the axes' values, as TIBET does. `mitigated` names a model or a
-    finished run for an axis, AXIS=NAME, or with {axis} in it, or in `mitigated_args`, for every axis (of runs, those
-    that are there). Raises UsageError.
-    """
+    """A plan for `prompts`; `settings` are those of `survey_plan`. `open_answers` asks for any answer instead of the
+    axes' values, as TIBET does. `mitigated` names a model or a finished run for an axis, AXIS=NAME, or with {axis} in
+    it, or in `mitigated_args`, for every axis (of runs, those that are there). Raises UsageError."""
 
     def any_answer(axis: Axis) -> Axis:
         return replace(axis, values=(), questions=(Question(table_question(axis.name), (), axis.name),))

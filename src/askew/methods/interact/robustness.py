@@ -123,14 +123,10 @@ def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, jso
 
 
 def simulated(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: int = 3) -> Robustness:
-    """How many edges are kept and how IS moves, by pictures left and by error rate.
-
-    Of every prompt the mean over `repeats`, then the mean over prompts with Student's t; of a single prompt, over the
-    simulations: what other ones of the same pictures would give. IS is debiased for the number of pictures: the plug-in
-    IS of fewer pictures would move by itself. Answers are taken as read.
-
-    Raises NotEnoughData where no prompt has a graph.
-    """
+    """How many edges are kept and how IS moves, by pictures left and by error rate. Of every prompt the mean over
+    `repeats`, then the mean over prompts with Student's t; of a single prompt, over the simulations: what other ones of
+    the same pictures would give. IS is debiased for the number of pictures: the plug-in IS of fewer pictures would move
+    by itself. Answers are taken as read. Raises NotEnoughData where no prompt has a graph."""
     prompts = [p for p in plan.prompts if tables(sets[p.text], p.axes, scoring.instrument).pairs()]
     if not prompts:
         raise NotEnoughData("no prompt of this run has counterfactual sets, so there is no graph that could change")

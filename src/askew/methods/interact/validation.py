@@ -32,10 +32,8 @@ SIMULATIONS = 100
 
 
 def of_run(name: str, found: Iterable[SetShares], prompt: PromptPlan, instrument: str) -> Tables | None:
-    """What is seen in the initial pictures of another run; None if it has none of this prompt.
-
-    Raises UsageError where that run read them with another instrument, or other values.
-    """
+    """What is seen in the initial pictures of another run; None if it has none of this prompt. Raises UsageError where
+    that run read them with another instrument, or other values."""
     initial = [one for one in found if (one.prompt, one.set) == (prompt.text, "initial")]
     own = {one.axis: one for one in initial if one.instrument == instrument}
     if initial and not own:
@@ -54,10 +52,8 @@ def validation(
     counted: Mapping[str, Tables], graphs: Sequence[Graph], mitigated: Mapping[str, Mitigated], plan: InteractionPlan,
     scoring: Scoring,
 ) -> Validation:  # fmt: skip
-    """Estimates against what mitigation did, over the edges between different axes, of each prompt and of all.
-
-    The share of pairs that mitigation made worse is over all pairs of different axes, whether they are edges or not.
-    """
+    """Estimates against what mitigation did, over the edges between different axes, of each prompt and of all. The
+    share of pairs that mitigation made worse is over all pairs of different axes, whether they are edges or not."""
     axes = list(dict.fromkeys(axis.name for tables in counted.values() for axis in tables.axes))
 
     def grid(found: Mapping[AxisPair, Estimate | Missing]) -> Floats:
@@ -104,11 +100,9 @@ def _after(known: Pair, at: AxisPair, sets: Mitigated, *, fresh: bool) -> Pair:
 
 
 def paper_correlation(asked: Sequence[Same], rng: np.random.Generator) -> Estimate | Missing:
-    """Pearson's r over the edges with the same initial pictures in estimates and measurements (Eq. 7-8).
-
-    The shared noise alone makes it large: null is its mean, and p how often it is as large, in simulations of a
-    mitigation that changes nothing, all sets of a target being drawn from what they show together.
-    """
+    """Pearson's r over the edges with the same initial pictures in estimates and measurements (Eq. 7-8). The shared
+    noise alone makes it large: null is its mean, and p how often it is as large, in simulations of a mitigation that
+    changes nothing, all sets of a target being drawn from what they show together."""
 
     def values(pairs: Iterable[Pair]) -> Floats:
         found = (debiased_value(one) for one in pairs)

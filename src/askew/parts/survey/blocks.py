@@ -44,10 +44,8 @@ def leads(entries: Sequence[SetShares]) -> list[SetShares]:
 
 
 def seen(entries: Sequence[SetShares], link: Callable[[SetShares], str] = lambda entry: entry.prompt) -> list[b.Block]:
-    """What was seen, as bars: of one set a bar an axis, else an axis with a bar a prompt or condition.
-
-    The first instrument's stand at the head, those of others are folded. `link` is the anchor of what else is told.
-    """
+    """What was seen, as bars: of one set a bar an axis, else an axis with a bar a prompt or condition. The first
+    instrument's stand at the head, those of others are folded. `link` is the anchor of what else is told."""
     blocks: list[b.Block] = []
     for name in dict.fromkeys(entry.instrument for entry in entries):
         own, found = leads([entry for entry in entries if entry.instrument == name]), list[b.Block]()

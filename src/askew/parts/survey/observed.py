@@ -66,10 +66,8 @@ def observe(
     answers: Mapping[str, Mapping[str, Sequence[Answer]]],
     captioner: str | None,
 ) -> ObservedSet:
-    """A set from raw answers: by instrument, then picture id, answers to the axes' questions in order.
-
-    The instrument `captioner` was asked for a caption after the axes' questions.
-    """
+    """A set from raw answers: by instrument, then picture id, answers to the axes' questions in order. The instrument
+    `captioner` was asked for a caption after the axes' questions."""
     values: dict[str, dict[str, tuple[Answer, ...]]] = {}
     for instrument, by_picture in answers.items():
         rows = [one if isinstance(one, Missing) else axis_answers(axes, by_picture[one.id]) for one in pictures]
@@ -158,11 +156,9 @@ def missing_pictures(sets: Mapping[str, Sequence[ObservedSet]], scoring: Scoring
 def uneven(
     kind: type[U], counted: Sequence[tuple[Mapping[str, str | None], Mapping[str, Gone]]], scoring: Scoring
 ) -> tuple[U, ...]:
-    """A test per table of what is missing by value, one family of q-values.
-
-    Each table comes with those fields of `kind` that say what it is about, in the order in which they name its random
-    draws. Tables without a missing picture, or without any other, are left out.
-    """
+    """A test per table of what is missing by value, one family of q-values. Each table comes with those fields of
+    `kind` that say what it is about, in the order in which they name its random draws. Tables without a missing
+    picture, or without any other, are left out."""
     tested = []
     for about, counts in counted:
         planned = {value: one for value, one in counts.items() if one.planned}

@@ -47,15 +47,13 @@ def survey_plan(
     draft: Draft | None = None,
     **settings: object,
 ) -> P:
-    """A plan for `prompts`, with axes and counterfactuals by the writer `llm` at a `desk`.
-
-    Prompts for which it gave nothing are an error, or, with a `draft`, left out and noted there. `axes` None lets the
-    writer choose; `asked` turns an axis into what is asked about it. `ideal` names the shares that pictures should have
-    (`reference`). `settings` are the other fields of the plan: without `vqa` a collection of existing pictures is read
-    by labels and a model's by the studio; without `images` a model may suggest how many, and to the lexicon also which
-    axes. Of a collection its own prompts are planned, restricted to `prompts` if any are given. Raises UsageError,
-    LanguageModelError.
-    """
+    """A plan for `prompts`, with axes and counterfactuals by the writer `llm` at a `desk`. Prompts for which it gave
+    nothing are an error, or, with a `draft`, left out and noted there. `axes` None lets the writer choose; `asked`
+    turns an axis into what is asked about it. `ideal` names the shares that pictures should have (`reference`).
+    `settings` are the other fields of the plan: without `vqa` a collection of existing pictures is read by labels and a
+    model's by the studio; without `images` a model may suggest how many, and to the lexicon also which axes. Of a
+    collection its own prompts are planned, restricted to `prompts` if any are given. Raises UsageError,
+    LanguageModelError."""
     desk = desk or Desk()
     defaults = {name: field.get_default(call_default_factory=True) for name, field in Plan.model_fields.items()}
     chosen = cast("PlanFields", defaults | settings)
@@ -103,10 +101,8 @@ def survey_plan(
 def _proposals(
     writer: Writer, prompts: Sequence[str], axes: Sequence[str] | None, usual: Sequence[str] | None, seed: int
 ) -> list[list[AxisProposal] | LanguageModelError]:
-    """Proposals for each prompt, or why there are none, as many at once as the writer can work on.
-
-    `usual` axes are proposed for prompts that they fit, whatever the writer would choose.
-    """
+    """Proposals for each prompt, or why there are none, as many at once as the writer can work on. `usual` axes are
+    proposed for prompts that they fit, whatever the writer would choose."""
 
     def propose(text: str) -> list[AxisProposal] | LanguageModelError:
         try:

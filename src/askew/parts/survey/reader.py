@@ -38,11 +38,9 @@ def load_instruments(
     values: Mapping[str, Sequence[str]],
     settings: Mapping[str, Setting] | None = None,
 ) -> dict[str, VQA]:
-    """The instruments by name. A person's labels come with the collection.
-
-    `settings` are those of the only instrument or, named PROVIDER:SETTING, of the one from that provider. Raises
-    UsageError for a setting of no instrument, or of which of several is not said.
-    """
+    """The instruments by name. A person's labels come with the collection. `settings` are those of the only instrument
+    or, named PROVIDER:SETTING, of the one from that provider. Raises UsageError for a setting of no instrument, or of
+    which of several is not said."""
     own: dict[str, dict[str, Setting]] = {name: {} for name in names if name != LABELS}
     for key, value in (settings or {}).items():
         provider, colon, setting = key.rpartition(":")
@@ -218,9 +216,7 @@ def beyond_drawings(
     makers: Iterable[str], vqa: Iterable[str] | None = None, embedder: Iterable[str] | None = None
 ) -> list[str]:
     """A warning per kind of instrument of the studio that read pictures by anybody else; all are told by their names.
-
-    `makers` are models and collections.
-    """
+    `makers` are models and collections."""
     others = list(dict.fromkeys(name for name in makers if not is_studio(name)))
     pictures = f"pictures by {', '.join(others)}"
     return [
@@ -257,10 +253,8 @@ class Confusion:
 
 
 def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, reference: str) -> Confusion:
-    """Counts of reference against instrument, over the pictures for which the reference has a value.
-
-    Raises ValueError for an answer that is none of the axis's values.
-    """
+    """Counts of reference against instrument, over the pictures for which the reference has a value. Raises ValueError
+    for an answer that is none of the axis's values."""
     both = ((true, seen.reason if isinstance(seen, Missing) else seen) for one in sets for true, seen in
             zip(one.values[reference][axis.name], one.values[instrument][axis.name], strict=True)
             if not isinstance(true, Missing))  # fmt: skip

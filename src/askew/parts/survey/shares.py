@@ -119,10 +119,8 @@ def ideal_of(axis: AxisPlan) -> dict[str, float]:
 def shares(
     observed: ObservedSet, planned: AxisPlan, prompt: str, scoring: Scoring, known_errors: Counts | None = None
 ) -> SetShares:
-    """Shares of an axis's values in a set, but for q-values.
-
-    `known_errors`, counts of this instrument's answers (columns) against a reference (rows), corrects the shares.
-    """
+    """Shares of an axis's values in a set, but for q-values. `known_errors`, counts of this instrument's answers
+    (columns) against a reference (rows), corrects the shares."""
     instrument, axis, target = scoring.instrument, planned.axis(), ideal_of(planned)
     counts, missing = np.array(observed.counts(instrument, axis)), observed.missing(instrument, axis)
     place = (prompt, observed.name, axis.name, instrument)
@@ -206,14 +204,11 @@ def with_verdicts(
     mads: Mapping[Place, float] | None = None,
     captioner: str | None = None,
 ) -> tuple[tuple[SetShares, ...], dict[Place, float]]:
-    """Shares with a verdict on every set of a prompt's own, and the q of every MAD.
-
-    Tests of one set and axis are joined by Holm: the distance of its shares, of ordered values also their total
-    variation, and MAD. Those of all that an instrument read are one family of Benjamini-Hochberg (`holm_then_bh`).
-    `mads` are p-values of MAD by prompt and axis, which rest on the answers of `captioner`. MAD asks whether pictures
-    are equally near to all values: where the ideal is another it tells nothing, and gets no q. Where an axis has no
-    shares it is tested alone.
-    """
+    """Shares with a verdict on every set of a prompt's own, and the q of every MAD. Tests of one set and axis are
+    joined by Holm: the distance of its shares, of ordered values also their total variation, and MAD. Those of all that
+    an instrument read are one family of Benjamini-Hochberg (`holm_then_bh`). `mads` are p-values of MAD by prompt and
+    axis, which rest on the answers of `captioner`. MAD asks whether pictures are equally near to all values: where the
+    ideal is another it tells nothing, and gets no q. Where an axis has no shares it is tested alone."""
     found, qs = list(entries), dict[Place, float]()
     for name in dict.fromkeys([*(one.instrument for one in found), *([captioner] if mads and captioner else [])]):
         own = {k: one for k, one in enumerate(found) if one.instrument == name and one.of_prompt}
