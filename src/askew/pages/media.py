@@ -93,41 +93,38 @@ def thumbnail(image: Image.Image) -> str:
     """A small copy as a WebP data URI."""
     small = image.convert("RGB")
     small.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
-    return _uri(small, 72)
+    return _uri(small, quality=72)
 
 
 def heat(picture: Image.Image, map: NDArray[np.floating[Any]]) -> str:
     """A picture under the map (h, w) of a word, from its lowest (dark blue) to its highest value (yellow)."""
-    base = _pixels(picture)
-    large = bilinear(map, base.shape[:2])
+    grey = _grey(picture)
+    large = bilinear(map, grey.shape[:2])
     low, high = float(large.min()), float(large.max())
     level = (large - low) / (high - low) if high > low else np.zeros_like(large)
-    return _painted((1 - HEAT) * _grey(base) + HEAT * colours(level))
+    return _uri((1 - HEAT) * grey + HEAT * colours(level))
 
 
 def masks(picture: Image.Image, a: NDArray[np.bool_], b: NDArray[np.bool_]) -> str:
     """A picture with the places of two words: of the first alone, the second alone, and both."""
-    grey = _grey(_pixels(picture))
+    grey = _grey(picture)
     rows, columns = (np.arange(new) * old // new for old, new in zip(a.shape, grey.shape, strict=False))
     first, second, shown = a[np.ix_(rows, columns)], b[np.ix_(rows, columns)], DIM * grey
     for where, colour in ((first & ~second, ONLY_A), (second & ~first, ONLY_B), (first & second, BOTH)):
         shown[where] = (1 - TINT) * grey[where] + TINT * _rgb(colour)
-    return _painted(shown)
+    return _uri(shown)
 
 
 def colours(level: Pixels) -> Pixels:
     """Viridis (..., 3), 0 to 255, of numbers from 0 to 1."""
-    anchors = np.array([_rgb(one) for one in VIRIDIS])
-    at = np.linspace(0, 1, len(anchors))
-    return np.stack([np.interp(level, at, anchors[:, k]) for k in range(3)], axis=-1)
+    at = np.linspace(0, 1, len(VIRIDIS))
+    return np.stack([np.interp(level, at, channel) for channel in np.transpose([*map(_rgb, VIRIDIS)])], axis=-1)
 
 
-def _pixels(picture: Image.Image) -> Pixels:
+def _grey(picture: Image.Image) -> Pixels:
+    """A copy of an overlay's size, (height, width, 3), without its colours."""
     width, height = (max(1, round(side * OVERLAY / max(picture.size))) for side in picture.size)
-    return np.asarray(picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS), dtype=float)
-
-
-def _grey(pixels: Pixels) -> Pixels:
+    pixels = np.asarray(picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS), dtype=float)
     return np.repeat((pixels @ [0.299, 0.587, 0.114])[..., None], 3, axis=-1)
 
 
@@ -135,11 +132,9 @@ def _rgb(colour: str) -> Pixels:
     return np.array([*bytes.fromhex(colour)], dtype=float)
 
 
-def _painted(pixels: Pixels) -> str:
-    return _uri(Image.fromarray(pixels.round().clip(0, 255).astype(np.uint8)), 80)
-
-
-def _uri(image: Image.Image, quality: int) -> str:
+def _uri(image: Image.Image | Pixels, quality: int = 80) -> str:
+    if not isinstance(image, Image.Image):
+        image = Image.fromarray(image.round().clip(0, 255).astype(np.uint8))
     encoded = io.BytesIO()
     image.save(encoded, "WEBP", quality=quality, method=4)
     return f"data:image/webp;base64,{base64.b64encode(encoded.getvalue()).decode()}"

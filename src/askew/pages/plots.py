@@ -62,20 +62,16 @@ def _bodies(rows: Iterable[Row], columns: int, drawn: Callable[[Row], Markup]) -
 
 
 def _bar(one: Bar, ids: Ids, *, named: bool) -> Markup:
+    """A row. Below a bar stand the names of parts without room for them, and of values that were not seen."""
     label = tag("th", key(one.series), link(one.label, one.link, ids), scope="row")
-    names = None if named else _narrow(one)
-    verdict = tag("b" if one.strong else "span", one.verdict, class_="verdict") if one.verdict else None
-    told = tag("td", verdict, note(words.bar_note(one)))
-    return tag("tr", label, tag("td", bar(one), names, class_="bar"), told, class_="strong" if one.strong else None)
-
-
-def _narrow(one: Bar) -> Markup | None:
-    """Names of parts that have no room for them, and of values that were not seen."""
-    known = [(k, p, p.share.value) for k, p in enumerate(one.parts) if isinstance(p.share, Estimate)]
+    known = [(k, p, p.share.value) for k, p in enumerate(one.parts) if isinstance(p.share, Estimate) and not named]
     small = [(k, f"{p.value} {words.number(100 * share, 0)}") for k, p, share in known if share and not fits(p)]
     unseen = [p.value for _, p, share in known if not share]
     absent = tag("span", f"not seen: {words.listing(unseen)}") if unseen else None
-    return _part_key(small, absent) if small or unseen else None
+    names = _part_key(small, absent) if small or unseen else None
+    verdict = tag("b" if one.strong else "span", one.verdict, class_="verdict") if one.verdict else None
+    told = tag("td", verdict, note(words.bar_note(one)))
+    return tag("tr", label, tag("td", bar(one), names, class_="bar"), told, class_="strong" if one.strong else None)
 
 
 def _part_key(parts: Iterable[tuple[int, str]], more: Markup | None = None) -> Markup:
@@ -128,7 +124,8 @@ def lanes_axis(one: Lanes) -> Axis:
 
 
 def _drawn(on: Axis, one: Lanes, row: Lane) -> Markup:
-    """One row: chance in grey, the interval as a line, the score as a dot on it, and what to compare it with."""
+    """One row: chance in grey, from 0 to the null unless said otherwise and only where the scale runs to one side; the
+    interval as a line, the score as a dot on it, and what to compare it with."""
     run = "" if row.series is None else f" run-{row.series % RUNS}"
     lines = (rule("zero" if tick == 0 > on.low else "grid", on.at(tick), on.at(tick), 0, LANE) for tick in on.ticks)
     small = (tag("circle", class_="one", cx=on.at(value), cy=LANE - 4, r=2.5) for value in row.points)
@@ -137,27 +134,20 @@ def _drawn(on: Axis, one: Lanes, row: Lane) -> Markup:
     said = words.told(row.score, one.name, one.scale, one.digits)
     said += "".join(f"; {m.name} {words.written(m.at, one.scale, one.digits)}" for m in row.marks)
     title = ", ".join(filter(None, (row.group, row.label)))
-    return drawing("track", LANE, title, said, *lines, _band(on, row), *small, *marks, _score(on, row, run))
-
-
-def _score(on: Axis, row: Lane, run: str) -> Markup:
-    e, middle = row.score, LANE // 2
+    parts, e, middle = [*lines], row.score, LANE // 2
+    low, high = row.chance or (0.0, (isinstance(e, Estimate) and e.null) or 0.0)
+    if low != high and (row.chance is not None or on.low >= 0):
+        box = {"x": on.at(low), "width": at(on.share(high) - on.share(low)), "y": 2, "height": LANE - 4}
+        parts += [tag("rect", class_="null", **box), rule("null-edge", on.at(high), on.at(high), 2, LANE - 2)]
+    parts += [*small, *marks]
     if not isinstance(e, Estimate):
         absent = "not measured" if e else "not asked"
-        return tag("text", absent, class_="absent", x="50%", y=middle + 4, text_anchor="middle")
-    dot = tag("circle", class_=f"dot{run}", cx=on.at(e.mark), cy=middle, r=5)
-    if e.low is None or e.high is None:
-        return dot
-    return rule(f"whisker{run}", on.at(e.low), on.at(e.high), middle, middle) + dot
-
-
-def _band(on: Axis, row: Lane) -> Markup:
-    """Where chance would fall; from 0 to the null unless said otherwise, nothing where the scale runs to both sides."""
-    low, high = row.chance or (0.0, (isinstance(row.score, Estimate) and row.score.null) or 0.0)
-    if low == high or (row.chance is None and on.low < 0):
-        return Markup()
-    box = {"x": on.at(low), "width": at(on.share(high) - on.share(low)), "y": 2, "height": LANE - 4}
-    return tag("rect", class_="null", **box) + rule("null-edge", on.at(high), on.at(high), 2, LANE - 2)
+        parts.append(tag("text", absent, class_="absent", x="50%", y=middle + 4, text_anchor="middle"))
+    else:
+        if e.low is not None and e.high is not None:
+            parts.append(rule(f"whisker{run}", on.at(e.low), on.at(e.high), middle, middle))
+        parts.append(tag("circle", class_=f"dot{run}", cx=on.at(e.mark), cy=middle, r=5))
+    return drawing("track", LANE, title, said, *parts)
 
 
 def bar(one: Bar) -> Markup:
