@@ -68,21 +68,16 @@ def facts(found: Head, models: Sequence[Identity] = ()) -> tuple[Named, ...]:
     made = sum(name is not None for one in found.sets for name in one.pictures)
     lost = sum(sum(one.missing.values()) for one in found.sets)
     readers = [*(found.instruments.vqa or ()), *(found.instruments.embedder or ())]
-    seed = getattr(found.plan, "seed", None)
+    seed, sizes = getattr(found.plan, "seed", None), sorted({len(one.pictures) for one in found.sets}) or [0]
+    each = " to ".join(dict.fromkeys(map(words.thousands, (sizes[0], sizes[-1]))))
     told = [
         ("Models" if len(models) > 1 else "Model", "; ".join(map(identity, models or (found.model,)))),
-        ("Pictures", f"{words.thousands(made)} in {words.plural(len(found.sets), 'set')} of {sizes(found.sets)}"),
+        ("Pictures", f"{words.thousands(made)} in {words.plural(len(found.sets), 'set')} of {each}"),
         ("Read by", words.listing(list(dict.fromkeys(readers)))),
         ("Missing", words.plural(lost, "picture") if lost else "no picture"),
         ("Run seed", "" if seed is None else str(seed)),
     ]
     return tuple((name, text) for name, text in told if text)
-
-
-def sizes(sets: Sequence[PictureSet]) -> str:
-    """How many pictures a set asked for: "48", or "45 to 48"."""
-    found = sorted({len(one.pictures) for one in sets}) or [0]
-    return words.thousands(found[0]) if len(found) == 1 else f"{found[0]:,} to {found[-1]:,}"
 
 
 def picture_gaps(sets: Sequence[PictureSet]) -> list[Gap]:
@@ -94,40 +89,38 @@ def picture_gaps(sets: Sequence[PictureSet]) -> list[Gap]:
 
 def missing_section(gaps: Sequence[Gap], sentences: Sequence[str] = ()) -> Section:
     """What is missing and why."""
-    rows = tuple(
-        (words.capital(gap.what), gap.where, f"{words.thousands(lost)} of {words.thousands(gap.of)}"
-         + (f" ({words.percent(lost / gap.of)})" if gap.of else ""), words.reasons(gap.missing))
-        for gap in gaps if (lost := sum(gap.missing.values()))
-    )  # fmt: skip
+    rows = []
+    for gap in gaps:
+        if lost := sum(gap.missing.values()):
+            share = f" ({words.percent(lost / gap.of)})" if gap.of else ""
+            counted = f"{words.thousands(lost)} of {words.thousands(gap.of)}{share}"
+            rows.append((words.capital(gap.what), gap.where, counted, words.reasons(gap.missing)))
     if not rows:
         nothing = "Nothing is missing: every picture was made and every question was answered."
         return Section("Missing data", (Text(nothing),), screen=False)
-    told = Text("Missing pictures and answers are left out of every count; they are never counted as an answer.",
-                items=tuple(sentences))  # fmt: skip
-    table = Table("What is missing, and why", ("What", "Where", "missing", "Reasons"), rows)
+    left = "Missing pictures and answers are left out of every count; they are never counted as an answer."
+    told = Text(left, items=tuple(sentences))
+    table = Table("What is missing, and why", ("What", "Where", "missing", "Reasons"), tuple(rows))
     many = Fold(words.plural(len(rows), "place") + " with missing data", (table,))
     return Section("Missing data", (told, many if len(rows) > PLACES else table), screen=False)
 
 
 def provenance(found: Head) -> tuple[Section, Section]:
     """The plan, to read and run again; and the machine, the packages, the instruments."""
-    plan = Section("Plan", (
-        Terms((*_plain(found.plan.model_dump()), ("hash", found.plan_hash)), facts=True),
-        Fold("The whole plan, to read, edit and run again", (Code(found.plan.to_toml()),)),
-    ), screen=False)  # fmt: skip
+    toml = Fold("The whole plan, to read, edit and run again", (Code(found.plan.to_toml()),))
+    plan = Section("Plan", (Terms((("hash", found.plan_hash),), facts=True), toml), screen=False)
     known, told = found.environment, found.instruments
-    machine = {"askew": found.askew} | {name: getattr(known, name) for name in MACHINE}
+    machine = [("askew", found.askew), *((name, str(getattr(known, name) or "")) for name in MACHINE)]
     instruments = [
         (f"{kind} {words.shorten(name, 60)}", fingerprint)
         for kind, by_name in (("vqa", told.vqa), ("embedder", told.embedder), ("llm", told.llm))
         for name, fingerprint in (by_name or {}).items()
     ]
     model = (("model", identity(found.model)), ("model revision", found.model.revision))
-    fold = Fold(
-        "Instruments, model and packages", (Terms((*instruments, *model, *known.packages.items()), facts=True),)
-    )
-    stages = tuple((name, f"{one.count} in {one.seconds:.1f} s") for name, one in known.stages.items())
-    return plan, Section("Environment", (Terms((*_plain(machine), *stages), facts=True), fold), screen=False)
+    details = Terms((*instruments, *model, *known.packages.items()), facts=True)
+    stages = ((name, f"{one.count} in {one.seconds:.1f} s") for name, one in known.stages.items())
+    shown = Terms((*(fact for fact in machine if fact[1]), *stages), facts=True)
+    return plan, Section("Environment", (shown, Fold("Instruments, model and packages", (details,))), screen=False)
 
 
 def notes(found: Head) -> tuple[str, ...]:
@@ -135,9 +128,3 @@ def notes(found: Head) -> tuple[str, ...]:
     lost = sum(sum(one.missing.values()) for one in found.sets)
     missing = [f"Missing: {words.plural(lost, 'picture')}; the report says which and why."] if lost else []
     return "Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err.", *missing
-
-
-def _plain(facts: Mapping[str, object]) -> tuple[Named, ...]:
-    """The facts that are a word or a number."""
-    return tuple((words.axis_label(name), str(value)) for name, value in facts.items()
-                 if isinstance(value, str | int | float) and value != "")  # fmt: skip

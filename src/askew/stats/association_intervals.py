@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
@@ -75,7 +76,7 @@ def associations(
     initial: ArrayLike,
     counterfactuals: Sequence[ArrayLike],
     *,
-    rng: np.random.Generator,
+    rng: Generator,
     draws: int = 1000,
     level: float = 0.95,
     variant: Variant = "paper",
@@ -126,7 +127,7 @@ def embedding_associations(
     initial: ArrayLike,
     counterfactuals: Sequence[ArrayLike],
     *,
-    rng: np.random.Generator,
+    rng: Generator,
     draws: int = 1000,
     level: float = 0.95,
     variant: Variant = "paper",
@@ -218,14 +219,14 @@ def _summary(
 CLEAR_DIFFERENCE = 0.05  # p-value of a concept's differences between counterfactual sets below which they are kept
 
 
-def mixture_means(sets: list[Floats], n: int, draws: int, rng: np.random.Generator) -> Floats:
+def mixture_means(sets: list[Floats], n: int, draws: int, rng: Generator) -> Floats:
     """Means of n pictures from an equal mixture of resampled sets: [(n_k, columns)] to (draws, columns)."""
     weights = [bootstrap_weights(len(pictures), draws, rng) / len(sets) for pictures in sets]
     return rng.multinomial(n, np.concatenate(weights, axis=1)) / n @ np.concatenate(sets)
 
 
 def fair_histograms(
-    initial: Floats, counterfactuals: list[Floats], draws: int, rng: np.random.Generator
+    initial: Floats, counterfactuals: list[Floats], draws: int, rng: Generator
 ) -> tuple[Floats, Floats]:
     """Histograms under the null: (draws, concepts) of the initial set, (K, draws, concepts) of the others."""
     pooled, means = np.concatenate(counterfactuals), np.stack([pictures.mean(axis=0) for pictures in counterfactuals])
@@ -295,7 +296,7 @@ def association_differences(
     initial: PairedSets,
     counterfactuals: Sequence[PairedSets],
     *,
-    rng: np.random.Generator,
+    rng: Generator,
     draws: int = 1000,
     level: float = 0.95,
     variant: Variant = "paper",

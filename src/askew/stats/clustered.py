@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
@@ -43,7 +44,7 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
 
 
 def clustered_rate_difference(
-    first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
+    first: ArrayLike, second: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
     """Share in `first` less that in `second`, in [-1, 1].
 
@@ -63,7 +64,7 @@ def clustered_rate_difference(
 
 
 def rate_above_floor(
-    happened: ArrayLike, floor: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
+    happened: ArrayLike, floor: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> tuple[Estimate, Estimate]:
     """A rate with, as its null, the rate at which the same happens to the same clusters by the measurement alone.
 
@@ -79,7 +80,7 @@ def rate_above_floor(
 def clustered_mean(
     values: ArrayLike,
     *,
-    rng: np.random.Generator,
+    rng: Generator,
     draws: int = 1000,
     level: float = 0.95,
     null: float | None = None,
@@ -98,7 +99,7 @@ def clustered_mean(
 
 
 def clustered_mean_difference(
-    first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
+    first: ArrayLike, second: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
     """Mean of `first` less that of `second`, over the pairs of clusters in which both have a value; p by sign flips."""
     one, other = _paired(_checked(first), _checked(second))
@@ -134,7 +135,7 @@ def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return _means(x[both]), _means(y[both])
 
 
-def sign_flip_p(differences: Floats, rng: np.random.Generator, draws: int, *, one_sided: bool = False) -> float:
+def sign_flip_p(differences: Floats, rng: Generator, draws: int, *, one_sided: bool = False) -> float:
     """(1 + draws at least as far) / (1 + draws) for the mean of differences whose signs are random under the null."""
     differences = differences[np.lexsort((differences, np.abs(differences)))]
     observed, exceeding = float(differences.sum()), 0

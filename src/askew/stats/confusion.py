@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 import scipy
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from askew.stats.distance import normalised
@@ -95,10 +96,10 @@ class ReadingErrors:
 
 
 def corrected_share_intervals(
-    observed_counts: ArrayLike,
-    confusion_counts: ArrayLike,
+    observed: ArrayLike,
+    confusion: ArrayLike,
     *,
-    rng: np.random.Generator,
+    rng: Generator,
     draws: int = 1000,
     level: float = 0.95,
     missing: int = 0,
@@ -106,20 +107,20 @@ def corrected_share_intervals(
     """`ReadingErrors.shares` with intervals that carry the sampling error of the answers and of the confusion counts.
 
     Percentiles of a parametric bootstrap: observed shares and every row of P(observed | true) are drawn anew and the
-    shares corrected again. `observed_counts` are (K,), `confusion_counts` (K, K).
+    shares corrected again. Counts: `observed` are (K,), `confusion` (K, K).
     """
-    errors, observed = ReadingErrors.of(confusion_counts), np.asarray(observed_counts, dtype=float)
-    values = errors.shares(observed)
-    shares = compatible_shares(observed, draws, rng)
+    errors, answers = ReadingErrors.of(confusion), np.asarray(observed, dtype=float)
+    values = errors.shares(answers)
+    shares = compatible_shares(answers, draws, rng)
     rates = np.stack([compatible_shares(row, draws, rng) for row in errors.counts], axis=1)
-    n, name = round(float(observed.sum())), "parametric bootstrap"
+    n, name = round(float(answers.sum())), "parametric bootstrap"
     return tuple(
         Estimate(float(value), *percentile_interval(column, level), level, name, n, missing, max=1.0)
         for value, column in zip(values, least_squares_shares(shares, rates).T, strict=True)
     )
 
 
-def compatible_shares(counts: Floats, draws: int, rng: np.random.Generator) -> Floats:
+def compatible_shares(counts: Floats, draws: int, rng: Generator) -> Floats:
     """Distributions (draws, K) that counts (K,) are compatible with, as variable as the shares of as many pictures."""
     shares = normalised(counts + PSEUDO_COUNT / len(counts))
     return np.asarray(rng.dirichlet(shares * max(counts.sum() - 1, 1), size=draws))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from askew.stats.intervals import TOLERANCE, Floats
@@ -38,12 +39,7 @@ class ChiSquare:
 
 
 def chi_square(
-    table: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    threshold: float = 1e-4,
-    first_draws: int = 999,
-    max_draws: int = 100_000,
+    table: ArrayLike, *, rng: Generator, threshold: float = 1e-4, first_draws: int = 999, max_draws: int = 100_000
 ) -> ChiSquare | Missing:
     """Test whether rows and columns of a table of counts are independent (BiasConnect, section 3.3).
 
@@ -85,7 +81,7 @@ def chi_square(
 
 
 def chi_squares(
-    tables: Sequence[ArrayLike], *, rng: np.random.Generator, threshold: float = 1e-4
+    tables: Sequence[ArrayLike], *, rng: Generator, threshold: float = 1e-4
 ) -> tuple[ChiSquare | Missing, ...]:
     """`chi_square` of every table, in their order. The answer to one does not depend on which others are asked."""
     seed = int(rng.integers(2**63))
@@ -126,7 +122,7 @@ def _pearson(counts: Floats | NDArray[np.int64], expected: Floats) -> Floats:
     return np.asarray(np.einsum("...rc,rc->...", np.square(counts, dtype=float), 1 / expected) - expected.sum())
 
 
-def _with_margins(rows: Floats, columns: Floats, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _with_margins(rows: Floats, columns: Floats, size: int, rng: Generator) -> NDArray[np.int64]:
     """Random tables (size, K, m) with these margins, as permutation makes them, cell by cell."""
     left = np.tile(columns.astype(np.int64), (size, 1))
     tables = np.empty((size, len(rows), len(columns)), dtype=np.int64)

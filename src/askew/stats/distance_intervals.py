@@ -15,16 +15,23 @@ For the high end rejection is measured relative to the ideal (as in the CLs meth
 even than chance would make them count as the most even ones that chance does make: they would otherwise reject every
 population and leave an interval of no width.
 
-Everything here works on one set of shares, or on a stack of them at once along leading axes.
+Everything here works on one set of shares, or on a stack of them at once along leading axes. Samples may be looked up
+in tables of pictures that are drawn once (`CommonDraws`). A picture shows the first value whose cumulative share
+exceeds its uniform number; so counts from any population need no more than how many of n uniform numbers lie below
+every point of a fine grid. A lookup is some fifty times as fast as a multinomial draw, a test's p-value changes
+smoothly with the population, and an answer does not depend on what else is asked.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from askew.stats.distance import Distance
 from askew.stats.intervals import POINT, TOLERANCE, Floats, first_accepted, tail
@@ -33,6 +40,9 @@ PSEUDO_PICTURES = 0.5  # by which the observed shares are pulled to the ideal wh
 CLEAR_Z = 1.0  # excess over the ideal, in standard errors, from which a value takes part in the turn
 END = 3.0  # of the outward path
 METHOD = "test inversion"
+GRID = 2048  # steps of a cumulative share
+EXACT_PICTURES = 64  # beyond it, numbers of pictures are rounded to 2 %, that is standard errors to 1 %
+MOST_PICTURES = 2000
 
 Bools = NDArray[np.bool_]
 Sampler = Callable[[Floats], Floats]
@@ -176,3 +186,51 @@ def _spread_over_one(parts: Floats) -> Floats:
     """Scaled to sum 1 along the last axis; zeros stay zeros."""
     total = parts.sum(axis=-1, keepdims=True)
     return np.asarray(np.divide(parts, total, out=np.zeros_like(parts), where=total > 0))
+
+
+class CommonDraws:
+    """`draws` samples of any number of pictures up to `MOST_PICTURES`, from any population; all set by `seed`."""
+
+    def __init__(self, seed: int, draws: int) -> None:
+        self.seed = seed
+        self.draws = draws
+
+    def counts(self, populations: ArrayLike, pictures: int, stream: int = 0) -> NDArray[np.int64]:
+        """Counts (..., draws, K) of samples of `pictures` from populations (..., K).
+
+        Samples of the same stream are alike, those of different streams independent.
+        """
+        below = _table(self.seed, self.draws, pictures, stream)[_places(populations)].astype(np.int64)
+        return np.moveaxis(np.diff(below, axis=-2, prepend=0, append=pictures), -2, -1)
+
+    def counts_of_each(self, populations: ArrayLike, pictures: int, stream: int = 0) -> NDArray[np.int64]:
+        """`counts` where every draw has a population of its own: (..., draws, K) to (..., draws, K)."""
+        table = _table(self.seed, self.draws, pictures, stream)
+        below = table[_places(populations), np.arange(self.draws)[:, None]].astype(np.int64)
+        return np.diff(below, axis=-1, prepend=0, append=pictures)
+
+
+def rounded_pictures(pictures: float) -> int:
+    """The number of pictures, at least 1, for which there is a table."""
+    if pictures <= EXACT_PICTURES:
+        return max(1, round(pictures))
+    step = math.log(1.02)
+    return min(MOST_PICTURES, round(math.exp(round(math.log(pictures) / step) * step)))
+
+
+def _places(populations: ArrayLike) -> NDArray[np.int64]:
+    """Cumulative shares as points of the grid, without the last one: (..., K) to (..., K - 1)."""
+    cumulative = np.cumsum(np.asarray(populations, dtype=float), axis=-1)[..., :-1]
+    places: NDArray[np.int64] = np.clip(np.rint(cumulative * GRID), 0, GRID).astype(np.int64)
+    return places
+
+
+@lru_cache(maxsize=24)
+def _table(seed: int, draws: int, pictures: int, stream: int) -> NDArray[np.uint16]:
+    """How many of so many uniform numbers lie below each point of the grid: (GRID + 1, draws)."""
+    uniform = np.random.default_rng([seed, pictures, stream]).random((pictures, draws))
+    cells = np.ceil(uniform * GRID).astype(np.int64) * draws + np.arange(draws)
+    found = np.bincount(cells.ravel(), minlength=(GRID + 1) * draws).astype(np.uint16).reshape(GRID + 1, draws)
+    for below, here in pairwise(found):  # row by row, some five times as fast as numpy's sum along the first axis
+        here += below
+    return found

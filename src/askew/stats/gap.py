@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 import scipy
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
@@ -56,7 +57,7 @@ def gap_estimate(
     similarity: ArrayLike,
     of_variations: ArrayLike | None = None,
     *,
-    rng: np.random.Generator,
+    rng: Generator,
     quantile: float = QUANTILE,
     draws: int = 1000,
     level: float = 0.95,
@@ -90,9 +91,7 @@ def gap_estimate(
     return replace(found, null=null, corrected=null - value, corrected_form="null - value", p=p)
 
 
-def null_scores(
-    of_variations: ArrayLike, pictures: int, quantile: float, draws: int, rng: np.random.Generator
-) -> Floats:
+def null_scores(of_variations: ArrayLike, pictures: int, quantile: float, draws: int, rng: Generator) -> Floats:
     """Scores of `pictures` pictures redrawn with replacement from pictures of the variations: (draws,)."""
     s = _matrix(of_variations)
     columns = rng.integers(s.shape[1], size=(draws, pictures))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -163,3 +163,25 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
     if values.ndim != 1 or not np.all((values >= 0) & (values <= 1)):
         raise ValueError("p-values must be one list of numbers in [0, 1]")
     return np.asarray(scipy.stats.false_discovery_control(values)) if len(values) else values
+
+
+def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, list[float]]]:
+    """A verdict per family of tests of one null hypothesis, and q-values of its members that never contradict it.
+
+    The family's p is that of its first step by Holm (1979), min(1, m * smallest p). Its q is by Benjamini and Hochberg
+    over all families. A member's q is its own Holm p, scaled as the family's was: selected families are tested at the
+    level that selection leaves (Benjamini & Bogomolov 2014). So a member has a q below a level only where its family
+    has, and a family has only where a member has. `tests` are by family the p-values of its members, at least one;
+    returned are by family p, q, and the q of every member.
+    """
+    holm = []
+    for members in tests:
+        order = np.argsort(members, kind="stable")
+        steps = np.maximum.accumulate(np.asarray(members, dtype=float)[order] * np.arange(len(members), 0, -1))
+        holm.append(np.minimum(steps, 1.0)[np.argsort(order)])
+    firsts = np.array([own.min() for own in holm])
+    found = []
+    for own, p, q in zip(holm, firsts, benjamini_hochberg(firsts), strict=True):
+        scale = q / p if p else 1.0
+        found.append((float(p), float(q), [float(one) for one in np.minimum(own * scale, 1.0)]))
+    return found

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
@@ -104,13 +105,7 @@ class Entanglement:
 
 
 def entanglement(
-    matrix: ArrayLike,
-    chance_area: float,
-    *,
-    rng: np.random.Generator,
-    draws: int = 1000,
-    level: float = 0.95,
-    missing: int = 0,
+    matrix: ArrayLike, chance_area: float, *, rng: Generator, draws: int = 1000, level: float = 0.95, missing: int = 0
 ) -> Entanglement:
     """Mean IoU of two concepts in n pictures, against chance.
 
@@ -132,7 +127,17 @@ def entanglement(
     orders = rng.permuted(np.tile(np.arange(len(x)), (draws, 1)), axis=1)
     dealt = x[np.arange(len(x)), orders].mean(axis=1)
     miou = corrected(miou, null, p_value(miou.value, dealt))
-    return Entanglement(miou, _beyond(x, null, level, missing), pictures, chance_area, null)
+    own, n = pictures, len(x)
+    across = x.sum() - own.sum() - (x.sum(axis=0) + x.sum(axis=1) - 2 * own)  # every picture left out in turn
+    m, u = (own.sum() - own) / (n - 1), across / ((n - 1) * (n - 2))
+    if 1 - null <= TOLERANCE or np.any(1 - u <= TOLERANCE):
+        same = Missing("error", "all maps of all pictures are the same: chance leaves no room")
+        return Entanglement(miou, same, pictures, chance_area, null)
+    value = float((own.mean() - null) / (1 - null))
+    error = float((n * value - (n - 1) * (m - u) / (1 - u)).std(ddof=1) / np.sqrt(n))
+    reach = float(scipy.stats.t.isf(tail(level), n - 1)) * error
+    beyond = Estimate(value, value - reach, min(value + reach, 1.0), level, "jackknife t", n, missing, max=1.0)
+    return Entanglement(miou, beyond, pictures, chance_area, null)
 
 
 def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Mask, Mask]:
@@ -140,19 +145,6 @@ def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Mask, Mask]:
     if first.shape != second.shape or first.ndim < 2:
         raise ValueError(f"masks of shape {first.shape} and {second.shape}; both must be (..., H, W) of one shape")
     return first, second
-
-
-def _beyond(x: Floats, null: float, level: float, missing: int) -> Estimate | Missing:
-    """Mean IoU within pictures beyond that across them, and its jackknife, which leaves every picture out in turn."""
-    n, own = len(x), np.diagonal(x)
-    across = x.sum() - own.sum() - (x.sum(axis=0) + x.sum(axis=1) - 2 * own)
-    m, u = (own.sum() - own) / (n - 1), across / ((n - 1) * (n - 2))
-    if 1 - null <= TOLERANCE or np.any(1 - u <= TOLERANCE):
-        return Missing("error", "all maps of all pictures are the same: chance leaves no room")
-    value = float((own.mean() - null) / (1 - null))
-    error = float((n * value - (n - 1) * (m - u) / (1 - u)).std(ddof=1) / np.sqrt(n))
-    reach = float(scipy.stats.t.isf(tail(level), n - 1)) * error
-    return Estimate(value, value - reach, min(value + reach, 1.0), level, "jackknife t", n, missing, max=1.0)
 
 
 def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import scipy
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
@@ -14,9 +15,7 @@ from askew.stats.intervals import Floats, p_value, tail
 from askew.types import Estimate
 
 
-def spearman(
-    x: ArrayLike, y: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
-) -> Estimate:
+def spearman(x: ArrayLike, y: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95) -> Estimate:
     """Spearman's rank correlation, in [-1, 1], ties at their mean rank.
 
     Interval: Fisher's z with the variance (1 + r**2 / 2) / (n - 3) of Bonett and Wright (2000), from n = 4 on; a

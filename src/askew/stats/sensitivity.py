@@ -31,11 +31,17 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from askew.stats.common_draws import CommonDraws, rounded_pictures
 from askew.stats.confusion import ReadingErrors
 from askew.stats.differences import joined
 from askew.stats.distance import DISTANCES, distance_max, linear_forms, normalised
-from askew.stats.distance_intervals import METHOD, SampledShares, as_exact_together, distance_intervals
+from askew.stats.distance_intervals import (
+    METHOD,
+    CommonDraws,
+    SampledShares,
+    as_exact_together,
+    distance_intervals,
+    rounded_pictures,
+)
 from askew.stats.intervals import TOLERANCE, Floats, tail
 from askew.types import Estimate, Missing
 
@@ -226,17 +232,17 @@ def _value(m: Margins) -> float:
 def _debiased(before: Floats, variance_before: Floats, after: Floats, variance_after: Floats) -> Floats:
     """Difference of the sums of |gap| (..., L), both blurred to the larger variance and extrapolated to none: (...)."""
     common, sizes = np.maximum(variance_before, variance_after), []
+
+    def size(mean: Floats, variance: Floats) -> Floats:
+        """E |X| of a normal X."""
+        error = np.sqrt(2 * np.maximum(variance, 0))
+        z = np.divide(mean, error, out=np.full(np.broadcast(mean, error).shape, np.inf), where=error > 0)
+        return np.asarray(error / math.sqrt(math.pi) * np.exp(-(z**2)) + np.abs(mean) * scipy.special.erf(np.abs(z)))
+
     for gap, variance in ((before, variance_before), (after, variance_after)):
-        blurred, twice = (_mean_size(gap, times * common - variance) for times in (1, 2))
+        blurred, twice = (size(gap, times * common - variance) for times in (1, 2))
         sizes.append(blurred - EXTRAPOLATION / (math.sqrt(2) - 1) * (twice - blurred))
     return np.asarray((sizes[0] - sizes[1]).sum(axis=-1))
-
-
-def _mean_size(mean: Floats, variance: Floats) -> Floats:
-    """E |X| of a normal X."""
-    error = np.sqrt(2 * np.maximum(variance, 0))
-    z = np.divide(mean, error, out=np.full(np.broadcast(mean, error).shape, np.inf), where=error > 0)
-    return np.asarray(error / math.sqrt(math.pi) * np.exp(-(z**2)) + np.abs(mean) * scipy.special.erf(np.abs(z)))
 
 
 def _null(m: Margins, common: CommonDraws) -> Floats:

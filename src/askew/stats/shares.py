@@ -1,4 +1,4 @@
-"""Shares of the values of one axis in one picture set, their distance from an ideal, and from uniform by entropy.
+"""Shares of the values of one axis in one picture set, their distance from an ideal, and what could have been shown.
 
 Counts are (K,) whole numbers of pictures that show each value, `missing` pictures without an answer, recorded only.
 NotEnoughData is raised without any answer, ValueError for what is not a count and for shapes that do not fit.
@@ -7,19 +7,19 @@ NotEnoughData is raised without any answer, ValueError for what is not a count a
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from askew.stats.distance import Distance, distance_max, distance_named, distance_p, normalised
+from askew.stats.distance import DISTANCES, Distance, distance_max, distance_named, distance_p, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, as_exact_together
-from askew.stats.intervals import Floats, corrected, p_by_rounds, positive_counts, tail
+from askew.stats.intervals import Floats, corrected, first_accepted, p_by_rounds, positive_counts, tail
 from askew.types import Estimate
 
-BISECTIONS = 50
+BISECTIONS, DETECTION_DRAWS = 50, 10_000
 MOST = 100_000  # samples for p where it has no exact law
 
 
@@ -115,3 +115,34 @@ def _mid_p_upper(k: float, n: int, level: float) -> float:
         below, upto = scipy.special.bdtr([max(k - 1, 0), k], n, middle).tolist()
         low, high = (middle, high) if (below + upto) / 2 > wanted else (low, middle)
     return high
+
+
+@lru_cache(maxsize=1024)
+def detectable_distance(
+    n: int, ideal: tuple[float, ...], distance: str, *, level: float = 0.05, power: float = 0.9
+) -> float | None:
+    """The distance from the ideal that a test of n pictures at `level` finds with probability `power`.
+
+    Distributions between the ideal (K,) and one value alone, p(t) = (1 - t) ideal + t e_k, for the k that is hardest to
+    find. By simulation with a fixed seed; None where even t = 1 is not found so often, for a k that goes as far.
+    `distance` is a name of `distance.DISTANCES`, `level` that of one test, in (0, 1).
+    """
+    measure, target = DISTANCES[distance], np.array(ideal)
+    null = np.sort(measure(np.random.default_rng(0).multinomial(n, target, DETECTION_DRAWS), target))
+    critical = null[-1 - int(level * DETECTION_DRAWS)]  # what the test finds lies beyond it
+
+    def towards(k: int, t: Floats | float) -> Floats:
+        return np.asarray((1 - t) * target + t * np.eye(len(target))[k])
+
+    def found_at(k: int, t: Floats | float) -> bool:
+        drawn = np.random.default_rng(1).multinomial(n, towards(k, t), DETECTION_DRAWS // 5)
+        return float(np.mean(measure(drawn, target) > critical + 1e-12)) >= power
+
+    found, unseen = [], 0.0
+    for k in range(len(target)) if distance == "wasserstein" else {p: k for k, p in enumerate(ideal)}.values():
+        if found_at(k, 1.0):
+            t = first_accepted(partial(found_at, k), 0.0, 1.0, steps=8)
+            found.append(float(measure(towards(k, t), target)))
+        else:
+            unseen = max(unseen, float(measure(towards(k, 1.0), target)))
+    return max(found) if found and max(found) > unseen else None

@@ -19,7 +19,7 @@ from askew.parts.survey.shares import SetShares, shares, with_verdicts
 from askew.parts.survey.words import leans, sentence, verdict
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import find_axis
-from askew.stats.verdicts import holm_then_bh
+from askew.stats.intervals import holm_then_bh
 from askew.types import Missing, Picture, Prompt
 
 NURSE = "a photo of a nurse"

@@ -23,8 +23,8 @@ from askew.plan import AxisPlan, PromptPlan
 from askew.stats.confusion import corrected_share_intervals
 from askew.stats.differences import PairedSets, distance_difference, share_difference
 from askew.stats.distance_intervals import as_exact_together
-from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
-from askew.stats.verdicts import detectable_distance, holm_then_bh
+from askew.stats.intervals import holm_then_bh
+from askew.stats.shares import detectable_distance, distance_estimate, share_intervals, worst_case_bounds
 from askew.types import Estimate, record
 
 Counts = NDArray[np.int64]
@@ -235,6 +235,6 @@ def with_verdicts(
 def _judged(one: SetShares, p: float, q: float, qs: Sequence[float], distance: str, level: float) -> SetShares:
     """With the q of its own distances, the value that leads, and what so many pictures could have shown."""
     pictures = as_exact_together(sum(one.counts.values()), one.ideal_pictures)
-    told = Verdict(one.leading, p, q, detectable_distance(pictures, [*one.ideal.values()], distance, level=level))
+    told = Verdict(one.leading, p, q, detectable_distance(pictures, (*one.ideal.values(),), distance, level=level))
     first, second = ([replace(e, q=own) for e, own in zip(one.from_ideal, qs, strict=False)] + [None])[:2]
     return replace(one, distance=first or one.distance, total_variation=second, verdict=told)

@@ -23,7 +23,7 @@ from askew.parts.survey.shares import DISTANCE, ideal_of
 from askew.plan import PromptPlan
 from askew.stats.association_intervals import association_differences
 from askew.stats.differences import PairedSets, distance_difference, share_difference
-from askew.stats.verdicts import holm_then_bh
+from askew.stats.intervals import holm_then_bh
 from askew.studies.compare.findings import Difference
 from askew.types import Estimate, Missing, Picture
 
