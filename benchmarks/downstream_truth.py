@@ -25,7 +25,7 @@ from scipy.stats import spearmanr
 
 import askew
 from askew.methods.classify.findings import MeanErrors
-from askew.methods.classify.gather import Readings
+from askew.methods.classify.gather import ErrorsOfClasses
 from askew.methods.classify.score import Decided
 from askew.methods.edit.findings import EditFindings
 from askew.pages.words import measured, number, percent, probability
@@ -71,10 +71,10 @@ def decisions(
     return {n: Decided.of(_readings(entries, n), found.plan.pairs) for n in samples}
 
 
-def _readings(entries: Sequence[MeanErrors], samples: int) -> Readings:
+def _readings(entries: Sequence[MeanErrors], samples: int) -> ErrorsOfClasses:
     own = [e for e in entries if e.samples == samples]
     errors = {e.group: np.array(e.values, dtype=np.float32)[:, :, None] for e in own}
-    return Readings(samples, own[0].classes, errors)
+    return ErrorsOfClasses(samples, own[0].classes, errors)
 
 
 def possible(planted: Planted, pictures: int) -> tuple[float, float]:

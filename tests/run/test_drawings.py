@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from askew.parts.survey.reader import beyond_drawings
+from askew.parts.survey.reader import studio_warnings
 
 STUDIO = {"vqa": ["studio"], "embedder": ["studio"]}
 
 
 def test_both_instruments_are_named_with_the_pictures_and_the_way_out() -> None:
-    vqa, embedder = beyond_drawings(["diffusers/sdxl"], **STUDIO)
+    vqa, embedder = studio_warnings(["diffusers/sdxl"], **STUDIO)
     assert "VQA" in vqa
     assert "(--vqa)" in vqa
     assert "embedder" in embedder
@@ -22,12 +22,12 @@ def test_both_instruments_are_named_with_the_pictures_and_the_way_out() -> None:
 
 @pytest.mark.parametrize("name", ["studio", "studio/balanced", "studio/planted", "studio (run)"])
 def test_drawings_need_no_warning(name: str) -> None:
-    assert beyond_drawings([name], **STUDIO) == []
+    assert studio_warnings([name], **STUDIO) == []
 
 
 @pytest.mark.parametrize("name", ["folder/pictures", "diffusers/studio", "studio-xl/large"])
 def test_a_name_like_it_is_not_the_studio(name: str) -> None:
-    assert len(beyond_drawings([name], **STUDIO)) == 2
+    assert len(studio_warnings([name], **STUDIO)) == 2
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_a_name_like_it_is_not_the_studio(name: str) -> None:
     ],
 )
 def test_only_what_was_used_is_warned_about(instruments: Mapping[str, list[str] | None], count: int) -> None:
-    assert len(beyond_drawings(["diffusers/sdxl"], **instruments)) == count
+    assert len(studio_warnings(["diffusers/sdxl"], **instruments)) == count
 
 
 def test_all_makers_are_looked_at_and_each_is_named_once() -> None:
-    (text, _) = beyond_drawings(["studio", "folder/a", "diffusers/b", "folder/a"], **STUDIO)
+    (text, _) = studio_warnings(["studio", "folder/a", "diffusers/b", "folder/a"], **STUDIO)
     assert "pictures by folder/a, diffusers/b means" in text

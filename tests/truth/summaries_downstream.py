@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from askew.measure.portraits import SkinChange
-from askew.methods.classify.gather import Readings as ClassReadings
+from askew.methods.classify.gather import ErrorsOfClasses
 from askew.methods.classify.page import against
 from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import classification
@@ -63,7 +63,7 @@ def said_of_classes(seed: int, lean: float) -> str:
         own = rng.normal(0, 1, (PICTURES, 6, 1)) + rng.normal(0, 1, (PICTURES, 6, 10))
         own[:, :3] -= way * lean
         errors[group] = own.astype(np.float32)
-    read = ClassReadings(10, tuple(word for some in CLASSES.values() for word in some), errors)
+    read = ErrorsOfClasses(10, tuple(word for some in CLASSES.values() for word in some), errors)
     plan = ClassificationPlan.checked({"groups": GROUPS, "targets": CLASSES})
     found = classification(plan, [read], [], Scoring("denoising", seed=seed, draws=400))
     (main,) = found.differential

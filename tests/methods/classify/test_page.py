@@ -18,7 +18,7 @@ from askew.errors import UsageError
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet
 from askew.methods.classify import METHOD
 from askew.methods.classify.findings import ClassificationFindings
-from askew.methods.classify.gather import Readings
+from askew.methods.classify.gather import ErrorsOfClasses
 from askew.methods.classify.page import View
 from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import classification
@@ -41,7 +41,7 @@ class Media:
         return {}
 
 
-def readings(groups: tuple[str, ...], classes: tuple[str, ...], samples: int, lean: float) -> Readings:
+def readings(groups: tuple[str, ...], classes: tuple[str, ...], samples: int, lean: float) -> ErrorsOfClasses:
     """Men's pictures fit the first half of the classes better, women's the second."""
     rng = np.random.default_rng(4)
     errors = {}
@@ -49,7 +49,7 @@ def readings(groups: tuple[str, ...], classes: tuple[str, ...], samples: int, le
         side = np.repeat([-1.0, 1.0], [len(classes) // 2, len(classes) - len(classes) // 2])
         side = side * rng.uniform(0.2, 1.6, len(classes)) * (-1 if "woman" in group else 1)
         errors[group] = (rng.normal(size=(PICTURES, len(classes), 1)) + lean * side[None, :, None]).astype(np.float32)
-    return Readings(samples, classes, errors)
+    return ErrorsOfClasses(samples, classes, errors)
 
 
 @cache

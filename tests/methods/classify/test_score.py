@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from askew.methods.classify.findings import Classification
-from askew.methods.classify.gather import Readings
+from askew.methods.classify.gather import ErrorsOfClasses
 from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import classification
 from askew.parts.scoring import Scoring
@@ -20,7 +20,7 @@ GROUPS = ("caucasian man", "caucasian woman", "african-american man", "african-a
 SCORING = Scoring("denoising", draws=200)
 
 
-def readings(samples: int, strength: float, pictures: int = 40) -> Readings:
+def readings(samples: int, strength: float, pictures: int = 40) -> ErrorsOfClasses:
     """Errors in which men's pictures fit classes of A better, and women's those of B, by `strength`."""
     rng = np.random.default_rng(9)
     errors = {}
@@ -28,17 +28,17 @@ def readings(samples: int, strength: float, pictures: int = 40) -> Readings:
         lean = np.array([-1.0] * 3 + [1.0] * 3) * (-1 if "woman" in group else 1)
         own = rng.normal(size=(pictures, 6, 1))  # the same for every number of samples
         errors[group] = (own + strength * lean[None, :, None] + np.zeros((1, 1, samples))).astype(np.float32)
-    return Readings(samples, (*A, *B), errors)
+    return ErrorsOfClasses(samples, (*A, *B), errors)
 
 
-def labels(samples: int, right: float) -> Readings:
+def labels(samples: int, right: float) -> ErrorsOfClasses:
     """The class "man" or "woman" with the smaller error is the right one in this share of the pictures."""
     errors = {}
     for group in GROUPS:
         first = np.arange(40) < 40 * right
         true = 1 if "woman" in group else 0
         errors[group] = np.where((np.arange(2)[None, :] == true) == first[:, None], 0.0, 1.0)[:, :, None]
-    return Readings(samples, ("man", "woman"), errors)
+    return ErrorsOfClasses(samples, ("man", "woman"), errors)
 
 
 @pytest.fixture(scope="module")
@@ -115,13 +115,13 @@ def test_what_is_missing_stays_missing_in_its_own_group_and_is_counted_there() -
     man, woman, nobody = ([Picture(f"{name} {k}", "", name) for k in range(4)] for name in ("man", "woman", "nobody"))
     gone = {"man": [man[0], Missing("refused"), man[2], man[3]], "woman": woman, "nobody": nobody}
     rows = np.repeat(np.arange(11.0, dtype=np.float32)[:, None], 2, axis=1)
-    read = Readings.of(1, ("mechanic", "nurse"), rows, gone)
+    read = ErrorsOfClasses.of(1, ("mechanic", "nurse"), rows, gone)
     assert {name: errors[:, 0, 0].tolist() for name, errors in read.errors.items()} == {
         "man": [0, 1, 2], "woman": [3, 4, 5, 6], "nobody": [7, 8, 9, 10],
     }  # fmt: skip
     errors = {"man": np.array([[0.0, 1.0]] * 3 + [[np.nan, np.nan]]), "woman": np.array([[1.0, 0.0]] * 4),
               "nobody": np.full((4, 2), np.nan)}  # fmt: skip
-    given = Readings(1, ("mechanic", "nurse"), {g: e[:, :, None] for g, e in errors.items()})
+    given = ErrorsOfClasses(1, ("mechanic", "nurse"), {g: e[:, :, None] for g, e in errors.items()})
     plan = ClassificationPlan.checked({"groups": list(errors)})
     found = classification(
         plan.model_copy(update={"targets": {"a": ("mechanic",), "b": ("nurse",)}}), [given], [], SCORING

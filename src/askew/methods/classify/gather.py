@@ -26,7 +26,7 @@ from askew.parts.sources import (
     size_of,
     social_groups,
 )
-from askew.parts.survey.reader import beyond_drawings, fingerprints, load_instruments, oddities, unknown_words
+from askew.parts.survey.reader import fingerprints, load_instruments, oddities, studio_warnings, unknown_words
 from askew.prompts.given import prompt_of
 from askew.run.base import Rows, Run
 from askew.store.keys import derived_seed
@@ -40,7 +40,7 @@ UNREAD = (
 
 
 @dataclass(frozen=True, slots=True)
-class Readings:
+class ErrorsOfClasses:
     """Errors with one number of noise samples: by group (pictures, classes, samples). Smaller errors fit better."""
 
     samples: int
@@ -48,7 +48,7 @@ class Readings:
     errors: Mapping[str, Rows]
 
     @classmethod
-    def of(cls, samples: int, classes: tuple[str, ...], rows: Rows, sources: Outcomes) -> Readings:
+    def of(cls, samples: int, classes: tuple[str, ...], rows: Rows, sources: Outcomes) -> ErrorsOfClasses:
         """Of rows of the pictures of all groups, one after another."""
         ends = np.cumsum([sum(isinstance(one, Picture) for one in outcomes) for outcomes in sources.values()])
         errors = np.split(rows.reshape(len(rows), len(classes), -1), ends[:-1])
@@ -63,8 +63,8 @@ class ClassesGathered:
     device: str | None
     instruments: Instruments
     sets: tuple[PictureSet, ...]
-    targets: tuple[Readings, ...]
-    labels: tuple[Readings, ...]
+    targets: tuple[ErrorsOfClasses, ...]
+    labels: tuple[ErrorsOfClasses, ...]
     showing: tuple[Showing, ...]
     neutrality: tuple[Neutrality, ...]
 
@@ -80,7 +80,7 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     readers = tuple(instruments.values())
     sources, shown = showing_pictures(run, source, groups, plan.images, plan.seed, readers, plan.level)
 
-    def read(classes: tuple[str, ...]) -> Iterator[Readings]:
+    def read(classes: tuple[str, ...]) -> Iterator[ErrorsOfClasses]:
         """The errors with every number of noise samples; of no class nothing."""
         prompts, seed_of = (
             [prompt_of(word, plan.template) for word in classes],
@@ -89,7 +89,7 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
         for samples in plan.samples if classes else ():
             reader = ClassErrors(model, prompts, samples, seed=plan.seed, seed_of=seed_of, loss=plan.loss)
             rows = run.read(reader, present(sources), "errors", reader.at_once)
-            yield Readings.of(samples, classes, rows, sources)
+            yield ErrorsOfClasses.of(samples, classes, rows, sources)
 
     targets, labels = tuple(read(plan.target_classes)), tuple(read(plan.classes))
     neutral = neutrality(run, readers, sources, plan.target_classes, plan.level)
@@ -105,7 +105,7 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
         run.warn(f"{others} pictures were cut square and scaled to {pixels[0]}x{pixels[1]} pixels, the model's own")
     if plan.classes and (unknown := ", ".join(group for group in plan.groups if group not in plan.true_classes)):
         run.warn(f"no accuracy for {unknown}: which class is right is not known; name it by --truth GROUP=CLASS")
-    run.warn(*beyond_drawings([plan.sources or model.name], instruments))
+    run.warn(*studio_warnings([plan.sources or model.name], instruments))
     return ClassesGathered(
         Identity(model.name, model.revision, dict(model.settings)), getattr(model, "device", None),
         fingerprints(instruments),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from askew.findings import Head, with_q
 from askew.methods.classify import findings
 from askew.methods.classify.findings import Classification, ClassificationFindings, family
-from askew.methods.classify.gather import ClassesGathered, Readings
+from askew.methods.classify.gather import ClassesGathered, ErrorsOfClasses
 from askew.methods.classify.plan import GENDER, ClassificationPlan
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.sources import Neutrality, Showing
@@ -31,14 +31,14 @@ NO_TRUTH = Missing("not_asked", "which class is right is not known")
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """Readings with their decisions (pictures, pairs) by group, and for each gender of several groups."""
+    """Errors with their decisions (pictures, pairs) by group, and for each gender of several groups."""
 
-    readings: Readings
+    readings: ErrorsOfClasses
     decisions: Mapping[str, Decisions]
     pooled: Mapping[str, Sequence[str]]
 
     @classmethod
-    def of(cls, readings: Readings, pairs: Sequence[tuple[str, str]]) -> Decided:
+    def of(cls, readings: ErrorsOfClasses, pairs: Sequence[tuple[str, str]]) -> Decided:
         """The decisions between these classes."""
         at = {word: place for place, word in enumerate(readings.classes)}
         places = [(at[a], at[b]) for a, b in pairs]
@@ -60,7 +60,7 @@ def score(plan: ClassificationPlan, found: ClassesGathered, head: Head) -> Class
 
 
 def classification(
-    plan: ClassificationPlan, targets: Sequence[Readings], labels: Sequence[Readings], scoring: Scoring,
+    plan: ClassificationPlan, targets: Sequence[ErrorsOfClasses], labels: Sequence[ErrorsOfClasses], scoring: Scoring,
     showing: Sequence[Showing] = (), neutral: Sequence[Neutrality] = (),
 ) -> Classification:  # fmt: skip
     """The section `classification`, with q-values.

@@ -31,7 +31,7 @@ from askew.parts.sources import (
     showing_pictures,
     size_of,
 )  # fmt: skip
-from askew.parts.survey.reader import beyond_drawings, fingerprints, identity_of, load_instruments, oddities
+from askew.parts.survey.reader import fingerprints, identity_of, load_instruments, oddities, studio_warnings
 from askew.prompts.given import prompt_of
 from askew.run.base import Made, Outcome, Run, encoded, provider
 from askew.store.imagefile import opened
@@ -91,7 +91,7 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     if unknown := [word for word in plan.words if cast("Model", model).unknown_words(prompt_of(word))]:
         run.warn(f"{model.name} does not know all words of these targets: {', '.join(unknown)}")
     makers, used = [*([plan.sources] if plan.sources else []), editor.name], [embedder.name] if embedder else None
-    run.warn(*beyond_drawings(makers, instruments, used))
+    run.warn(*studio_warnings(makers, instruments, used))
     return EditsGathered(
         Identity(editor.name, editor.revision, dict(editor.settings)), getattr(editor, "device", None),
         fingerprints(instruments, embedder), _sets(groups), identity_of(source, plan.sources_args),

@@ -19,7 +19,7 @@ from askew.measure.attention import AttentionReader, watching
 from askew.methods.map.plan import MapPlan
 from askew.models.base import Request, Setting, WhiteBox
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import Reader, beyond_drawings, fingerprints, instruments_of, unknown_words
+from askew.parts.survey.reader import Reader, fingerprints, instruments_of, studio_warnings, unknown_words
 from askew.plan import PLAN_FILE, read_toml
 from askew.run.base import Made, Outcome, Rows, Run, encoded, provider
 from askew.run.work import wanted_pictures
@@ -139,7 +139,7 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
         own = set(model.unknown_words(prompt))
         if unknown := [repr(c) for c in plan.concepts if set(model.unknown_words(f"{prompt} and {c}")) - own]:
             run.warn(f"{model.name} does not know {', '.join(unknown)}: maps of a word without a meaning say nothing")
-    run.warn(*beyond_drawings(list(models), instruments))
+    run.warn(*studio_warnings(list(models), instruments))
     identities = tuple(Identity(name, one.revision, dict(one.settings)) for name, one in models.items())
     return MapsGathered(identities, getattr(first, "device", None), fingerprints(instruments), prompts, tuple(held))
 

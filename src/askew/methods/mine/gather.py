@@ -16,7 +16,7 @@ from askew.methods.mine import lean, objectives
 from askew.methods.mine.objectives import Objective, Reading
 from askew.methods.mine.plan import COLOR, CORRECTED, LEAN, MinePlan, runs_code
 from askew.models.base import Model
-from askew.parts.survey.reader import beyond_drawings, unknown_words
+from askew.parts.survey.reader import studio_warnings, unknown_words
 from askew.prompts.axes import catalogue, find_axis
 from askew.prompts.base import LENGTHS, Writer
 from askew.prompts.evolution import Candidate, Evolution, Seeds, best, evolve, search_randomly, word_effects
@@ -109,7 +109,7 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
     unscored = Counter(loss.detail for loss in miner.losses.values() if isinstance(loss, Missing))
     run.warn(*(f"{count} of {len(miner.losses)} prompts have no score: {why}" for why, count in unscored.items()),
              *unknown_words(model, list(found.best())),
-             *beyond_drawings([model.name], instruments.vqa, instruments.embedder))  # fmt: skip
+             *studio_warnings([model.name], instruments.vqa, instruments.embedder))  # fmt: skip
     identity = Identity(model.name, model.revision, dict(model.settings))
     return MineGathered(identity, getattr(model, "device", None), instruments, found)
 

@@ -98,7 +98,7 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
         for prompt in plan.prompts
     }
     run.warn(*survey.oddities(plan.texts(), model, reader.instruments))
-    run.warn(*survey.beyond_drawings([model.name], reader.instruments, [plan.embedder]))
+    run.warn(*survey.studio_warnings([model.name], reader.instruments, [plan.embedder]))
     return MitigationGathered(
         survey.identity_of(model, plan.model_args),
         getattr(model, "device", None),

@@ -153,7 +153,7 @@ def surveyed(
     instruments where `source`, or `also` another model, is no studio."""
     observed = observed_sets(plan, reader.run, source, reader)
     reader.run.warn(*oddities(plan.texts(), source, reader.instruments))
-    reader.run.warn(*beyond_drawings([source.name, *also], reader.instruments, [embedder.name] if embedder else []))
+    reader.run.warn(*studio_warnings([source.name, *also], reader.instruments, [embedder.name] if embedder else []))
     return Surveyed(
         identity_of(source, plan.model_args), getattr(source, "device", None),
         fingerprints(reader.instruments, embedder), observed, calibrations(plan.prompts, reader.instruments),
@@ -212,7 +212,7 @@ DRAWINGS_ALONE = {
 """What is said of each kind of instrument."""
 
 
-def beyond_drawings(
+def studio_warnings(
     makers: Iterable[str], vqa: Iterable[str] | None = None, embedder: Iterable[str] | None = None
 ) -> list[str]:
     """A warning per kind of instrument of the studio that read pictures by anybody else; all are told by their names.

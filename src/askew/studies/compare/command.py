@@ -20,7 +20,7 @@ from askew.options import Flag, Names, Place, Texts, names
 from askew.parts.scoring import Scoring
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.observed import Answer, Gone, MissingPictures, ObservedSet, observe, uneven
-from askew.parts.survey.reader import LABELS, beyond_drawings, captioner_of
+from askew.parts.survey.reader import LABELS, captioner_of, studio_warnings
 from askew.plan import PromptPlan
 from askew.store.keys import question_hash
 from askew.store.store import Store
@@ -161,7 +161,7 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
                  for name, own in sets.items() if own - shared]  # fmt: skip
     warnings += [] if generated else [UNPAIRED]
     for run in runs.values():
-        warnings += beyond_drawings([run.found.model.name], run.found.instruments.vqa)
+        warnings += studio_warnings([run.found.model.name], run.found.instruments.vqa)
     return prompts, list(dict.fromkeys(warnings))
 
 

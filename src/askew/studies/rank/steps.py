@@ -22,7 +22,7 @@ from askew.methods.mine.objectives import Reading
 from askew.methods.mine.plan import BIAS, DEFAULT_AXES, LEAN, MinePlan, ScoredPlan
 from askew.methods.mine.score import estimate, explained
 from askew.parts.scoring import Scoring, or_missing
-from askew.parts.survey.reader import beyond_drawings, unknown_words
+from askew.parts.survey.reader import studio_warnings, unknown_words
 from askew.plan import Part, Settings, Text
 from askew.prompts.axes import find_axis
 from askew.prompts.vocabulary import article
@@ -180,10 +180,10 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
     miners = {one.name: Miner.prepare(plan.search(one), run, plan.given) for one in plan.models}
     first, names = next(iter(miners.values())), [one.model.name for one in miners.values()]
     embedder, instruments = first.embedder, first.instruments()
-    if embedder is None and len(miners) > 1 and not beyond_drawings(names, embedder=[plan.embedder]):
+    if embedder is None and len(miners) > 1 and not studio_warnings(names, embedder=[plan.embedder]):
         embedder = registry.embedder(plan.embedder, **plan.embedder_args)  # for the plane of all models alone
         instruments = replace(instruments, embedder={embedder.name: embedder.fingerprint})
-    run.warn(*beyond_drawings(names, instruments.vqa, instruments.embedder))
+    run.warn(*studio_warnings(names, instruments.vqa, instruments.embedder))
     read, vectors = {}, {}
     for name, own in miners.items():
         miner = replace(own, writer=first.writer)  # the same variations for all
