@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from random import Random
-from typing import Any, TypeVar
+from typing import Any
 
 from askew.studio import toml
 from askew.studio.scene import OCCUPATIONS, OF_ANY_SCENE, Scene
-
-T = TypeVar("T")
 
 NOBODY = "nobody"
 NO_OCCUPATION = "no occupation"
@@ -72,14 +71,15 @@ def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None)
 
     Without `rng` the first wording of everything is taken, with it any.
     """
-    opening = _article(_choose(_STYLE[scene.style][:3] if "style" in mentioned else ("photo", "picture"), rng))
+    choose: Callable[[Sequence[Any]], Any] = rng.choice if rng else itemgetter(0)
+    opening = _article(choose(_STYLE[scene.style][:3] if "style" in mentioned else ("photo", "picture")))
     if not scene.person:
         place = _PLACES[scene.environment] if "environment" in mentioned else "empty scene"
         return f"{opening} of {_article(place)}"
     chosen = {"before": dict[str, str](), "after": dict[str, str]()}
     for name in mentioned:
         if name not in ("occupation", "style"):
-            place, words = _choose(_options(name, getattr(scene, name)), rng)
+            place, words = choose(_options(name, getattr(scene, name)))
             chosen[place][name] = words
     noun = scene.occupation if "occupation" in mentioned and scene.occupation else "person"
     before = [chosen["before"][name] for name in _BEFORE if name in chosen["before"]]
@@ -154,10 +154,6 @@ def _options(attribute: str, value: str) -> list[tuple[str, str]]:
     before = [("before", words) for words in _BEFORE.get(attribute, {}).get(value, ())]
     after = _AFTER.get(attribute, {}).get(value, ())
     return before + [("after", words) for words in after if words.split()[0] in LEADS]
-
-
-def _choose(options: Sequence[T], rng: Random | None) -> T:
-    return options[0] if rng is None else rng.choice(options)
 
 
 def _article(words: str) -> str:

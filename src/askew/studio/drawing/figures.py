@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -85,18 +85,13 @@ def shapes(text: str) -> tuple[Shape, ...]:
     B box (left top right bottom), O ellipse (x y, one radius or two), P polygon, S smooth blob, M blob given by its
     right half, L line through points, C smooth curve through points, R ring (x y, one radius or two).
     """
-    return tuple(_shape(one.split()) for one in text.split(";"))
-
-
-def _shape(words: Sequence[str]) -> Shape:
-    ink = _INK.fullmatch(words[1])
-    if ink is None or words[0].rstrip("2") not in tuple("BOPSMLCR"):
-        raise ValueError(f"unknown shape {' '.join(words)!r}")
-    numbers = tuple(tuple(map(_term, _TERM.findall(word)[:-1])) for word in words[2:])
-    width, ends, shade = float(ink["width"] or 0), float(ink["ends"] or 1), float(ink["shade"] or 0)
-    return Shape(words[0][0], words[0].endswith("2"), width, ends, ink["colour"], shade, numbers)
-
-
-def _term(found: tuple[str, str]) -> Term:
-    factor, measure = found
-    return float(f"{factor}1" if factor in ("", "-", "+") else factor), measure
+    found = []
+    for kind, colour, *words in map(str.split, text.split(";")):
+        ink = _INK.fullmatch(colour)
+        if ink is None or kind.rstrip("2") not in tuple("BOPSMLCR"):
+            raise ValueError(f"unknown shape {' '.join((kind, colour, *words))!r}")
+        terms = [[(float(f"{factor}1" if factor in ("", "-", "+") else factor), measure)
+                  for factor, measure in _TERM.findall(word)[:-1]] for word in words]  # fmt: skip
+        width, ends, shade = float(ink["width"] or 0), float(ink["ends"] or 1), float(ink["shade"] or 0)
+        found.append(Shape(kind[0], kind.endswith("2"), width, ends, ink["colour"], shade, tuple(map(tuple, terms))))
+    return tuple(found)

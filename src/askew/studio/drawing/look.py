@@ -17,10 +17,7 @@ _NAMES = (
 
 
 class Jitter(dict[str, float]):
-    """Uniform numbers in [0, 1), one per thing that varies, the same for every scene with this seed.
-
-    All are drawn at once, so that no attribute changes another one's jitter.
-    """
+    """Uniform numbers in [0, 1), one per thing that varies; drawn at once, so the same for every scene with a seed."""
 
     def __init__(self, seed: int) -> None:
         source = random.Random(seed)

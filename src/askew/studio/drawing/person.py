@@ -40,7 +40,12 @@ def draw_person(canvas: Canvas, look: Look) -> None:
         draw_figure(figure, look, "muscular neck")
     if look.female:
         draw_figure(figure, look, "woman throat")
-    _clothes(figure, look)
+    garments: tuple[str, ...] = (("collar", "hood", "heart collar")[int(varied["garment"] * 3)],)
+    if scene.clothing == "formal":
+        often, seldom, share = ("bow", "buttons", 0.5) if look.female else ("tie", "bow", 0.75)
+        garments = ("shirt", often if varied["part"] < share else seldom, "lapels")
+    for garment in garments:
+        draw_figure(figure, look, f"{look.who} {garment}")
     _worn(figure.on("sign"), look, "torso", look.torso[-3][0] * 0.8)
     _worn(figure.on("sign"), look, "neck", measures["n"])
     _ears(top, look, (-1, 1))
@@ -50,7 +55,10 @@ def draw_person(canvas: Canvas, look: Look) -> None:
         _ears(top, look, (1,))
     _worn(top.on("headwear"), look, "face", measures["w"])
     _aids(figure, top, look)
-    _pin(figure, look, 21.5, 107.5)
+    pin, ethnicity = figure.on("pin").placed(21.5, 107.5), scene.ethnicity
+    for colour, radius in ((palette.INK, 8.7), (palette.WHITE, 7.7), (palette.PIN[ethnicity], 6.5)):
+        pin.polygon([(px * radius, py * radius) for px, py in _PINS[ethnicity]], colour)
+    draw_figure(pin, look, f"{ethnicity} mark")
     if scene.occupation is not None:
         x, y = 23 + varied.between("sign_x", -2, 2), 107.5 + varied.between("sign_y", -1.5, 1.5)
         canvas.on("sign").stamp(*_card(scene.occupation), x, y)
@@ -68,17 +76,6 @@ def _torso(canvas: Canvas, look: Look) -> None:
             half = x0 + (x1 - x0) * (y + 2.5 - y0) / (y1 - y0) - 0.8
             cloth.box(-half, y, half, y + 4.5, palette.lighter(base, 0.72))
     draw_figure(canvas, look, f"{look.scene.body_type} contours")
-
-
-def _clothes(canvas: Canvas, look: Look) -> None:
-    varied = look.jitter
-    if look.scene.clothing == "formal":
-        often, seldom, share = ("bow", "buttons", 0.5) if look.female else ("tie", "bow", 0.75)
-        for figure in ("shirt", often if varied["part"] < share else seldom, "lapels"):
-            draw_figure(canvas, look, f"{look.who} {figure}")
-    else:
-        collar = ("collar", "hood", "heart collar")[int(varied["garment"] * 3)]
-        draw_figure(canvas, look, f"{look.who} {collar}")
 
 
 def _ears(canvas: Canvas, look: Look, sides: tuple[int, ...]) -> None:
@@ -195,13 +192,6 @@ _PINS: dict[str, list[Point]] = {
     "middle eastern": [(x / (1 + i % 2), y / (1 + i % 2)) for i, (x, y) in enumerate(_regular(10, 1.28))],
     "hispanic": _regular(6, 1.1, 0.5),
 }
-
-
-def _pin(canvas: Canvas, look: Look, x: float, y: float) -> None:
-    pin, ethnicity = canvas.on("pin").placed(x, y), look.scene.ethnicity
-    for colour, radius in ((palette.INK, 8.7), (palette.WHITE, 7.7), (palette.PIN[ethnicity], 6.5)):
-        pin.polygon([(px * radius, py * radius) for px, py in _PINS[ethnicity]], colour)
-    draw_figure(pin, look, f"{ethnicity} mark")
 
 
 @lru_cache(maxsize=128)
