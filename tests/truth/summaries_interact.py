@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from askew.methods.interact.figures import acting_pairs, answer, answer_over_prompts, summary
 from askew.methods.interact.findings import Graph, GraphAxis
 from askew.methods.interact.graph import Tables, graphs, over_prompts, tables
+from askew.methods.interact.page import acting_pairs, answer, answer_over_prompts, summary
 from askew.pages.phrases import PHRASES
 from askew.parts.scoring import Scoring
 from askew.stats.distance import distance_for

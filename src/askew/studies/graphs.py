@@ -16,8 +16,8 @@ from askew.document import Document, Row, rows
 from askew.errors import UsageError
 from askew.findings import Identity
 from askew.method import load
-from askew.methods.interact import figures
 from askew.methods.interact.findings import InteractionFindings, InteractionResult
+from askew.methods.interact.page import axes_of, network, pair, summary, title
 from askew.options import Flag, Names, Place
 from askew.options import names as parts_of
 from askew.pages import blocks as b
@@ -203,18 +203,18 @@ def differs(first: InteractionFindings, other: InteractionFindings) -> str | Non
 
 def page(runs: Runs, found: ModelGraphs) -> b.Page:
     """What to show of several runs by name. Only graphs that every run has are shown."""
-    axes = figures.axes_of(graph for one in runs.values() for graph in one.biasconnect)
+    axes = axes_of(graph for one in runs.values() for graph in one.biasconnect)
     first, *others = shared_prompts(runs)
     told = [f"{shorten(name, 50)} has {plural(len(one.graph(first).drawn), 'edge')}" for name, one in runs.items()]
-    more = [b.Fold(figures.title(prompt, 120), (*_sides(runs, prompt, axes), _against(runs, found, prompt)))
+    more = [b.Fold(title(prompt, 120), (*_sides(runs, prompt, axes), _against(runs, found, prompt)))
             for prompt in others]  # fmt: skip
     return b.Page(
         kicker=f"askew graphs: how biases pull on each other in {plural(len(runs), 'run')}",
         title=shorten(listing(list(runs)), 120),
-        answer=f"{figures.title(first, 120)}: {listing(told)}. {' '.join(against(runs, found))}",
+        answer=f"{title(first, 120)}: {listing(told)}. {' '.join(against(runs, found))}",
         facts=(),
         sections=(
-            b.Section(figures.title(first, 120), tuple(_sides(runs, first, axes)), screen=False),
+            b.Section(title(first, 120), tuple(_sides(runs, first, axes)), screen=False),
             b.Section(f"Against {shorten(next(iter(runs)), 50)}", (_against(runs, found, first),)),
             *([b.Section("Each prompt", tuple(more), screen=False)] if more else []),
             b.Section("How to read this", (READING,), screen=False),
@@ -243,9 +243,9 @@ def _sides(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.Bl
     """Every run's graph of a prompt."""
     graphs = {name: one.graph(prompt) for name, one in runs.items()}
     for name, graph in graphs.items():
-        drawn = figures.network(graph, axes, f"{name}: {figures.title(prompt)}")
+        drawn = network(graph, axes, f"{name}: {title(prompt)}")
         edges = plural(len(graph.drawn), "edge")
-        yield b.Section(f"{shorten(name, 60)}: {edges}", (drawn, figures.summary(graph)))
+        yield b.Section(f"{shorten(name, 60)}: {edges}", (drawn, summary(graph)))
 
 
 def _against(runs: Runs, found: ModelGraphs, prompt: str | None) -> b.Block:
@@ -255,7 +255,7 @@ def _against(runs: Runs, found: ModelGraphs, prompt: str | None) -> b.Block:
     own = [one for one in found.changes if one.prompt == prompt
            and (one.clear or (one.source, one.target) in drawn[first] | drawn[one.run])]  # fmt: skip
     rows = tuple(
-        b.Lane(figures.pair(one.source, one.target), one.shown, note=one.run if len(others) > 1 else "",
+        b.Lane(pair(one.source, one.target), one.shown, note=one.run if len(others) > 1 else "",
                strong=one.clear)
         for one in sorted(own, key=lambda one: (not one.clear, -abs(one.difference.value)))
     )  # fmt: skip

@@ -10,10 +10,9 @@ import pytest
 from rich.console import Console
 from scipy import stats
 
-from askew.methods.interact import figures
 from askew.methods.interact.findings import Graph
 from askew.methods.interact.graph import over_prompts
-from askew.methods.interact.page import page
+from askew.methods.interact.page import acting_pairs, page
 from askew.pages import terminal
 from askew.stats.interaction_graph import heterogeneity
 from askew.stats.intervals import simultaneous
@@ -78,7 +77,7 @@ def test_alike_prompts_are_said_to_differ_as_rarely_as_stated() -> None:
 
 
 def test_pairs_that_act_are_those_of_most_prompts_first() -> None:
-    acting = figures.acting_pairs(over_prompts([NURSE, CHEF], 0.95))
+    acting = acting_pairs(over_prompts([NURSE, CHEF], 0.95))
     assert {(one.source, one.target) for one in acting} == {
         ("gender", "age"),
         ("age", "gender"),

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from askew import findings as findings_of
 from askew.errors import UsageError
-from askew.methods.interact import METHOD, figures
+from askew.methods.interact import METHOD
 from askew.methods.interact.findings import (
     Graph,
     InteractionFindings,
@@ -25,7 +25,18 @@ from askew.methods.interact.findings import (
     ValidatedPrompt,
     Validation,
 )
-from askew.methods.interact.page import page
+from askew.methods.interact.page import (
+    answer,
+    axes_of,
+    count_tables,
+    edge_sentence,
+    matrix,
+    moved,
+    network,
+    page,
+    sentences,
+    summary,
+)
 from askew.methods.interact.robustness import Change, Robustness
 from askew.pages import html, terminal
 from askew.types import Estimate, Missing
@@ -57,15 +68,15 @@ def printed(found: InteractionFindings) -> list[str]:
 
 
 def test_only_significant_edges_between_different_axes_are_drawn() -> None:
-    drawn = {(e.source, e.target): e.effect for e in figures.network(graph(), AXES, "").edges}
+    drawn = {(e.source, e.target): e.effect for e in network(graph(), AXES, "").edges}
     assert drawn == {("gender", "age"): "worse", ("age", "gender"): "better", ("gender", "clothing"): "changed"}
 
 
 def test_every_model_has_the_same_layout() -> None:
     other = replace(graph(), edges=graph().edges[::-1])
-    nodes = [[name for name, _ in figures.network(one, AXES, "").nodes] for one in (graph(), other)]
+    nodes = [[name for name, _ in network(one, AXES, "").nodes] for one in (graph(), other)]
     assert nodes[0] == nodes[1] == list(AXES)
-    assert figures.axes_of([graph()]) == list(AXES)
+    assert axes_of([graph()]) == list(AXES)
 
 
 @pytest.mark.parametrize(
@@ -78,27 +89,27 @@ def test_the_effect_follows_the_interval(value: float, reach: float, kind: str) 
 
 
 def test_sentences_say_which_way_and_how_far() -> None:
-    said = [text.replace("\N{NO-BREAK SPACE}", " ") for text in figures.sentences(graph())]
+    said = [text.replace("\N{NO-BREAK SPACE}", " ") for text in sentences(graph())]
     assert said[0] == "Making age equal makes perceived gender more even: +0.20 [0.15, 0.25]."
     assert said[1] == "Making gender equal makes perceived age more one-sided: −0.11 [−0.17, −0.05]."
     assert said[2].startswith("Clothing changes with gender; which way making gender equal moves it is not settled: ")
     assert said[3].endswith("[0.20, 0.30], though χ² shows no difference between the prompts of clothing.")
-    assert "in 3 of 6 pairs of axes the second is seen to change with the first" in figures.answer(graph())
-    assert "surely moves the second in 3, 1 for the worse and 2 for the better" in figures.answer(graph())
-    assert figures.moved(graph(), "gender") == "age and clothing change with it; making it equal surely harms age"
+    assert "in 3 of 6 pairs of axes the second is seen to change with the first" in answer(graph())
+    assert "surely moves the second in 3, 1 for the worse and 2 for the better" in answer(graph())
+    assert moved(graph(), "gender") == "age and clothing change with it; making it equal surely harms age"
 
 
 def test_that_an_axis_changes_and_that_it_moves_are_two_questions() -> None:
     """An interval beside "moves nothing" never leaves out 0, and a change is not denied where no side is sure."""
-    assert figures.moved(graph(), "clothing") == "making it equal surely helps age"
+    assert moved(graph(), "clothing") == "making it equal surely helps age"
     assert not next(e for e in graph().edges if (e.source, e.target) == ("clothing", "age")).significant
-    assert figures.moved(graph(), "age") == "gender changes with it; making it equal surely helps gender"
+    assert moved(graph(), "age") == "gender changes with it; making it equal surely helps gender"
     still = replace(
         graph(), edges=tuple(replace(e, significant=False, simultaneous=(-1.0, 1.0)) for e in graph().edges)
     )
-    assert figures.moved(still, "clothing") == "not seen to move another axis"
-    assert "none of 6 pairs of axes is seen to pull on another" in figures.answer(still)
-    assert "not shown to move" in figures.edge_sentence(still, still.edges[0])
+    assert moved(still, "clothing") == "not seen to move another axis"
+    assert "none of 6 pairs of axes is seen to pull on another" in answer(still)
+    assert "not shown to move" in edge_sentence(still, still.edges[0])
 
 
 def test_an_edge_is_told_by_its_own_graphs_rule() -> None:
@@ -112,19 +123,19 @@ def test_an_edge_is_told_by_its_own_graphs_rule() -> None:
 
 def test_with_another_ideal_the_words_change() -> None:
     axes = [replace(one, ideal=(0.2, 0.5, 0.3)) if one.name == "age" else one for one in graph().axes]
-    said = " ".join(figures.sentences(replace(graph(), axes=tuple(axes))))
+    said = " ".join(sentences(replace(graph(), axes=tuple(axes))))
     assert "makes perceived age further from its ideal" in said
 
 
 def test_the_matrix_has_every_pair_and_marks_edges() -> None:
-    matrix = figures.matrix(graph(), AXES)
-    assert len(matrix.rows) == len(matrix.columns) - 1 == 3
-    assert sum(cell.strong for _, *cells in matrix.rows for cell in cells) == 6  # type: ignore[union-attr, misc]
-    assert matrix.diagonal
+    found = matrix(graph(), AXES)
+    assert len(found.rows) == len(found.columns) - 1 == 3
+    assert sum(cell.strong for _, *cells in found.rows for cell in cells) == 6  # type: ignore[union-attr, misc]
+    assert found.diagonal
 
 
 def test_tables_of_counts_begin_with_the_initial_pictures() -> None:
-    table = next(t for t in figures.count_tables(graph(), "gender") if "age" in t.caption)
+    table = next(t for t in count_tables(graph(), "gender") if "age" in t.caption)
     assert [name for name, *_ in table.rows] == ["initial", "male", "female"]
     cell = table.rows[1][1]
     assert (cell.value, cell.note) == (3, "33 %")  # type: ignore[union-attr]
@@ -140,7 +151,7 @@ def test_the_page_is_valid_html_and_needs_nothing_else() -> None:
 
 def test_a_sum_that_chance_may_give_is_not_denied_to_be_more() -> None:
     unsure = replace(graph(), amplification=replace(estimate(0.89, 0.06, 3.2), p=0.08))
-    (told,) = [text for name, text in figures.summary(unsure).terms if name.startswith("Amplification")]
+    (told,) = [text for name, text in summary(unsure).terms if name.startswith("Amplification")]
     assert told == "0.89 [0.06, 3.20], not shown to be more than chance gives (p = 0.080)"
 
 

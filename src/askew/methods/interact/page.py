@@ -1,25 +1,34 @@
-"""The page of `askew interact`: what was seen, and which axis moves which."""
+"""The page of `askew interact`: what was seen, and which axis moves which, as a graph and in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from askew.methods.interact import figures
-from askew.methods.interact.findings import (
-    Graph,
-    InteractionFindings,
-    Validation,
-)
+import numpy as np
+
+from askew.findings import E
+from askew.methods.interact.findings import Edge, Graph, InteractionFindings, OverPrompts, Validation
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, allowance, set_row
 from askew.pages.phrases import say
-from askew.pages.words import ABSENT, axis_label, capital, listing, measured, percent, plural, quote, reason, shorten
+from askew.pages.words import axis_label, capital, listing, measured, perceived, percent, plural, probability, shorten
 from askew.parts.survey.blocks import gaps, missing_sentences, seen
+from askew.parts.survey.words import LIMITS
+from askew.stats.intervals import simultaneous
 from askew.types import Estimate, Missing
 
 SENTENCES = 8
 """Sentences of a graph before the rest is folded away."""
+
+VERBS = {
+    True: {"better": "more even", "worse": "more one-sided"},
+    False: {"better": "nearer to its ideal", "worse": "further from its ideal"},
+}
+DISTANCES = {"total_variation": "total variation", "wasserstein": "W₁ over ranks / (K − 1)",
+             "values": "W₁ between the shares and 1/K"}  # fmt: skip
+TONES = {"better": 1.0, "worse": -1.0, "changed": 0.0}
 
 
 def page(found: InteractionFindings, media: Media) -> b.Page:
@@ -27,7 +36,7 @@ def page(found: InteractionFindings, media: Media) -> b.Page:
     prompts, first = [prompt.text for prompt in found.plan.prompts], found.biasconnect[0]
     note = (
         "IS: how much nearer the second axis comes to its ideal; intervals hold for all pairs of the page at once. "
-        f"Edges: {figures.rules(found)}. Bold, of a single pair: the interval leaves out 0. Attributes are perceived."
+        f"Edges: {rules(found)}. Bold, of a single pair: the interval leaves out 0. Attributes are perceived."
     )
     shares = [b.Section("What was seen", tuple(seen(found.shares, lambda one: f"{one.prompt} {one.axis}")))]
     held = [b.Section("Estimates against a real mitigation", tuple(_validation(found, one)))
@@ -35,10 +44,10 @@ def page(found: InteractionFindings, media: Media) -> b.Page:
     return skeleton.page(
         found, f"askew interact: how biases of {shorten(found.model.name, 80)} pull on each other",
         f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
-        figures.answer_over_prompts(found.over_prompts) if found.over_prompts else figures.answer(first),
+        answer_over_prompts(found.over_prompts) if found.over_prompts else answer(first),
         (*(shares if found.shares else []), *_graphs(found, media), *held),
         facts=(*skeleton.facts(found), ("Axes", str(len(first.axes)))),
-        reading=figures.reading(found), notes=(note, *skeleton.notes(found)[1:]), gaps=gaps(found.shares),
+        reading=reading(found), notes=(note, *skeleton.notes(found)[1:]), gaps=gaps(found.shares),
         uneven=missing_sentences(found.missing_pictures),
     )  # fmt: skip
 
@@ -49,35 +58,32 @@ def _graphs(found: InteractionFindings, media: Media) -> Iterator[b.Section]:
     if not own:
         yield b.Section("Which axis moves which", _graph(found, media, first))
         return
-    pairs = figures.acting_pairs(found.over_prompts)
+    pairs = acting_pairs(found.over_prompts)
     if pairs:
-        yield b.Section("Prompt by prompt", (figures.over_prompts(found.over_prompts, own),))
+        yield b.Section("Prompt by prompt", (over_prompts(found.over_prompts, own),))
     told = "The paper's pooled graph (Eq. 9–11): the counts of all prompts added up."
-    if opposed := [figures.pair(one.source, one.target) for one in pairs if figures.differ(one)]:
+    if opposed := [pair(one.source, one.target) for one in pairs if differ(one)]:
         told += f" Prompts differ in how they move {listing(opposed[:6])}; added up, such effects may hide each other."
     yield b.Section("All prompts together", (b.Text(told, muted=True), *_graph(found, media, first)))
-    rows = tuple(
-        (quote(one.prompt or "", 60), len(one.drawn),
-         ", ".join(figures.pair(edge.source, edge.target) for edge in one.drawn[:2]) or ABSENT)
-        for one in own
-    )  # fmt: skip
-    table = b.Table("Edges of every prompt", ("Prompt", "edges", "the strongest"), rows)
-    folds = (b.Fold(f"{figures.title(one.prompt)}: {plural(len(one.drawn), 'edge')}", _graph(found, media, one),
-                    anchor=one.prompt) for one in own)  # fmt: skip
-    yield b.Section("Each prompt", (table, *folds))
+    folds = []
+    for one in own:
+        strongest = "".join(f"; the strongest {pair(edge.source, edge.target)}" for edge in one.drawn[:1])
+        told = f"{title(one.prompt)}: {plural(len(one.drawn), 'edge')}{strongest}"
+        folds.append(b.Fold(told, _graph(found, media, one), anchor=one.prompt))
+    yield b.Section("Each prompt", tuple(folds))
 
 
 def _graph(found: InteractionFindings, media: Media, graph: Graph) -> tuple[b.Block, ...]:
     """All that is shown of a graph."""
-    axes, said = figures.axes_of(found.biasconnect), figures.sentences(graph)
+    axes, said = axes_of(found.biasconnect), sentences(graph)
     told = b.Text(items=tuple(said[:SENTENCES])) if said else b.Text("No axis is seen to move another.")
     weaker = b.Fold(f"The {plural(len(said) - SENTENCES, 'weaker edge')}", (b.Text(items=tuple(said[SENTENCES:])),))
     sources = dict.fromkeys(one.source for one in graph.edges)
     return (
-        figures.network(graph, axes, f"Which axis moves which: {figures.title(graph.prompt)}"),
+        network(graph, axes, f"Which axis moves which: {title(graph.prompt)}"),
         b.Section("In words", (told, *([weaker] if len(said) > SENTENCES else [])), screen=False),
-        figures.summary(graph),
-        b.Section("Every pair of axes", (figures.matrix(graph, axes),), screen=False),
+        summary(graph),
+        b.Section("Every pair of axes", (matrix(graph, axes),), screen=False),
         b.Section("Each axis made equal", tuple(_axis(found, media, graph, axis) for axis in sources), screen=False),
     )
 
@@ -86,14 +92,14 @@ def _axis(found: InteractionFindings, media: Media, graph: Graph, axis: str) -> 
     """All that is shown of one axis that is made equal."""
     own, told = graph.edge(axis, axis), list[b.Block]()
     if own and isinstance(own.sensitivity, Estimate):
-        told += [b.Text(f"{capital(figures.edge_sentence(graph, own))}. This is its direct effect.")]
+        told += [b.Text(f"{capital(edge_sentence(graph, own))}. This is its direct effect.")]
     _, most = allowance(0, len(found.sets))
     rows = tuple(set_row(media, one, most) for one in found.sets
                  if one.prompt == graph.prompt and one.axis in (None, axis))  # fmt: skip
     if any(shot.uri for row in rows for shot in row.shots):
         told += [b.Pictures(f"Initial pictures, and those of each {axis_label(axis)}", rows)]
-    summary = f"{capital(axis_label(axis))}: {figures.moved(graph, axis)}"
-    return b.Fold(summary, (*told, *figures.count_tables(graph, axis)), f"{graph.prompt} {axis}")
+    summary = f"{capital(axis_label(axis))}: {moved(graph, axis)}"
+    return b.Fold(summary, (*told, *count_tables(graph, axis)), f"{graph.prompt} {axis}")
 
 
 def _validation(found: InteractionFindings, one: Validation) -> Iterator[b.Block]:
@@ -103,7 +109,7 @@ def _validation(found: InteractionFindings, one: Validation) -> Iterator[b.Block
         kind = "estimates_hold" if (overall.p or 0) < words.SIGNIFICANT else "estimates_chance"
         held = say(kind, edges=plural(overall.n or 0, "edge"), r=measured(overall), p=words.probability(overall.p, "p"))
     else:
-        held = f"There is no correlation of estimates and mitigation: {reason(overall)}"
+        held = f"There is no correlation of estimates and mitigation: {words.reason(overall)}"
     if isinstance(paper, Estimate):
         held += (f". With the same initial pictures on both sides, as in the paper, it is {measured(paper)}, where "
                  f"doing nothing gives {words.number(paper.null)} ({words.probability(paper.p, 'p')})")  # fmt: skip
@@ -120,15 +126,271 @@ def _validation(found: InteractionFindings, one: Validation) -> Iterator[b.Block
     for prompt in (prompt for prompt in one.prompts if prompt.edges):
         estimates = found.graph(prompt.prompt)
         rows = tuple(
-            b.Lane(figures.pair(e.source, e.target), figures.at_once(e.measured, getattr(worse, "n", None) or 1),
-                   (measured(own.shown, "signed") if (own := estimates.edge(e.source, e.target)) else ABSENT,),
+            b.Lane(pair(e.source, e.target), at_once(e.measured, getattr(worse, "n", None) or 1),
+                   (measured(own.shown, "signed") if (own := estimates.edge(e.source, e.target)) else words.ABSENT,),
                    marks=(b.Mark(e.estimated.value, "estimated"),) if isinstance(e.estimated, Estimate) else ())
             for e in prompt.edges
         )  # fmt: skip
-        yield b.Text(f"Correlation over its edges: {_known(prompt.correlation)}", lead=quote(prompt.prompt, 120))
+        yield b.Text(f"Correlation over its edges: {_known(prompt.correlation)}", lead=words.quote(prompt.prompt, 120))
         yield b.Lanes("Sensitivity measured on the mitigated model, against the estimate", "Edge", rows, "measured",
                       "signed", b.PLAIN, ("estimated",), interval="interval, of all pairs at once")  # fmt: skip
 
 
 def _known(correlation: Estimate | Missing) -> str:
-    return measured(correlation) if isinstance(correlation, Estimate) else reason(correlation)
+    return measured(correlation) if isinstance(correlation, Estimate) else words.reason(correlation)
+
+
+def title(prompt: str | None, width: int = 160) -> str:
+    """What a graph is of."""
+    return "All prompts together" if prompt is None else words.quote(prompt, width)
+
+
+def axes_of(graphs: Iterable[Graph]) -> list[str]:
+    """Every axis of some graphs, in order of first appearance: the layout that they share."""
+    return list(dict.fromkeys(axis.name for graph in graphs for axis in graph.axes))
+
+
+def network(graph: Graph, axes: Sequence[str], caption: str) -> b.Network:
+    """The graph; of every axis its effect on itself."""
+    direct = {one.source: one.sensitivity for one in graph.edges if one.direct}
+    nodes = tuple(
+        (axis_label(axis), f"itself {words.signed(e.value)}" if isinstance(e := direct.get(axis), Estimate) else "")
+        for axis in axes
+    )
+    edges = tuple(
+        b.Edge(axis_label(one.source), axis_label(one.target), one.shown, one.effect,
+               (words.number(one.cramers_v), probability(one.q)))
+        for one in graph.drawn if isinstance(one.shown, Estimate)
+    )  # fmt: skip
+    return b.Network(caption, nodes, edges, more=("V", "q"))
+
+
+def summary(graph: Graph) -> b.Terms:
+    """What sums a graph up."""
+    target, source = (capital(axis_label(one)) if one else words.ABSENT
+                      for one in (graph.most_influenced, graph.most_influential))  # fmt: skip
+    whole, sides = measured(graph.amplification), [one.effect for one in graph.moved]
+    if isinstance(graph.amplification, Estimate):
+        p = graph.amplification.p or 0.0
+        whole += say("sum_chance" if p >= words.SIGNIFICANT else "sum_beyond", p=probability(p, "p"))
+    surely = f"{sides.count('worse')} worse and {sides.count('better')} better of {plural(graph.tested, 'pair')}"
+    return b.Terms((("Changed by most others", target), ("Changes most others", source),
+                    ("Amplification, Σ |IS| less chance", whole), ("Surely made worse, better", surely)),
+                   facts=True)  # fmt: skip
+
+
+def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
+    """Every axis made equal (rows) against every axis that it may move (columns)."""
+    sources = [axis for axis in axes if any(one.source == axis for one in graph.edges)]
+    rows: list[tuple[b.Content, ...]]
+    rows = [(capital(axis_label(x)), *(_cell(graph.edge(x, y)) for y in axes)) for x in sources]
+    return b.Table(
+        "Making the axis of the row equal moves the axis of the column by this much towards its ideal (Intersectional "
+        "Sensitivity; the intervals hold for all pairs at once). Bold: surely moved; shaded where the graph has an "
+        "edge, too. Framed: an axis on itself.",
+        ("Made equal", *(capital(axis_label(y)) for y in axes)), tuple(rows), scale="signed", shaded=True,
+        diagonal=True,
+    )  # fmt: skip
+
+
+def count_tables(graph: Graph, source: str) -> tuple[b.Table, ...]:
+    """The contingency tables of one intervened axis, one per target, the initial pictures in the first row."""
+    found = []
+    for target, table in graph.counts.after.get(source, {}).items():
+        counts = dict(zip(graph.axis(source).counterfactuals, table, strict=True))
+        rows: list[tuple[b.Content, ...]]
+        rows = [
+            (shorten(name, 40), *(b.Cell(n, percent(n / sum(row)) if sum(row) else "") for n in row))
+            for name, row in {"initial": graph.counts.initial.get(target), **counts}.items() if row
+        ]  # fmt: skip
+        edge = graph.edge(source, target)
+        found.append(b.Table(
+            f"{capital(perceived(target))} in the pictures of each {axis_label(source)}",
+            ("Pictures of", *(shorten(value, 30) for value in graph.axis(target).values)), tuple(rows),
+            note=f"{_test(edge)}. The initial pictures are not part of the test." if edge else "", shaded=True,
+        ))  # fmt: skip
+    return tuple(found)
+
+
+def _test(edge: Edge) -> str:
+    """The test of a pair in one line."""
+    if edge.p is None:
+        return f"Not tested: {words.reason(edge.untested)}" if edge.untested else "Not tested"
+    how = f"permutation, {words.thousands(edge.draws)} draws" if edge.draws else "χ² distribution"
+    q = "" if edge.q is None else f", {probability(edge.q, 'q')}"
+    found = f"χ² = {words.number(edge.chi2, 1)}, {edge.dof} d.f., {probability(edge.p, 'p')} ({how}){q}"
+    read = "" if edge.as_read is None else f"; IS as read {words.signed(edge.as_read)}"
+    return f"{found}, Cramér's V {words.number(edge.cramers_v)}{read}"
+
+
+def answer(graph: Graph) -> str:
+    """How many pairs of axes pull on each other, how many of them surely for the worse, and what the strongest does."""
+    edges, moved = graph.drawn, graph.moved
+    where = "Over all prompts" if graph.prompt is None else f"For {words.quote(graph.prompt, 60)}"
+    if not graph.tested:
+        return f"{where} no pair of axes could be tested."
+    told = {"where": where, "pairs": plural(graph.tested, "pair")}
+    if not edges and not moved:
+        return say("pairs_none", **told)
+    sides = [f"{n:,} for the {kind}" for kind in ("worse", "better") if (n := sum(e.effect == kind for e in moved))]
+    balance = (say("surely_moves", count=f"{len(moved):,}", sides=" and ".join(sides)) if moved
+               else say("moves_unsure"))  # fmt: skip
+    strongest = edge_sentence(graph, max(moved or edges, key=lambda one: one.size))
+    return say("pairs_pull", edges=len(edges) or "none", balance=balance, strongest=strongest, **told)
+
+
+def answer_over_prompts(found: Sequence[OverPrompts]) -> str:
+    """In how many pairs of axes the second changes with the first in some prompt, and where prompts disagree."""
+    prompts, tested = max(one.prompts for one in found), [one for one in found if one.q is not None]
+    acting = acting_pairs(found)
+    pairs = plural(len(tested), "pair")
+    if not acting:
+        return say("prompts_none", prompts=f"{prompts:,}", pairs=pairs)
+    apart = sum(map(differ, acting))
+    most = acting[0]
+    ways = [f"{n:,} for the {kind}" for kind, n in (("worse", most.worse), ("better", most.better)) if n]
+    return say(
+        "prompts_pull", prompts=f"{prompts:,}", acting=f"{len(acting):,}", pairs=pairs,
+        most=pair(most.source, most.target),
+        agree=say("prompts_differ", differ=f"{apart:,}") if apart else "",
+        edges=f"an edge in {plural(most.edges, 'prompt')}" if most.edges else "though an edge in no prompt alone",
+        way=f"surely moved in {' and '.join(ways)}" if ways else "which way is sure in none",
+    )  # fmt: skip
+
+
+def acting_pairs(found: Iterable[OverPrompts]) -> list[OverPrompts]:
+    """Pairs whose second axis changes with the first in some prompt, those of most prompts first."""
+    acting = [one for one in found if (one.q or 0.0) < words.SIGNIFICANT and one.q is not None]
+    return sorted(acting, key=lambda one: (-one.edges, one.q or 0.0))
+
+
+def over_prompts(found: Sequence[OverPrompts], graphs: Sequence[Graph]) -> b.Lanes:
+    """The pairs that act in some prompt: their mean sensitivity, that of every prompt, and in how many they act."""
+    rows = []
+    for one in acting_pairs(found):
+        edges = [edge for graph in graphs if (edge := graph.edge(one.source, one.target))]
+        points = tuple(e.mark for edge in edges if isinstance(e := edge.sensitivity, Estimate))
+        more = (one.edges, one.worse, one.better, probability(one.q), probability(one.differ_q))
+        mean, label = at_once(one.mean, len(found)), pair(one.source, one.target)
+        rows.append(b.Lane(label, mean, more, points=points, strong=differ(one)))
+    return b.Lanes(
+        "Pairs of axes whose second is seen to change with the first in some prompt (q < 0.05, of Fisher's sum over "
+        "the prompts): in how many prompts there is an edge, in how many making the first equal surely moves the "
+        "second away from its ideal (worse) or towards it. Bold: the prompts differ in how they move it",
+        "Pair", tuple(rows), "mean IS", "signed", b.PLAIN, ("edges", "worse", "better", "q", "differ (q)"),
+        points="one prompt", interval="interval for the mean over these prompts, of all pairs at once",
+    )  # fmt: skip
+
+
+def at_once(score: E, scores: int) -> E:
+    """The score with an interval that holds together with those of so many."""
+    if isinstance(score, Missing):
+        return score
+    low, high = simultaneous(score, scores)
+    return replace(score, low=max(low, -1.0), high=min(high, 1.0))
+
+
+def differ(one: OverPrompts) -> bool:
+    """Whether the prompts differ in how the pair moves."""
+    return one.differ_q is not None and one.differ_q < words.SIGNIFICANT
+
+
+def edge_sentence(graph: Graph, edge: Edge) -> str:
+    """ "making gender equal makes perceived age more one-sided: −0.11 [−0.17, −0.05]"."""
+    said = f"{measured(edge.shown, 'signed')}".replace(", ", ",\N{NO-BREAK SPACE}")
+    source, target = axis_label(edge.source), perceived(edge.target)
+    if edge.effect != "changed":
+        ideal = graph.axis(edge.target).ideal
+        even = not ideal or max(ideal) - min(ideal) < 1e-6
+        return f"making {source} equal makes {target} {VERBS[even][edge.effect]}: {said}"
+    if edge.significant:
+        return f"{target} changes with {source}; which way making {source} equal moves it is not settled: {said}"
+    return f"making {source} equal is not shown to move {target}: {said}"
+
+
+def rules(found: InteractionFindings) -> str:
+    """What makes a pair an edge, of all prompts together and of one alone."""
+    told = []
+    for graph in found.biasconnect[:2]:
+        least = f" and |IS| > {graph.least_sensitivity:g}" if graph.least_sensitivity else ""
+        told.append(f"the χ² test of dependence has p < {np.format_float_positional(graph.threshold)}{least}")
+    return "; of a prompt alone ".join(told)
+
+
+def sentences(graph: Graph) -> list[str]:
+    """Edges in words, those of a sure direction first, then pairs that surely move without one; the strongest first."""
+    settled = sorted(graph.drawn, key=lambda one: one.effect == "changed")
+    alone = [one for one in graph.moved if not one.significant]
+    but = ", though χ² shows no difference between the prompts of {}"
+    return [f"{capital(edge_sentence(graph, one))}." for one in settled] + [
+        f"{capital(edge_sentence(graph, one))}{but.format(axis_label(one.source))}." for one in alone
+    ]
+
+
+def moved(graph: Graph, source: str) -> str:
+    """What an axis does: "age and clothing change with it; making it equal surely harms age"."""
+    changed = [axis_label(one.target) for one in graph.drawn if one.source == source]
+    told = [f"{listing(changed)} {'changes' if len(changed) == 1 else 'change'} with it"] if changed else []
+    own = [one for one in graph.moved if one.source == source]
+    sides = [f"{verb} {listing(targets)}" for verb, effect in (("harms", "worse"), ("helps", "better"))
+             if (targets := [axis_label(one.target) for one in own if one.effect == effect])]  # fmt: skip
+    told += [f"making it equal surely {' and '.join(sides)}"] if sides else []
+    return "; ".join(told) or "not seen to move another axis"
+
+
+def pair(source: str, target: str) -> str:
+    """ "Gender → age"."""
+    return f"{capital(axis_label(source))} → {axis_label(target)}"
+
+
+def _cell(edge: Edge | None) -> b.Cell:
+    if edge is None or isinstance(edge.sensitivity, Missing):
+        return b.Cell(None, level=0.0)
+    level = TONES[edge.effect] * min(1.0, 0.2 + 3 * edge.size) if edge.significant else 0.0
+    return b.Cell(edge.shown, strong=edge.effect != "changed", level=level)
+
+
+def reading(found: InteractionFindings) -> b.Section:
+    """What the words of a page mean, and how it was computed."""
+    plan, first, told = found.plan, found.biasconnect[0], []
+    distances = "; ".join(f"{axis_label(axis.name)}: {DISTANCES[axis.distance]}" for axis in first.axes)
+    for axis in first.axes:
+        if axis.known_errors:
+            right = [row[k] / sum(row) for k, row in enumerate(axis.known_errors)]
+            least, most = percent(min(right)), percent(max(right))
+            told.append(f"{axis_label(axis.name)} {least if least == most else f'{least} to {most}'}")
+    corrected = (
+        "Corrected for reading errors",
+        f"The instrument's errors are known from pictures whose truth is known; it reads rightly, by value: "
+        f"{', '.join(told)}. Sensitivities are those of the pictures as they would be read without errors, and "
+        "intervals carry what is not known about the errors. “As read” is the sensitivity without the correction; "
+        "counts and χ² tests are as read.",
+    )
+    terms = (
+        ("Making an axis equal", "The pictures of all its counterfactual prompts, the same number of each, stand for a "
+         "model in which this bias is mitigated."),
+        ("Edge", f"The answers about one axis depend on the counterfactual of another: {rules(found)}. That the "
+         "distribution changes does not say whether for the better, and where it is alike for all counterfactuals it "
+         "may yet differ from the initial pictures. An axis depends on itself by construction."),
+        ("Intersectional Sensitivity (IS)", "The distance of an axis from its ideal before, less the distance after. "
+         "Above zero the axis comes nearer to its ideal, below zero it goes further away. Few pictures make every "
+         "distance too large, and few more so than many: both are corrected for that."),
+        *([corrected] if told else []),
+        ("V", "Cramér's V, the strength of the dependence: 0 none, 1 complete."),
+    )  # fmt: skip
+    source = b.Text(
+        "BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in Text-to-Image Models”, 2025). "
+        "The prompt is changed in one concept at a time, along each axis; multiple-choice questions read every "
+        "picture, and pictures in which nobody is seen are set aside."
+    )
+    computed = b.Terms((
+        ("Dependence (section 3.3)", "Pearson's χ² of the counts, a row per counterfactual prompt; where an expected "
+         "count is below 5, random tables with the same margins"),
+        ("Sensitivity (Eq. 1–4)", "IS = d(initial, ideal) − d(mean of the counterfactual sets, ideal), both corrected "
+         "for their number of pictures; results.json has the plain one as plug_in"),
+        ("Distance d", distances),
+        ("Intervals", f"at {percent(plan.level)}, {words.thousands(plan.draws)} draws; q by Benjamini and "
+         "Hochberg (1995)"),
+    ))  # fmt: skip
+    limit = "An edge tells what changing the prompt does to what the instrument reads. It is no statement about people."
+    return skeleton.reading(terms, (*LIMITS, limit), (source, computed))
