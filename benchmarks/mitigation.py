@@ -3,6 +3,7 @@
     python -m benchmarks.mitigation costs [--pictures 12] [--rounds 3]
     python -m benchmarks.mitigation occupations [--pictures 48] [--ways prompts,fair-diffusion,iti-gen] [--every 3]
     python -m benchmarks.mitigation maps [--pictures 24] [--ways fair-diffusion,entanglement] [--folder …]
+    python -m benchmarks.mitigation policies [--pictures 48] [--every 12] [--rounds 3] [--axes …] [--statements 2]
     python -m benchmarks.mitigation association [--pictures 48] [--folder …]
     python -m benchmarks.mitigation side-effects [--pictures 48] [--seed 0]
     python -m benchmarks.mitigation strategies [--pictures 48] [--seed 0]
@@ -12,6 +13,8 @@ costs         ratios of one run, bare and mitigated in turn, on `studio`; and a 
               all prompts of two statements of eight axes (316), with all pairs of axes
 occupations   perceived gender of twelve occupations whose planted share of women is beyond .25-.75, or of every third
               of the world's; tokens of ITI-GEN are learnt once, from the pictures of all
+policies      what policies over four axes truly leave, in the planted world, whose truth is exact: chosen from so many
+              sampled scenes of each prompt, for every twelfth occupation, several times
 association   TIBET: CAS and MAD of the twelve before and after ITI-GEN, against counterfactual pictures of the plain
               model
 maps          BiasMap's table 1 for eight of its professions: risk difference of perceived gender, and how much the
@@ -53,19 +56,24 @@ from askew.methods.mine.plan import MinePlan
 from askew.methods.mitigate import METHOD
 from askew.methods.mitigate.gather import gather
 from askew.methods.mitigate.plan import plan_mitigation
+from askew.methods.mitigate.policy import Tables, choose
 from askew.models.base import Model, Request
 from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import Reader, instruments_of, observed_sets
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.vocabulary import article
 from askew.run.live import opened_run
+from askew.stats.contingency import cramers_v, raked
 from askew.stats.distance import distance_named
 from askew.stats.intervals import Floats
 from askew.stats.means import student_mean
 from askew.stats.policy import Cell, Goal, cells, composed, plan_policy
-from askew.studio.caption import Said
-from askew.studio.planted import NAMES, conditional
+from askew.store.keys import derived_seed
+from askew.studio.caption import Said, parse
+from askew.studio.planted import NAMES, conditional, sample
+from askew.studio.scene import ATTRIBUTES
 from askew.studio.scene import OCCUPATIONS as OCCUPATIONS_OF_THE_WORLD
 from askew.types import Estimate, Missing, Prompt
 from benchmarks.planted_interactions import DISTANCES, SIZES, world
@@ -155,6 +163,53 @@ def occupations(given: argparse.Namespace) -> None:
                 f"{after.mean() / before.mean():.2f}", _mean([_mark(one.obeyed) for one in gender]),
                 f"{kept.mean():.3f}", _mean(change), f"{(kept + change).min():.2f}")  # fmt: skip
         print(f"| {way} | {' | '.join(told)} |")
+
+
+FOUR = "gender,age,clothing,environment"
+
+
+def policies(given: argparse.Namespace) -> None:
+    """The mean distance that policies leave, how far watched axes get worse, and how much more pairs hang together."""
+    aims, rows = given.axes.split(","), []
+    for occupation in list(OCCUPATIONS_OF_THE_WORLD)[:: given.every or 12]:
+        plan = plan_mitigation([f"a photo of {article(occupation)} {occupation}"], axes=aims, model="studio/planted",
+                               statements=given.statements)  # fmt: skip
+        prompt = plan.prompts[0]
+        for seed in range(given.rounds):
+            sets = [_sampled(one, given.pictures or 48, 2 * seed) for one in prompt.prompts()]
+            tables = Tables.of(prompt, plan.aims, sets, "studio", {})
+            found = choose(plan, tables, lambda text: _sampled(Prompt(text), plan.refine, 2 * seed + 1))  # noqa: B023
+            after = sum(one.weight * conditional(parse(one.text), 1.0) for one in found.policy.parts)
+            before = conditional(parse(prompt.text), 1.0)
+            far = [[float(_far(_shares(table, name), k)) for k, name in enumerate(BIASCONNECT)]
+                   for table in (after, before)]  # fmt: skip
+            aimed = np.isin(BIASCONNECT, aims)
+            rises = []
+            for pair in combinations(BIASCONNECT, 2):
+                new, was = (_shares(table, *pair) for table in (after, before))
+                v, carried, then = (float(cramers_v(one)) for one in (new, raked(was, new), was))
+                rises.append((v - then if {*pair} <= {*aims} else 0.0, v - then, v - carried))
+            less = np.subtract(*far)
+            rows.append((np.array(far[0])[aimed].mean(), np.max(less[~aimed]), *np.max(rises, axis=0)))
+    left, worse, *tied = np.array(rows).T
+    print(f"{len(rows)} policies; left {left.mean():.3f}; a watched axis worse by > .05: {np.mean(worse > 0.05):.3f}")
+    for name, rise in zip(("two mitigated axes", "any two", "any two, at the new shares"), tied, strict=True):
+        print(f"V of {name} rises by at most {rise.mean():.3f}, by > .2 in {np.mean(rise > 0.2):.3f}")
+
+
+def _sampled(prompt: Prompt, number: int, seed: int) -> ObservedSet:
+    """Scenes of a prompt, read without an error."""
+    scenes = [sample(parse(prompt.text), 1.0, derived_seed(seed, prompt.text, k)) for k in range(number)]
+    values = {name: tuple(str(getattr(scene, name)) for scene in scenes) for name in BIASCONNECT}
+    blank = (Missing("not_asked"),) * number
+    return ObservedSet(prompt, blank, {"studio": values}, blank)
+
+
+def _shares(table: Floats, *axes: str) -> Floats:
+    """Of the values of one axis, or of two in their order, in the joint table of a world."""
+    names = list(ATTRIBUTES)
+    own = table.sum(axis=tuple(k for k, name in enumerate(names) if name not in axes))
+    return np.asarray(own.T if len(axes) == 2 and names.index(axes[0]) > names.index(axes[1]) else own)
 
 
 def association(given: argparse.Namespace) -> None:
@@ -396,6 +451,7 @@ STUDIES = {
     "association": association,
     "costs": costs,
     "occupations": occupations,
+    "policies": policies,
     "maps": maps,
     "side-effects": side_effects,
     "strategies": strategies,
@@ -408,6 +464,8 @@ def main() -> None:
     parser.add_argument("study", choices=STUDIES, nargs="?", default="costs")
     parser.add_argument("--pictures", type=int)
     parser.add_argument("--ways")
+    parser.add_argument("--axes", default=FOUR)
+    parser.add_argument("--statements", type=int, default=2)
     parser.add_argument("--every", type=int)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--prompts", type=int, default=45)
