@@ -179,18 +179,19 @@ def policies(given: argparse.Namespace) -> None:
             sets = [_sampled(one, given.pictures or 48, 2 * seed) for one in prompt.prompts()]
             tables = Tables.of(prompt, plan.aims, sets, "studio", {})
             found = choose(plan, tables, lambda text: _sampled(Prompt(text), plan.refine, 2 * seed + 1))  # noqa: B023
-            after = sum(one.weight * conditional(parse(one.text), 1.0) for one in found.policy.parts)
-            before = conditional(parse(prompt.text), 1.0)
-            far = [[float(_far(_shares(table, name), k)) for k, name in enumerate(BIASCONNECT)]
-                   for table in (after, before)]  # fmt: skip
+            before, *each = (
+                conditional(parse(one), 1.0) for one in (prompt.text, *(p.text for p in found.policy.parts))
+            )
+            after = np.tensordot([one.weight for one in found.policy.parts], np.array(each), axes=1)
+            far = np.array([[float(_far(_shares(table, name), k)) for k, name in enumerate(BIASCONNECT)]
+                            for table in (after, before)])  # fmt: skip
             aimed = np.isin(BIASCONNECT, aims)
             rises = []
             for pair in combinations(BIASCONNECT, 2):
                 new, was = (_shares(table, *pair) for table in (after, before))
                 v, carried, then = (float(cramers_v(one)) for one in (new, raked(was, new), was))
                 rises.append((v - then if {*pair} <= {*aims} else 0.0, v - then, v - carried))
-            less = np.subtract(*far)
-            rows.append((np.array(far[0])[aimed].mean(), np.max(less[~aimed]), *np.max(rises, axis=0)))
+            rows.append((far[0, aimed].mean(), (far[0] - far[1])[~aimed].max(), *np.max(rises, axis=0)))
     left, worse, *tied = np.array(rows).T
     print(f"{len(rows)} policies; left {left.mean():.3f}; a watched axis worse by > .05: {np.mean(worse > 0.05):.3f}")
     for name, rise in zip(("two mitigated axes", "any two", "any two, at the new shares"), tied, strict=True):
@@ -199,7 +200,7 @@ def policies(given: argparse.Namespace) -> None:
 
 def _sampled(prompt: Prompt, number: int, seed: int) -> ObservedSet:
     """Scenes of a prompt, read without an error."""
-    scenes = [sample(parse(prompt.text), 1.0, derived_seed(seed, prompt.text, k)) for k in range(number)]
+    scenes = [sample(parse(prompt.text), 1.0, derived_seed(seed, prompt.text, str(k))) for k in range(number)]
     values = {name: tuple(str(getattr(scene, name)) for scene in scenes) for name in BIASCONNECT}
     blank = (Missing("not_asked"),) * number
     return ObservedSet(prompt, blank, {"studio": values}, blank)
