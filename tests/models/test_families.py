@@ -85,6 +85,8 @@ def test_the_table_is_what_each_family_does(tiny: Callable[[str], Path], pytestc
     rows = []
     for family, name in NAMES.items():
         settings: dict[str, Any] = {"num_inference_steps": 2, "height": SIDE, "width": SIDE}
+        if family.startswith(("pixart", "sana")):
+            settings["use_resolution_binning"] = False  # else they work on a million pixels
         works = []
         for tried in TRIED:
             try:
