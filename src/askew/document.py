@@ -8,6 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import asdict, astuple, dataclass, fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -69,7 +70,7 @@ class Document(ABC):
     @property
     @abstractmethod
     def report(self) -> Path:
-        """Where the report lies."""
+        """Its file."""
 
     @abstractmethod
     def estimates(self) -> list[Row]:
@@ -95,10 +96,7 @@ class Document(ABC):
 
     def frame(self) -> list[Row] | pyarrow.Table:
         """All estimates as a tidy table: a pyarrow Table where that package is installed, else a list of rows."""
-        try:
-            return _table(self.estimates())
-        except MissingPackage:
-            return self.estimates()
+        return _table(self.estimates()) if find_spec("pyarrow") else self.estimates()
 
     def export(self, to: Form = "csv") -> str | bytes:
         """All estimates as CSV, JSON or Parquet, or the main results as Markdown.
@@ -153,8 +151,7 @@ def rows(scores: Iterable[Scored], method: str, model: str = "") -> list[Row]:
 
 
 def _table(found: list[Row]) -> pyarrow.Table:
-    try:
-        import pyarrow
-    except ModuleNotFoundError as error:
-        raise MissingPackage("pyarrow", "export", "a table of all estimates as Parquet") from error
+    MissingPackage.unless_installed("pyarrow", "export", "a table of all estimates as Parquet")
+    import pyarrow
+
     return pyarrow.Table.from_pylist([asdict(row) for row in found])

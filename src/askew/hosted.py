@@ -1,7 +1,7 @@
 """Models behind a server that speaks OpenAI's interface: its key, and what its failures mean to a user.
 
-Many do: vLLM, Ollama, llama.cpp, and hosted services. The address is that of the version, such as
-http://localhost:11434/v1. OpenAI's own client sends the requests and repeats them where that helps.
+vLLM, Ollama, llama.cpp and hosted services do. The address is that of the version, such as http://localhost:11434/v1.
+OpenAI's own client sends the requests and repeats them where that helps.
 """
 
 from __future__ import annotations
@@ -22,20 +22,18 @@ OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE, OPENAI_KEY_VARIABLE = "ASKEW_API_KEY", "OPENAI_API_KEY"
 """Environment variables with the key. The second is only ever sent to OpenAI's own server."""
 
-ATTEMPTS = 6
-SILENCES = 2
-"""How often a server may be silent until the timeout: who says nothing twice hangs."""
+ATTEMPTS, SILENCES = 6, 2
+"""How often a request is sent at most, and how often a server may be silent until the timeout: then it hangs."""
 LARGEST = 2**25
 """Bytes of an answer, at most: 32 MB."""
 
 
 class Server:
-    """One server. Safe to use from several threads.
+    """One server. Safe to use from several threads. Raises UsageError for an address that is none.
 
     `timeout` is in seconds, for every silence of the server. Requests are sent at most `attempts` times: after a lost
     connection, 429 (too many requests) and errors of the server, each time after a longer pause or the one that the
-    server asks for (Retry-After, up to two minutes); after a timeout once more. Raises UsageError for an address that
-    is none.
+    server asks for (Retry-After, up to two minutes); after a timeout once more.
     """
 
     def __init__(self, url: str = OPENAI_URL, *, timeout: float = 120.0, attempts: int = ATTEMPTS) -> None:
@@ -48,13 +46,9 @@ class Server:
 
     @cached_property
     def _client(self) -> openai.OpenAI:
-        return openai.OpenAI(
-            base_url=self.url,
-            api_key=self._key or "none",
-            timeout=self._timeout,
-            max_retries=self._attempts - 1,
-            http_client=_Careful(follow_redirects=False, headers={"Accept-Encoding": "identity"}),
-        )
+        careful = _Careful(follow_redirects=False, headers={"Accept-Encoding": "identity"})
+        return openai.OpenAI(base_url=self.url, api_key=self._key or "none", timeout=self._timeout,
+                             max_retries=self._attempts - 1, http_client=careful)  # fmt: skip
 
     def chat(self, **fields: Any) -> ChatCompletion:
         """What the server answers to a conversation, unchecked: a field may lack or be of another type.
@@ -71,10 +65,8 @@ class Server:
             tries = f"did not answer within {self._timeout:g} s ({min(self._attempts, SILENCES)} tries)"
             raise ServerError(f"{self.url} {error if isinstance(error, _GivenUp) and error.args else tries}") from error
         except openai.APIConnectionError as error:
-            raise ServerError(
-                f"{self.url} cannot be reached ({error.__cause__ or error}): is the server running, and the address "
-                "right?"
-            ) from error
+            why = f"({error.__cause__ or error}): is the server running, and the address right?"
+            raise ServerError(f"{self.url} cannot be reached {why}") from error
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ServerError(f"{self.url} answered something that is not JSON ({error})") from error
         if isinstance(answer, str):
@@ -140,8 +132,7 @@ class _Careful(openai.DefaultHttpxClient):
                 raise _GivenUp(f"answers packed as {packed}, which was not asked for")
             content = b""
             for part in response.iter_raw():
-                content += part
-                if len(content) > LARGEST:
+                if len(content := content + part) > LARGEST:
                     response.close()
                     raise _GivenUp(f"answers more than {LARGEST // 2**20} MB")
         except httpx2.TimeoutException as error:
