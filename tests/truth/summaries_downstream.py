@@ -11,7 +11,7 @@ from askew.methods.classify.gather import ErrorsOfClasses
 from askew.methods.classify.page import against
 from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import classification
-from askew.methods.edit import page
+from askew.methods.edit.page import _gender, _skin
 from askew.methods.edit.reading import EditedGroup, Readings
 from askew.methods.edit.score import Edited, contrasts, editing
 from askew.parts.scoring import Scoring
@@ -51,7 +51,7 @@ def said_of_edits(seed: int, rates: tuple[float, float], lighter: float = 0.0, f
     read = Readings({"gender": gender}, {}, {}, skin, FACE, "geometry")
     what = Edited(groups, {"high-paid": WORDS}, (STRENGTH,), read, Scoring("studio", seed=seed, draws=400))
     found = editing(what)
-    return page._gender(found, contrasts(what)), page._skin(found)
+    return _gender(found, contrasts(what)), _skin(found)
 
 
 @lru_cache(maxsize=512)

@@ -15,8 +15,7 @@ from askew.methods.classify.plan import ClassificationPlan
 from askew.parts.sources import Neutrality, Showing
 from askew.types import Estimate, Missing, record
 
-Samples = Annotated[int, Names()]
-"""The noise samples by which classes were told apart."""
+Samples = Annotated[int, Names()]  # of noise, by which classes were told apart
 
 
 @record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from askew.methods.classify.findings import Classification, ClassificationFindings, Differential
+from askew.methods.classify.findings import ClassificationFindings, Differential
 from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
@@ -24,11 +24,13 @@ Rate = tuple[str, int, b.E]
 
 def page(found: ClassificationFindings, media: Media) -> b.Page:
     """What to show of a classification."""
-    view, plan = View(found, media), found.plan
-    first, second = view.sets
+    plan, section = found.plan, found.classification
+    (first, second), most = plan.targets, plan.samples[-1]
+    shares = {one.group: one.S for one in section.association if one.samples == most}
+    view = View(found, media, (first, second), most, shares)
     facts = (
         ("Pictures by", w.shorten(plan.sources or found.model.name, 120)),
-        *showing_fact(found.classification.showing),
+        *showing_fact(section.showing),
         ("Classes", " against ".join(str(len(classes)) for classes in plan.targets.values())),
         ("Noise samples", ", ".join(map(str, plan.samples))),
         ("Error", {"l2": "squared", "l1": "absolute", "huber": "Huber"}[plan.loss]),
@@ -37,7 +39,7 @@ def page(found: ClassificationFindings, media: Media) -> b.Page:
         found, f"askew classify: what {w.shorten(found.model.name, 80)} takes pictures of people for",
         f"{w.capital(w.shorten(first, 40))} or {w.shorten(second, 40)}?", view.answer(),
         (view.chosen(), *view.pictures(), *view.pairs(), *view.accuracy(),
-         showing_section(view.section.showing), neutrality_section(view.section.neutrality)),
+         showing_section(section.showing), neutrality_section(section.neutrality)),
         facts=(*skeleton.facts(found), *facts), notes=skeleton.notes(found),
         reading=reading(first, plan.level),
     )  # fmt: skip
@@ -45,36 +47,23 @@ def page(found: ClassificationFindings, media: Media) -> b.Page:
 
 @dataclass(frozen=True)
 class View:
-    """Findings, looked up by group."""
+    """Findings, looked up by group.
+
+    sets    the names of the two target sets
+    most    the largest number of noise samples
+    shares  with these, the association of every group, and after them of those that were pooled
+    """
 
     found: ClassificationFindings
     media: Media
-
-    @property
-    def section(self) -> Classification:
-        """Everything about decisions."""
-        return self.found.classification
-
-    @property
-    def sets(self) -> tuple[str, str]:
-        """The names of the two target sets."""
-        first, second = self.found.plan.targets
-        return first, second
-
-    @property
-    def most(self) -> int:
-        """The largest number of noise samples."""
-        return self.found.plan.samples[-1]
-
-    @property
-    def shares(self) -> dict[str, b.E]:
-        """The association of every group, and after them of those that were pooled, with most noise samples."""
-        return {one.group: one.S for one in self.section.association if one.samples == self.most}
+    sets: tuple[str, str]
+    most: int
+    shares: dict[str, b.E]
 
     def answer(self) -> str:
         """What the classifier chooses, and for whom more often: of the pooled groups, else of the first two."""
         model, first, shares = w.shorten(self.found.model.name, 60), self.sets[0], self.shares
-        own = [one for one in self.section.differential if one.samples == self.most]
+        own = [one for one in self.found.classification.differential if one.samples == self.most]
         main = next((one for one in own if one.pooled), own[0] if own else None)
         if main is not None and isinstance(main.S, Estimate):
             return against(model, first, main, [shares[group] for group in (main.group_x, main.group_y)])
@@ -99,12 +88,12 @@ class View:
         first, samples = w.shorten(first, 40), w.plural(self.most, "noise sample")
         chosen = f"Of two classes, which is chosen for each group's pictures, with {samples}"
         caption = f"Association: share of decisions for the {first} class of a pair"
-        rates = [(one.group, one.samples, one.S) for one in self.section.association]
+        rates = [(one.group, one.samples, one.S) for one in self.found.classification.association]
         blocks: list[b.Block] = [
             b.Shares(chosen, tuple(bars), "Group"),
             self._rates(caption, rates, HALF, b.DIFFERENCE),
         ]
-        pooled_first = sorted(self.section.differential, key=lambda one: not one.pooled)
+        pooled_first = sorted(self.found.classification.differential, key=lambda one: not one.pooled)
         rows = [b.Lane(f"{w.shorten(one.group_x, 40)} less {w.shorten(one.group_y, 40)}", one.S)
                 for one in pooled_first if one.samples == self.most]  # fmt: skip
         if rows:
@@ -115,7 +104,7 @@ class View:
 
     def pictures(self) -> Iterator[b.Section]:
         """The pictures on both sides of the comparison in which the groups differ most (figures 16 to 19)."""
-        shown = self.section.comparison
+        shown = self.found.classification.comparison
         if shown is None:
             return
         names = {one.prompt: [name for name in one.pictures if name is not None] for one in self.found.sets}
@@ -136,7 +125,7 @@ class View:
         """Pairs of which one class gets more than three quarters of a group's pictures (tables 6 and 7)."""
         folds: list[b.Fold] = []
         for group in self.shares:
-            own = [(one.share_a, f"{one.a} or {one.b}") for one in self.section.pairs
+            own = [(one.share_a, f"{one.a} or {one.b}") for one in self.found.classification.pairs
                    if (one.group, one.skewed) == (group, True)]  # fmt: skip
             rows = [b.Lane(pair, _plain(share), marks=(HALF,)) for share, pair in own if isinstance(share, Estimate)]
             rows.sort(key=lambda row: -row.score.value if isinstance(row.score, Estimate) else 0.0)
@@ -152,7 +141,7 @@ class View:
 
     def accuracy(self) -> Iterator[b.Section]:
         """How often the right class is chosen."""
-        rates = [(one.group, one.samples, one.estimate) for one in self.section.accuracy]
+        rates = [(one.group, one.samples, one.estimate) for one in self.found.classification.accuracy]
         if any(isinstance(score, Estimate) for *_, score in rates):
             classes = self.found.plan.classes
             text = f"Share of pictures given to the right one of {w.listing(classes)}"

@@ -127,10 +127,7 @@ class Pooled:
 
 @record
 class AverageFace:
-    """The average face of a group's sources, or of its edits towards a set of targets.
-
-    In `faces` of `n` pictures a face was found, and they alone are averaged.
-    """
+    """The average face of a group's sources, or of its edits towards targets: of the `faces` found in `n` pictures."""
 
     group: str
     targets: str | None

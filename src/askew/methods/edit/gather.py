@@ -102,12 +102,13 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
 
 def _fitted(run: Run, sources: Outcomes, side: int) -> Outcomes:
     """Pictures cropped to a square around their middle and resized to `side` pixels."""
+    name = "cropped and resized"
 
     def wanted(_: str, k: int, source: Picture) -> WantedOf:
-        key = picture_key("cropped and resized", "1", {"side": side, "of": source.id}, source.prompt, 0)
-        return WantedOf(key, source.prompt, 0, f"cropped and resized {side} {source.id}", of=source)
+        key = picture_key(name, "1", {"side": side, "of": source.id}, source.prompt, 0)
+        return WantedOf(key, source.prompt, 0, f"{name} {side} {source.id}", of=source)
 
-    return _made(run, Making("cropped and resized", 16, partial(fitted, side)), sources, wanted)
+    return _made(run, Making(name, 16, partial(fitted, side)), sources, wanted)
 
 
 def _check_editable(plan: EditPlan, run: Run, editor: Editor, sources: Sequence[Picture]) -> None:

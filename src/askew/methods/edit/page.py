@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from askew.measure.skin import SCHEME, tone
 from askew.methods.edit.findings import Contrast, EditFindings, Editing, Place
@@ -19,14 +18,8 @@ from askew.parts.sources import neutrality_section, showing_fact, showing_sectio
 from askew.parts.survey.words import missing_sentence
 from askew.types import Estimate
 
-Change = Literal["gender_change", "ita_change"]
-
 FLOOR = ("floor", "what reading alone changes: encoded and decoded, not edited")
 OTHERS = ("others", "edit and the other pictures of the group")
-CHANGED: Mapping[Change, tuple[str, str, b.Scale]] = {
-    "gender_change": ("perceived gender", "perceived gender, in percentage points", "points"),
-    "ita_change": ("skin tone", "ITA, in degrees", "degrees"),
-}
 
 
 def page(found: EditFindings, media: Media) -> b.Page:
@@ -134,11 +127,12 @@ class View:
     def axes(self) -> b.Section:
         """What else moved: how often the value of every other axis changes, beside its floor."""
         axes = [axis.name for axis in self.found.plan.axes if axis.name != GENDER]
-        rows: list[tuple[b.Content, ...]] = [
-            (one.group, one.targets, f"{one.strength:g}", w.measured(one.target_seen, "share"),
-             *(_moved(one.other_axes.get(axis), one.other_floors.get(axis)) for axis in axes))
-            for one in sorted(self.found.editing, key=lambda one: -one.strength)
-        ]  # fmt: skip
+        rows: list[tuple[b.Content, ...]] = []
+        for one in sorted(self.found.editing, key=lambda one: -one.strength):
+            told = [(one.other_axes.get(axis), w.part(one.other_floors.get(axis), "value", "share")) for axis in axes]
+            cells = (b.Cell(w.percent(e.value), f"floor {floor}", strong=w.beyond_chance(e)) if isinstance(e, Estimate)
+                     else b.Cell(None) for e, floor in told)  # fmt: skip
+            rows.append((one.group, one.targets, f"{one.strength:g}", w.measured(one.target_seen, "share"), *cells))
         caption = ("Edits in which the value read on an axis is not that of their source. Bold: more often than "
                    "reading alone does (q < 0.05). Target seen: edits that show what they were to become")  # fmt: skip
         heads = (w.capital(w.axis_label(axis)) for axis in axes)
@@ -155,7 +149,11 @@ class View:
     def differences(self) -> Iterator[b.Section]:
         """Between groups, sets of targets and strengths: what is beyond chance first."""
         folds = []
-        for score, (what, of, scale) in CHANGED.items():
+        kinds: tuple[tuple[str, str, str, b.Scale], ...] = (
+            ("gender_change", "perceived gender", "perceived gender, in percentage points", "points"),
+            ("ita_change", "skin tone", "ITA, in degrees", "degrees"),
+        )
+        for score, what, of, scale in kinds:
             lanes = [_difference(one, getattr(one, score)) for one in self.found.editing_contrasts]
             lanes.sort(key=lambda one: (not w.beyond_chance(one.score),
                                         -abs(one.score.value) if isinstance(one.score, Estimate) else 0.0))  # fmt: skip
@@ -194,7 +192,7 @@ class View:
             told = f"{shorten(name, 40)} ({shorten(', '.join(targets), 60)})"
             yield replace(plot, caption=plot.caption.format(told), rows=rows)
 
-    def _pooled(self, axis: str, score: Change, what: str, side: str) -> Iterator[b.Fold]:
+    def _pooled(self, axis: str, score: str, what: str, side: str) -> Iterator[b.Fold]:
         """The paper's figure 3: all groups whose names say the same value of an axis."""
         rows = tuple(
             b.Lane(f"{one.targets}, strength {one.strength:g}", getattr(one, score), group=w.capital(one.value))
@@ -211,13 +209,6 @@ def _bar(label: str, counts: Mapping[str, int], verdict: str = "", strong: bool 
     n = sum(counts.values())
     parts = tuple(b.Part(value, Estimate(count / (n or 1), n=n), count) for value, count in counts.items())
     return b.Bar(label, parts, n, verdict=verdict, strong=strong, group=group)
-
-
-def _moved(e: b.E | None, floor: b.E | None) -> b.Cell:
-    if not isinstance(e, Estimate):
-        return b.Cell(None)
-    base = w.part(floor, "value", "share")
-    return b.Cell(w.percent(e.value), f"floor {base}", strong=w.beyond_chance(e))
 
 
 def _difference(one: Contrast, e: b.E) -> b.Lane:

@@ -1,9 +1,7 @@
-"""What editing does to people ("downstream", Saravanan et al., sections 3 and 4.2.1).
+"""What editing does to people ("downstream", Saravanan et al., sections 3 and 4.2.1; figures 12 to 15, tables 2, 3).
 
-Pictures of social groups are edited towards targets, such as professions, at several strengths. Scored are the change
-of perceived gender and of every other axis, beyond what the instrument does by itself to pictures that were merely
-encoded and decoded; whether the person stays the same; and the change of skin tone, also of average faces (figures 12
-to 15, tables 2 and 3).
+Scored are changes of perceived gender and of every other axis, beyond those that the instrument sees in pictures that
+were merely encoded and decoded; whether the person stays the same; the change of skin tone, also of average faces.
 """
 
 from __future__ import annotations
@@ -265,8 +263,7 @@ def _average_tone(
 def contrasts(what: Edited) -> tuple[Contrast, ...]:
     """Differences between every two groups, every two sets of targets, and the least and the greatest strength.
 
-    Picture k of every group is edited from the same noise, and makes a pair with picture k of the others. q over the
-    entries of one kind of contrast.
+    Picture k of every group, edited from the same noise, makes a pair with picture k of the others. q by kind.
     """
     by_name, targets, strengths = {group.name: group for group in what.groups}, what.targets, sorted(what.strengths)
     ends = [(strengths[0], strengths[-1])] if len(strengths) > 1 else []

@@ -114,10 +114,9 @@ class Gradient:
 
 @record
 class MaskAccuracy:
-    """How well maps of a word find its given places, by masks at a threshold (supplement F).
+    """How well masks at a threshold find the given places of a word (supplement F; null: masks of other pictures).
 
-    mask_accuracy        share of the place that the mask covers; null: the masks of other pictures
-    complement_accuracy  share of the rest of the picture that the mask leaves out
+    The share of the place that the mask covers, and of the rest of the picture that it leaves out.
     """
 
     prompt: str

@@ -62,24 +62,18 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class MapsGathered:
-    """All of a run, model by model, that of the baseline last; `held` are their names, first what others are held
-    against."""
+    """All of a run, model by model: the plan's own, those compared, that of the baseline.
 
-    models: tuple[Identity, ...]
+    `held` are their names, first what the others are held against.
+    """
+
+    model: Identity
     device: str | None
     instruments: Instruments
+    sets: tuple[PictureSet, ...]
+    models: tuple[Identity, ...]
     prompts: tuple[Watched, ...]
     held: tuple[str, ...]
-
-    @property
-    def model(self) -> Identity:
-        """The plan's own."""
-        return self.models[0]
-
-    @property
-    def sets(self) -> tuple[PictureSet, ...]:
-        """One for every prompt and model."""
-        return tuple(PictureSet.of(one.prompt, one.pictures, model=one.model) for one in self.prompts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +110,8 @@ class Watcher:
 
 def gather(plan: MapPlan, run: Run) -> MapsGathered:
     """Every prompt by every model. Raises UsageError for one that cannot be watched, and a baseline that is none."""
-    models = {name: white_box(name, plan.model_args) for name in plan.models}
-    held = [model.name for model in models.values()]
-    models = dict(zip(held, models.values(), strict=True))
+    models = {model.name: model for model in (white_box(name, plan.model_args) for name in plan.models)}
+    held = list(models)
     if plan.baseline:
         if not (file := Path(plan.baseline) / PLAN_FILE).exists():
             raise UsageError(f"{plan.baseline} is no run folder: it holds no {PLAN_FILE}")
@@ -141,7 +134,9 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
             run.warn(f"{model.name} does not know {', '.join(unknown)}: maps of a word without a meaning say nothing")
     run.warn(*studio_warnings(list(models), instruments))
     identities = tuple(Identity(name, one.revision, dict(one.settings)) for name, one in models.items())
-    return MapsGathered(identities, getattr(first, "device", None), fingerprints(instruments), prompts, tuple(held))
+    sets = tuple(PictureSet.of(one.prompt, one.pictures, model=one.model) for one in prompts)
+    return MapsGathered(identities[0], getattr(first, "device", None), fingerprints(instruments), sets, identities,
+                        prompts, tuple(held))  # fmt: skip
 
 
 def white_box(name: str, settings: Mapping[str, Setting]) -> WhiteBox:

@@ -1,5 +1,4 @@
-"""The page of `askew map`: how much the places of concepts overlap with that of a word, through the network and in
-the pictures."""
+"""The page of `askew map`: how much the places of concepts overlap with that of a word, in network and pictures."""
 
 from __future__ import annotations
 
@@ -107,8 +106,10 @@ class View:
         for one in own:
             label, group, series = self._named(self._word(one), one.model)
             risk = one.risk_difference if isinstance(one, Overall) else risks.get((one.model, one.prompt))
-            more = (w.part(one.mbiou, "value"), w.part(risk, "value"))
-            rows.append(b.Lane(label, _miou(one), more, group, series, muted=isinstance(one, Overall)))
+            more, e = (w.part(one.mbiou, "value"), w.part(risk, "value")), one.miou
+            if isinstance(one, Overall) and isinstance(e, Estimate) and isinstance(one.corrected, Estimate):
+                e = replace(e, corrected=one.corrected.value, p=one.corrected.p, q=one.corrected.q)
+            rows.append(b.Lane(label, e, more, group, series, muted=isinstance(one, Overall)))
         caption = f"How much of their union the places of “{shorten(a, 40)}” and of the word beside it share"
         overlaps = b.Lanes(f"{caption} (mIoU)", "With", tuple(rows), "mIoU", more=("mBIoU", "RD"),
                          chance=("chance", "the same words in other pictures of the prompt"))  # fmt: skip
@@ -270,13 +271,6 @@ def finding(own: Sequence[Pair], overall: Overall) -> str:
     missing = f"; {len(own) - len(known)} missing" if len(known) < len(own) else ""
     return (f"“{overall.a}” and the words beside it in places that share {value} of their union on average{chance} "
             f"({told}{missing})")  # fmt: skip
-
-
-def _miou(one: Pair | Overall) -> b.E:
-    """The overlap; a mean with what the corrected one says of chance."""
-    if isinstance(one, Pair) or isinstance(one.miou, Missing) or isinstance(one.corrected, Missing):
-        return one.miou
-    return replace(one.miou, corrected=one.corrected.value, p=one.corrected.p, q=one.corrected.q)
 
 
 def model_label(name: str, width: int) -> str:
