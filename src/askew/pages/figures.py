@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from askew.errors import MissingPackage
 from askew.pages import words
 from askew.pages.blocks import Bar, Block, Lane, Lanes, Lines, Network, Page, Scatter, Section, Shares
-from askew.pages.elements import reach
 from askew.pages.plain import ENDS, SENSITIVITY
 from askew.pages.plots import edge, lanes_axis, parted
+from askew.stats.intervals import ends
 from askew.types import Estimate
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _lanes(on: Axes, one: Lanes) -> None:
         if band:
             on.barh(k, band[1] - band[0], left=band[0], height=0.8, color=NULL)
         if isinstance(e, Estimate):
-            on.plot(_interval(e), [k, k], color=colour, linewidth=1.5)
+            on.plot(ends(e), [k, k], color=colour, linewidth=1.5)
             on.plot(e.mark, k, "o", color=colour, markersize=4)
         for mark in row.marks:
             on.plot(mark.at, k, "|", color=RUNS[1], markersize=9)
@@ -117,7 +117,7 @@ def _lines(on: Axes, one: Lines) -> None:
         at, colour = [k for k, _ in known], RUNS[line.series % len(RUNS)]
         on.plot(at, [e.mark for _, e in known], color=colour, linewidth=0.6 if line.thin else 1.4, label=line.name)
         if not line.thin:
-            low, high = zip(*(_interval(e) for _, e in known), strict=True) if known else ((), ())
+            low, high = zip(*(ends(e) for _, e in known), strict=True) if known else ((), ())
             on.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
     for name, value in one.levels:
         on.axhline(value, color=INK, linestyle="--", linewidth=0.8, label=name)
@@ -126,11 +126,6 @@ def _lines(on: Axes, one: Lines) -> None:
     on.set_xlabel(one.heading, fontsize=7)
     on.set_ylabel(one.name, fontsize=7)
     on.legend(fontsize=6.5, frameon=False)
-
-
-def _interval(e: Estimate) -> tuple[float, float]:
-    found = reach(e)
-    return (e.low, e.high) if e.low is not None and e.high is not None else (found[0], found[0])
 
 
 def _named(on: Axes, rows: Sequence[Bar | Lane]) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import resources
+from itertools import count
 
 from markupsafe import Markup
 
@@ -62,24 +63,17 @@ def _document(one: Page, sections: Sequence[Section], prefix: str) -> Iterator[M
         _facts(one.facts),
         tag("div", tag("strong", title), items, class_="warnings", role="note") if one.warnings else None,
     )  # fmt: skip
-    links = (tag("a", section.title, href=f"#{ids[_anchor(section)]}") for section in sections)
+    links = (tag("a", section.title, href=f"#{ids[section.anchor or section.title]}") for section in sections)
     yield tag("nav", *links, aria_label="Contents") if len(sections) > 1 else NOTHING
     yield joined(block(section, ids) for section in sections)
     made = f"Made by askew {one.version}." if one.version else ""
     yield tag("footer", *(tag("p", note) for note in (*one.notes, made) if note))
 
 
-def _anchor(one: Section) -> str:
-    return one.anchor or one.title
-
-
 def _anchors(found: Iterable[Block]) -> Iterator[str]:
     for one in found:
-        if isinstance(one, Section):
-            yield _anchor(one)
-        elif isinstance(one, Fold) and one.anchor:
-            yield one.anchor
         if isinstance(one, Section | Fold):
+            yield from filter(None, [one.anchor or (one.title if isinstance(one, Section) else None)])
             yield from _anchors(one.blocks)
 
 
@@ -88,10 +82,8 @@ def _ids(sections: Sequence[Section], prefix: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for anchor in _anchors(sections):
         stem = prefix + (re.sub(r"[^a-z0-9]+", "-", anchor.lower()).strip("-")[:60] or "section")
-        taken, k, name = set(found.values()), 2, stem
-        while name in taken:
-            name, k = f"{stem}-{k}", k + 1
-        found.setdefault(anchor, name)
+        names = (f"{stem}-{k}" if k > 1 else stem for k in count(1))
+        found.setdefault(anchor, next(name for name in names if name not in found.values()))
     return found
 
 
@@ -99,7 +91,7 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
     """A block as HTML. `level` is that of headings in it."""
     match one:
         case Section():
-            name = ids[_anchor(one)]
+            name = ids[one.anchor or one.title]
             link = tag("a", "#", class_="anchor", href=f"#{name}", aria_label="Link to this section")
             heading = tag(f"h{min(level, 6)}", bdi(one.title), link, id=name)
             return tag("section", heading, *(block(inner, ids, level + 1) for inner in one.blocks))
@@ -206,7 +198,11 @@ def pictures(one: Pictures) -> Markup:
         return figure(one.caption, keys, *(_row(row, one.size) for row in one.rows))
     names = (tag("th", bdi(name), scope="col") for name in one.heads)
     head = tag("thead", tag("tr", tag("td"), *names)) if one.heads else None
-    made = tag("table", head, tag("tbody", *map(_aligned, one.rows)), class_=f"aligned {one.size}")
+    rows = (
+        tag("tr", tag("th", key(row.series), bdi(row.label), " ", note(row.note), scope="row"),
+            *(tag("td", _shot(shot)) for shot in row.shots)) for row in one.rows
+    )  # fmt: skip
+    made = tag("table", head, tag("tbody", *rows), class_=f"aligned {one.size}")
     return figure(one.caption, keys, region(one.caption or "Pictures", made))
 
 
@@ -214,11 +210,6 @@ def _row(row: PictureRow, size: str) -> Markup:
     label = tag("p", key(row.series), tag("strong", bdi(row.label)), " ", note(row.note), class_="label")
     shots = tag("div", *map(_shot, row.shots), class_=f"cells {size}", role="group", aria_label=row.label)
     return tag("div", label if row.label or row.note else None, shots, class_="row")
-
-
-def _aligned(row: PictureRow) -> Markup:
-    label = tag("th", key(row.series), bdi(row.label), " ", note(row.note), scope="row")
-    return tag("tr", label, *(tag("td", _shot(shot)) for shot in row.shots))
 
 
 def _shot(one: Shot) -> Markup:

@@ -46,10 +46,7 @@ def as_table(one: Block) -> Table | None:
 
 @as_table.register
 def _(one: blocks.Shares) -> Table | None:
-    grouped, ideals = (
-        any(bar.group for bar in one.bars),
-        any(p.ideal is not None for bar in one.bars for p in bar.parts),
-    )
+    grouped, ideals = any(bar.group for bar in one.bars), any(p.ideal is not None for b in one.bars for p in b.parts)
     heads = (one.heading, "") if grouped else (one.heading,)
     rows = []
     for bar in one.bars:
@@ -98,9 +95,8 @@ def _(one: Lines) -> Table | None:
     names, columns = [one.heading], [list[Content](one.steps)]
     for line in one.lines:
         names.append(line.name)
-        columns.append(
-            [Cell(words.measured(e, one.scale), words.absence(e), words.beyond_chance(e)) for e in line.points]
-        )
+        cells = (Cell(words.measured(e, one.scale), words.absence(e), words.beyond_chance(e)) for e in line.points)
+        columns.append([*cells])
         if any(isinstance(e, Estimate) and e.null is not None for e in line.points):
             names.append("chance")
             columns.append([words.part(e, "null", one.scale) for e in line.points])
@@ -163,15 +159,14 @@ def _text(one: Text) -> str:
 
 
 def _table(one: Table) -> str:
-    rows = [[_cell(cell, one) for cell in row] for row in one.rows]
+
+    def cell(found: Content) -> str:
+        notes, said = words.notes(found), escaped(words.content(found, one.scale))
+        told = f"**{said}**" if said and words.strong(found) else said
+        return f"{told} ({escaped(notes)})" if notes else told
+
     texts = [[words.content(row[k], one.scale) for row in one.rows] for k in range(len(one.columns))]
     rule = ["---:" if k >= one.labels and all(map(words.is_number, found)) else "---" for k, found in enumerate(texts)]
-    lines = [map(escaped, one.columns), rule, *rows]
+    lines = [map(escaped, one.columns), rule, *(map(cell, row) for row in one.rows)]
     made = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return "\n\n".join(filter(None, (escaped(one.caption), made, escaped(one.note))))
-
-
-def _cell(cell: Content, one: Table) -> str:
-    notes, said = words.notes(cell), escaped(words.content(cell, one.scale))
-    told = f"**{said}**" if said and words.strong(cell) else said
-    return f"{told} ({escaped(notes)})" if notes else told

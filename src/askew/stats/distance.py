@@ -8,7 +8,6 @@ distance that is not in `DISTANCES`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import numpy as np
 import scipy
@@ -51,9 +50,11 @@ def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
     return np.asarray(np.abs(p - q).mean(axis=-1))[()]
 
 
-DISTANCES: Mapping[str, Distance] = MappingProxyType(
-    {"wasserstein": wasserstein, "total_variation": total_variation, "values": probability_values}
-)
+DISTANCES: Mapping[str, Distance] = {
+    "wasserstein": wasserstein,
+    "total_variation": total_variation,
+    "values": probability_values,
+}
 
 
 def distance_named(distance: str | Distance) -> Distance:
@@ -65,9 +66,7 @@ def distance_named(distance: str | Distance) -> Distance:
     return DISTANCES[distance]
 
 
-CHOICES: Mapping[str, str] = MappingProxyType(
-    {"ordinal": "wasserstein", "nominal": "total_variation", "values": "values"}
-)
+CHOICES: Mapping[str, str] = {"ordinal": "wasserstein", "nominal": "total_variation", "values": "values"}
 """The name of the distance that each choice of a user's means; "auto" is the axis's scale."""
 
 
