@@ -11,7 +11,7 @@ from html import unescape
 import html5lib
 import pytest
 
-from askew.pages import html, network
+from askew.pages import charts, html
 from askew.pages.blocks import (
     Bar,
     Edge,
@@ -201,7 +201,7 @@ def test_numbers_of_a_narrow_graph_hide_no_name() -> None:
     pairs = [("clothing", "environment"), ("gender", "age"), ("clothing", "emotion"), ("ethnicity", "clothing")]
     edges = tuple(Edge(a, b, estimate(0.1), "unsettled", ("0.5", "0.01")) for a, b in pairs)
     drawn = Network("graph", tuple((name, "itself +0.10") for name, _ in names), edges, more=("V", "q"))
-    slim = str(network.drawn(drawn)).partition("slim")[2]
+    slim = str(charts.network(drawn)).partition("slim")[2]
     found = re.findall(r'<text class="halo (\w+)[^"]*"([^>]*)>([^<]*)', slim)
     placed = [(kind, float(re.search(r'\bx="([\d.]+)', at)[1]), float(re.search(r'\by="([\d.]+)', at)[1]), text)  # type: ignore[index]
               for kind, at, text in found]  # fmt: skip

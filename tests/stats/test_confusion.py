@@ -187,7 +187,7 @@ def test_answers_lead_back_to_the_shares() -> None:
     errors = ReadingErrors.of(1000 * RATES)
     assert errors.shares(BEFORE @ RATES) == pytest.approx(BEFORE)
     forms = np.eye(2)
-    assert pytest.approx(BEFORE) == (BEFORE @ RATES) @ errors.coefficients(forms).T
+    assert pytest.approx(BEFORE) == (BEFORE @ RATES) @ (forms @ errors.inverse.T).T
     assert errors.drawn(400, 0).mean(axis=0) == pytest.approx(RATES, abs=0.01)
 
 

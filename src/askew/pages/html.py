@@ -12,7 +12,7 @@ from itertools import count
 
 from markupsafe import Markup
 
-from askew.pages import blocks, charts, network, plots, words
+from askew.pages import blocks, charts, plots, words
 from askew.pages.blocks import Block, Cell, Content, Fold, Page, PictureRow, Pictures, Section, Shot, Table, Terms, Text
 from askew.pages.elements import NOTHING, Axis, Ids, axis, bdi, figure, joined, key, legend, note, reach, region, tag
 from askew.pages.plain import as_table
@@ -117,7 +117,7 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
         case blocks.Scatter():
             return charts.scatter(one)
         case blocks.Network():
-            return network.drawn(one)
+            return charts.network(one)
         case blocks.Table():
             return table(one)
         case blocks.Pictures():

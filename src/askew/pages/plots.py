@@ -44,7 +44,20 @@ def shares(one: Shares, ids: Ids) -> Markup:
     """Bars in rows; where all have the same values one key names them, else every bar its narrow parts."""
     alike = len(one.bars) > 1 and len({tuple(p.value for p in b.parts) for b in one.bars}) == 1
     names = _part_key(enumerate(p.value for p in one.bars[0].parts)) if alike else None
-    bodies = _bodies(one.bars, 3, lambda b: _bar(b, ids, named=alike))
+
+    def row(b: Bar) -> Markup:
+        """Below a bar stand the names of parts without room for them, and of values that were not seen."""
+        label = tag("th", key(b.series), link(b.label, b.link, ids), scope="row")
+        known = [(k, p, p.share.value) for k, p in enumerate(b.parts) if isinstance(p.share, Estimate) and not alike]
+        small = [(k, f"{p.value} {words.number(100 * share, 0)}") for k, p, share in known if share and not fits(p)]
+        unseen = [p.value for _, p, share in known if not share]
+        absent = tag("span", f"not seen: {words.listing(unseen)}") if unseen else None
+        below = _part_key(small, absent) if small or unseen else None
+        verdict = tag("b" if b.strong else "span", b.verdict, class_="verdict") if b.verdict else None
+        told = tag("td", verdict, note(words.bar_note(b)))
+        return tag("tr", label, tag("td", bar(b), below, class_="bar"), told, class_="strong" if b.strong else None)
+
+    bodies = _bodies(one.bars, 3, row)
     heads = (tag("th", name, scope="col") for name in (one.heading, "what was seen", "how many"))
     head = tag("thead", tag("tr", *heads), class_="hidden")
     keys = [("edge", "interval of the value named at the right")] if any(edge(b) for b in one.bars) else []
@@ -61,19 +74,6 @@ def _bodies(rows: Iterable[Row], columns: int, drawn: Callable[[Row], Markup]) -
         yield tag("tbody", tag("tr", title, class_="group") if group else None, *map(drawn, own))
 
 
-def _bar(one: Bar, ids: Ids, *, named: bool) -> Markup:
-    """A row. Below a bar stand the names of parts without room for them, and of values that were not seen."""
-    label = tag("th", key(one.series), link(one.label, one.link, ids), scope="row")
-    known = [(k, p, p.share.value) for k, p in enumerate(one.parts) if isinstance(p.share, Estimate) and not named]
-    small = [(k, f"{p.value} {words.number(100 * share, 0)}") for k, p, share in known if share and not fits(p)]
-    unseen = [p.value for _, p, share in known if not share]
-    absent = tag("span", f"not seen: {words.listing(unseen)}") if unseen else None
-    names = _part_key(small, absent) if small or unseen else None
-    verdict = tag("b" if one.strong else "span", one.verdict, class_="verdict") if one.verdict else None
-    told = tag("td", verdict, note(words.bar_note(one)))
-    return tag("tr", label, tag("td", bar(one), names, class_="bar"), told, class_="strong" if one.strong else None)
-
-
 def _part_key(parts: Iterable[tuple[int, str]], more: Markup | None = None) -> Markup:
     keys = (tag("span", tag("i", class_=f"key part-{k % COLOURS}"), bdi(name)) for k, name in parts)
     return tag("span", *keys, more, class_="legend")
@@ -85,20 +85,20 @@ def lanes(one: Lanes, ids: Ids) -> Markup:
     numbers = (tag("th", name, class_="num", scope="col") for name in names)
     plotted = tag("th", on.drawn(), tag("span", "plot", class_="hidden"), class_="plotted", scope="col")
     head = tag("tr", tag("th", one.heading, scope="col"), plotted, *numbers)
-    bodies = _bodies(one.rows, 2 + len(names), lambda row: _lane(on, one, row, names, ids))
+
+    def lane(row: Lane) -> Markup:
+        remark = note(row.note, words.absence(row.score))
+        label = tag("th", key(row.series), link(row.label, row.link, ids), " ", remark, scope="row")
+        texts = [words.part(row.score, column, one.scale, one.digits) for column in one.columns]
+        texts += [words.content(cell, one.scale) for cell in row.more]
+        numbers = (tag("td", text, class_="num", data_name=name if text.strip("–") else None)
+                   for name, text in zip(names, texts, strict=True))  # fmt: skip
+        kind = f"{'strong' * words.strong(row)} {'muted' * row.muted}".strip()
+        return tag("tr", label, tag("td", _drawn(on, one, row), class_="plotted"), *numbers, class_=kind)
+
+    bodies = _bodies(one.rows, 2 + len(names), lane)
     table = tag("table", tag("caption", one.caption), tag("thead", head), *bodies, class_="plot")
     return tag("div", table, legend(_lane_keys(one, on)), class_="fit")
-
-
-def _lane(on: Axis, one: Lanes, row: Lane, names: Sequence[str], ids: Ids) -> Markup:
-    remark = note(row.note, words.absence(row.score))
-    label = tag("th", key(row.series), link(row.label, row.link, ids), " ", remark, scope="row")
-    texts = [words.part(row.score, column, one.scale, one.digits) for column in one.columns]
-    texts += [words.content(cell, one.scale) for cell in row.more]
-    numbers = (tag("td", text, class_="num", data_name=name if text.strip("–") else None)
-               for name, text in zip(names, texts, strict=True))  # fmt: skip
-    plot = tag("td", _drawn(on, one, row), class_="plotted")
-    return tag("tr", label, plot, *numbers, class_=f"{'strong' * words.strong(row)} {'muted' * row.muted}".strip())
 
 
 def _lane_keys(one: Lanes, on: Axis) -> list[tuple[str, str]]:

@@ -9,13 +9,11 @@ one between for the debiased value. Coverage: docs/reference/calibration.md.
 
 **Fair models.** Their initial set is an equal mixture of the counterfactual populations. Redrawing it from the
 counterfactual *samples* and holding those fixed gives a null that is too narrow: the samples' mixture is off the
-populations' mixture by its own sampling error. So
-
-- a concept on which the counterfactual sets clearly differ keeps its counterfactual frequencies, and the initial set is
-  drawn from an equal mixture of *resampled* counterfactual sets. The resampling stands for the error of the mixture,
-  which is independent of the differences between the sets, and only these enter the scores.
-- any other concept is exchangeable between all pictures of the axis, so its frequencies come from permuting them. For
-  rare concepts this is exact, where resampling would repeat the few pictures that hold them.
+populations' by its own sampling error. So a concept on which the counterfactual sets clearly differ keeps its
+counterfactual frequencies, and the initial set is drawn from an equal mixture of *resampled* counterfactual sets: that
+stands for the error of the mixture, which is independent of the differences between the sets, and only these enter the
+scores. Any other concept is exchangeable between all pictures of the axis, so its frequencies come from permuting them:
+exact for rare concepts, where resampling would repeat the few pictures that hold them.
 """
 
 from __future__ import annotations
@@ -136,10 +134,8 @@ def embedding_associations(
     """CAS^CLIP of every counterfactual and the MAD of these (TIBET, Eq. 4, 6-7).
 
     The mean cosine is a product of two means, so its plug-in value is unbiased and a bootstrap of both sets gives its
-    interval (normal, with the bootstrap standard error).
-
-    `initial` is (n0, dimensions), `counterfactuals` K >= 2 arrays (n_k, dimensions), without vectors of length zero;
-    the rest and errors as in `associations`.
+    interval (normal, with the bootstrap standard error). Sets are (n, dimensions), without vectors of length zero; the
+    rest and errors as in `associations`.
     """
     first, *others = sets = [unit_vectors(pictures) for pictures in _sets(initial, counterfactuals, "embeddings")]
     scores = np.array([cas_clip(first, other) for other in others])

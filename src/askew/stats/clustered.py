@@ -30,7 +30,8 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     x = _checked(happened)
     if not np.isin(x[~np.isnan(x)], (0, 1)).all():
         raise ValueError("a rate needs 0, 1 or NaN for every member")
-    counts, sums = _counts(x)
+    answered = x[~np.isnan(x).all(axis=1)]
+    counts, sums = (~np.isnan(answered)).sum(axis=1), np.nansum(answered, axis=1)
     n, clusters, largest = int(counts.sum()), len(counts), float(counts.max())
     share, effective = float(sums.sum() / n), 1.0
     if clusters > 1:
@@ -115,15 +116,8 @@ def _checked(values: ArrayLike) -> Floats:
     return x
 
 
-def _counts(x: Floats) -> tuple[Floats, Floats]:
-    """Answers and their sums of every cluster with an answer."""
-    counts = (~np.isnan(x)).sum(axis=1)
-    return counts[counts > 0], np.nansum(x, axis=1)[counts > 0]
-
-
 def _means(x: Floats) -> Floats:
-    counts, sums = _counts(x)
-    return np.asarray(sums / counts)
+    return np.asarray(np.nanmean(x[~np.isnan(x).all(axis=1)], axis=1))
 
 
 def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:

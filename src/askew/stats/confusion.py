@@ -64,10 +64,6 @@ class ReadingErrors:
         """The same for the same counts."""
         return self.counts.tobytes()
 
-    def coefficients(self, forms: Floats) -> Floats:
-        """Linear forms (L, m) of true shares as forms (L, m) of the shares of answers."""
-        return np.asarray(forms @ self.inverse.T)
-
     def shares(self, answered: ArrayLike) -> Floats:
         """True shares (m,) that explain the shares, or counts, (m,) of answers best: least squares on the simplex.
 

@@ -74,14 +74,14 @@ class SampledShares:
     uncut: Floats | None = None
     standard_errors: Floats | None = None
 
+    def distance(self, population: Floats) -> Floats:
+        """The distance (...) of a population from the ideal."""
+        return np.asarray(self.measure(population, self.ideal))
+
     @property
     def observed(self) -> Floats:
         """The distance (...) that samples are held against."""
         return self.distance(self.shares) if self.uncut is None else self.uncut
-
-    def distance(self, population: Floats) -> Floats:
-        """The distance (...) of a population from the ideal."""
-        return np.asarray(self.measure(population, self.ideal))
 
     def samples(self, population: Floats, draws: int, rng: np.random.Generator) -> Floats:
         """Distances of samples of as many pictures from one population (K,): (draws,)."""

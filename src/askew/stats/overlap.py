@@ -65,8 +65,8 @@ def iou_matrix(a: ArrayLike, b: ArrayLike) -> Floats:
     first, second = (m.reshape(len(m), -1).astype(np.float32) for m in _pair(a, b))
     if not len(first):
         raise NotEnoughData("there is no picture, and at least one is needed")
-    shared = (first @ second.T).astype(float)
-    return _shared(shared, first.sum(axis=1, dtype=float)[:, None] + second.sum(axis=1, dtype=float)[None] - shared)
+    shared, (p, q) = (first @ second.T).astype(float), (m.sum(axis=1, dtype=float) for m in (first, second))
+    return _shared(shared, p[:, None] + q - shared)
 
 
 def _shared(common: NDArray[Any], union: NDArray[Any]) -> Floats:

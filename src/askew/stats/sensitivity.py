@@ -9,15 +9,12 @@ the sampling error of f . p makes each of them too large, by an amount known fro
 two distributions is therefore taken as blurred by as much normal noise as the other one has, which makes both excesses
 equal wherever the populations are; what is left is reduced by extrapolating from twice the variance.
 
-**Interval.** Each distance's population value is found by test inversion (`distance_intervals`), and both are joined by
-MOVER. All samples are looked up in tables of pictures that are drawn once (`CommonDraws`), so that the answer for one
-pair does not depend on which others are asked.
+**Interval.** Each distance's population value is found by test inversion (`distance_intervals`), of samples that are
+looked up in tables, and both are joined by MOVER. An ideal that was counted in pictures of a reference errs as they do.
 
-**An ideal that was counted** in pictures of a reference errs as they do (`Pair.ideal_pictures`).
-
-**An instrument that errs.** Where its confusion matrix is known (`Pair.confusion`), both distributions are corrected
-for it, and populations that are tried in the inversion are read with its errors before they are held against the
-answers. The matrix errs too, for both distributions alike; MOVER counts that as if it were not common, to be safe.
+**An instrument that errs.** Where its confusion matrix is known, both distributions are corrected for it, and
+populations that are tried in the inversion are read with its errors before they are held against the answers. The
+matrix errs too, for both distributions alike; MOVER counts that as if it were not common, to be safe.
 """
 
 from __future__ import annotations
@@ -202,7 +199,7 @@ def _counted(
     """
     each, n = normalised(sets), sets.sum(axis=1, keepdims=True)
     mean, (forms, _) = each.mean(axis=0), linear_forms(distance, len(ideal))
-    coefficients = forms if errors is None else errors.coefficients(forms)
+    coefficients = forms if errors is None else forms @ errors.inverse.T
     shares = mean if errors is None else errors.shares(mean)
     variances = (_variances(each, coefficients) / np.maximum(n - 1, 1)).sum(axis=0) / len(sets) ** 2
     if errors is not None:

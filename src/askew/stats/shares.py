@@ -51,13 +51,10 @@ def distance_estimate(
     """Distance of the shares from an ideal: plug-in value, interval of the population's distance, null, p, corrected.
 
     The interval is by test inversion (`distance_intervals`) and may lie below the value. The null is the distance of as
-    many pictures drawn from the ideal itself; p is that of their exact law (`exact`), or by draws where that is large.
-
-    Args:
-        ideal: (K,) shares, or weights, that would be no bias.
-        distance: a name of `distance.DISTANCES`, or a function of two distributions.
-        ideal_pictures: in how many pictures of a reference the ideal was counted: then both err, and interval, null and
-            p are those of as few pictures as err like their difference. None takes the ideal for exact.
+    many pictures drawn from the ideal itself; p is that of their exact law (`distance_p`), or by draws where that is
+    large. The ideal (K,) is shares, or weights, that would be no bias; `distance` is a name of `distance.DISTANCES`, or
+    a function of two distributions. Where the ideal was counted in `ideal_pictures` of a reference, both err: interval,
+    null and p are those of as few pictures as err like their difference.
     """
     c, target, measure = axis_counts(counts), normalised(ideal, "the ideal"), distance_named(distance)
     n, maximum = int(c.sum()), distance_max(target, measure)
