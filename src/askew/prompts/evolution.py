@@ -7,7 +7,7 @@ learn what each word adds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -67,52 +67,6 @@ class Evolution:
     selection: Selection = "score"
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """What a writer gives to one search. `seen` are the essences of all prompts that were evaluated."""
-
-    writer: Writer
-    size: Evolution
-    seeds: Seeds
-    seen: set[str] = field(default_factory=set)
-
-    def random(self, iteration: int, count: int) -> list[Candidate]:
-        """New random prompts; a whole population is asked for, so that every search gets the same ones."""
-        found = self._new("random prompts", "", self.size.population, count, "random", iteration)[:count]
-        self.seen.update(map(essence, found))
-        return [Candidate(text, iteration) for text in found]
-
-    def mutations(self, prompt: str, iteration: int, effects: WordEffects | None) -> list[Candidate]:
-        """New forms of a prompt: the first ones, or, where `effects` are known, the most promising ones."""
-        wanted = self.size.mutations
-        found = self._new("mutations", prompt, wanted * (SCREENED if effects else 1), wanted, "mutations", prompt)
-        found = (sorted(found, key=effects.expected) if effects else found)[:wanted]
-        self.seen.update(map(essence, found))
-        return [Candidate(text, iteration, "mutation", prompt) for text in found]
-
-    def _new(self, kind: Kind, prompt: str, asked: int, wanted: int, *names: object) -> list[str]:
-        """Texts that are no near-duplicates, `wanted` or more of them if the writer has as many.
-
-        A refused request must not end the whole search, unless nothing came before it.
-        """
-        size, found = self.size, dict[str, str]()
-        refusal: LanguageModelError | None = None
-        for attempt in range(ATTEMPTS if wanted else 0):
-            seed = self.seeds(*names, attempt)
-            try:
-                texts = self.writer.write(kind, prompt, asked, seed=seed, target=size.target, words=size.words)
-            except LanguageModelError as error:
-                refusal, texts = error, []
-            for text in texts:
-                if essence(text) not in self.seen:
-                    found.setdefault(essence(text), text)
-            if len(found) >= wanted:
-                break
-        if refusal and not found and not self.seen:
-            raise refusal
-        return list(found.values())
-
-
 def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
     """All prompts of one genetic search, in the order of their evaluation.
 
@@ -120,14 +74,42 @@ def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) ->
     the writer has no new mutation, a random prompt takes its place; where it has no new random prompt either, an
     iteration is smaller. Raises LanguageModelError for a writer that gives no prompt to begin with.
     """
-    source = _Source(writer, size, seeds)
+    seen = set[str]()
+
+    def new(kind: Kind, prompt: str, asked: int, wanted: int, *names: object) -> list[str]:
+        """At most `wanted` texts that are no near-duplicates; where the search has learnt to choose, the best."""
+        texts = dict[str, str]()
+        refusal: LanguageModelError | None = None
+        for attempt in range(ATTEMPTS if wanted else 0):
+            seed = seeds(*names, attempt)
+            try:
+                written = writer.write(kind, prompt, asked, seed=seed, target=size.target, words=size.words)
+            except LanguageModelError as error:
+                refusal, written = error, []
+            for text in written:
+                if essence(text) not in seen:
+                    texts.setdefault(essence(text), text)
+            if len(texts) >= wanted:
+                break
+        if refusal and not texts and not seen:  # later ones must not end the whole search
+            raise refusal
+        ordered = sorted(texts.values(), key=effects.expected) if effects and prompt else list(texts.values())
+        seen.update(map(essence, ordered[:wanted]))
+        return ordered[:wanted]
+
     found: list[Candidate] = []
     population: list[Candidate] = []
     for iteration in range(size.iterations):
         effects = word_effects(found, size.selection)
-        parents = best(found if effects else population, size.selected, effects)
-        population = [one for parent in parents for one in source.mutations(parent.text, iteration, effects)]
-        population += source.random(iteration, size.population - len(population))
+        parents = [one.text for one in best(found if effects else population, size.selected, effects)]
+        wanted, screened = size.mutations, size.mutations * (SCREENED if effects else 1)
+        population = [
+            Candidate(text, iteration, "mutation", parent)
+            for parent in parents
+            for text in new("mutations", parent, screened, wanted, "mutations", parent)
+        ]  # then a whole population of random prompts is asked for, so that every search gets the same ones
+        random = new("random prompts", "", size.population, size.population - len(population), "random", iteration)
+        population += [Candidate(text, iteration) for text in random]
         population = [replace(one, loss=evaluate(one)) for one in population]
         found += population
     return found
