@@ -27,10 +27,7 @@ class EditSet(PictureSet):
 
 @record
 class MissingEdits(MissingPictures):
-    """Of edits towards some targets, or for `targets` None of sources; the axis is the group.
-
-    `of`: pictures that are missing, or faces that were not found in them.
-    """
+    """By group, of edits towards some targets or, for None, of sources; `of` pictures, or faces not found in them."""
 
     targets: str | None
     of: Literal["pictures", "faces"] = "pictures"
