@@ -12,11 +12,10 @@ the answer rests on, folded. An author chooses by what is to be said:
 
 Scores go in as `Estimate` or `Missing`, not as text: renderers write them by the block's `Scale`, draw interval and
 chance, set in bold what is beyond chance (q below .05; `strong` overrides), and say why something is missing. The mark
-of a plot is the estimate's `debiased` value where it has one; numbers beside it are its `value`.
-
-Text is text, no markup; names of others are quoted and cut by `words.quote`, `words.shorten`. A `link` leads to the
-block with the same `anchor`, any text, and is plain text if there is none. `series` numbers what belongs together over
-rows and blocks: one colour each, 0 to 5. What pages share is written once: `skeleton`, `media`, `words`.
+of a plot is the estimate's `debiased` value where it has one; numbers beside it are its `value`. Text is text, no
+markup; names of others are quoted and cut by `words.quote`, `words.shorten`. A `link` leads to the block with the same
+`anchor`, any text, and is plain text if there is none. `series` numbers what belongs together over rows and blocks: one
+colour each, 0 to 5. What pages share is written once: `skeleton`, `media`, `words`.
 """
 
 from __future__ import annotations
@@ -98,7 +97,7 @@ class Bar:
     n        pictures that were read; missing: how many were not, by reason
     verdict  in a few words: "more female than even"; strong: whether a lean is shown
     group    bars under one heading, close to each other: an axis with a bar per run
-    leading  the value that the verdict is about, whose interval is drawn; by default the one furthest above its ideal
+    leading  the value whose interval is drawn; by default the one furthest above its ideal
     """
 
     label: str
@@ -162,9 +161,8 @@ class Lanes:
     """Scores on one scale: each a dot on its interval, chance a grey band behind it, the numbers beside it.
 
     heading  names the labels ("Axis"); name: the score, over its column and in the legend ("MAD")
-    columns  parts of the estimate that stand beside the plot
     chance   (head of the column `null`, what its grey band means): ("floor", "what reading alone changes")
-    points   what a small dot is
+    columns  parts of the estimate beside the plot; points: what a small dot is
     """
 
     caption: str
@@ -221,9 +219,8 @@ class Scatter:
     """Points in a plane: planted against measured, pictures on a map.
 
     x, y    (name, scale) of the axes; scales of pictures on a map are None, and no numbers are shown
-    keys    names of the series, for the legend
-    square  both axes have the same length and range; diagonal: what x = y means, where it is drawn
     said    a sentence that says what the plot shows, for terminals and who cannot see it
+    keys    names of the series; square: one length and range for both axes; diagonal: what x = y means, if it is drawn
     """
 
     caption: str

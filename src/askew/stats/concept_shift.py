@@ -3,11 +3,10 @@
 With S the sum and D = sum |w0 - w1| the L1 distance of two histograms, CAS = (S - D) / (S + D). D computed from n
 pictures is too large, by up to 0.8 standard errors for each concept that does not differ at all, and no resampling of
 the plug-in value undoes that: how large the excess is depends on how the true difference is spread over the concepts,
-which the data tell only in part. So both ends are taken from the spread that is least favourable to them:
-
-- high CAS: the difference sits in as few concepts as possible ("sparse"). Concepts enter by falling z-value.
-- low CAS: the difference is spread over all concepts ("dense"). Concepts that clearly differ keep their difference, the
-  rest is scaled; beyond the observed difference every concept moves further by the same number of standard errors.
+which the data tell only in part. So both ends are taken from the spread that is least favourable to them. High CAS: the
+difference sits in as few concepts as possible ("sparse"); concepts enter by falling z-value. Low CAS: it is spread over
+all concepts ("dense"); those that clearly differ keep their difference, the rest is scaled, and beyond the observed
+difference every concept moves further by the same number of standard errors.
 
 A population on a path is rejected if fewer than (1 - level) / 2 of its samples would be as far out as the observed CAS.
 Concepts that do not differ on the path get their error from permuting the pictures of both sets (exact where they are
