@@ -89,7 +89,7 @@ class Work:
 
 @dataclass(slots=True)
 class Group:
-    """Pictures of one slice that lack the same answers; `rows` (pictures, numbers) where these are answered from."""
+    """Pictures of a slice that lack the same answers; `rows` (pictures, numbers) where these are answered from."""
 
     pictures: list[Picture]
     questions: list[Question]
@@ -141,8 +141,7 @@ def unique(pictures: Iterable[Picture | Missing]) -> list[Picture]:
 
 
 def unmade(model: Model, images: int, asked: Sequence[int]) -> Work:
-    """The size of so many pictures whose prompts nobody can say yet, of which every instrument is asked so many
-    questions; they take at least so many calls."""
+    """The size of pictures whose prompts nobody can say yet, of which each instrument is asked so many questions."""
     questions, parts = images * sum(asked), -(-images // SLICE)
     return Work(pictures=images, model_calls=-(-images // model.batch_size), questions=questions,
                 questions_left=questions, vqa_calls=parts * len(asked))  # fmt: skip

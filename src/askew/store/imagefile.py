@@ -83,28 +83,24 @@ def read(path: Path) -> EncodedPicture | Missing:
     """A user's picture file, decoded in full to see whether it is whole: its bytes, or why it is no picture to use."""
     if not os.path.isfile(path):
         return Missing("absent_file", shown(path))
+    formats, most = tuple(SUFFIXES), int(os.environ.get(LIMIT_VARIABLE) or MOST_PIXELS)
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ValueError(f"the file is larger than {MOST_BYTES // 2**20} MB")
-        return _examined(path.read_bytes())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # oddities in metadata are not ours to report, and sizes have our own limit
+            image = Image.open(io.BytesIO(data := path.read_bytes()), formats=formats)
+            pixels = f"{image.width}×{image.height} pixels"
+            if image.width * image.height > most:
+                raise ValueError(f"{pixels} are more than {most} ({LIMIT_VARIABLE} moves that)")
+            if getattr(image, "n_frames", 1) > 1:
+                raise ValueError("an animation, not one picture")
+            suffix = SUFFIXES[str(image.format)]
+            image.verify()
+            with Image.open(io.BytesIO(data), formats=formats) as image:
+                return Missing("blank_image") if is_blank(image) else EncodedPicture(data, suffix)
+    except UnidentifiedImageError:
+        why = f"not a picture in one of these formats: {', '.join(SUFFIXES)}"
     except Exception as error:  # decoders raise all kinds of exceptions on garbage
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
-        return Missing("corrupt_file", f"{shown(path)}: {why}")
-
-
-def _examined(data: bytes) -> EncodedPicture | Missing:
-    most = int(os.environ.get(LIMIT_VARIABLE) or MOST_PIXELS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # oddities in metadata are not ours to report, and sizes have our own limit
-        try:
-            image = Image.open(io.BytesIO(data), formats=tuple(SUFFIXES))
-        except UnidentifiedImageError:
-            raise ValueError(f"not a picture in one of these formats: {', '.join(SUFFIXES)}") from None
-        if image.width * image.height > most:
-            raise ValueError(f"{image.width}×{image.height} pixels are more than {most} ({LIMIT_VARIABLE} moves that)")
-        if getattr(image, "n_frames", 1) > 1:
-            raise ValueError("an animation, not one picture")
-        suffix = SUFFIXES[str(image.format)]
-        image.verify()
-        with Image.open(io.BytesIO(data), formats=tuple(SUFFIXES)) as image:
-            return Missing("blank_image") if is_blank(image) else EncodedPicture(data, suffix)
+    return Missing("corrupt_file", f"{shown(path)}: {why}")

@@ -1,7 +1,7 @@
 """Pictures, answers and vectors on disk, shared by sibling runs: an SQLite index and content-addressed files.
 
 Layout of the folder:
-    index.sqlite            what is known about every picture
+    index.sqlite            what is known about every picture; journal.jsonl: the same but vectors, in lines
     pictures/ab/ab12….png   files, named by their SHA-256
     quarantine/             copies of files that were no usable pictures
     incoming/               files being written
@@ -50,7 +50,7 @@ Answers = dict[tuple[str, str], Answer]
 """By picture id and question hash."""
 
 ABANDONED = 24 * 3600.0
-"""Age in seconds from which a half-written file belongs to a process that was killed."""
+"""Age in seconds from which a half-written file is that of a process that was killed."""
 
 
 @dataclass(frozen=True, slots=True)
