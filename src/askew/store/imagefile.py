@@ -83,8 +83,8 @@ def read(path: Path) -> EncodedPicture | Missing:
     """A user's picture file, decoded in full to see whether it is whole: its bytes, or why it is no picture to use."""
     if not os.path.isfile(path):
         return Missing("absent_file", shown(path))
-    formats, most = tuple(SUFFIXES), int(os.environ.get(LIMIT_VARIABLE) or MOST_PIXELS)
     try:
+        formats, most = tuple(SUFFIXES), int(os.environ.get(LIMIT_VARIABLE) or MOST_PIXELS)
         if path.stat().st_size > MOST_BYTES:
             raise ValueError(f"the file is larger than {MOST_BYTES // 2**20} MB")
         with warnings.catch_warnings():

@@ -125,12 +125,12 @@ def missed_terms(best: Sequence[f.BestPrompt]) -> f.MissedTerms | None:
 
 
 def history(evaluated: Sequence[Candidate], run: int) -> Iterator[f.Iteration]:
-    """f.Iteration by iteration: the best loss so far, the best and the median of the iteration, every prompt."""
-    record: float | None = None
+    """Iteration by iteration: the best loss so far, the best and the median of the iteration, every prompt."""
+    known: list[float] = []
     for number in sorted({one.iteration for one in evaluated}):
         population = [one for one in evaluated if one.iteration == number]
         losses = [one.loss for one in population if one.loss is not None]
-        record = min([*losses, *([record] if record is not None else [])], default=None)
+        known += losses
         prompts = tuple(f.Evaluation(one.text, one.loss, one.origin, one.parent) for one in population)
-        median = float(np.median(losses)) if losses else None
-        yield f.Iteration(run, number, min(losses, default=None), median, record, prompts)
+        lowest, median = min(losses, default=None), float(np.median(losses)) if losses else None
+        yield f.Iteration(run, number, lowest, median, min(known, default=None), prompts)
