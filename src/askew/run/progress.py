@@ -93,7 +93,7 @@ def opened_log(path: str | Path | None) -> Iterator[JsonLines]:
 
 
 class Noted(Bars):
-    """Bars above a line of text."""
+    """Bars above a line of text, the `note`."""
 
     note = ""
 

@@ -19,12 +19,12 @@ from askew.method import load
 from askew.methods.interact.findings import InteractionFindings, InteractionResult
 from askew.methods.interact.page import axes_of, network, pair, summary, title
 from askew.options import Flag, Names, Place
-from askew.options import names as parts_of
 from askew.pages import blocks as b
 from askew.pages.phrases import say
 from askew.pages.skeleton import PERCEIVED
 from askew.pages.words import listing, plural, shorten
 from askew.stats.intervals import ends, mover, simultaneous
+from askew.studies.compare.command import names_of
 from askew.types import Estimate, record
 
 READING = b.Text(items=(
@@ -124,7 +124,7 @@ def graphs(*runs: str | Path, names: Names = None, to: Place = None, json: Flag 
     runs
         Folders of runs of interactions.
     names
-        A short name for each run, separated by commas; if not given its model, or its folder where models are the same.
+        A short name for each run, separated by commas; if not given its model, with settings where models are the same.
     to
         The page to write; if not given graphs.html beside the first run. The differences stand beside it as JSON.
     json
@@ -141,17 +141,13 @@ def graphs(*runs: str | Path, names: Names = None, to: Place = None, json: Flag 
     report = Path(to) if to else folders[0].absolute().parent / "graphs.html"
     if report.suffix not in (".html", ".htm"):
         raise UsageError(f"{report} is no name of a page; write one that ends in .html")
-    loaded: list[InteractionFindings] = []
+    loaded: list[InteractionResult] = []
     for folder in folders:
         if not isinstance(run := load(folder), InteractionResult):
             other = run.method.name
             raise UsageError(f"{folder} is a run of the method {other!r}; this needs a run of `askew interact`")
-        loaded.append(run.found)
-    models = [one.model.name for one in loaded]
-    own = parts_of(names) or (models if len(set(models)) == len(models) else [str(folder) for folder in folders])
-    if len(own) != len(folders) or len(set(own)) < len(own):
-        raise UsageError(f"{len(folders)} runs need as many different names, not: {', '.join(own)}")
-    named = dict(zip(own, loaded, strict=True))
+        loaded.append(run)
+    named = {name: run.found for name, run in zip(names_of(loaded, names), loaded, strict=True)}
     if not shared_prompts(named):
         raise UsageError("these runs share no prompt, so there are no graphs to show side by side")
     result = GraphsResult(report, named, model_graphs(named))

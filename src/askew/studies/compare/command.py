@@ -8,11 +8,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from askew import conditions, findings
 from askew.errors import UsageError
+from askew.findings import Head
 from askew.measure.base import CAPTION
-from askew.method import method_of
+from askew.method import Result, method_of
 from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditResult
 from askew.methods.audit.plan import AuditPlan
@@ -105,7 +107,7 @@ def compare(
         if (twin := seen.setdefault(folder.resolve(), folder)) is not folder:
             raise UsageError(f"{twin} and {folder} are one and the same run; name two different ones")
     audits = [finished_run(folder, Path(store) if store else None) for folder in folders]
-    found = dict(zip(_names(audits, names), audits, strict=True))
+    found = dict(zip(names_of(audits, names), audits, strict=True))
     prompts, warnings = _matched(found)
     compared = [ComparedRun(name, identity(run), observed_sets(run, prompts)) for name, run in found.items()]
     digest = hashlib.sha256(" ".join(run.plan.hash for run in audits).encode()).hexdigest()[:8]
@@ -130,7 +132,7 @@ def load_comparison(folder: Path, store: Path | None = None) -> Comparison:
 
 def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[str]]:
     """The prompts that can be compared, and what a reader must know. Raises UsageError where nothing can."""
-    generated = all(is_generated(run) for run in runs.values())
+    generated = all(is_generated(run.found) for run in runs.values())
     by_folder = {str(run.folder): run for run in runs.values()}
     prompts, warnings = comparable_prompts({name: run.plan for name, run in by_folder.items()}, generated)
     versions = {name: {one: version for one, version in (run.found.instruments.vqa or {}).items() if one != LABELS}
@@ -165,7 +167,7 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
     return prompts, list(dict.fromkeys(warnings))
 
 
-def _names(runs: Sequence[AuditResult], given: Texts) -> list[str]:
+def names_of(runs: Sequence[Result[Any, Any]], given: Names) -> list[str]:
     """A name for each run: as given, else its model, with settings where models are the same, else its folder."""
     if given is not None:
         own = names(given)
@@ -173,7 +175,7 @@ def _names(runs: Sequence[AuditResult], given: Texts) -> list[str]:
             raise UsageError(f"{len(runs)} runs need {len(runs)} different names, not: {', '.join(own) or 'none'}")
         return own
     plain = [run.found.model.name for run in runs]
-    settings = [run.found.model.settings if is_generated(run) else {} for run in runs]
+    settings = [run.found.model.settings if is_generated(run.found) else {} for run in runs]
     apart = [{key for key, value in own.items() if any(s.get(key) != value for s in settings)} for own in settings]
     full = [name + "".join(f" {key}={own[key]}" for key in own if key in told)
             for name, own, told in zip(plain, settings, apart, strict=True)]  # fmt: skip
@@ -204,9 +206,9 @@ def identity(run: AuditResult) -> str:
     return hashlib.sha256(jsons.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def is_generated(run: AuditResult) -> bool:
-    """Whether the pictures were made on request, each from its seed."""
-    return any(seed is not None for one in run.found.sets for seed in one.seeds)
+def is_generated(found: Head) -> bool:
+    """Whether the pictures of a run were made on request, each from its seed."""
+    return any(seed is not None for one in found.sets for seed in one.seeds)
 
 
 def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, list[ObservedSet]]:
