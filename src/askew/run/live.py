@@ -22,7 +22,7 @@ from askew.plan import PLAN_FILE, RunPlan, read_plan
 from askew.run.base import CONTINUES, Answer, Filed, L, Maker, Outcome, Rows, Run, T, W, expect, provider
 from askew.run.environment import StageTime, environment
 from askew.run.progress import Event, Progress, Stage, StageName, choose, opened_log, silent, stage
-from askew.run.work import SLICE, Budget, Engine, Group, Work, lacking, slices, unfinished, unique, wanted_files
+from askew.run.work import SLICE, Budget, Engine, Work, lacking, slices, unfinished, unique, wanted_files
 from askew.store.files import write_file
 from askew.store.keys import question_hash
 from askew.store.store import Store, Wanted
@@ -112,21 +112,20 @@ class Live(Run):
         """
         present = unique(pictures)
         known = self.store.answers(vqa.fingerprint, (picture.id for picture in present), questions)
-        groups = list(lacking(present, questions, known))
-        left = sum(len(group.pictures) for group in groups)
+        groups, vectors = list(lacking(present, questions, known)), dict[str, Rows]()
+        left = sum(len(some) for some, _ in groups)
         if groups and isinstance(vqa, VectorVQA):
             vectors = dict(zip((one.id for one in present), self.read(EmbedderOf(vqa), present), strict=True))
-            for group in groups:
-                group.rows = np.stack([vectors[one.id] for one in group.pictures])
         with self._stage("answers", vqa.name, len(present) - left, len(present)) as current:
-            for group in self._turns(groups, lambda group: [vqa.fingerprint, group.pictures[0].id]):
-                ids = [picture.id for picture in group.pictures]
-                held = self.store.answers(vqa.fingerprint, ids, group.questions)
-                if len(held) < len(ids) * len(group.questions):
-                    (rows,) = engine(partial(_ask, vqa), [group])
-                    held = self.store.put_answers(vqa.fingerprint, ids, group.questions, rows)
+            for some, asked in self._turns(groups, lambda group: [vqa.fingerprint, group[0][0].id]):
+                ids = [picture.id for picture in some]
+                held = self.store.answers(vqa.fingerprint, ids, asked)
+                if len(held) < len(ids) * len(asked):
+                    rows = np.stack([vectors[one] for one in ids]) if vectors else None
+                    (answers,) = engine(partial(_ask, vqa), [(some, asked, rows)])
+                    held = self.store.put_answers(vqa.fingerprint, ids, asked, answers)
                 known |= held
-                current.advance(len(group.pictures))
+                current.advance(len(some))
         hashes = [question_hash(question) for question in questions]
         return {picture.id: [known[picture.id, key] for key in hashes] for picture in present}
 
@@ -331,16 +330,17 @@ class EmbedderOf:
         return self._vqa.embedder.embed_pictures(pictures)
 
 
-def _ask(vqa: VQA, group: Group) -> list[list[Answer]]:
-    """The answers of one group, from its rows if the instrument takes them."""
-    with provider(vqa.name, f"answering {group.questions[0].text!r}"):
-        if isinstance(vqa, VectorVQA) and group.rows is not None:
-            rows = vqa.answer_vectors(group.rows, group.questions)
+def _ask(vqa: VQA, group: tuple[list[Picture], list[Question], Rows | None]) -> list[list[Answer]]:
+    """The answers of one group, from its vectors if the instrument takes them."""
+    pictures, questions, vectors = group
+    with provider(vqa.name, f"answering {questions[0].text!r}"):
+        if isinstance(vqa, VectorVQA) and vectors is not None:
+            rows = vqa.answer_vectors(vectors, questions)
         else:
-            rows = vqa.answer(group.pictures, group.questions)
-        shape = {len(row) for row in rows} <= {len(group.questions)} and len(rows) == len(group.pictures)
+            rows = vqa.answer(pictures, questions)
+        shape = {len(row) for row in rows} <= {len(questions)} and len(rows) == len(pictures)
         expect(shape, "the answers do not match the pictures and questions asked")
-        for question, answer in ((q, one) for row in rows for q, one in zip(group.questions, row, strict=True)):
+        for question, answer in ((q, one) for row in rows for q, one in zip(questions, row, strict=True)):
             allowed = answer in question.options if question.options else isinstance(answer, str)
             expect(allowed or isinstance(answer, Missing), f"{answer!r} is no answer to {question.text!r}")
 

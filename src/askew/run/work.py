@@ -9,9 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from askew.errors import RunError, UsageError
 from askew.models.base import Collection, FiledPicture, Model
 from askew.store.keys import file_key, picture_key, picture_seed, question_hash
@@ -87,13 +84,8 @@ class Work:
         ]
 
 
-@dataclass(slots=True)
-class Group:
-    """Pictures of a slice that lack the same answers; `rows` (pictures, numbers) where these are answered from."""
-
-    pictures: list[Picture]
-    questions: list[Question]
-    rows: NDArray[np.float32] | None = None
+Group = tuple[list[Picture], list[Question]]
+"""Pictures of a slice that lack the same answers, and the questions."""
 
 
 def wanted_pictures(model: Model, texts: Sequence[str], images: int, seed: int) -> list[Wanted]:
@@ -132,7 +124,7 @@ def lacking(
             groups.setdefault(open_ones, []).append(picture)
         for keys, group in groups.items():
             if keys:
-                yield Group(group, [distinct[key] for key in keys])
+                yield group, [distinct[key] for key in keys]
 
 
 def unique(pictures: Iterable[Picture | Missing]) -> list[Picture]:
