@@ -141,13 +141,13 @@ def graphs(*runs: str | Path, names: Names = None, to: Place = None, json: Flag 
     report = Path(to) if to else folders[0].absolute().parent / "graphs.html"
     if report.suffix not in (".html", ".htm"):
         raise UsageError(f"{report} is no name of a page; write one that ends in .html")
-    loaded: list[InteractionResult] = []
+    loaded: list[tuple[Path, InteractionFindings]] = []
     for folder in folders:
         if not isinstance(run := load(folder), InteractionResult):
             other = run.method.name
             raise UsageError(f"{folder} is a run of the method {other!r}; this needs a run of `askew interact`")
-        loaded.append(run)
-    named = {name: run.found for name, run in zip(names_of(loaded, names), loaded, strict=True)}
+        loaded.append((folder, run.found))
+    named = {name: found for name, (_, found) in zip(names_of(loaded, names), loaded, strict=True)}
     if not shared_prompts(named):
         raise UsageError("these runs share no prompt, so there are no graphs to show side by side")
     result = GraphsResult(report, named, model_graphs(named))

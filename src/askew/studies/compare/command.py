@@ -8,13 +8,12 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from askew import conditions, findings
 from askew.errors import UsageError
 from askew.findings import Head
 from askew.measure.base import CAPTION
-from askew.method import Result, method_of
+from askew.method import method_of
 from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditResult
 from askew.methods.audit.plan import AuditPlan
@@ -107,7 +106,7 @@ def compare(
         if (twin := seen.setdefault(folder.resolve(), folder)) is not folder:
             raise UsageError(f"{twin} and {folder} are one and the same run; name two different ones")
     audits = [finished_run(folder, Path(store) if store else None) for folder in folders]
-    found = dict(zip(names_of(audits, names), audits, strict=True))
+    found = dict(zip(names_of([(run.folder, run.found) for run in audits], names), audits, strict=True))
     prompts, warnings = _matched(found)
     compared = [ComparedRun(name, identity(run), observed_sets(run, prompts)) for name, run in found.items()]
     digest = hashlib.sha256(" ".join(run.plan.hash for run in audits).encode()).hexdigest()[:8]
@@ -167,20 +166,20 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
     return prompts, list(dict.fromkeys(warnings))
 
 
-def names_of(runs: Sequence[Result[Any, Any]], given: Names) -> list[str]:
+def names_of(runs: Sequence[tuple[Path, Head]], given: Names) -> list[str]:
     """A name for each run: as given, else its model, with settings where models are the same, else its folder."""
     if given is not None:
         own = names(given)
         if len(own) != len(runs) or len(set(own)) != len(runs) or not all(name.strip() for name in own):
             raise UsageError(f"{len(runs)} runs need {len(runs)} different names, not: {', '.join(own) or 'none'}")
         return own
-    plain = [run.found.model.name for run in runs]
-    settings = [run.found.model.settings if is_generated(run.found) else {} for run in runs]
+    plain = [found.model.name for _, found in runs]
+    settings = [found.model.settings if is_generated(found) else {} for _, found in runs]
     apart = [{key for key, value in own.items() if any(s.get(key) != value for s in settings)} for own in settings]
     full = [name + "".join(f" {key}={own[key]}" for key in own if key in told)
             for name, own, told in zip(plain, settings, apart, strict=True)]  # fmt: skip
-    candidates = (plain, full, [run.folder.resolve().name for run in runs])
-    return next((some for some in candidates if len(set(some)) == len(some)), [str(run.folder) for run in runs])
+    candidates = (plain, full, [folder.resolve().name for folder, _ in runs])
+    return next((some for some in candidates if len(set(some)) == len(some)), [str(folder) for folder, _ in runs])
 
 
 def _scoring(runs: Sequence[AuditResult]) -> Scoring:
