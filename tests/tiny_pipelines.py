@@ -260,6 +260,25 @@ def flux_stochastic() -> d.DiffusionPipeline:
     return flux(stochastic_sampling=True)
 
 
+def chroma_transformer(**more: Any) -> d.ChromaTransformer2DModel:
+    settings: dict[str, Any] = {
+        "in_channels": 4, "num_layers": 1, "num_single_layers": 1, "attention_head_dim": 16, "num_attention_heads": 2,
+        "joint_attention_dim": WIDTH, "axes_dims_rope": (4, 4, 8), "approximator_num_channels": 8,
+        "approximator_hidden_dim": 32, "approximator_layers": 1,
+    }  # fmt: skip
+    return d.ChromaTransformer2DModel(**(settings | more)).eval()
+
+
+def chroma() -> d.DiffusionPipeline:
+    return d.ChromaPipeline(
+        scheduler=d.FlowMatchEulerDiscreteScheduler(),
+        vae=autoencoder(1, use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.06, sample_size=32),
+        text_encoder=t5_text(),
+        tokenizer=t5_tokenizer(),
+        transformer=chroma_transformer(),
+    )
+
+
 def auraflow() -> d.DiffusionPipeline:
     transformer = d.AuraFlowTransformer2DModel(
         sample_size=16, patch_size=1, in_channels=4, num_mmdit_layers=1, num_single_dit_layers=1,
@@ -504,6 +523,7 @@ FAMILIES: dict[str, Builder] = {
     "stable-diffusion-3": stable_diffusion_3,
     "flux": flux,
     "flux-stochastic": flux_stochastic,
+    "chroma": chroma,
     "auraflow": auraflow,
     "kandinsky": kandinsky,
     "kandinsky-3": kandinsky_3,

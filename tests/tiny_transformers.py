@@ -24,8 +24,9 @@ GUIDED: dict[str, dict[str, Any]] = {
     "sd3.5": {"guidance_scale": 5.0, "skip_guidance_layers": [1], "skip_layer_guidance_stop": 0.9},
     "flux-dev": {"true_cfg_scale": 3.0, "negative_prompt": "blurred"},
     "flux-schnell": {"true_cfg_scale": 3.0, "negative_prompt": "blurred"},
+    "chroma": {"guidance_scale": 3.0, "negative_prompt": "blurred"},
 }
-UNGUIDED: dict[str, dict[str, Any]] = {"sd3": {"guidance_scale": 1.0}, "sd3.5": {"guidance_scale": 1.0}}
+UNGUIDED: dict[str, dict[str, Any]] = {family: {"guidance_scale": 1.0} for family in ("sd3", "sd3.5", "chroma")}
 PROMPTS = ("a photo of a nurse", "a chef", "an old doctor")
 ATTRIBUTION = "a nurse and gender"
 
@@ -46,6 +47,11 @@ def flux(guidance: bool) -> d.DiffusionPipeline:
     return with_transformer(tiny_pipelines.flux(), transformer)
 
 
+def chroma() -> d.DiffusionPipeline:
+    shape = {"num_layers": 2, "num_single_layers": 2, "num_attention_heads": HEADS}
+    return with_transformer(tiny_pipelines.chroma(), tiny_pipelines.chroma_transformer(**shape))
+
+
 def with_transformer(pipe: d.DiffusionPipeline, transformer: nn.Module) -> d.DiffusionPipeline:
     """No weight is left at a value, such as a norm's 1, that would hide its absence."""
     with torch.no_grad():
@@ -61,6 +67,7 @@ FAMILIES: dict[str, Callable[[], d.DiffusionPipeline]] = {
     "sd3.5": sd35,
     "flux-dev": lambda: flux(True),
     "flux-schnell": lambda: flux(False),
+    "chroma": chroma,
 }
 
 
@@ -128,7 +135,7 @@ class WrittenOut:
             queries, keys, values = (torch.cat([t, i], dim=2) for t, i in zip(text, image, strict=True))
         if image_rotary_emb is not None:
             queries, keys = turned(queries, image_rotary_emb), turned(keys, image_rotary_emb)
-        scores = queries @ keys.mT / attn_width(attn) ** 0.5
+        scores = queries @ keys.mT / attn_width(attn) ** 0.5 + (0 if attention_mask is None else attention_mask)
         out = (self.masked(scores) if queries.shape[2] > self.pixels else scores).softmax(-1) @ values
         out = out.transpose(1, 2).flatten(2)
         if encoder_hidden_states is None:
@@ -187,8 +194,13 @@ def written_out(transformer: Any, call: dict[str, Any], passive: Tensor | None) 
     twin.set_attn_processor(recorder)
     streams: list[Tensor] = []
     for block in [*twin.transformer_blocks, *getattr(twin, "single_transformer_blocks", ())]:
-        block.register_forward_hook(lambda _block, _args, out: streams.append(out[0]))
+        block.register_forward_hook(
+            lambda _block, _args, out: streams.append(out[0] if isinstance(out, tuple) else out[:, : -recorder.pixels])
+        )
     call = {**call, "encoder_hidden_states": torch.cat([text, added], dim=1)}
+    if call.get("attention_mask") is not None:  # Chroma adds it to the scores of [text, image]
+        own, image = call["attention_mask"].split([text.shape[1], SIDES[0] * SIDES[1]], dim=1)
+        call["attention_mask"] = torch.cat([own, torch.ones_like(added[..., 0]), image], dim=1)
     if "txt_ids" in call:
         call["txt_ids"] = call["txt_ids"].new_zeros(call["encoder_hidden_states"].shape[1], 3)
     with torch.no_grad():
@@ -205,7 +217,7 @@ def calls_of(family: str, **more: Any) -> list[dict[str, Any]]:
     )
     draw(family, **more)
     hook.remove()
-    if "true_cfg_scale" in more:
+    if "true_cfg_scale" in more or (family == "chroma" and more.get("guidance_scale") != 1.0):
         return calls[::2]
     return [call for call in calls if call.get("skip_layers") is None]
 

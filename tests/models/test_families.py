@@ -31,6 +31,7 @@ NAMES = {
     "latent-consistency": "LCM",
     "stable-diffusion-3": "Stable Diffusion 3, 3.5",
     "flux": "Flux",
+    "chroma": "Chroma",
     "qwen-image": "Qwen-Image",
     "auraflow": "AuraFlow",
     "pixart": "PixArt-α",

@@ -31,7 +31,7 @@ Maps = NDArray[np.float32]
 PLAIN = ("PixArtAlphaPipeline", "PixArtSigmaPipeline", "SanaPipeline", "SanaSprintPipeline")
 """Transformers with plain cross-attention."""
 
-WATCHED = "Stable Diffusion 1, 2, XL, 3 or 3.5, Flux, PixArt-α, PixArt-Σ, Sana, Sana-Sprint, or the studio"
+WATCHED = "Stable Diffusion 1, 2, XL, 3 or 3.5, Flux, Chroma, PixArt-α, PixArt-Σ, Sana, Sana-Sprint, or the studio"
 """Models whose attention to words can be watched."""
 
 
@@ -42,10 +42,10 @@ class AttentionMaps:
     ...     pipe("a photo of a nurse")
     >>> maps.word("gender")  # doctest: +SKIP
 
-    pipe         a pipeline of diffusers: Stable Diffusion 1, 2, XL, 3, Flux, PixArt or Sana
+    pipe         a pipeline of diffusers: Stable Diffusion 1, 2, XL, 3, Flux, Chroma, PixArt or Sana
     attribution  any text; all of its tokens get a map
     branch       `cond` or, with plain cross-attention and guidance, `uncond`: whose image is listened to
-    definition   `ovam` or, for Stable Diffusion 3 and Flux, `output`
+    definition   `ovam` or, for Stable Diffusion 3, Flux and Chroma, `output`
     options      `middle` of `UNetAttentionMaps`, `softmax` of `TransformerAttentionMaps`, of which this is then an
                  instance
 

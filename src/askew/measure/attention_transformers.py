@@ -1,4 +1,4 @@
-"""Open-vocabulary attention maps of pictures by transformer models: SD3, SD3.5, Flux dev and schnell.
+"""Open-vocabulary attention maps of pictures by transformer models: SD3, SD3.5, Flux dev and schnell, Chroma.
 
 The tokens of any text, the *passive stream*, run through the text side of every block while a picture is made. They
 attend to the picture and to themselves; neither the picture nor its own prompt attends to them, so that the picture
@@ -23,9 +23,8 @@ from askew.errors import UnknownName, UsageError
 from askew.measure.attention import WATCHED, AttentionMaps
 from askew.measure.attribution import encode_rows
 
-PIPELINES = [
-    f"{family}{task}Pipeline" for family in ("Flux", "StableDiffusion3") for task in ("", "Img2Img", "Inpaint")
-]
+FAMILIES = ("Chroma", "Flux", "StableDiffusion3")
+PIPELINES = [f"{family}{task}Pipeline" for family in FAMILIES for task in ("", "Img2Img", "Inpaint")]
 """Pipelines whose calls of the transformer are known."""
 
 PROJECTIONS = ("to_q", "to_k", "to_v")
@@ -58,12 +57,13 @@ def image_side(attn: Any, projections: Iterable[Tensor], rotation: Rotation | No
 
 
 def joint_block(block: Any, tokens: Tensor, image: ImageSide, temb: Tensor) -> tuple[Tensor, Tensor]:
-    """One block with a text side of its own: all of SD3, the first blocks of Flux.
+    """One block with a text side of its own: all of SD3, the first blocks of Flux and Chroma.
 
-    `tokens` are (pictures, tokens, channels), `temb` (pictures, channels). Returns the keys of the tokens, (pictures,
+    `tokens` are (pictures, tokens, channels), `temb` (pictures, channels), or of Chroma (pictures, 12, channels), six
+    for the picture and six for the text. Returns the keys of the tokens, (pictures,
     heads, tokens, width), and the tokens after the block; SD3's last block leaves its text as it was.
     """
-    attn = block.attn
+    attn, temb = block.attn, temb[:, 6:] if temb.ndim == 3 else temb
     if getattr(block, "context_pre_only", False):
         return _by_head(attn, attn.add_k_proj(block.norm1_context(tokens, temb)), attn.norm_added_k), tokens
     normed, gate, shift, scale, gate_mlp = block.norm1_context(tokens, emb=temb)
@@ -78,7 +78,7 @@ def joint_block(block: Any, tokens: Tensor, image: ImageSide, temb: Tensor) -> t
 
 
 def single_block(block: Any, tokens: Tensor, image: ImageSide, temb: Tensor) -> tuple[Tensor, Tensor]:
-    """One block whose weights serve text and picture alike: the later ones of Flux. As `joint_block`."""
+    """One block whose weights serve text and picture alike: the later ones of Flux and Chroma. As `joint_block`."""
     attn = block.attn
     normed, gate = block.norm(tokens, emb=temb)
     queries, keys = _by_head(attn, attn.to_q(normed), attn.norm_q), _by_head(attn, attn.to_k(normed), attn.norm_k)
@@ -145,6 +145,7 @@ class _Call:
     """One call of the transformer that is listened to; its maps have a pixel per patch of the latents."""
 
     pictures: slice
+    text: int  # rows of the prompt
     size: tuple[int, int]
     tokens: Tensor
     embedded: bool = False
@@ -153,7 +154,7 @@ class _Call:
 
 
 class TransformerAttentionMaps(AttentionMaps):
-    """`AttentionMaps` of Stable Diffusion 3, 3.5 or Flux.
+    """`AttentionMaps` of Stable Diffusion 3, 3.5, Flux or Chroma.
 
     definition   `ovam`: attention weights. `output`: what pixels gather from attention against what tokens gather,
                  softmax(o_x o_cᵀ) over the tokens, which ConceptAttention found to fit objects better
@@ -213,15 +214,15 @@ class TransformerAttentionMaps(AttentionMaps):
         if not self._begin_run() and self._pipe.scheduler.step_index == self._heard:
             return
         hidden, text = kwargs["hidden_states"], kwargs["encoder_hidden_states"]
-        guided = getattr(self._pipe, "do_classifier_free_guidance", False)
-        unconditional = len(hidden) // 2 if guided else 0
+        at_once = "img_ids" not in kwargs  # Flux and Chroma guide by a second call
+        unconditional = len(hidden) // 2 if at_once and self._pipe.do_classifier_free_guidance else 0
         self._read_text(text.shape[1], getattr(self._pipe, "_clip_skip", None))
         tokens = self.text.vectors.to(text).expand(len(hidden) - unconditional, -1, -1)
-        if "img_ids" in kwargs:
-            height, width = (int(kwargs["img_ids"][..., axis].max()) + 1 for axis in (1, 2))
-        else:
+        if at_once:
             height, width = (side // transformer.config.patch_size for side in hidden.shape[-2:])
-        self._call = _Call(slice(unconditional, None), (height, width), tokens)
+        else:
+            height, width = (int(kwargs["img_ids"][..., axis].max()) + 1 for axis in (1, 2))
+        self._call = _Call(slice(unconditional, None), text.shape[1], (height, width), tokens)
 
     def _end(self, *_: Any) -> None:
         if self._call is not None:
@@ -247,8 +248,7 @@ class TransformerAttentionMaps(AttentionMaps):
         call = self._call
         if call is None:
             return
-        shared = not hasattr(block, "norm1_context")
-        text = call.block["encoder_hidden_states"].shape[1]
+        shared, text = not hasattr(block, "norm1_context"), call.text
         rotation = call.block.get("image_rotary_emb")
         image = image_side(
             block.attn,

@@ -74,7 +74,7 @@ def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
 
 @torch.no_grad()
 def encode_rows(pipe: Any, text: str, length: int | None = None, clip_skip: int | None = None) -> EncodedText:
-    """An attribution prompt as SD3 (rows of CLIP, then of T5) and Flux (of T5) read it in a text of `length` rows.
+    """An attribution prompt as SD3 (rows of CLIP, then of T5), Flux and Chroma (of T5) read it in `length` rows.
 
     The length matters because T5 reads the padding too; None is what the pipeline does by default. Raises UsageError
     for an attribution prompt with more tokens than rows.
@@ -84,7 +84,9 @@ def encode_rows(pipe: Any, text: str, length: int | None = None, clip_skip: int 
     length = length or (start + 256 if with_clip else 512)
     parts = [("CLIP", pipe.tokenizer, 0, start)] if with_clip else []
     if not with_clip or pipe.text_encoder_3 is not None:  # without it, these rows are zeros
-        parts.append(("T5", pipe.tokenizer_3 if with_clip else pipe.tokenizer_2, start, length))
+        parts.append(
+            ("T5", pipe.tokenizer_3 if with_clip else getattr(pipe, "tokenizer_2", pipe.tokenizer), start, length)
+        )
     tokens: list[str] = []
     used: list[int] = []
     for encoder, tokenizer, first, end in parts:
@@ -92,7 +94,9 @@ def encode_rows(pipe: Any, text: str, length: int | None = None, clip_skip: int 
         _fitting(ids, end - first, text, f"{encoder} ")
         tokens += tokenizer.convert_ids_to_tokens(ids)
         used += range(first, first + len(ids))
-    more = {"do_classifier_free_guidance": False, "clip_skip": clip_skip} if with_clip else {}
+    more: dict[str, Any] = {"clip_skip": clip_skip} if with_clip else {}
+    if "do_classifier_free_guidance" in signature(pipe.encode_prompt).parameters:
+        more["do_classifier_free_guidance"] = False
     with quiet():
         rows = pipe.encode_prompt(text, *[None] * (1 + with_clip), max_sequence_length=length - start, **more)[0]
     return EncodedText(tokens, rows[0][used])

@@ -73,7 +73,7 @@ def map(
     taus
         Thresholds at which masks are held against these, with commas; 10,20,…,90 if not given.
     definition
-        ovam (if not given): attention weights; output: what attention gathers, of SD3 and Flux.
+        ovam (if not given): attention weights; output: what attention gathers, of SD3, Flux, Chroma.
     branch
         cond (if not given) or, with guidance, uncond.
 

@@ -36,7 +36,7 @@ class MapPlan(Plan):
     against     by prompt, the word of it whose place in the picture theirs is held against, such as its occupation
     compared    further models, with the same settings, whose pictures of the same seeds are held against the first's
     baseline    folder of a finished run of maps, whose model all models are held against instead
-    definition  ovam: attention weights; output: what attention gathers (SD3 and Flux)
+    definition  ovam: attention weights; output: what attention gathers (SD3, Flux, Chroma)
     branch      whose image is listened to where there is guidance: cond or uncond
     threshold   where a map is high: percentile, max or minmax, at `tau`
     masks       folder with the true places of words in the pictures, WORD/PICTURE.png, that maps are held against;

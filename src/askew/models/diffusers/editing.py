@@ -27,10 +27,10 @@ with quiet():
     from diffusers.image_processor import VaeImageProcessor
     from diffusers.pipelines.auto_pipeline import AUTO_IMAGE2IMAGE_PIPELINES_MAPPING, _get_task_class
 
-ABLE = "Stable Diffusion 1, 2, XL and 3, LCM, Flux, Qwen-Image, Kandinsky 2.2 and 3, Sana-Sprint"
+ABLE = "Stable Diffusion 1, 2, XL and 3, LCM, Flux, Chroma, Qwen-Image, Kandinsky 2.2 and 3, Sana-Sprint"
 """Families whose edits are tested, as a user would know them."""
 
-FURTHER = {"SanaSprintPipeline": "SanaSprintImg2ImgPipeline"}
+FURTHER = {"SanaSprintPipeline": "SanaSprintImg2ImgPipeline", "ChromaPipeline": "ChromaImg2ImgPipeline"}
 """Image-to-image pipelines that AutoPipelineForImage2Image does not know."""
 
 STEPS = "num_inference_steps"
