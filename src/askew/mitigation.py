@@ -35,7 +35,6 @@ class Mitigation(Part):
 
     method   the entry point's name
     targets  by axis the wanted share of each value; empty for a method that aims at nothing in particular
-    cost     evaluations of the network for a picture, as a multiple of those without the mitigation
     """
 
     method: str
@@ -56,10 +55,7 @@ class Mitigation(Part):
         return 1.0
 
     def wrap(self, model: Model) -> Model:
-        """The mitigated model, whose pictures too depend on (settings, prompt, seed) alone.
-
-        Raises UsageError, naming both, for a model that this method cannot work on.
-        """
+        """The mitigated model. Raises UsageError, naming both, for a model that this method cannot work on."""
         return MitigatedModel(self, model)
 
     def apply(self, pipeline: Any) -> Applied:
@@ -183,19 +179,15 @@ BASES = (2, 3, 5, 7, 11, 13)
 """Of Halton's sequence: one for every axis that is asked by itself."""
 
 Rule = Literal["quota", "independent"]
-"""How it is decided what is asked of a picture.
-
-"quota": of n pictures each part gets its share to within a few, whatever n; "independent": every picture draws by its
-seed, as a service would.
-"""
+"""How it is decided what is asked of a picture: "quota" gives each part its share of n pictures to within a few,
+whatever n; by "independent" every picture draws by its seed, as a service would."""
 
 
 def drawn(shares: Sequence[float], prompt: str, request: Request, rule: Rule = "quota", axis: int = 0) -> int:
     """Which of several parts, with these shares, a picture gets of those that its prompt is parted into.
 
-    By quota the `number`-th point of Halton's sequence decides, shifted by the prompt: halves of an even n get exactly
-    theirs at `axis` 0, and the points of several axes fill the square evenly. Without a number, and by the other rule,
-    it is a draw by the picture's seed.
+    By quota the `number`-th point of Halton's sequence decides, shifted by the prompt: halves of an even n are exact at
+    `axis` 0, and points of several axes fill the square evenly. Without a number the picture's seed decides.
     """
     if request.number is None or rule == "independent":
         at = _uniform(f"{prompt} {axis} {request.seed}")

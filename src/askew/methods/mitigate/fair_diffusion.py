@@ -23,8 +23,8 @@ class FairDiffusion(Asking):
     Edits count from the fraction `warm_up` of the steps on; the momentum m grows before. Outputs are taken as the
     network gives them (noise or velocity).
 
-    Defaults are those of the authors' script: warm-up 5 of 50 steps, momentum .5, decay .6. There, concepts past their
-    warm-up get weights with sum 1 until all are past it; with one warm-up for all, as here, that never happens.
+    Defaults are those of the authors' script. There, concepts past their warm-up get weights with sum 1 until all are
+    past it; with one warm-up for all, as here, that never happens.
     """
 
     transformers: ClassVar[bool] = True

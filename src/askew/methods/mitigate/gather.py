@@ -119,13 +119,12 @@ def _policies(plan: MitigationPlan, run: Run, model: Model, reader: Reader, obse
         pictures = run.pictures(model, [text], plan.refine, seed)[text]
         return reader.read(prompt, [(Prompt(text), pictures)])[0]
 
+    def chosen(prompt: PromptPlan) -> Chosen:
+        tables = Tables.of(prompt, plan.aims, observed[prompt.text], plan.vqa[0], known)
+        return choose(plan, tables, partial(draw, prompt))
+
     def flow() -> dict[str, Chosen]:
-        return {
-            prompt.text: choose(
-                plan, Tables.of(prompt, plan.aims, observed[prompt.text], plan.vqa[0], known), partial(draw, prompt)
-            )
-            for prompt in plan.prompts
-        }
+        return {prompt.text: chosen(prompt) for prompt in plan.prompts}
 
     return run.decide("the policy", flow, _unknown(plan, model, reader, partial(most_drawn, plan)), {})
 

@@ -133,18 +133,12 @@ def injected(encoder: CLIPTextModel, tokenizer: CLIPTokenizer, prompt: str, adde
 def direction_loss(
     texts: Tensor, pictures: Sequence[Tensor], original: Tensor, axis: int, shape: Sequence[int]
 ) -> Tensor:
-    """The loss of one axis's tokens.
+    """The loss of the tokens of one `axis`, by the mean picture f (d,) of each of its values and the prompt's text t_0.
 
+    `texts` are t (product of `shape`, the axes' numbers of values; d), unit, of all combinations, last axis fastest.
     Over pairs (i, j) of its values and combinations of the other axes' values, the mean of
     1 - <n(f_i - f_j), n(t_i - t_j)> + max(0, 0.8 - mean of cos(t_i, t_0), cos(t_j, t_0)), times the pairs over K - 1.
     Where texts of a pair are equal, as all are at the start, there is no direction: 1 - cos(f_i, t_i) takes its place.
-
-    Args:
-        texts: (product of shape, d) unit texts t of all combinations, the last axis fastest.
-        pictures: by value of this axis its mean picture f (d,).
-        original: (d,) the prompt's own text t_0, unit.
-        axis: which of the axes.
-        shape: numbers of values of all axes.
     """
     import torch
     from torch.nn.functional import cosine_similarity, normalize
@@ -175,18 +169,12 @@ def learn(
     """The tokens (values, 3, width) of every axis.
 
     Adam at .01, halved after ten of 30 epochs of five steps; every step takes a fifth of the pictures of each value;
-    axes and prompts take turns. The network stays as it is.
+    axes and prompts take turns. The network, a CLIP `model` whose text tower is the pipeline's, stays as it is.
 
-    Args:
-        model: a CLIP model, whose text tower is the pipeline's.
-        prompts: the texts that tokens are put behind: one alone may be learned by heart, and served badly by.
-        pictures: by axis, for each of its values in order, the unit vectors (n, d) of its pictures.
-        seed: of the order of the pictures.
-        kept: a file that holds how far it has come, epoch by epoch: the same call goes on there, to the same bytes.
-        learned: is told how many epochs are done, each time some are.
-
-    Raises:
-        UsageError: a value without pictures.
+    `prompts` are what tokens are put behind: one alone may be learned by heart, and served badly by. `pictures` are by
+    axis, for each of its values in order, the unit vectors (n, d) of its pictures, whose order is by `seed`. The file
+    `kept` holds how far it has come, epoch by epoch: the same call goes on there, to the same bytes. `learned` is told
+    how many epochs are done. Raises UsageError for a value without pictures.
     """
     import torch
     from torch.nn.functional import normalize
