@@ -259,10 +259,9 @@ def _lost_fault(prompt: str, text: str, axis: str, lost: Collection[str], stated
     """What is wrong with the words that a counterfactual prompt has no more: only what the axis is about may go."""
     parsed = parse_prompt(prompt)
     subject = main_phrase(parsed)
-    noun = subject.noun if subject else None
     may_go = {*_spelled(prompt, axis)}
-    if noun and (axis in noun.says or axis in noun.swap):
-        may_go.add(noun.singular.split()[-1])
+    if subject and subject.noun and (axis in subject.noun.says or axis in subject.noun.swap):
+        may_go.add(subject.noun.singular.split()[-1])
     gone = [word for word in lost if word not in may_go]
     if subject and set(content(parsed.words[subject.end - 1].text)) & set(gone):
         return "it loses the subject"

@@ -72,8 +72,10 @@ def _edits(parsed: ParsedPrompt, entry: Entry, value: str, form: Form) -> Iterat
     rivals = [statement for statement in found if statement.value != value]
     said = [statement for statement in found if statement.value == value]
     for phrase in subjects:
-        noun = _renamed(phrase, axis, value)
-        if noun:
+        noun = phrase.noun.swap.get(axis) if phrase.noun and phrase.noun.says.get(axis) != value else None
+        if noun and phrase.plural:
+            noun = nouns()[noun].plural if noun in nouns() else plural(noun)
+        if noun:  # "man" in the place of "woman"
             yield (*parsed.span(phrase.noun_start, phrase.end), noun)
         if form.place == "before":
             already = _says(nouns().get(noun) if noun else phrase.noun, axis, value)
@@ -111,16 +113,6 @@ def _subjects(parsed: ParsedPrompt, entry: Entry) -> list[NounPhrase]:
             f"{' or '.join(sorted(entry.about))}; leave the axis out, or name one"
         )
     return subjects or list(parsed.phrases[:1])
-
-
-def _renamed(phrase: NounPhrase, axis: str, value: str) -> str | None:
-    """The noun in place of one that states another value: "man" for "woman"."""
-    if phrase.noun is None or axis not in phrase.noun.swap or phrase.noun.says.get(axis) == value:
-        return None
-    other = phrase.noun.swap[axis]
-    if not phrase.plural:
-        return other
-    return nouns()[other].plural if other in nouns() else plural(other)
 
 
 def _says(noun: Noun | None, axis: str, value: str) -> bool:

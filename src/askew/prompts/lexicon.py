@@ -81,8 +81,7 @@ class LexiconWriter:
         """Axes with counterfactuals; see `askew.prompts.base.Writer`. `seed` changes nothing."""
         text = whole_prompt(prompt)
         if axes is None:
-            phrases = parse_prompt(text).phrases
-            kinds = [phrase.noun.kind if phrase.noun else "any" for phrase in phrases]
+            kinds = [phrase.noun.kind if phrase.noun else "any" for phrase in parse_prompt(text).phrases]
             people = "person" in kinds
             about = {"any", "person" if people else next(iter(kinds), "any")}
             fitting = [name for name, entry in catalogue().items() if entry.about & about]
@@ -111,11 +110,10 @@ class LexiconWriter:
             return _distinct(mutate(prompt, find_target(target, self._knows), words, self._knows, rng), count, prompt)
         found: list[str] = []
         for aim in dict.fromkeys((target, None)):
-            rng = Random(f"{kind} {seed} {aim} {prompt}")
-            more = _distinct(vary(prompt, find_target(aim), words, self._knows, rng), count, prompt)
-            found = _distinct(iter([*found, *more]), count, prompt)
-            if len(found) == count:
-                break
+            if len(found) < count:
+                rng = Random(f"{kind} {seed} {aim} {prompt}")
+                more = _distinct(vary(prompt, find_target(aim), words, self._knows, rng), count, prompt)
+                found = _distinct(iter([*found, *more]), count, prompt)
         return found
 
 

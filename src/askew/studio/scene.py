@@ -8,7 +8,7 @@ of downstream tasks, and MineTheGap's 40. The order is the planted one: the shar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from askew.studio import rows
@@ -71,7 +71,7 @@ class Scene:
 
     def attributes(self) -> dict[str, str]:
         """The attribute values by name, without occupation and person."""
-        return {name: value for name, value in asdict(self).items() if name in ATTRIBUTES}
+        return {name: getattr(self, name) for name in ATTRIBUTES}
 
 
 @dataclass(frozen=True, slots=True)
