@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.tibet import extract_concepts, tibet, with_q
 from askew.parts.scoring import Scoring
+from askew.parts.survey.blocks import difference_sentence, leans, sentence
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.shares import SetShares, differences, shares, with_q_of_differences, with_verdicts
-from askew.parts.survey.words import difference_sentence, leans, sentence
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.counterfactuals import counterfactuals

@@ -13,10 +13,10 @@ from statsmodels.stats.multitest import multipletests
 from askew.errors import UsageError
 from askew.methods.audit.plan import AuditPlan
 from askew.parts.scoring import Scoring
+from askew.parts.survey.blocks import leans, sentence, verdict
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.propose import survey_plan
 from askew.parts.survey.shares import SetShares, shares, with_verdicts
-from askew.parts.survey.words import leans, sentence, verdict
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.stats.intervals import holm_then_bh

@@ -14,7 +14,7 @@ from askew.methods.audit import words
 from askew.methods.audit.findings import AuditFindings
 from askew.methods.audit.sensitivity import WITHIN, ErrorRate, Sensitivity
 from askew.parts.survey import blocks as survey
-from askew.parts.survey.words import difference_sentence, exceeds_chance, sentence, verdict
+from askew.parts.survey.blocks import difference_sentence, exceeds_chance, sentence, verdict
 from askew.types import Estimate, Missing
 
 Results = dict[str, Any]

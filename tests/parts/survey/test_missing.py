@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import fisher_exact
 
 from askew.parts.scoring import Scoring
+from askew.parts.survey.blocks import missing_sentence
 from askew.parts.survey.observed import Gone, MissingPictures, ObservedSet, missing_pictures
-from askew.parts.survey.words import missing_sentence
 from askew.types import Missing, Picture, Prompt
 
 NURSE = "a photo of a nurse"

@@ -14,8 +14,8 @@ from askew.pages.media import Media, allowance, set_row
 from askew.pages.phrases import say
 from askew.pages.words import SIGNIFICANT, axis_label, capital, measured, perceived, percent, plural, quote, shorten
 from askew.parts.survey import blocks as survey
+from askew.parts.survey.blocks import difference_sentence, exceeds_chance, sentence, verdict
 from askew.parts.survey.shares import SetShares
-from askew.parts.survey.words import difference_sentence, exceeds_chance, sentence, verdict
 from askew.types import Estimate
 
 FIRST = 24

@@ -19,9 +19,9 @@ from askew.options import Flag
 from askew.pages.blocks import Table
 from askew.pages.terminal import Fitted
 from askew.pages.words import measured, plural
+from askew.parts.survey.blocks import exceeds_chance
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.shares import Place
-from askew.parts.survey.words import exceeds_chance
 from askew.run.live import opened_run
 from askew.stats.association import SPREADS, score_change
 from askew.stats.means import student_mean

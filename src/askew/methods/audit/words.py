@@ -9,8 +9,8 @@ from askew.pages import skeleton, words
 from askew.pages.blocks import Section, Terms, Text
 from askew.pages.phrases import say
 from askew.pages.words import listing, measured, number, perceived, percent, plural, quote, reason, shorten, thousands
+from askew.parts.survey.blocks import LIMITS, exceeds_chance, leans, most_seen, strongest_first, tests
 from askew.parts.survey.shares import SetShares
-from askew.parts.survey.words import LIMITS, exceeds_chance, leans, seen, strongest_first, tests
 from askew.stats.intervals import ends as ends_of
 from askew.types import Estimate, Missing
 
@@ -36,10 +36,10 @@ def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
         return say("leans_on_none", axes=axes, pictures=f"{looked} pictures", of=of, who=who)
     if len({(entry.prompt, entry.set) for entry in leads}) == 1:
         rest = [f"a lean on {len(lean) - NAMED} more"] if len(lean) > NAMED else []
-        return f"Pictures of {quote(prompts[0])} by {who}: {', '.join([*map(seen, lean[:NAMED]), *rest])}."
+        return f"Pictures of {quote(prompts[0])} by {who}: {', '.join([*map(most_seen, lean[:NAMED]), *rest])}."
     first = lean[0]
     sets = [one for one in read if (one.prompt, one.axis) == (first.prompt, first.axis)]
-    shown = [f"{words.set_label(one.set)} {seen(one)}" if len(sets) > 1 else seen(one) for one in sets]
+    shown = [f"{words.set_label(one.set)} {most_seen(one)}" if len(sets) > 1 else most_seen(one) for one in sets]
     where = f"{quote(first.prompt)}, " if len(prompts) > 1 else ""
     return f"Leaning most, {where}{perceived(first.axis)}: {'; '.join(shown)}."
 

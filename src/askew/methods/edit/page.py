@@ -15,7 +15,7 @@ from askew.pages.media import TOTAL, Media, picture_row, shot
 from askew.pages.phrases import say
 from askew.pages.words import shorten
 from askew.parts.sources import neutrality_section, showing_fact, showing_section
-from askew.parts.survey.words import missing_sentence
+from askew.parts.survey.blocks import missing_sentence
 from askew.types import Estimate
 
 FLOOR = ("floor", "what reading alone changes: encoded and decoded, not edited")

@@ -221,11 +221,26 @@ def edges(
         for direct in (False, True):
             family = {at: e.p for at, e in own.items() if isinstance(e, Estimate) and (at[0] == at[1]) is direct}
             own_q |= q_values(family)
-        found[prompt] = tuple(
-            _edge(tables, at, tests[at], replace(e, q=own_q.get(at)) if isinstance(e, Estimate) else e, q.get(at),
-                  threshold, least, at_once)
-            for at, e in own.items()
-        )  # fmt: skip
+        made = []
+        for at, e in own.items():
+            test, plug_in, as_read, simultaneous = tests[at], None, None, None
+            if isinstance(e, Estimate):
+                known, e = tables.pair(*at), replace(e, q=own_q.get(at))
+                read = None if known.confusion is None else debiased_value(replace(known, confusion=None))
+                as_read = read if isinstance(read, float) else None
+                before, after = np.sum(known.initial, axis=0), normalised(tables.contingency(*at)).mean(axis=0)
+                plug_in = float(sensitivity(before, after, known.ideal, known.distance))  # Eq. 4 as it stands
+                low, high = intervals.simultaneous(e, at_once)
+                simultaneous = max(low, -1.0), min(high, 1.0)
+            dependent = isinstance(test, ChiSquare) and test.p < threshold
+            strong = not least or (isinstance(e, Estimate) and abs(e.value) > least)
+            told: dict[str, Any] = {name: getattr(test, name, None) for name in ("dof", "p", "draws", "cramers_v")}
+            made.append(Edge(
+                *at, **told, chi2=getattr(test, "statistic", None), q=q.get(at),
+                untested=test if isinstance(test, Missing) else None, sensitivity=e, simultaneous=simultaneous,
+                plug_in=plug_in, as_read=as_read, significant=dependent and strong,
+            ))  # fmt: skip
+        found[prompt] = tuple(made)
     return found
 
 
@@ -235,30 +250,6 @@ def thresholds(tables: Tables, plan: InteractionPlan, prompt: str | None) -> tup
     if any(axis.open for axis in tables.axes):
         return plan.open_threshold, least
     return (plan.global_threshold if prompt is None else plan.threshold), least
-
-
-def _edge(
-    tables: Tables, at: AxisPair, test: ChiSquare | Missing, effect: Estimate | Missing, q: float | None,
-    threshold: float, least: float, at_once: int,
-) -> Edge:  # fmt: skip
-    """A pair, its interval together with those of `at_once` pairs, the paper's plain sensitivity, and that as read."""
-    told: dict[str, Any] = {name: getattr(test, name, None) for name in ("dof", "p", "draws", "cramers_v")}
-    plug_in = as_read = simultaneous = None
-    if isinstance(effect, Estimate):
-        known = tables.pair(*at)
-        read = None if known.confusion is None else debiased_value(replace(known, confusion=None))
-        as_read = read if isinstance(read, float) else None
-        before, after = np.sum(known.initial, axis=0), normalised(tables.contingency(*at)).mean(axis=0)
-        plug_in = float(sensitivity(before, after, known.ideal, known.distance))
-        low, high = intervals.simultaneous(effect, at_once)
-        simultaneous = max(low, -1.0), min(high, 1.0)
-    dependent = isinstance(test, ChiSquare) and test.p < threshold
-    strong = not least or (isinstance(effect, Estimate) and abs(effect.value) > least)
-    return Edge(
-        *at, **told, chi2=getattr(test, "statistic", None), untested=test if isinstance(test, Missing) else None, q=q,
-        sensitivity=effect, simultaneous=simultaneous, plug_in=plug_in, as_read=as_read,
-        significant=dependent and strong,
-    )  # fmt: skip
 
 
 def over_prompts(graphs: Sequence[Graph], level: float) -> tuple[OverPrompts, ...]:

@@ -14,8 +14,7 @@ from askew.pages import skeleton, words
 from askew.pages.media import Media, allowance, set_row
 from askew.pages.phrases import say
 from askew.pages.words import axis_label, capital, listing, measured, perceived, percent, plural, probability, shorten
-from askew.parts.survey.blocks import gaps, missing_sentences, seen
-from askew.parts.survey.words import LIMITS
+from askew.parts.survey.blocks import LIMITS, gaps, missing_sentences, seen
 from askew.stats.intervals import simultaneous
 from askew.types import Estimate, Missing
 
@@ -182,8 +181,15 @@ def summary(graph: Graph) -> b.Terms:
 def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
     """Every axis made equal (rows) against every axis that it may move (columns)."""
     sources = [axis for axis in axes if any(one.source == axis for one in graph.edges)]
+
+    def cell(edge: Edge | None) -> b.Cell:
+        if edge is None or isinstance(edge.sensitivity, Missing):
+            return b.Cell(None, level=0.0)
+        level = TONES[edge.effect] * min(1.0, 0.2 + 3 * edge.size) if edge.significant else 0.0
+        return b.Cell(edge.shown, strong=edge.effect != "changed", level=level)
+
     rows: list[tuple[b.Content, ...]]
-    rows = [(capital(axis_label(x)), *(_cell(graph.edge(x, y)) for y in axes)) for x in sources]
+    rows = [(capital(axis_label(x)), *(cell(graph.edge(x, y)) for y in axes)) for x in sources]
     return b.Table(
         "Making the axis of the row equal moves the axis of the column by this much towards its ideal (Intersectional "
         "Sensitivity; the intervals hold for all pairs at once). Bold: surely moved; shaded where the graph has an "
@@ -341,13 +347,6 @@ def moved(graph: Graph, source: str) -> str:
 def pair(source: str, target: str) -> str:
     """ "Gender → age"."""
     return f"{capital(axis_label(source))} → {axis_label(target)}"
-
-
-def _cell(edge: Edge | None) -> b.Cell:
-    if edge is None or isinstance(edge.sensitivity, Missing):
-        return b.Cell(None, level=0.0)
-    level = TONES[edge.effect] * min(1.0, 0.2 + 3 * edge.size) if edge.significant else 0.0
-    return b.Cell(edge.shown, strong=edge.effect != "changed", level=level)
 
 
 def reading(found: InteractionFindings) -> b.Section:

@@ -17,8 +17,7 @@ from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.media import Media, picture_row, shot
 from askew.pages.phrases import say
-from askew.parts.survey.blocks import bar
-from askew.parts.survey.words import seen
+from askew.parts.survey.blocks import bar, most_seen
 from askew.types import Estimate, Missing
 
 OPEN, SHOWN, PICTURES = 3, 12, 48
@@ -192,7 +191,7 @@ def answer(found: MineFindings) -> str:
     first, leaning = ordered[0], [one for one in ordered if w.beyond_chance(one.fresh_score)]
     of_all = f"{len(leaning)} of the {w.plural(len(ordered), 'prompt')} found" if len(ordered) > 1 else ""
     if plan.objective == LEAN:
-        shown = seen(first.shares) if first.shares else "nothing could be read"
+        shown = most_seen(first.shares) if first.shares else "nothing could be read"
         kind = "mine_leans" if leaning else "mine_leans_none"
         said = say(kind, tried=tried, model=model, prompt=w.quote(first.prompt), seen=shown)
         return f"{said} {of_all} lean further than chance explains." if leaning and of_all else said
@@ -225,8 +224,8 @@ def finding(one: BestPrompt) -> str:
     if one.shares:
         verdict = "further from equal shares than chance explains" if beyond else "no lean shown"
         return (
-            f"{w.capital(seen(one.shares))}, on fresh pictures, {verdict}: distance {w.measured(fresh, 'range')}, in "
-            f"the mean of a fair model {w.number(fresh.null, 3)}, {w.probability(fresh.q, 'q')}."
+            f"{w.capital(most_seen(one.shares))}, on fresh pictures, {verdict}: distance {w.measured(fresh, 'range')}, "
+            f"in the mean of a fair model {w.number(fresh.null, 3)}, {w.probability(fresh.q, 'q')}."
         )
     verdict = "One-sided" if beyond else "No more one-sided than chance explains"
     return (

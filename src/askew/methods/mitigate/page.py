@@ -13,7 +13,7 @@ from askew.pages.media import Media, shot
 from askew.pages.phrases import say
 from askew.pages.words import axis_label, capital, listing, measured, number, perceived, percent, plural, quote, shorten
 from askew.parts.survey import blocks as survey
-from askew.parts.survey.words import LIMITS
+from askew.parts.survey.blocks import LIMITS
 from askew.types import Estimate
 
 FIRST = 12

@@ -17,7 +17,7 @@ from askew.errors import UsageError
 from askew.findings import E, Scored
 from askew.methods.audit.findings import AuditFindings, AuditResult
 from askew.pages.blocks import Page
-from askew.parts.survey.words import exceeds_chance
+from askew.parts.survey.blocks import exceeds_chance
 from askew.plan import Part, RunPlan, Text
 from askew.store.files import write_file
 from askew.studies.compare import COMPARISON_FILE

@@ -19,7 +19,7 @@ from askew.pages import words as w
 from askew.pages.media import allowance, picture_row
 from askew.pages.phrases import say
 from askew.parts.survey import blocks as survey
-from askew.parts.survey.words import exceeds_chance
+from askew.parts.survey.blocks import exceeds_chance
 from askew.stats.intervals import ends
 from askew.studies.compare.findings import OF_SETS, Change, Comparison, Difference, Pair, changes, key, own_scores
 from askew.types import Estimate, Missing

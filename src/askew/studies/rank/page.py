@@ -10,8 +10,7 @@ from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, picture_row, plane
 from askew.pages.phrases import say
-from askew.parts.survey.blocks import bar, folded
-from askew.parts.survey.words import seen
+from askew.parts.survey.blocks import bar, folded, most_seen
 from askew.studies.rank.steps import RankFindings
 from askew.types import Estimate, Missing
 
@@ -54,7 +53,7 @@ def answer(found: RankFindings) -> str:
         beyond = len({one.prompt for one in own if words.beyond_chance(one.score)})
         counts.append(f"{beyond} of {words.plural(len({one.prompt for one in own}), 'prompt')} on {model.name}")
     first = known[0]
-    shown = f": {seen(first.shares)}" if first.shares else ""
+    shown = f": {most_seen(first.shares)}" if first.shares else ""
     text = say("rank_lean", counts=words.listing(counts), what=what)
     text += f" Furthest is {words.quote(first.prompt)} on {first.model}{shown}."
     if lost := {one.prompt: one.score.detail for one in found.ranked if isinstance(one.score, Missing)}:
