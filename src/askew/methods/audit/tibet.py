@@ -77,17 +77,43 @@ def tibet(
     """Scores and concepts of one prompt, but for q-values. Without `vectors` there is no CAS^CLIP and no bipartite
     baseline. The concepts of CAS and MAD are those of all answers and captions, so that a score depends on which other
     axes are asked about; with `own_concepts` they are those of the answers about the axis itself."""
-    sets = [initial, *counterfactuals]
-    concepts = dict(zip([s.name for s in sets], extract_concepts(sets, axes, scoring), strict=True))
-    return Tibet(
-        initial.prompt.text,
-        tuple(top_concepts(concepts["initial"].counts, TOP_K)),
-        {
-            axis.name: _axis(axis, axes, [initial, *own], concepts, scoring, vectors, own_concepts)
-            for axis in axes
-            if (own := [s for s in counterfactuals if s.prompt.axis == axis.name])
-        },
-    )
+    every, prompt, found = [initial, *counterfactuals], initial.prompt.text, {}
+    concepts = dict(zip([s.name for s in every], extract_concepts(every, axes, scoring), strict=True))
+    for axis in axes:
+        sets = [initial, *(s for s in counterfactuals if s.prompt.axis == axis.name)]
+        if len(sets) == 1:
+            continue
+        names = [str(s.prompt.value) for s in sets[1:]]
+        own, others = dict(zip(["initial", *names], sets, strict=True)), [one for one in axes if one.name != axis.name]
+        counted = [concepts[s.name] for s in sets] if not own_concepts else concepts_of_axis(sets, axis, scoring)
+        first, *rest = (in_order(one.counts.counts) for one in counted)
+        lost, rng = [one.missing for one in counted], scoring.rng(prompt, axis.name, "concepts")
+        scores: Associations | Missing
+        try:
+            scores = associations(first, rest, rng=rng, variant=scoring.variant, missing=lost, **scoring.how)
+        except NotEnoughData as error:
+            scores = why_missing(sets, scoring.instrument, axis, str(error))
+        closed, rng = [one for one in others if one.values], scoring.rng(prompt, axis.name, "second axes")
+        tables = [[own[v].counts(scoring.instrument, other) for v in names] for other in closed]
+        tests = zip((o.name for o in closed), chi_squares(tables, rng=rng, threshold=SIGNIFICANT), strict=True)
+        clip = _by_vectors(sets, axis, scoring, vectors.pictures) if vectors else None
+        found[axis.name] = AxisScores(
+            kind=axis.kind,
+            question=tuple(question.text for question in axis.questions),
+            mad=_part(scores, "mad"),
+            cas=_by_value(scores, names),
+            leans=_by_value(scores, names, "leans"),
+            alternatives=Alternatives(_part(scores, "wasserstein"), _part(scores, "standard_deviation")),
+            mad_clip=_part(clip, "mad") if clip else None,
+            cas_clip=_by_value(clip, names) if clip else None,
+            bipartite=_bipartite([concepts[s.name].counts for s in sets], names, vectors.concepts) if vectors else None,
+            top_concepts={name: axis_concepts(s, axis, scoring) for name, s in own.items()},
+            # q is p until all tests of a run are known (`with_q`)
+            second_tests={name: SecondTest(test.p, test.p) for name, test in tests if isinstance(test, ChiSquare)},
+            cas_apart={} if isinstance(scores, Missing) else dict(zip(names, scores.apart, strict=True)),
+            second_axis={v: {o.name: axis_concepts(own[v], o, scoring) for o in others} for v in names},
+        )
+    return Tibet(prompt, tuple(top_concepts(concepts["initial"].counts, TOP_K)), found)
 
 
 def extract_concepts(sets: Sequence[ObservedSet], axes: Sequence[Axis], scoring: Scoring) -> list[Concepts]:
@@ -156,48 +182,6 @@ def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
                               for prompt, axis in rows if pair),
         ))  # fmt: skip
     return tuple(found)
-
-
-def _axis(
-    axis: Axis,
-    axes: Sequence[Axis],
-    sets: Sequence[ObservedSet],
-    concepts: Mapping[str, Concepts],
-    scoring: Scoring,
-    vectors: Vectors | None,
-    own_concepts: bool,
-) -> AxisScores:
-    """One axis; `sets` are the initial set and the axis's own counterfactuals."""
-    names, prompt = [str(s.prompt.value) for s in sets[1:]], sets[0].prompt.text
-    own, others = dict(zip(["initial", *names], sets, strict=True)), [one for one in axes if one.name != axis.name]
-    counted = [concepts[s.name] for s in sets] if not own_concepts else concepts_of_axis(sets, axis, scoring)
-    initial, *rest = (in_order(one.counts.counts) for one in counted)
-    lost, rng = [one.missing for one in counted], scoring.rng(prompt, axis.name, "concepts")
-    scores: Associations | Missing
-    try:
-        scores = associations(initial, rest, rng=rng, variant=scoring.variant, missing=lost, **scoring.how)
-    except NotEnoughData as error:
-        scores = why_missing(sets, scoring.instrument, axis, str(error))
-    tables = [[own[v].counts(scoring.instrument, other) for v in names] for other in others if other.values]
-    rng = scoring.rng(prompt, axis.name, "second axes")
-    tests = zip((o.name for o in others if o.values), chi_squares(tables, rng=rng, threshold=SIGNIFICANT), strict=True)
-    clip = _by_vectors(sets, axis, scoring, vectors.pictures) if vectors else None
-    return AxisScores(
-        kind=axis.kind,
-        question=tuple(question.text for question in axis.questions),
-        mad=_part(scores, "mad"),
-        cas=_by_value(scores, names),
-        leans=_by_value(scores, names, "leans"),
-        alternatives=Alternatives(_part(scores, "wasserstein"), _part(scores, "standard_deviation")),
-        mad_clip=_part(clip, "mad") if clip else None,
-        cas_clip=_by_value(clip, names) if clip else None,
-        bipartite=_bipartite([concepts[s.name].counts for s in sets], names, vectors.concepts) if vectors else None,
-        top_concepts={name: axis_concepts(s, axis, scoring) for name, s in own.items()},
-        # q is p until all tests of a run are known (`with_q`)
-        second_tests={name: SecondTest(test.p, test.p) for name, test in tests if isinstance(test, ChiSquare)},
-        cas_apart={} if isinstance(scores, Missing) else dict(zip(names, scores.apart, strict=True)),
-        second_axis={v: {o.name: axis_concepts(own[v], o, scoring) for o in others} for v in names},
-    )
 
 
 def with_q(entries: Sequence[Tibet], of_mad: Mapping[tuple[str, str], float] | None = None) -> tuple[Tibet, ...]:

@@ -224,8 +224,8 @@ def difference_sentence(entry: SharesDifference) -> str | None:
         return None
     value = max(found, key=lambda v: abs(found[v].value))
     before, after = map(words.set_label, entry.sets)
-    more = "more" if found[value].value > 0 else "less"
-    return say("set_differs", axis=capital(perceived(entry.axis)), value=shorten(value, 40), more=more, after=after, before=before,
+    more, axis = "more" if found[value].value > 0 else "less", capital(perceived(entry.axis))
+    return say("set_differs", axis=axis, value=shorten(value, 40), more=more, after=after, before=before,
                points=measured(found[value], "points"), q=words.probability(found[value].q, "q"))  # fmt: skip
 
 
