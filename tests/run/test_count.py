@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from askew.measure.labels import LabelVQA
+from askew.measure.labels import create as create_labels
 from askew.models.folder import create
 from askew.run.count import Count
 from askew.store.store import Store
@@ -19,7 +19,7 @@ def test_nothing_is_asked_of_files_that_are_absent(tmp_path: Path) -> None:
     rows = [f"{k}.png,nurse,{'FM'[k % 2]}" for k in range(5)]
     (tmp_path / "manifest.csv").write_text("\n".join(["file,prompt,gender", *rows]), encoding="utf-8")
     collection = create(str(tmp_path))
-    labels = LabelVQA(collection)
+    labels = create_labels(collection=collection)
     with Store(tmp_path / "store", create=False) as store:
         counted = Count(store)
         found = [outcome for _, outcome in counted.collect(collection)]

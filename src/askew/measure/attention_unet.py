@@ -154,12 +154,8 @@ class PlainTransformerAttentionMaps(UNetAttentionMaps):
 def cross_attention(pipe: Any, middle: bool) -> Iterator[tuple[str, _Layer]]:
     """The cross-attention of a pipeline's UNet, from input to output, named as OVAM names it."""
     unet = getattr(pipe, "unet", None)
-    center = getattr(unet, "mid_block", None) if middle else None
-    parts = {
-        "down": getattr(unet, "down_blocks", ()),
-        "mid": () if center is None else (center,),
-        "up": getattr(unet, "up_blocks", ()),
-    }
+    mid = [block for block in (getattr(unet, "mid_block", None),) if middle and block is not None]
+    parts = {"down": getattr(unet, "down_blocks", ()), "mid": mid, "up": getattr(unet, "up_blocks", ())}
     found = [
         (f"{kind}-{i}-attentions-{j}-transformer-{k}-attn2", _Layer(block.attn2, image))
         for kind, blocks in parts.items()
@@ -169,7 +165,6 @@ def cross_attention(pipe: Any, middle: bool) -> Iterator[tuple[str, _Layer]]:
         if getattr(block, "attn2", None) is not None and block.attn2.is_cross_attention
     ]
     if not found:
-        raise UsageError(
-            f"a {type(pipe).__name__} has no cross-attention to words that could be watched: use {WATCHED}"
-        )
+        kind = type(pipe).__name__
+        raise UsageError(f"a {kind} has no cross-attention to words that could be watched: use {WATCHED}")
     yield from found

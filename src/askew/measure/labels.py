@@ -40,13 +40,10 @@ class LabelVQA:
     name = "labels"
 
     def __init__(
-        self,
-        collection: FolderCollection,
-        aliases: Mapping[str, str] | None = None,
-        values: Mapping[str, Sequence[str]] | None = None,
+        self, collection: FolderCollection, aliases: Mapping[str, str], values: Mapping[str, Sequence[str]]
     ) -> None:
-        pictures, aliases = collection.pictures(), aliases or {}
-        self.values, warnings = _values(pictures, aliases, values or {})
+        pictures = collection.pictures()
+        self.values, warnings = _values(pictures, aliases, values)
         spellings = {axis: Spelling(axis, known, aliases_of(axis, aliases)) for axis, known in self.values.items()}
         _check_aliases(aliases, spellings)
         answers = _read(pictures, spellings)

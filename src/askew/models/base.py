@@ -62,14 +62,11 @@ class WhiteBox(Model, Protocol):
     watch: Callable[[Any, Sequence[Request]], Any] | None
 
     @property
-    def dtype(self) -> str:
-        """In which number format it works."""
-        ...
+    def dtype(self) -> str: ...
 
     @property
     def pipeline(self) -> Any:
         """The diffusers pipeline."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,8 @@
 """Pictures that exist already, in the place of a model: a folder with a CSV manifest, or with a folder per prompt.
 
-With a manifest, every row is a picture: a column gives its file, one or more give the prompt (or what stands for
-it, such as model and occupation), and optionally one gives the condition, or two the axis and the value.
-Without one, the first level of sub-folders names the prompts and the second the conditions; pictures that lie
-directly in the folder belong to one prompt named after it.
+With a manifest, every row is a picture: columns give its file, the prompt (or what stands for it, such as model and
+occupation), and optionally the condition, or axis and value. Without one, the first level of sub-folders names the
+prompts and the second the conditions; pictures directly in the folder belong to one prompt named after it.
 """
 
 from __future__ import annotations
@@ -52,9 +51,7 @@ class FolderCollection:
     """
 
     def __init__(self, name: str, pictures: Sequence[FiledPicture], warnings: Sequence[str] = ()) -> None:
-        self.name = name
-        self.warnings = tuple(warnings)
-        self._pictures = tuple(pictures)
+        self.name, self.warnings, self._pictures = name, tuple(warnings), tuple(pictures)
 
     def pictures(self) -> tuple[FiledPicture, ...]:
         """All pictures, in the order of the manifest, or of their paths."""

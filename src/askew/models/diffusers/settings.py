@@ -73,10 +73,8 @@ def pipeline_class(repository: Repository) -> Any:
         )
     takes = _signature(found)
     if "prompt" not in takes or (loader(found) is DiffusionPipeline and "image" in takes):
-        needs = "an image" if "image" in takes else "no prompt"
-        raise UsageError(
-            f"{repository.name!r} is a {name}, which makes no pictures from a prompt alone: it takes {needs}"
-        )
+        what = f"it takes {'an image' if 'image' in takes else 'no prompt'}"
+        raise UsageError(f"{repository.name!r} is a {name}, which makes no pictures from a prompt alone: {what}")
     return found
 
 
@@ -187,16 +185,13 @@ def check_heard(
 def check_size(settings: Mapping[str, Setting], multiple: int, name: str) -> None:
     """Raises UsageError for a height without a width, which some families ignore, and for sides that do not fit."""
     sides = {side: settings[side] for side in SIDES if side in settings}
-    if len(sides) == 1:
-        (given,) = sides
-        lacking = next(side for side in SIDES if side != given)
-        raise UsageError(f"{name}: {given} is given without {lacking}; give both, as in -M height=512 -M width=512")
+    for given, lacking in (SIDES, SIDES[::-1]):
+        if given in sides and lacking not in sides:
+            raise UsageError(f"{name}: {given} is given without {lacking}; give both, as in -M height=512 -M width=512")
     for side, length in sides.items():
         if isinstance(length, int) and length % multiple:
-            raise UsageError(
-                f"{name}: {side} is {length}; it must be a multiple of {multiple}, such as "
-                f"{max(length // multiple, 1) * multiple}"
-            )
+            near = max(length // multiple, 1) * multiple
+            raise UsageError(f"{name}: {side} is {length}; it must be a multiple of {multiple}, such as {near}")
 
 
 @contextmanager
