@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from PIL import Image
 
 from askew.errors import MissingPackage, UnknownName
-from askew.models.base import Request, Setting, Suggestion
+from askew.models.base import Editor, Request, Setting, Suggestion
 from askew.models.hub import find_pretrained
 from askew.studio import weights
 from askew.studio.caption import parse, unheard
 from askew.types import Missing
 
 if TYPE_CHECKING:
+    from askew.models.diffusers.editing import DiffusersEditor
     from askew.models.diffusers.model import DiffusersModel
 
 MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
@@ -23,6 +24,7 @@ MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
 
 DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 1.4}
 BATCH_SIZE = 24
+KNOWN: Mapping[str, Setting] = {**DEFAULTS, "batch_size": BATCH_SIZE}
 DTYPE = "float32"
 """On every device, known before PyTorch is loaded: the networks are small."""
 
@@ -44,10 +46,10 @@ class StudioModel:
         self._folder = weights(MODELS[name])
         self._given = settings
         self.revision = find_pretrained(str(self._folder)).identity
-        known: dict[str, Any] = {**DEFAULTS, "batch_size": BATCH_SIZE}
-        plain = all(key in known and type(one) is type(known[key]) and float(one) > 0 for key, one in settings.items())
-        own = {**known, **settings} if plain else {**self.network.settings, "batch_size": self.network.batch_size}
-        self.batch_size = int(own.pop("batch_size"))  # nobody needs to check plain settings
+        own: dict[str, Any] = {**KNOWN, **settings}
+        if not _need_no_check(settings):
+            own = {**self.network.settings, "batch_size": self.network.batch_size}
+        self.batch_size = int(own.pop("batch_size"))
         self.settings: Mapping[str, Setting] = own
 
     @cached_property
@@ -78,6 +80,11 @@ class StudioModel:
         """Its class."""
         return self.network.pipeline_class
 
+    def editor(self, settings: Mapping[str, Setting]) -> Editor:
+        """The model as an editor; `settings` replace its own."""
+        found = StudioEditor(self, settings)
+        return cast("Editor", found) if _need_no_check({**self._given, **settings}) else found.network
+
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """One RGB picture per request; it depends on the request alone."""
         self.network.watch, self.network.steer = self.watch, self.steer
@@ -90,6 +97,36 @@ class StudioModel:
     def unheard_words(self, prompt: str) -> list[str]:
         """Words of the prompt that are known, and that less than nine in ten pictures show."""
         return unheard(prompt)
+
+
+class StudioEditor:
+    """A studio model that edits with settings of the studio's own. Networks are loaded when something is edited."""
+
+    def __init__(self, model: StudioModel, settings: Mapping[str, Setting]) -> None:
+        self._model, self._given = model, dict(settings)
+        self.name, self.revision, self.batch_size = model.name, model.revision, model.batch_size
+        self.settings: Mapping[str, Setting] = {**model.settings, **settings}
+
+    @cached_property
+    def network(self) -> DiffusersEditor:
+        """The diffusers pipeline as an editor."""
+        from askew.models.diffusers.editing import DiffusersEditor
+
+        return DiffusersEditor(self._model, self._given)  # type: ignore[arg-type]
+
+    def __getattr__(self, name: str) -> Any:
+        """What edits, by the pipeline; and where, in which number format."""
+        if name not in ("check", "edit", "encode_decode", "device", "dtype"):
+            raise AttributeError(name)
+        return getattr(self._model if name in ("device", "dtype") else self.network, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By what it was made of: the pipeline stays behind."""
+        return type(self), (self._model, self._given)
+
+
+def _need_no_check(settings: Mapping[str, Setting]) -> bool:
+    return all(key in KNOWN and type(one) is type(KNOWN[key]) and float(one) > 0 for key, one in settings.items())
 
 
 def create(name: str, **settings: Setting) -> StudioModel:

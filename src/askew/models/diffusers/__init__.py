@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 
 from askew.errors import UsageError
 from askew.models.base import Collection, Editor, Model, Setting
+from askew.models.studio import StudioModel
 
 if TYPE_CHECKING:
     from askew.models.diffusers.model import DiffusersModel
@@ -124,6 +125,8 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
         )
     if fault:
         raise UsageError(fault)
+    if isinstance(model, StudioModel):
+        return model.editor(settings)
     from askew.models.diffusers.editing import DiffusersEditor
 
     return DiffusersEditor(model, settings)  # type: ignore[arg-type]
