@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -79,3 +81,12 @@ def test_a_sample_more_alike_than_chance_does_not_exclude_a_small_difference() -
     low, high = interval_of(pictures, pictures, rng)
     assert low < 0.9
     assert high == 1.0
+
+
+def test_rounding_decides_no_order_of_concepts_that_differ_as_clearly() -> None:
+    rng = np.random.default_rng(1)
+    shift = shift_of((rng.random((12, 30)) < 0.5).astype(float), (rng.random((12, 30)) < 0.3).astype(float), rng)
+    shaken = replace(shift, difference=shift.difference * (1 + rng.uniform(-3e-16, 3e-16, len(shift.difference))))
+    assert not np.array_equal(shift.difference, shaken.difference)
+    for step in (0.1, 0.25, 0.5, 0.75):
+        assert shaken.at("sparse", step)[0] == pytest.approx(shift.at("sparse", step)[0], abs=1e-12)

@@ -76,7 +76,7 @@ class ConceptShift:
             share = np.where(z > CLEAR_Z, 1.0, min(step, 1.0))
             outward = np.where(self.difference < 0, -1.0, 1.0) * self.standard_error * max(step - 1.0, 0.0)
             return share * self.difference + outward, share
-        order = np.argsort(-z, kind="stable")
+        order = np.argsort(-np.round(z, 9), kind="stable")  # so that rounding decides no order
         size = np.abs(self.difference)[order]
         inside = np.clip(step * size.sum() - (np.cumsum(size) - size), 0, size)
         share = np.zeros_like(size)
