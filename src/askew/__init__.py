@@ -5,8 +5,6 @@
 >>> result.mad("gender")  # doctest: +SKIP
 """
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from importlib.metadata import entry_points, version

@@ -3,8 +3,6 @@
 `askew` and `python -m askew` begin here, before anything that takes time is imported.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import signal

@@ -1,7 +1,5 @@
 """Commands that are no method's: on finished runs and what these leave, on what can be named, on the studio."""
 
-from __future__ import annotations
-
 import json as jsons
 import shutil
 import sys

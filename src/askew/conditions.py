@@ -1,7 +1,5 @@
 """Conditions on findings, for use in a pipeline of checks: --fail-if "mad.corrected > 0.3"."""
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Consoles on which text from others, such as labels, file names and answers of models, moves no cursor."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Every exception that askew raises on purpose."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 from importlib.util import find_spec

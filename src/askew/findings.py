@@ -3,8 +3,6 @@
 `results.json` is the serialised findings of a method, nothing more; reading it back validates it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace

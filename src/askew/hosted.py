@@ -4,8 +4,6 @@ vLLM, Ollama, llama.cpp and hosted services do. The address is that of the versi
 OpenAI's own client sends the requests and repeats them where that helps.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from functools import cached_property

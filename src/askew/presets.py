@@ -1,7 +1,5 @@
 """Set-ups by one name: a model, its settings and the instruments that read its pictures."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from functools import lru_cache

@@ -5,8 +5,6 @@ a full name ("studio/planted"); it loads a callable `(name: str, **settings) -> 
 provider's slash. Nothing heavy is imported before a provider is asked for.
 """
 
-from __future__ import annotations
-
 import ast
 import copyreg
 import os

@@ -1,7 +1,5 @@
 """Frozen records that every layer of askew shares."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ pass of the model would cost more and describe another picture. The pattern of a
 (Helbling et al., arXiv 2502.04320), with attention weights as the map.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial

@@ -5,8 +5,6 @@ is kept and no processor is replaced, so the picture is the same to the bit. Aft
 2024, arXiv 2403.14291).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial

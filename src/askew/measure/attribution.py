@@ -1,7 +1,5 @@
 """The attribution prompt as the text encoders of a pipeline read it: tokens and vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature

@@ -1,7 +1,5 @@
 """What askew asks of the instruments that read pictures, and what those share that compare pictures with texts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 

@@ -1,7 +1,5 @@
 """`clip/ID-OR-PATH`: CLIP, SigLIP and their like, as embedder and as VQA by comparison with captions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

@@ -1,7 +1,5 @@
 """From answers about pictures to counts of concepts (TIBET, section 3.3 and appendix 9.3)."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import unicodedata

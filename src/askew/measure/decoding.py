@@ -4,8 +4,6 @@ Readers are logits processors, which `generate` of every transformers model call
 they read numbers that are not finite, as when a 16-bit format overflows, has no answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Protocol, TypeVar

@@ -3,8 +3,6 @@
 Li et al. 2023 (Your diffusion model is secretly a zero-shot classifier); "downstream" (Saravanan et al. 2023), Eq. 1.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property

@@ -3,8 +3,6 @@
 Whatever a network predicts (the noise, v, the picture, a velocity), here it becomes the noise ε that it means.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any

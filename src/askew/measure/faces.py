@@ -5,8 +5,6 @@ Where it finds no face, someone may still be there, turned away or far off: such
 are, more for some groups than for others. Of the studio's drawings it is known where faces are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """Loads pretrained instruments by transformers: configuration, processor, weights. Safetensors only, no remote code."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """Faces laid on each other by landmarks: turned, scaled, shifted; average faces; skin by its place, and its change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """`transformers/ID-OR-PATH`: visual question answering by any image-text-to-text model of the transformers library."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

@@ -1,7 +1,5 @@
 """What askew asks of a text-to-image model, and of a collection of pictures that exist already."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar

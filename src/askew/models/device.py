@@ -1,7 +1,5 @@
 """Where networks run, and in which number format: chosen for the machine unless the user says otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

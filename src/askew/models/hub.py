@@ -3,8 +3,6 @@
 Only safetensors are loaded, and no code of a repository is run.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """`studio/planted`: a black-box model whose bias is known exactly. It draws from the planted distribution itself."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Text has its own size at every width. Places in a graph are complex numbers, in pixels: right, and down times i.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Elements of a page: tags, drawings, links, legends, and scales: where values lie, and how ticks are written."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A page as one HTML file that needs nothing else and runs nothing: no script, no inline style, nothing fetched."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

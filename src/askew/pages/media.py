@@ -1,7 +1,5 @@
 """Pictures in pages: small copies, attention maps laid over them, and rows of both, embedded as data URIs."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@
 `docs/reference/wording.md` is made from both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

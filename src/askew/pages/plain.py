@@ -1,7 +1,5 @@
 """Blocks as texts and tables, for where nothing can be drawn: Markdown, terminals, and numbers behind a plot."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from functools import singledispatch

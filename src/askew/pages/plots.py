@@ -3,8 +3,6 @@
 Positions are percentages, so that text never shrinks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TypeVar

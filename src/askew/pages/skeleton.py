@@ -1,7 +1,5 @@
 """What every page has: facts at its head, missing data, how to read it, the plan, where the numbers come from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

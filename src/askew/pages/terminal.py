@@ -1,7 +1,5 @@
 """A page in a terminal of 80 columns or more: the answer, its tables in their order, and what a reader must know."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

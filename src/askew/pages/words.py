@@ -1,7 +1,5 @@
 """How numbers, scores, reasons and other people's text are written, by every renderer alike."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Shares that pictures are held against: published tables, such as a census of occupations, or shares as given."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence

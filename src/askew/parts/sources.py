@@ -4,8 +4,6 @@ Do they show their group? Those that do not are left out, and further ones drawn
 CLIP; where a model does not hear "man", scores of "men" would be of anybody. And are they neutral?
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 Of counterfactual prompts only those one concept apart are taken, of variations only those that are true to the prompt.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

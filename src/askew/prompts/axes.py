@@ -1,7 +1,5 @@
 """The catalogue of axes: their values, their questions, and how a prompt says each value."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Axes and counterfactual prompts (TIBET, section 3.1 and appendix 9.1); for the s
 variations of one (MineTheGap, sections 3 and 4.1, appendix C.1). A count of words is that of the parts between spaces.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

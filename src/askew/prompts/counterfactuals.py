@@ -5,8 +5,6 @@ A value is said by an adjective before the noun, a phrase after it, a phrase at 
 Words that already state another value of the axis give way to it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

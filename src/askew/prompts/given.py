@@ -4,8 +4,6 @@ BiasConnect's prompts and questions (appendix A.1 and A.3); social groups, and w
 ("downstream", section 3).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

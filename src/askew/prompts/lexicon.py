@@ -4,8 +4,6 @@ Mutations exchange nouns for their kin, change settings, add details or leave so
 leaves open, each thing equally often. New prompts have a subject of MineTheGap's three areas, and details that suit it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache

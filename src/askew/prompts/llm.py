@@ -1,7 +1,5 @@
 """Language models: what askew asks of one, what its answers are, their memory on disk, and how many were of use."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading

@@ -3,8 +3,6 @@
 TIBET: section 3.1 and appendix 9.1.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

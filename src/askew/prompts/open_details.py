@@ -3,8 +3,6 @@
 And what a target steers prompts to: an area such as people or nature, a group of things such as food, or any words.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

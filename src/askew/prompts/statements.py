@@ -1,7 +1,5 @@
 """A prompt taken apart: its noun phrases, and what it already says about an axis."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace

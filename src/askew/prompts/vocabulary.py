@@ -3,8 +3,6 @@
 That is what rewriting a prompt needs: plurals, articles, agreement.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

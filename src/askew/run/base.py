@@ -1,7 +1,5 @@
 """What a gather asks of a run. `Live` makes what the store lacks; `Count` knows how much that would be."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """After a run: is everything that was planned either stored or known to be missing, and is all of it what it was?"""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run that only counts: what a gather would make and ask, and how much of it the store holds already."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from os.path import isfile

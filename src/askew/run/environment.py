@@ -1,7 +1,5 @@
 """Where a run was made: versions, platform, threads. Provenance only; no result may depend on the clock."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A run that makes what the store lacks: pictures, answers, vectors; it can stop and go on at any point."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """How far a run is: bars on a terminal, one JSON line per event elsewhere and in a log."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -5,8 +5,6 @@ questions errs (TIBET, section 5.3, Fig. 5c). NotEnoughData is raised for a set 
 fewer than two counterfactuals, ValueError for numbers that are negative or not finite and for shapes that do not fit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, cast, get_args

@@ -16,8 +16,6 @@ scores. Any other concept is exchangeable between all pictures of the axis, so i
 exact for rare concepts, where resampling would repeat the few pictures that hold them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -7,8 +7,6 @@ number of independent decisions that would vary as much does not. NotEnoughData 
 group, where there are two).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ are compared, their rows belong together in pairs. NotEnoughData is raised witho
 comparison needs one; ValueError for other arrays.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy
 from numpy.random import Generator

@@ -13,8 +13,6 @@ Concepts that do not differ on the path get their error from permuting the pictu
 equal), the others from the bootstrap of each set.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """Does the distribution of one axis change with another? Pearson's chi-squared test of tables of counts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ where one sums to 0 or K < 2, ValueError where one is negative or not finite or 
 distance that is not in `DISTANCES`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -22,8 +22,6 @@ every point of a fine grid. A lookup is some fifty times as fast as a multinomia
 smoothly with the population, and an answer does not depend on what else is asked.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ A similarity matrix has a row per variation of the prompt and a column per pictu
 in [0, 1].
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

@@ -3,8 +3,6 @@
 An effect is the Intersectional Sensitivity of an ordered pair of different axes.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

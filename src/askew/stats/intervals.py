@@ -1,7 +1,5 @@
 """Generic pieces of inference: bootstrap, percentile intervals, test inversion, null summaries, many tests at once."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

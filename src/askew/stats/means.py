@@ -1,7 +1,5 @@
 """Means of independent numbers, such as the scores of several prompts or the differences of several runs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

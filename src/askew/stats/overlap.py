@@ -6,8 +6,6 @@ is the null: what the words of one picture share beyond it, they share in that p
 a picture and for masks that are all empty, whose overlap is not defined; ValueError for shapes that do not fit.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 

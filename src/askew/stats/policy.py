@@ -10,8 +10,6 @@ whose goals g are axes and pairs of axes; what a goal exceeds its bound by is ad
 for little. What a cell of several statements shows is predicted from those of one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product

@@ -1,7 +1,5 @@
 """Agreement of two rankings."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -17,8 +17,6 @@ populations that are tried in the inversion are read with its errors before they
 matrix errs too, for both distributions alike; MOVER counts that as if it were not common, to be safe.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ Counts are (K,) whole numbers of pictures that show each value, `missing` pictur
 NotEnoughData is raised without any answer, ValueError for what is not a count and for shapes that do not fit.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache, partial
 from itertools import chain

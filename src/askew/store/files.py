@@ -1,7 +1,5 @@
 """Files that are either whole on disk or not there at all."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

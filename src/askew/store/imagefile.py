@@ -1,7 +1,5 @@
 """Encoding pictures, opening them, and telling usable picture files from the rest."""
 
-from __future__ import annotations
-
 import io
 import os
 import warnings

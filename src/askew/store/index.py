@@ -1,7 +1,5 @@
 """The store's two memories: an SQLite file whose rows carry checksums, and a journal of the same rows."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What identifies a wanted picture, its seed, and a question: hashes that are the same everywhere and always."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

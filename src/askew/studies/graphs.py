@@ -1,7 +1,5 @@
 """`askew graphs`: graphs of interactions of several models side by side, and what differs between them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -3,8 +3,6 @@
 Here: where its networks lie in the installed package, and what its data files hold.
 """
 
-from __future__ import annotations
-
 import tomllib
 from importlib.resources import files
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The caption grammar of the studio world: from a scene to words, and from words to what they say."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

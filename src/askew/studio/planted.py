@@ -6,8 +6,6 @@ rises evenly from .05 to .95 over the occupations; planted.toml has all other θ
 network (Bayes), as it does in a model trained on captioned pictures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

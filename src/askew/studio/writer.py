@@ -1,7 +1,5 @@
 """The lexicon kept inside the studio's words, so that a studio model understands all that is written."""
 
-from __future__ import annotations
-
 from askew.prompts.base import AxesOn
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.llm import CompletionCache

@@ -1,7 +1,5 @@
 """askew audit, and the preview of what it would ask."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What `askew audit` finds; the content of results.json."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, TypeVar

@@ -1,7 +1,5 @@
 """What `askew audit` costs: pictures, what instruments see in them, vectors of pictures and of concepts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The page of `askew audit`: what was seen in the pictures, then scores, then what they rest on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The plan of an audit."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from askew.plan import Plan

@@ -1,7 +1,5 @@
 """From what was gathered to the findings of an audit: shares, their differences, reading errors, TIBET's scores."""
 
-from __future__ import annotations
-
 from askew.findings import Head
 from askew.methods.audit.findings import AuditFindings, Tibet
 from askew.methods.audit.gather import AuditGathered

@@ -1,7 +1,5 @@
 """How much TIBET's scores move when the VQA errs (section 5.3, figure 5c)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Axes and counterfactual prompts come from a writer (section 3.1), pictures from 
 captions from a VQA. Here they become concepts, the concepts CAS and CAS^CLIP (3.3), and these MAD (3.4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """What the page of `askew audit` says: the answer, what MAD adds, how to read the scores, the method."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from askew.methods.audit.findings import AuditFindings, AxisScores

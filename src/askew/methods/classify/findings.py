@@ -1,7 +1,5 @@
 """What `askew classify` finds; section `classification` of results.json."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeVar

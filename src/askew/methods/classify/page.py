@@ -1,7 +1,5 @@
 """The page of `askew classify`: which class a model chooses for the pictures of each group."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """What `askew edit` finds; sections `editing`, `editing_contrasts`, `editing_pooled` and others of results.json."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal

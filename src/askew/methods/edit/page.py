@@ -1,7 +1,5 @@
 """The page of `askew edit`: what editing changes in pictures of each group."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

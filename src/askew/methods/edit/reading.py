@@ -1,7 +1,5 @@
 """What was made of a group's pictures by editing, what is read from all of them, and some of a group's edits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

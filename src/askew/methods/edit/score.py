@@ -4,8 +4,6 @@ Scored are changes of perceived gender and of every other axis, beyond those tha
 were merely encoded and decoded; whether the person stays the same; the change of skin tone, also of average faces.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """askew interact."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Unpack

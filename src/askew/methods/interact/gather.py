@@ -1,7 +1,5 @@
 """What `askew interact` costs: pictures of every prompt, and of mitigated models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -8,8 +8,6 @@ Where the instrument's errors on an axis are known, sensitivities are corrected 
 tested as read: sets that differ in what is read differ in what is true.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The page of `askew interact`: what was seen, and which axis moves which, as a graph and in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """How much a graph changes with fewer pictures, or when the VQA errs (BiasConnect, section 5.4, figure 4)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

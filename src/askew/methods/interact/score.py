@@ -1,7 +1,5 @@
 """From what was seen in pictures to the findings of BiasConnect."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from askew.findings import Head, Scored

@@ -1,7 +1,5 @@
 """Do the estimates hold where an axis is really mitigated? (BiasConnect, Eq. 5-8, Table 1, appendix A.5 and A.7.)"""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 

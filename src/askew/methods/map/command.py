@@ -1,7 +1,5 @@
 """askew map."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Literal, Unpack
 

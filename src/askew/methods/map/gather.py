@@ -1,7 +1,5 @@
 """What `askew map` costs: pictures with the model watched while it makes them, their maps, and what people see."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The page of `askew map`: how much the places of concepts overlap with that of a word, in network and pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain

@@ -1,7 +1,5 @@
 """What `askew mine` finds; section `minethegap` of results.json."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TypeVar

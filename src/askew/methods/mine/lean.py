@@ -4,8 +4,6 @@ Every picture is assigned to a value of each axis: by a VQA, or by an embedder t
 prompt ("a photo of a female nurse") it is nearest to, which is the most probable one by softmax at any logit scale.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

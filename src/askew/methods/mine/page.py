@@ -3,8 +3,6 @@
 Sentences go no further than the numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -4,8 +4,6 @@ A search (section 3) evaluates prompts by the bias score (section 4.1) on a mode
 The best of it are scored again on pictures of fresh seeds, since a search picks lucky ones.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """askew mitigate."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Unpack
 

@@ -1,7 +1,5 @@
 """What a mitigation changed: on every axis, between axes, of the subject and the pictures, and at what cost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 Nothing that chose a mitigation judges it: the three kinds have seeds of their own. Those before and after share theirs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The page of `askew mitigate`: what was asked for, what became of it, what else changed, and what it costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """From pictures before and after to what a mitigation changed: nothing that chose it has a part in this."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, product

@@ -3,8 +3,6 @@
 The parts of the pipeline that makes pictures are used again: nothing is loaded twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from inspect import signature

@@ -4,8 +4,6 @@ One random generator per picture, for its initial noise and for all that a sampl
 where there is none.
 """
 
-from __future__ import annotations
-
 import gc
 import inspect
 from abc import ABC, abstractmethod

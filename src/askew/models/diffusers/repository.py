@@ -1,7 +1,5 @@
 """A pipeline in the diffusers layout, before it is loaded: where it is, and whether it is safe and whole."""
 
-from __future__ import annotations
-
 import json
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Which class of diffusers makes pictures from a prompt, what can be set when it is called, and whether it is heard."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import re

@@ -1,7 +1,5 @@
 """What pages show of people in pictures, and say in plain words: no further than the test and the interval allow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from askew.pages import blocks as b

@@ -1,7 +1,5 @@
 """From a request to a plan: prompts with axes and counterfactuals, or the prompts of a collection."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress

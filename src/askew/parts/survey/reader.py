@@ -1,7 +1,5 @@
 """The instruments of a plan, the pictures of its prompts, what the instruments see in them, and where they err."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Shares of perceived values in picture sets: intervals, distance from the ideal, differences, and verdicts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

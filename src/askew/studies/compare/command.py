@@ -1,7 +1,5 @@
 """askew compare: what finished audits saw, and whether it can be compared. No model and no instrument is loaded."""
 
-from __future__ import annotations
-
 import hashlib
 import json as jsons
 import os

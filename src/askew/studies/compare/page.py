@@ -3,8 +3,6 @@
 What is said never goes further than the q-value allows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

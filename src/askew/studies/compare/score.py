@@ -4,8 +4,6 @@ Picture k of a prompt has the same seed in all runs, so pictures are compared in
 seeds: its sets are compared as independent ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product

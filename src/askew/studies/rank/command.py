@@ -1,7 +1,5 @@
 """askew rank."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The page of `askew rank`: what every model shows for every prompt, and how its ranks agree with a table's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Drawings of the studio world: 128 x 128 portraits that depend on a scene and a seed alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

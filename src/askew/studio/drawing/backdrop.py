@@ -1,7 +1,5 @@
 """The place behind the person: a room or a landscape."""
 
-from __future__ import annotations
-
 import random
 
 from askew.studio.drawing import palette

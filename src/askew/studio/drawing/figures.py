@@ -1,7 +1,5 @@
 """Figures that data files describe: shapes with colours by name, in measures of the person who wears them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a scene and a seed decide together: jitter, colours and measures that several parts of a drawing share."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Colours of the drawings: skin by lightness, hair, clothes, pins."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 

@@ -5,8 +5,6 @@ sign is a card with an emblem at the lower left, with headwear and a garment acc
 temples and the neckline free.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from itertools import pairwise
