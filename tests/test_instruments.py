@@ -21,22 +21,22 @@ def load(names: tuple[str, ...], **settings: int) -> dict[str, str]:
 
 
 def test_the_only_instrument_gets_every_setting() -> None:
-    assert "side=640" in load((FACES,), side=640)[FACES]
-    assert load((FACES,), side=640) == load((FACES,), faces__side=640)
+    assert "ages=35,70" in load((FACES,), old=70)[FACES]
+    assert load((FACES,), old=70) == load((FACES,), faces__old=70)
 
 
 def test_of_several_instruments_the_one_that_is_named_gets_it() -> None:
-    both = load(("studio", FACES), faces__side=640)
-    assert "side=640" in both[FACES]
+    both = load(("studio", FACES), faces__old=70)
+    assert "ages=35,70" in both[FACES]
     assert both["studio"] == load(("studio",))["studio"]
 
 
 @pytest.mark.parametrize(
     ("names", "settings", "message"),
     [
-        (("studio", FACES), {"side": 640}, r"--vqa-arg side=640 does not say.*studio:side, faces:side"),
-        ((FACES,), {"clip__side": 640}, r"--vqa-arg clip:side=640 .*write one of: faces:side"),
-        (("studio",), {"side": 640}, "vqa 'studio': unknown setting 'side'"),
+        (("studio", FACES), {"old": 70}, r"--vqa-arg old=70 does not say.*studio:old, faces:old"),
+        ((FACES,), {"clip__old": 70}, r"--vqa-arg clip:old=70 .*write one of: faces:old"),
+        (("studio",), {"old": 70}, "vqa 'studio': unknown setting 'old'"),
     ],
 )
 def test_a_setting_of_no_instrument_is_refused(names: tuple[str, ...], settings: dict[str, int], message: str) -> None:
@@ -57,8 +57,8 @@ def test_settings_on_the_command_line_stand_in_the_plan(tmp_path: Path) -> None:
         "--run",
         str(tmp_path / "run"),
     ]
-    arguments += ["--vqa", f"studio,{FACES}", "--vqa-arg", "faces:side=640", "--embedder", "none"]
+    arguments += ["--vqa", f"studio,{FACES}", "--vqa-arg", "faces:old=70", "--embedder", "none"]
     assert run(arguments) == 0
     plan = read_plan(tmp_path / "run" / "plan.toml")
-    assert plan.vqa_args == {"faces:side": 640}
+    assert plan.vqa_args == {"faces:old": 70}
     assert plan.embedder_args == {}
