@@ -22,7 +22,7 @@ from askew.store.files import write_file
 from askew.types import Estimate, Missing, Picture, record
 
 RESULTS_FILE = "results.json"
-FORMAT = 4
+FORMAT = 5
 """Of results.json: greater by one when a file of before can no longer be read."""
 
 T = TypeVar("T")
