@@ -8,13 +8,7 @@ from askew.methods.audit.tibet import domain, paired, tibet, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import missing_pictures
 from askew.parts.survey.reader import confusions, known_errors
-from askew.parts.survey.shares import (
-    SetShares,
-    differences,
-    shares,
-    with_q_of_differences,
-    with_verdicts,
-)
+from askew.parts.survey.shares import SetShares, differences, shares, with_q_of_differences, with_verdicts
 from askew.types import Estimate
 
 
