@@ -28,7 +28,6 @@ from askew.methods.interact.findings import (
 from askew.methods.interact.page import (
     answer,
     axes_of,
-    count_tables,
     edge_sentence,
     matrix,
     moved,
@@ -134,14 +133,6 @@ def test_the_matrix_has_every_pair_and_marks_edges() -> None:
     assert found.diagonal
 
 
-def test_tables_of_counts_begin_with_the_initial_pictures() -> None:
-    table = next(t for t in count_tables(graph(), "gender") if "age" in t.caption)
-    assert [name for name, *_ in table.rows] == ["initial", "male", "female"]
-    cell = table.rows[1][1]
-    assert (cell.value, cell.note) == (3, "33 %")  # type: ignore[union-attr]
-    assert "d.f." in table.note
-
-
 def test_the_page_is_valid_html_and_needs_nothing_else() -> None:
     text = rendered(findings())
     assert "<script" not in text
@@ -197,10 +188,8 @@ def test_a_correction_for_reading_errors_is_told() -> None:
     assert "Corrected for reading errors" not in rendered(findings())
     axes = [replace(one, known_errors=((90, 10, 0), (5, 95, 0), (0, 0, 100))) if one.name == "age" else one
             for one in graph().axes]  # fmt: skip
-    edges = (replace(graph().edges[0], as_read=0.12), *graph().edges[1:])
-    text = rendered(findings(replace(graph(), axes=tuple(axes), edges=edges)))
+    text = rendered(findings(replace(graph(), axes=tuple(axes))))
     assert "age 90\u00a0% to 100\u00a0%" in text
-    assert "IS as read +0.12" in text
 
 
 def test_mitigations_stand_on_the_page() -> None:

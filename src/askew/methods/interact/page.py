@@ -96,7 +96,7 @@ def _axis(found: InteractionFindings, media: Media, graph: Graph, axis: str) -> 
     if any(shot.uri for row in rows for shot in row.shots):
         told += [b.Pictures(f"Initial pictures, and those of each {axis_label(axis)}", rows)]
     summary = f"{capital(axis_label(axis))}: {moved(graph, axis)}"
-    return b.Fold(summary, (*told, *count_tables(graph, axis)), f"{graph.prompt} {axis}")
+    return b.Fold(summary, tuple(told), f"{graph.prompt} {axis}")
 
 
 def _validation(found: InteractionFindings, one: Validation) -> Iterator[b.Block]:
@@ -181,7 +181,7 @@ def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
     sources = [axis for axis in axes if any(one.source == axis for one in graph.edges)]
 
     def cell(edge: Edge | None) -> b.Cell:
-        if edge is None or isinstance(edge.sensitivity, Missing):
+        if edge is None:
             return b.Cell(None, level=0.0)
         level = TONES[edge.effect] * min(1.0, 0.2 + 3 * edge.size) if edge.significant else 0.0
         return b.Cell(edge.shown, strong=edge.effect != "changed", level=level)
@@ -197,42 +197,13 @@ def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
     )  # fmt: skip
 
 
-def count_tables(graph: Graph, source: str) -> tuple[b.Table, ...]:
-    """The contingency tables of one intervened axis, one per target, the initial pictures in the first row."""
-    found = []
-    for target, table in graph.counts.after.get(source, {}).items():
-        counts = dict(zip(graph.axis(source).counterfactuals, table, strict=True))
-        rows: list[tuple[b.Content, ...]]
-        rows = [
-            (shorten(name, 40), *(b.Cell(n, percent(n / sum(row)) if sum(row) else "") for n in row))
-            for name, row in {"initial": graph.counts.initial.get(target), **counts}.items() if row
-        ]  # fmt: skip
-        edge = graph.edge(source, target)
-        found.append(b.Table(
-            f"{capital(perceived(target))} in the pictures of each {axis_label(source)}",
-            ("Pictures of", *(shorten(value, 30) for value in graph.axis(target).values)), tuple(rows),
-            note=f"{_test(edge)}. The initial pictures are not part of the test." if edge else "", shaded=True,
-        ))  # fmt: skip
-    return tuple(found)
-
-
-def _test(edge: Edge) -> str:
-    """The test of a pair in one line."""
-    if edge.p is None:
-        return f"Not tested: {words.reason(edge.untested)}" if edge.untested else "Not tested"
-    how = f"permutation, {words.thousands(edge.draws)} draws" if edge.draws else "χ² distribution"
-    q = "" if edge.q is None else f", {probability(edge.q, 'q')}"
-    found = f"χ² = {words.number(edge.chi2, 1)}, {edge.dof} d.f., {probability(edge.p, 'p')} ({how}){q}"
-    read = "" if edge.as_read is None else f"; IS as read {words.signed(edge.as_read)}"
-    return f"{found}, Cramér's V {words.number(edge.cramers_v)}{read}"
-
-
 def answer(graph: Graph) -> str:
     """How many pairs of axes pull on each other, how many of them surely for the worse, and what the strongest does."""
     edges, moved = graph.drawn, graph.moved
     where = "Over all prompts" if graph.prompt is None else f"For {words.quote(graph.prompt, 60)}"
     if not graph.tested:
-        return f"{where} no pair of axes could be tested."
+        why = dict.fromkeys(words.reason(one.untested) for one in graph.edges if one.untested)
+        return f"{where} no pair of axes could be tested{''.join(f'; {reason}' for reason in why)}."
     told = {"where": where, "pairs": plural(graph.tested, "pair")}
     if not edges and not moved:
         return say("pairs_none", **told)
@@ -360,8 +331,7 @@ def reading(found: InteractionFindings) -> b.Section:
         "Corrected for reading errors",
         f"The instrument's errors are known from pictures whose truth is known; it reads rightly, by value: "
         f"{', '.join(told)}. Sensitivities are those of the pictures as they would be read without errors, and "
-        "intervals carry what is not known about the errors. “As read” is the sensitivity without the correction; "
-        "counts and χ² tests are as read.",
+        "intervals carry what is not known about the errors. χ² tests are of the answers as read.",
     )
     terms = (
         ("Making an axis equal", "The pictures of all its counterfactual prompts, the same number of each, stand for a "
