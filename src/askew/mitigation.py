@@ -26,9 +26,6 @@ from askew.types import Missing
 MITIGATION = "mitigation"
 """The setting of a model that names the file of a mitigation, and that of a mitigated one which holds its hash."""
 
-Targets = Mapping[str, Mapping[str, float]]
-"""By axis the wanted share of each value."""
-
 
 class Mitigation(Part):
     """What is done to a model. A kind is a subclass, with an entry point in `askew.mitigations` by its method's name.

@@ -18,7 +18,7 @@ from askew.prompts.evolution import (
     RATIOS,
     Candidate,
     Evolution,
-    WordEffects,
+    Expected,
     best,
     content_words,
     essence,
@@ -192,7 +192,7 @@ def test_near_duplicates_have_the_same_essence() -> None:
     assert content_words("A nurse in the Park") == ["nurse", "park"]
 
 
-def learned(losses: dict[str, float]) -> WordEffects:
+def learned(losses: dict[str, float]) -> Expected:
     found = word_effects([Candidate(text, loss=loss) for text, loss in losses.items()], "learned")
     assert found is not None
     return found
@@ -200,17 +200,15 @@ def learned(losses: dict[str, float]) -> WordEffects:
 
 def test_every_word_has_its_part_in_what_is_expected() -> None:
     found = learned(LOSSES)
-    assert found.expected("an old nurse in a park") == found.expected("the old nurse")
-    assert found.effects["old"] == pytest.approx(-found.effects["young"])
-    assert found.expected("an old nurse") < found.expected("a young nurse") < found.expected("a young chef")
-    assert found.expected("a red house") == found.base
+    assert found("an old nurse in a park") == found("the old nurse")
+    assert found("old") - found("") == pytest.approx(found("") - found("young"))
+    assert found("an old nurse") < found("a young nurse") < found("a young chef")
+    assert found("a red house") == found("")
 
 
 def test_losses_in_another_order_say_the_same() -> None:
     found, again = learned(LOSSES), learned(dict(reversed(LOSSES.items())))
-    assert {text: again.expected(text) for text in LOSSES} == pytest.approx(
-        {text: found.expected(text) for text in LOSSES}
-    )
+    assert {text: again(text) for text in LOSSES} == pytest.approx({text: found(text) for text in LOSSES})
 
 
 def data(n: int, noise: float, effect: float = 1.0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

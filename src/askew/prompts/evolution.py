@@ -6,7 +6,7 @@ learn what each word adds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -47,6 +47,7 @@ class Candidate:
 
 
 Evaluate = Callable[[Candidate], float | None]
+Expected = Callable[[str], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +94,16 @@ def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) ->
                 break
         if refusal and not texts and not seen:  # later ones must not end the whole search
             raise refusal
-        ordered = sorted(texts.values(), key=effects.expected) if effects and prompt else list(texts.values())
+        ordered = sorted(texts.values(), key=expected) if expected and prompt else list(texts.values())
         seen.update(map(essence, ordered[:wanted]))
         return ordered[:wanted]
 
     found: list[Candidate] = []
     population: list[Candidate] = []
     for iteration in range(size.iterations):
-        effects = word_effects(found, size.selection)
-        parents = [one.text for one in best(found if effects else population, size.selected, effects)]
-        wanted, screened = size.mutations, size.mutations * (SCREENED if effects else 1)
+        expected = word_effects(found, size.selection)
+        parents = [one.text for one in best(found if expected else population, size.selected, expected)]
+        wanted, screened = size.mutations, size.mutations * (SCREENED if expected else 1)
         population = [
             Candidate(text, iteration, "mutation", parent)
             for parent in parents
@@ -120,14 +121,14 @@ def search_randomly(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: 
     return evolve(writer, evaluate, replace(size, selected=0, selection="score"), seeds)
 
 
-def best(evaluated: Sequence[Candidate], count: int, effects: WordEffects | None = None) -> list[Candidate]:
+def best(evaluated: Sequence[Candidate], count: int, expected: Expected | None = None) -> list[Candidate]:
     """The `count` prompts of the lowest loss, the lowest first, equal ones in their order. One per text.
 
-    Their own loss counts, or with `effects` the one that their words let expect.
+    Their own loss counts, or with `expected` the one that their words let expect.
     """
     measured = {one.text: one for one in reversed(evaluated) if one.loss is not None}
     ordered = list(measured.values())[::-1]
-    return sorted(ordered, key=lambda one: effects.expected(one.text) if effects else one.loss or 0.0)[:count]
+    return sorted(ordered, key=lambda one: expected(one.text) if expected else one.loss or 0.0)[:count]
 
 
 _EMPTY_WORDS = frozenset("a an the of in on at by to for from with and or some this that is are as who".split())
@@ -143,22 +144,10 @@ def content_words(text: str) -> list[str]:
     return [word for word in bare(text).split() if word not in _EMPTY_WORDS]
 
 
-@dataclass(frozen=True, slots=True)
-class WordEffects:
-    """What each word adds to the loss of a prompt that holds it, on top of `base`."""
+def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> Expected | None:
+    """The loss that words let expect, by all losses measured so far; None where each prompt is chosen by its own.
 
-    base: float
-    effects: Mapping[str, float]
-
-    def expected(self, text: str) -> float:
-        """The loss that the words of a text let expect. Words that were in no prompt add nothing."""
-        return self.base + sum(self.effects.get(word, 0.0) for word in sorted(set(content_words(text))))
-
-
-def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> WordEffects | None:
-    """What all losses measured so far say of every word; None where each prompt is chosen by its own.
-
-    What the words do not explain alike is taken as noise.
+    What the words do not explain alike is taken as noise; words that were in no prompt add nothing.
     """
     losses = {one.text: one.loss for one in evaluated if one.loss is not None}
     if not losses or selection != "learned":
@@ -166,7 +155,8 @@ def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> WordEf
     said = [frozenset(content_words(text)) for text in losses]
     words = sorted(frozenset().union(*said))
     base, effects = ridge_effects([[word in one for word in words] for one in said], list(losses.values()))
-    return WordEffects(base, dict(zip(words, effects.tolist(), strict=True)))
+    added = dict(zip(words, effects.tolist(), strict=True))
+    return lambda text: base + sum(added.get(word, 0.0) for word in sorted(set(content_words(text))))
 
 
 RATIOS = np.geomspace(0.1, 10_000, 51)

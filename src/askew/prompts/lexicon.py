@@ -13,32 +13,11 @@ from random import Random
 from typing import TypeVar
 
 from askew.errors import UsageError
+from askew.prompts import open_details as d
 from askew.prompts.axes import BIASCONNECT, catalogue, find_axis, find_entry
 from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, has_length, length_of, whole_prompt
 from askew.prompts.counterfactuals import clause_end, counterfactuals
 from askew.prompts.llm import CompletionCache
-from askew.prompts.open_details import (
-    CLOTHING,
-    MONOCHROME,
-    STYLE,
-    STYLES,
-    Detail,
-    Group,
-    Knows,
-    Target,
-    anything,
-    find_target,
-    go_together,
-    group_of,
-    kin,
-    main_phrase,
-    named,
-    nouns_of,
-    open_details,
-    say,
-    say_all,
-    topics,
-)
 from askew.prompts.statements import NounPhrase, ParsedPrompt, parse_prompt, statements, states
 from askew.prompts.vocabulary import article, nouns, replace
 
@@ -66,7 +45,7 @@ class LexiconWriter:
     concurrency = 1
 
     def __init__(
-        self, axes: int | None = None, knows: Knows = anything, vocabulary: str = "", on: AxesOn = "open"
+        self, axes: int | None = None, knows: d.Knows = d.anything, vocabulary: str = "", on: AxesOn = "open"
     ) -> None:
         if axes is not None and axes < 1:
             raise UsageError(f"the lexicon was asked for {axes} axes; the number must be at least 1")
@@ -102,15 +81,15 @@ class LexiconWriter:
         words = length_of(kind, prompt, count, words)
         if kind == "random prompts":
             rng = Random(f"{kind} {seed} {target}")
-            return _distinct(invent(find_target(target, self._knows), words, self._knows, rng), count)
+            return _distinct(invent(d.find_target(target, self._knows), words, self._knows, rng), count)
         if kind == "mutations":
             rng = Random(f"{kind} {seed} {target} {prompt}")
-            return _distinct(mutate(prompt, find_target(target, self._knows), words, self._knows, rng), count, prompt)
+            return _distinct(mutate(prompt, d.find_target(target, self._knows), words, self._knows, rng), count, prompt)
         found: list[str] = []
         for aim in dict.fromkeys((target, None)):
             if len(found) < count:
                 rng = Random(f"{kind} {seed} {aim} {prompt}")
-                more = _distinct(vary(prompt, find_target(aim), words, self._knows, rng), count, prompt)
+                more = _distinct(vary(prompt, d.find_target(aim), words, self._knows, rng), count, prompt)
                 found = _distinct(iter([*found, *more]), count, prompt)
         return found
 
@@ -142,13 +121,13 @@ def _data_hash() -> str:
     return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()[:12]
 
 
-Change = Callable[[str, Target, Knows, Random], str]
+Change = Callable[[str, d.Target, d.Knows, Random], str]
 """From a prompt to one changed, or to the same where there is nothing to change."""
 
 T = TypeVar("T")
 
 
-def mutate(prompt: str, target: Target, words: Words, knows: Knows, rng: Random) -> Iterator[str]:
+def mutate(prompt: str, target: d.Target, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
     """Mutations without end, "" for a try that came to nothing. Most have another subject, some more than that."""
     text = " ".join(prompt.split())
     recipes: tuple[tuple[Change, ...], ...] = (
@@ -162,56 +141,56 @@ def mutate(prompt: str, target: Target, words: Words, knows: Knows, rng: Random)
         yield changed if changed != text and has_length(changed, words) and target.has(changed) else ""
 
 
-def _other_subject(text: str, target: Target, knows: Knows, rng: Random) -> str:
+def _other_subject(text: str, target: d.Target, knows: d.Knows, rng: Random) -> str:
     """The main noun exchanged for a near one, or for one that the target asks for."""
     parsed = parse_prompt(text)
-    phrase = main_phrase(parsed)
+    phrase = d.main_phrase(parsed)
     if phrase is None or (target.words is not None and target.has(text)):
         return text
     if target.words is not None:
-        return parsed.put(phrase.start, phrase.end, named(target.words))
+        return parsed.put(phrase.start, phrase.end, d.named(target.words))
     if target.covers(phrase):
         return _exchanged(parsed, phrase, knows, rng)
-    return _renamed(parsed, phrase, rng.choice(nouns_of(rng.choice(target.groups), knows)))
+    return _renamed(parsed, phrase, rng.choice(d.nouns_of(rng.choice(target.groups), knows)))
 
 
-def _other_noun(text: str, target: Target, knows: Knows, rng: Random) -> str:
+def _other_noun(text: str, target: d.Target, knows: d.Knows, rng: Random) -> str:
     """Any noun but the main one exchanged for a near one."""
     parsed = parse_prompt(text)
-    others = [phrase for phrase in parsed.phrases if phrase != main_phrase(parsed) and phrase.noun]
+    others = [phrase for phrase in parsed.phrases if phrase != d.main_phrase(parsed) and phrase.noun]
     return _exchanged(parsed, rng.choice(others), knows, rng) if others else text
 
 
-def _other_place(text: str, target: Target, knows: Knows, rng: Random) -> str:
+def _other_place(text: str, target: d.Target, knows: d.Knows, rng: Random) -> str:
     """The place exchanged for another, or one given."""
     parsed, without = parse_prompt(text), text
-    subject = main_phrase(parsed)
+    subject = d.main_phrase(parsed)
     told = [one for axis in ("setting", "environment")
             for one in statements(parsed, find_entry(axis), [subject] if subject else [])]  # fmt: skip
     if place := next((one for one in told if not one.before), None):
         without = replace(text, place.start, place.end, "")
-    options = open_details(without, knows)
+    options = d.open_details(without, knows)
     aspects = [aspect for aspect in ("where", "environment", "when", "weather") if aspect in options]
-    return say(without, rng.choice(options[aspects[0]])) if aspects else without
+    return d.say(without, rng.choice(options[aspects[0]])) if aspects else without
 
 
-def _other_detail(text: str, target: Target, knows: Knows, rng: Random) -> str:
+def _other_detail(text: str, target: d.Target, knows: d.Knows, rng: Random) -> str:
     """Something said that was open."""
-    group = group_of(main_phrase(parse_prompt(text)))
-    silent = () if target.name in STYLES else (STYLE, MONOCHROME)
+    group = d.group_of(d.main_phrase(parse_prompt(text)))
+    silent = () if target.name in d.STYLES else (d.STYLE, d.MONOCHROME)
     options = {
         aspect: found
-        for aspect, found in open_details(text, knows).items()
+        for aspect, found in d.open_details(text, knows).items()
         if aspect not in silent and all(target.wants(one, group) for one in found)
     }
     aspects = rng.sample(list(options), len(options))
-    return say(text, rng.choice(options[aspects[0]])) if aspects else text
+    return d.say(text, rng.choice(options[aspects[0]])) if aspects else text
 
 
-def _shorter(text: str, target: Target, knows: Knows, rng: Random) -> str:
+def _shorter(text: str, target: d.Target, knows: d.Knows, rng: Random) -> str:
     """Adjectives of the subject left out, or all that follows it in its clause."""
     parsed = parse_prompt(text)
-    phrase = main_phrase(parsed)
+    phrase = d.main_phrase(parsed)
     if phrase is None:
         return text
     if phrase.first < phrase.head and rng.random() < 0.5:
@@ -219,11 +198,11 @@ def _shorter(text: str, target: Target, knows: Knows, rng: Random) -> str:
     return text[: parsed.words[phrase.end - 1].end] + text[clause_end(parsed, phrase.end) :]
 
 
-def _exchanged(parsed: ParsedPrompt, phrase: NounPhrase, knows: Knows, rng: Random) -> str:
+def _exchanged(parsed: ParsedPrompt, phrase: NounPhrase, knows: d.Knows, rng: Random) -> str:
     if phrase.noun is None:
         return parsed.text
-    near = [name for name in kin(phrase.noun) if name in nouns() and knows(name)]
-    same = [name for name in nouns_of(group_of(phrase), knows) if name != phrase.noun.singular]
+    near = [name for name in d.kin(phrase.noun) if name in nouns() and knows(name)]
+    same = [name for name in d.nouns_of(d.group_of(phrase), knows) if name != phrase.noun.singular]
     pool = near if near and rng.random() < 0.75 else same or near
     return _renamed(parsed, phrase, rng.choice(pool)) if pool else parsed.text
 
@@ -237,7 +216,7 @@ DETAILS = 2
 """How many open aspects a variation says something about."""
 
 
-def vary(prompt: str, target: Target, words: Words, knows: Knows, rng: Random) -> Iterator[str]:
+def vary(prompt: str, target: d.Target, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
     """Variations without end, "" for a try that came to nothing. Nothing at all if the prompt leaves nothing open.
 
     Aspects take turns, and so do the values of each: among any few variations in a row every aspect is spoken of
@@ -245,33 +224,33 @@ def vary(prompt: str, target: Target, words: Words, knows: Knows, rng: Random) -
     """
     text = " ".join(prompt.split())
     parsed = parse_prompt(text)
-    phrase = main_phrase(parsed)
+    phrase = d.main_phrase(parsed)
     if phrase and phrase.noun and (phrase.noun.singular, phrase.plural) == ("police", False):
         text = parsed.put(phrase.head, phrase.end, "police officer") if phrase.first > phrase.start else text
-    group = group_of(phrase)
+    group = d.group_of(phrase)
     details = {
         aspect: wanted
-        for aspect, found in open_details(text, knows).items()
+        for aspect, found in d.open_details(text, knows).items()
         if (wanted := [one for one in found if target.wants(one, group)])
     }
     aspects: list[str] = []
-    values: dict[str, list[Detail]] = {aspect: [] for aspect in details}
+    values: dict[str, list[d.Detail]] = {aspect: [] for aspect in details}
     while details:
-        chosen: list[Detail] = []
+        chosen: list[d.Detail] = []
         for _ in range(DETAILS):
             room = words[1] - len(text.split()) - sum(map(_length, chosen))
             fitting = {
-                aspect: [one for one in found if _length(one) <= room and go_together(one, chosen)]
+                aspect: [one for one in found if _length(one) <= room and d.go_together(one, chosen)]
                 for aspect, found in details.items()
             }
             if any(fitting.values()):
                 aspect = _next(aspects, list(details), [name for name, found in fitting.items() if found], rng)
                 chosen.append(_next(values[aspect], details[aspect], fitting[aspect], rng))
-        varied = say_all(text, chosen)
+        varied = d.say_all(text, chosen)
         yield varied if has_length(varied, words) else ""
 
 
-def _length(detail: Detail) -> int:
+def _length(detail: d.Detail) -> int:
     """At most so many words come with a detail: frames bring an "of", some values a "working"."""
     return len(detail.form.words.split()) + (not detail.is_phrase and detail.form.place != "before")
 
@@ -292,16 +271,16 @@ _AXES = 2.0
 """How many axes a prompt may speak of on average, if there is room, and phrases to say something else with."""
 
 
-def invent(target: Target, words: Words, knows: Knows, rng: Random) -> Iterator[str]:
+def invent(target: d.Target, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
     """Prompts without end; those that come out too long or too short are left out, so some tries yield nothing ("")."""
-    areas: dict[str, list[Group]] = {}
+    areas: dict[str, list[d.Group]] = {}
     for group in target.groups:
         areas.setdefault(group.area, []).append(group)
     while True:
         group = rng.choice(areas[rng.choice(list(areas))])
-        subject = named(target.words) if target.words else ""
+        subject = d.named(target.words) if target.words else ""
         if not subject:
-            noun = rng.choice(nouns_of(group, knows))
+            noun = rng.choice(d.nouns_of(group, knows))
             adjectives = [word for word in group.before if knows(f"{word} {noun}")]
             adjective = f"{rng.choice(adjectives)} " if adjectives and rng.random() < _ADJECTIVE else ""
             several = f"two {adjective}{nouns()[noun].plural}"
@@ -312,31 +291,31 @@ def invent(target: Target, words: Words, knows: Knows, rng: Random) -> Iterator[
         yield text if has_length(text, words) and target.has(text) else ""
 
 
-def _with_details(text: str, words: Words, target: Target, knows: Knows, rng: Random) -> str:
+def _with_details(text: str, words: Words, target: d.Target, knows: d.Knows, rng: Random) -> str:
     """The prompt with details that go together, one after another until it has a length drawn at random.
 
     Phrases come first, axes seldom, styles never; what the target asks for before all. An axis is spoken of only where
     each of its values could be said: so no value is said more often because it is short, or fits a place.
     """
     length = rng.randint(*words)
-    group = group_of(main_phrase(parse_prompt(text)))
-    found = open_details(text, knows)
+    group = d.group_of(d.main_phrase(parse_prompt(text)))
+    found = d.open_details(text, knows)
     options = {aspect: some for aspect, some in found.items() if aspect in group.varies or some[0].is_phrase}
-    steered = {aspect for aspect in options if target.name == CLOTHING and "wearing" in topics(aspect)}
+    steered = {aspect for aspect in options if target.name == d.CLOTHING and "wearing" in d.topics(aspect)}
     phrases = [aspect for aspect, details in options.items() if details[0].is_phrase]
-    axes = [aspect for aspect in options if aspect not in (*phrases, STYLE, MONOCHROME)]
+    axes = [aspect for aspect in options if aspect not in (*phrases, d.STYLE, d.MONOCHROME)]
     wanted = (_AXES if len(phrases) > 2 else 1.5) / max(len(axes), 1)
     axes = [aspect for aspect in axes if rng.random() < wanted or aspect in steered]
     rng.shuffle(phrases)
     rng.shuffle(axes)
     order = [*axes, *phrases] if rng.random() < 0.5 else [*phrases, *axes]
-    chosen: list[Detail] = []
+    chosen: list[d.Detail] = []
     for aspect in sorted(order, key=lambda aspect: aspect not in steered):
-        if len(say_all(text, chosen).split()) >= length:
+        if len(d.say_all(text, chosen).split()) >= length:
             break
-        fitting = [one for one in options[aspect] if go_together(one, chosen)]
-        fitting = [one for one in fitting if len(say_all(text, [*chosen, one]).split()) <= words[1]]
+        fitting = [one for one in options[aspect] if d.go_together(one, chosen)]
+        fitting = [one for one in fitting if len(d.say_all(text, [*chosen, one]).split()) <= words[1]]
         whole = options[aspect][0].is_phrase or len(fitting) == len(find_entry(aspect).spoken)
         if fitting and (whole or aspect in steered):
             chosen.append(rng.choice(fitting))
-    return say_all(text, chosen)
+    return d.say_all(text, chosen)

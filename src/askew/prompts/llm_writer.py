@@ -7,25 +7,11 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 from askew.errors import UsageError
-from askew.prompts.answers import (
-    ReadAxis,
-    Unusable,
-    a_list,
-    a_text,
-    an_object,
-    counterfactual_fault,
-    parse,
-    prompt_fault,
-    read_axes,
-    read_texts,
-    variation_fault,
-    whole,
-)
+from askew.prompts import answers as a
 from askew.prompts.axes import AXES, OTHER, catalogue, first_name, table_question
 from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, has_length, length_of, whole_prompt
 from askew.prompts.llm import ATTEMPTS, Complete, Completion, Message, RememberedLLM, Schema, attempt_seed, gave_nothing
@@ -48,20 +34,10 @@ _LISTED = 60
 """Texts that a model is told not to repeat."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """An axis that a language model proposed and askew did not take, for a person to mend: its prompts by value."""
-
-    axis: str
-    reason: str
-    counterfactuals: tuple[tuple[str, str], ...]
-
-
 class LLMWriter:
     """Asks a language model, checks what comes back, and asks again for what is missing, a bounded number of times.
 
-    `axes` is the number of axes to ask for, `on` whether they are to be open in a prompt. `rejected` holds, by prompt,
-    the axes that could not be used.
+    `axes` is the number of axes to ask for, `on` whether they are to be open in a prompt.
     """
 
     def __init__(self, llm: RememberedLLM, *, axes: int = 8, on: AxesOn = "open") -> None:
@@ -69,7 +45,6 @@ class LLMWriter:
             raise UsageError(f"{llm.name} was asked for {axes} axes; the number must be at least 1")
         self.name, self.concurrency, self.usage, self.tally = llm.name, llm.concurrency, llm.usage, llm.tally
         self.fingerprint = f"{llm.fingerprint} writer-{VERSION}"
-        self.rejected: dict[str, dict[str, Rejected]] = {}
         self._llm, self._axes, self._on = llm, axes, on
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
@@ -83,13 +58,13 @@ class LLMWriter:
         if names is not None and not all(names):
             raise UsageError(f"an axis needs a name of letters: {', '.join(map(repr, axes or ()))}")
         found: dict[str, AxisProposal] = {}
-        rejected = self.rejected[prompt] = dict[str, Rejected]()
+        rejected: dict[str, str] = {}
         reason = ""
         with self._llm.remembering() as complete:
             for attempt in range(ATTEMPTS):
                 try:
                     answered = self._three_steps(complete, text, names, attempt_seed(seed, attempt))
-                except Unusable as error:
+                except a.Unusable as error:
                     reason = str(error)
                     continue
                 self._take(answered, text, self._on != "open" or names is not None, found, rejected)
@@ -98,10 +73,10 @@ class LLMWriter:
                     return [*found.values()][: self._axes] if names is None else [found[name] for name in names]
                 lacking = f"the axis {missing[0]!r}" if missing else "an axis"
                 reason = f"{lacking} with two counterfactual prompts that differ in one thing is missing"
-            whys = "; ".join(f"{one.axis}: {one.reason}" for one in rejected.values())
+            whys = "; ".join(f"{name}: {why}" for name, why in rejected.items())
             raise gave_nothing(self._llm, f"{reason} ({whys})" if whys else reason)
 
-    def _three_steps(self, complete: Complete, prompt: str, names: Sequence[str] | None, seed: int) -> list[ReadAxis]:
+    def _three_steps(self, complete: Complete, prompt: str, names: Sequence[str] | None, seed: int) -> list[a.ReadAxis]:
         """One try: axes, counterfactuals, and both as JSON. Axes that a person has chosen are told, not asked for."""
         messages = [Message("system", TOLD["reasoning"])]
 
@@ -109,9 +84,9 @@ class LLMWriter:
             messages.append(Message("user", told))
             try:
                 said = read(complete(messages, schema, attempt_seed(seed, number)))
-            except Unusable as error:
+            except a.Unusable as error:
                 self.tally.note(step, str(error))
-                raise Unusable(f"of the {step}: {error}") from error
+                raise a.Unusable(f"of the {step}: {error}") from error
             self.tally.note(step, None)
             messages.append(Message("assistant", str(said)))
             return said
@@ -119,26 +94,23 @@ class LLMWriter:
         told = TOLD["counterfactuals"].format(prompt=prompt)
         if names is None:
             asked = TOLD["named_axes"].format(prompt=prompt, about=TOLD["about"][self._on], most=self._axes)
-            answer(NAMED, asked, 1, whole, None)
+            answer(NAMED, asked, 1, a.whole, None)
         else:
             chosen = ", ".join(name.replace("_", " ") for name in names)
             told = f"{TOLD['given_axes'].format(prompt=prompt, names=chosen)} {told}"
-        answer(WRITTEN, told, 2, whole, None)
-        one = an_object(value=a_text(40), prompt=a_text(len(prompt) + 80))
+        answer(WRITTEN, told, 2, a.whole, None)
+        one = a.an_object(value=a.a_text(40), prompt=a.a_text(len(prompt) + 80))
         kind = {"type": "string", "enum": ["societal", "incidental"]}
-        axis = an_object(name=a_text(40), kind=kind, counterfactuals=a_list(one, 2, MOST_VALUES))
-        form = an_object(axes=a_list(axis, 1, self._axes if names is None else len(names)))
-        found: list[ReadAxis] = answer(READ, TOLD["as_json"], 3, lambda last: read_axes(parse(last)), form)
+        axis = a.an_object(name=a.a_text(40), kind=kind, counterfactuals=a.a_list(one, 2, MOST_VALUES))
+        form = a.an_object(axes=a.a_list(axis, 1, self._axes if names is None else len(names)))
+        found: list[a.ReadAxis] = answer(READ, TOLD["as_json"], 3, lambda last: a.read_axes(a.parse(last)), form)
         return found
 
     def _take(
-        self, answered: Sequence[ReadAxis], prompt: str, stated: bool, found: dict[str, AxisProposal],
-        rejected: dict[str, Rejected],
+        self, answered: Sequence[a.ReadAxis], prompt: str, stated: bool, found: dict[str, AxisProposal],
+        rejected: dict[str, str],
     ) -> None:  # fmt: skip
-        """Sort the axes of an answer into those that can be used, merged where they are the same, and the others.
-
-        `stated`: they may be about what the prompt says.
-        """
+        """Sort out axes that can be used, each once, and why others cannot; `stated` ones may be about what is said."""
         for axis in answered:
             name = axis_name(axis.name)
             texts, faults = _counterfactuals(name, axis, prompt, stated)
@@ -156,7 +128,7 @@ class LLMWriter:
                 found[name] = AxisProposal(_axis(name, axis.kind, tuple(texts)), texts)
                 rejected.pop(name, None)
             elif name and name not in found:
-                rejected.setdefault(name, Rejected(name, reason, axis.counterfactuals))
+                rejected.setdefault(name, reason)
 
     def write(
         self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
@@ -176,18 +148,18 @@ class LLMWriter:
                 listed = "; ".join([*found.values()][-_LISTED:])
                 told += f" These are there already and must not come again: {listed}." if listed else ""
                 messages = [Message("system", TOLD["writing"]), Message("user", told)]
-                form = an_object(prompts=a_list(a_text(14 * words[1]), left, left))
+                form = a.an_object(prompts=a.a_list(a.a_text(14 * words[1]), left, left))
                 answer = complete(messages, form, attempt_seed(seed, attempt))
                 faults = Counter()
                 try:
-                    texts = read_texts(answer)
-                except Unusable as error:
+                    texts = a.read_texts(answer)
+                except a.Unusable as error:
                     texts, faults[str(error)] = [], 1
                     self.tally.note(kind, *[str(error)] * left)
                 for text in texts:
                     fault = None if has_length(text, words) else f"a text had not {words[0]} to {words[1]} words"
                     fault = "a text was empty" if not bare(text) else fault
-                    fault = fault or (variation_fault(prompt, text) if kind == "variations" else prompt_fault(text))
+                    fault = fault or (a.variation_fault(prompt, text) if kind == "variations" else a.prompt_fault(text))
                     fault = fault or ("a text was a repetition" if bare(text) in {bare(prompt), *found} else None)
                     self.tally.note(kind, fault)
                     if fault:
@@ -207,7 +179,7 @@ def axis_name(text: str) -> str:
     return first_name("_".join(words[:4]))
 
 
-def _counterfactuals(name: str, axis: ReadAxis, prompt: str, stated: bool) -> tuple[dict[str, str], list[str | None]]:
+def _counterfactuals(name: str, axis: a.ReadAxis, prompt: str, stated: bool) -> tuple[dict[str, str], list[str | None]]:
     """By value, the prompts that can be used; and what is wrong with each of the others."""
     said, entry = {*bare(prompt).split()}, catalogue().get(name)
     known = {word: value for value, words in entry.stated.items() for word in words} if entry else {}
@@ -220,7 +192,7 @@ def _counterfactuals(name: str, axis: ReadAxis, prompt: str, stated: bool) -> tu
     faults: list[str | None] = []
     for value, text in pairs:
         taken = value in texts or bare(text) in map(bare, texts.values())
-        fault = "it repeats another" if taken else counterfactual_fault(prompt, name, value, text, values, stated)
+        fault = "it repeats another" if taken else a.counterfactual_fault(prompt, name, value, text, values, stated)
         faults.append(fault if value else "it has no value")
         if faults[-1] is None:
             texts[value] = text

@@ -58,7 +58,9 @@ class FairDiffusion(Asking):
         if not self.scale:
             return out
         plain, prompted = out.chunk(2)
-        every = call.once("weights", lambda: self._weights(call))
+        asked = call.once("asked", lambda: [self.statement(request) for request in call.requests])
+        every = [[1.0 if one[axis] == value else -1.0 / (len(shares) - 1) for one in asked]
+                 for axis, shares in self.targets.items() for value in shares]  # fmt: skip
         momentum = call.once("momentum", lambda: torch.zeros_like(prompted))
         total = self.momentum * momentum
         for other, weights in zip(others, every, strict=True):
@@ -71,9 +73,3 @@ class FairDiffusion(Asking):
         if call.step < self.warm_up * call.steps:
             return out
         return torch.cat([plain, prompted + total / call.scale])
-
-    def _weights(self, call: Call) -> list[list[float]]:
-        """Of every edit, that for each picture."""
-        asked = [self.statement(request) for request in call.requests]
-        return [[1.0 if one[axis] == value else -1.0 / (len(shares) - 1) for one in asked]
-                for axis, shares in self.targets.items() for value in shares]  # fmt: skip

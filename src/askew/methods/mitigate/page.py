@@ -35,10 +35,22 @@ def page(found: MitigationFindings, media: Media) -> b.Page:
     prompts = [prompt.text for prompt in found.plan.prompts]
     told = [verdict(way, len(prompts) > 1) for way in found.ways]
     files = tuple(b.Fold(f"mitigation-{way}.toml", (b.Code(text),)) for way, text in found.mitigations.items())
+    aimed_at = {one.axis for way in found.ways for one in way.axes if one.aimed}
+    aimed, others = ([one for one in found.shares if (one.axis in aimed_at) is wanted] for wanted in (True, False))
+    watched = [b.Fold("Axes that were not aimed at", tuple(survey.seen(others)))] if others else []
+    first, *more = _pictures(found, media)
+    sections = (
+        b.Section("Who was seen, before and after", (*survey.seen(aimed), *watched)),
+        b.Section("The same seeds, before and after", (first, *(b.Fold(one.caption, (one,)) for one in more)),
+                  screen=False),
+        b.Section("Distance from the target", tuple(map(_distances, found.ways))),
+        b.Section("What else changed", tuple(map(_others, found.ways))),
+        *_predicted(found), b.Section("The files", files, screen=False),
+    )  # fmt: skip
     return skeleton.page(
         found, f"askew mitigate · {skeleton.identity(found.model)}",
         quote(prompts[0], 160) if len(prompts) == 1 else plural(len(prompts), "prompt"), " ".join(told[:2]),
-        (*_sections(found, media), b.Section("The files", files, screen=False)), detail=" ".join(told[2:]),
+        sections, detail=" ".join(told[2:]),
         facts=(*skeleton.facts(found),
                ("Judged by", f"{plural(found.plan.confirm, 'fresh picture')} before and after")),
         reading=skeleton.reading(TERMS, LIMITS), notes=skeleton.notes(found),
@@ -77,19 +89,6 @@ def _debiased(score: E) -> E:
 
 def _pair(axes: tuple[str, str]) -> str:
     return " and ".join(map(axis_label, axes))
-
-
-def _sections(found: MitigationFindings, media: Media) -> Iterator[b.Section]:
-    axes = {one.axis for way in found.ways for one in way.axes if one.aimed}
-    aimed, others = ([entry for entry in found.shares if (entry.axis in axes) is wanted] for wanted in (True, False))
-    watched = [b.Fold("Axes that were not aimed at", tuple(survey.seen(others)))] if others else []
-    yield b.Section("Who was seen, before and after", (*survey.seen(aimed), *watched))
-    first, *more = _pictures(found, media)
-    folded = (b.Fold(one.caption, (one,)) for one in more)
-    yield b.Section("The same seeds, before and after", (first, *folded), screen=False)
-    yield b.Section("Distance from the target", tuple(_distances(way) for way in found.ways))
-    yield b.Section("What else changed", tuple(_others(way) for way in found.ways))
-    yield from _predicted(found)
 
 
 def _pictures(found: MitigationFindings, media: Media) -> Iterator[b.Pictures]:

@@ -79,10 +79,6 @@ class Tables:
             text = counterfactual(text, self.aims[axis].name, self.aims[axis].values[value])
         return text
 
-    def says(self, cell: Cell) -> dict[str, str]:
-        """The statements of a cell."""
-        return {self.aims[axis].name: self.aims[axis].values[value] for axis, value in cell}
-
     def shares(self, cell: Cell, axes: Sequence[AxisPlan]) -> Counts:
         """Shares of an axis, or of combinations of two, in a cell: predicted, and as far as it was drawn, seen."""
         predicted = self._predicted(cell, axes)
@@ -147,9 +143,10 @@ def choose(plan: MitigationPlan, tables: Tables, draw: Draw) -> Chosen:
             break
         last = total
     used = np.flatnonzero(weights)
-    parts = tuple(PolicyPart(text=tables.text(among[k]), weight=float(weights[k]), says=tables.says(among[k]))
-                  for k in used)  # fmt: skip
     sent = [among[k] for k in used]
+    said = [{tables.aims[axis].name: tables.aims[axis].values[value] for axis, value in cell} for cell in sent]
+    parts = tuple(PolicyPart(text=tables.text(cell), weight=float(weight), says=says)
+                  for cell, weight, says in zip(sent, weights[used], said, strict=True))  # fmt: skip
     told = {axis.name: _foretold(plan, tables, axis, sent, weights[used]) for axis in prompt.closed}
     return Chosen(Policy(prompt=prompt.text, parts=parts), told)
 
