@@ -76,7 +76,7 @@ def test_values_that_cannot_be_told_apart_still_give_shares() -> None:
 
 def test_intervals_are_wider_with_fewer_labels() -> None:
     few, many = (
-        corrected_share_intervals([30, 18], rates(2, 0.9) * labels, rng=np.random.default_rng(0))[0]
+        corrected_share_intervals([30, 18], rates(2, 0.9) * labels, rng=np.random.default_rng(0), draws=1000)[0]
         for labels in (10, 1000)
     )
     assert few.value == pytest.approx(many.value)

@@ -53,7 +53,7 @@ def alone(seed: int, bias: float = 0.0, prompt: int = 0) -> Graph:
 
 
 def claims_alone(seed: int) -> bool:
-    none = PHRASES["pairs_none"].text.format(where=f"For “{NURSE}”", pairs=PAIRS)
+    none = PHRASES["pairs_none"][0].format(where=f"For “{NURSE}”", pairs=PAIRS)
     told = dict(summary(alone(seed)).terms)
     return answer(alone(seed)) != none or not told["Surely made worse, better"].startswith("0 worse and 0 better")
 
@@ -86,7 +86,7 @@ def graphs_claim(seed: int) -> bool:
     """Two runs of one model with other seeds."""
     runs = {"a": findings(alone(seed)), "b": findings(alone(seed + 1))}
     found = model_graphs(runs)
-    none = PHRASES["graphs_alike"].text.format(pairs=PAIRS, run="b", first="a")
+    none = PHRASES["graphs_alike"][0].format(pairs=PAIRS, run="b", first="a")
     assert (list(against(runs, found)) == [none]) is not any(one.clear for one in found.changes)
     return any(one.clear for one in found.changes)
 

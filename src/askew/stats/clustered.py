@@ -77,13 +77,7 @@ def rate_above_floor(
 
 
 def clustered_mean(
-    values: ArrayLike,
-    *,
-    rng: Generator,
-    draws: int = 1000,
-    level: float = 0.95,
-    null: float | None = None,
-    maximum: float | None = None,
+    values: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95, null: float | None = None
 ) -> Estimate:
     """Mean over clusters of the means of their members, with a bootstrap interval over clusters.
 
@@ -94,7 +88,7 @@ def clustered_mean(
     mean = float(rows.mean())
     low, high = percentile_interval(mean + bootstrap_errors(rows[:, None], draws, rng)[:, 0], level)
     p = None if null is None else sign_flip_p(rows - null, rng, draws)
-    return Estimate(mean, low, high, level, name, int(x.size - missing), missing, null=null, max=maximum, p=p)
+    return Estimate(mean, low, high, level, name, int(x.size - missing), missing, null=null, p=p)
 
 
 def clustered_mean_difference(

@@ -92,13 +92,7 @@ class ReadingErrors:
 
 
 def corrected_share_intervals(
-    observed: ArrayLike,
-    confusion: ArrayLike,
-    *,
-    rng: Generator,
-    draws: int = 1000,
-    level: float = 0.95,
-    missing: int = 0,
+    observed: ArrayLike, confusion: ArrayLike, *, rng: Generator, draws: int, level: float = 0.95, missing: int = 0
 ) -> tuple[Estimate, ...]:
     """`ReadingErrors.shares` with intervals that carry the sampling error of the answers and of the confusion counts.
 

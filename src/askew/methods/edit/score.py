@@ -198,13 +198,15 @@ def _identity(
         return float((others.sum() - cosine(a, b)) / (len(others) - 1)) if len(others) > 1 else np.nan
 
     cosines = cell.pairs(cosine)
-    own = or_missing(clustered.clustered_mean, cosines, rng=rng, maximum=1.0, reason="error",
-                     detail="no picture has an edit", **scoring.how)  # fmt: skip
-    null = average(cell.pairs(strangers))
-    if isinstance(own, Missing) or null is None or null >= 1:
+    own = or_missing(clustered.clustered_mean, cosines, rng=rng, reason="error", detail="no picture has an edit",
+                     **scoring.how)  # fmt: skip
+    if isinstance(own, Missing):
+        return own
+    own, null = replace(own, max=1.0), average(cell.pairs(strangers))
+    if null is None or null >= 1:
         return own
     beyond = (own.value - null) / (1 - null)
-    return replace(own, null=null, max=1.0, corrected=beyond, corrected_form=BOUNDED_FORM)
+    return replace(own, null=null, corrected=beyond, corrected_form=BOUNDED_FORM)
 
 
 def average_tones(cell: Cell, readings: Readings, rng: np.random.Generator, scoring: Scoring) -> FaceTone | None:

@@ -1,4 +1,4 @@
-"""The page of `askew interact`: what was seen, and which axis moves which, as a graph and in words."""
+"""The page of `askew interact`: what was seen, and which axis moves which."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -15,9 +15,6 @@ from askew.pages.words import axis_label, capital, listing, measured, perceived,
 from askew.parts.survey.blocks import LIMITS, gaps, missing_sentences, seen
 from askew.stats.intervals import simultaneous
 from askew.types import Estimate, Missing
-
-SENTENCES = 8
-"""Sentences of a graph before the rest is folded away."""
 
 VERBS = {
     True: {"better": "more even", "worse": "more one-sided"},
@@ -72,13 +69,9 @@ def _graphs(found: InteractionFindings, media: Media) -> Iterator[b.Section]:
 
 def _graph(found: InteractionFindings, media: Media, graph: Graph) -> tuple[b.Block, ...]:
     """All that is shown of a graph."""
-    axes, said = axes_of(found.biasconnect), sentences(graph)
-    told = b.Text(items=tuple(said[:SENTENCES])) if said else b.Text("No axis is seen to move another.")
-    weaker = b.Fold(f"The {plural(len(said) - SENTENCES, 'weaker edge')}", (b.Text(items=tuple(said[SENTENCES:])),))
-    sources = dict.fromkeys(one.source for one in graph.edges)
+    axes, sources = axes_of(found.biasconnect), dict.fromkeys(one.source for one in graph.edges)
     return (
         network(graph, axes, f"Which axis moves which: {title(graph.prompt)}"),
-        b.Section("In words", (told, *([weaker] if len(said) > SENTENCES else [])), screen=False),
         summary(graph),
         b.Section("Every pair of axes", (matrix(graph, axes),), screen=False),
         b.Section("Each axis made equal", tuple(_axis(found, media, graph, axis) for axis in sources), screen=False),
@@ -290,16 +283,6 @@ def rules(found: InteractionFindings) -> str:
         least = f" and |IS| > {graph.least_sensitivity:g}" if graph.least_sensitivity else ""
         told.append(f"the χ² test of dependence has p < {np.format_float_positional(graph.threshold)}{least}")
     return "; of a prompt alone ".join(told)
-
-
-def sentences(graph: Graph) -> list[str]:
-    """Edges in words, those of a sure direction first, then pairs that surely move without one; the strongest first."""
-    settled = sorted(graph.drawn, key=lambda one: one.effect == "changed")
-    alone = [one for one in graph.moved if not one.significant]
-    but = ", though χ² shows no difference between the prompts of {}"
-    return [f"{capital(edge_sentence(graph, one))}." for one in settled] + [
-        f"{capital(edge_sentence(graph, one))}{but.format(axis_label(one.source))}." for one in alone
-    ]
 
 
 def moved(graph: Graph, source: str) -> str:
