@@ -27,10 +27,8 @@ Shares = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Shares of an axis's values by subject (a prompt, or an occupation) and axis; subject "" holds for all.
-
-    `counted` says that they are counts of pictures, and as uncertain as these are few.
-    """
+    """Shares of an axis's values by subject (a prompt, or an occupation) and axis; subject "" holds for all. `counted`
+    says that they are counts of pictures, and as uncertain as these are few."""
 
     name: str
     shares: Mapping[str, Mapping[str, Shares]]

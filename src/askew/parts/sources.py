@@ -141,12 +141,10 @@ SEEN = ("gender", "age", "ethnicity", "body_type", "disability")
 
 @record
 class Showing:
-    """How many of a group's source pictures show what its name says, as instruments read it.
+    """How many of a group's source pictures show what its name `says` by axis, as instruments read it.
 
-    says     by axis the value that the name says
     share    of the pictures that could be read; missing: of those that were drawn, those that could not
-    drawn    how many pictures were made for the group, or given
-    empty    places for which no picture was found that shows the group
+    drawn    how many pictures were made for the group, or given; empty: places left without one that shows the group
     """
 
     group: str
@@ -302,10 +300,8 @@ NOT_READ = Missing("not_asked", "no picture was asked for an occupation that cou
 
 @record
 class Neutrality:
-    """The share of a group's pictures that are read as showing a target already: any of them, and each.
-
-    `neutral` is None where the instrument does not tell occupations.
-    """
+    """The share of a group's pictures that are read as showing a target already: any of them, and each. `neutral` is
+    None where the instrument does not tell occupations."""
 
     group: str
     instrument: str

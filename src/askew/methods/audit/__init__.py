@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from askew.conditions import of
 from askew.findings import Scored
@@ -14,19 +15,13 @@ from askew.methods.audit.score import score
 from askew.types import Estimate
 
 
-def _distances(found: AuditFindings) -> Iterator[Scored]:
-    """Those of the prompts' own pictures."""
-    return (one for one in of("distance", found) if one.names.get("set") == "initial")
-
-
 def _leans(found: AuditFindings) -> Iterator[Scored]:
     """The distances of the prompts' own pictures and of conditions, with the p and q of the verdict on them."""
     for k, one in enumerate(found.shares):
         if one.verdict and isinstance(one.distance, Estimate):
             names = {"prompt": one.prompt, "set": one.set, "axis": one.axis, "instrument": one.instrument}
-            yield Scored(
-                "lean", ("shares", k, "verdict"), names, replace(one.distance, p=one.verdict.p, q=one.verdict.q)
-            )
+            lean = replace(one.distance, p=one.verdict.p, q=one.verdict.q)
+            yield Scored("lean", ("shares", k, "verdict"), names, lean)
 
 
 METHOD = Method(
@@ -39,9 +34,9 @@ METHOD = Method(
     result=AuditResult,
     label=lambda plan: plan.prompts[0].text,
     scores={
-        "mad": lambda found: of("mad", found),
-        "mad_clip": lambda found: of("mad_clip", found),
-        "distance": _distances,
+        "mad": partial(of, "mad"),
+        "mad_clip": partial(of, "mad_clip"),
+        "distance": lambda found: (one for one in of("distance", found) if one.names.get("set") == "initial"),
         "lean": _leans,
     },
 )

@@ -1,7 +1,6 @@
 """askew audit, and the preview of what it would ask."""
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal, Unpack
@@ -106,11 +105,6 @@ def audit(
         concepts=concepts or "all",
         **shared.plan_fields({**options, "model": model, "images": images, "variant": variant}),
     )  # fmt: skip
-    sized = images is not None and axes is not None
-    if options.get("progress") and not options.get("dry_run") and not sized and len(made.texts()) > len(made.prompts):
-        read = ", ".join(dict.fromkeys(axis.axis().label for prompt in made.prompts for axis in prompt.axes))
-        print(f"{len(made.texts())} prompts x {made.images} pictures by {made.model}, for {read}: "
-              "the default size for this model; --axes and --images ask for another", file=sys.stderr)  # fmt: skip
     return METHOD.run(made, **shared.run_options(options))
 
 

@@ -17,11 +17,8 @@ from askew.run.work import Work, unique
 
 @dataclass(frozen=True)
 class AuditGathered(Surveyed):
-    """All of a run.
-
-    captioner  the instrument whose answers become concepts; None: there are no TIBET scores
-    vectors    by prompt those of its pictures and concepts; None without an embedder
-    """
+    """All of a run. `captioner` is the instrument whose answers become concepts (None: there are no TIBET scores),
+    `vectors` by prompt those of its pictures and concepts (None without an embedder)."""
 
     captioner: str | None
     vectors: Mapping[str, Vectors] | None

@@ -1,11 +1,8 @@
 """BiasConnect (Chinchure et al., 2025): how equalising one axis of bias moves the others.
 
-The counterfactual sets of an axis, taken together, stand for its mitigation. A contingency table of their answers
-about another axis says whether that axis depends on it (section 3.3), and Intersectional Sensitivity whether it comes
-nearer to its ideal (3.4). Both questions are answered for every pair, an axis with itself included.
-
-Where the instrument's errors on an axis are known, sensitivities are corrected for them. The contingency tables are
-tested as read: sets that differ in what is read differ in what is true.
+The counterfactual sets of an axis, taken together, stand for its mitigation. Of every pair, an axis with itself too,
+contingency tables say whether the second depends on the first (section 3.3), Intersectional Sensitivity whether it is
+nearer to its ideal then (3.4). Sensitivities are corrected for known errors of the instrument; tables are not.
 """
 
 from collections import defaultdict
@@ -162,8 +159,7 @@ def pooled(parts: Sequence[Tables]) -> Tables:
 
 
 def graphs(counted: Counted, plan: InteractionPlan, scoring: Scoring) -> list[Graph]:
-    """The graphs of several prompts, the same as one by one. Samples are drawn for all of them at once, which takes
-    less than half the time."""
+    """The graphs of several prompts, their samples drawn at once, which takes less than half the time."""
     found = edges(counted, plan, scoring, scoring.rng(scoring.instrument, "sensitivity"))
     asked = [(k, (one.source, one.target)) for k, own in found.items() for one in own
              if isinstance(one.sensitivity, Estimate)]  # fmt: skip

@@ -23,11 +23,8 @@ Answer = str | Missing
 
 @dataclass(frozen=True, slots=True)
 class ObservedSet:
-    """The pictures of one prompt, and by instrument and axis the value read from each of them.
-
-    `captions` and every tuple in `values` run parallel to `pictures`. A picture that is missing is missing, for
-    the same reason, to every instrument.
-    """
+    """The pictures of one prompt, and by instrument and axis the value read from each of them; `captions` and every
+    tuple in `values` run parallel to `pictures`. A missing picture is missing to every instrument, for one reason."""
 
     prompt: Prompt
     pictures: tuple[Picture | Missing, ...]
@@ -122,11 +119,8 @@ class Gone:
 
 @record
 class MissingPictures:
-    """By value of an axis how many pictures are missing, and Pearson's chi-squared test of whether their rate differs.
-
-    The test of (values) x (missing, made) is by permutation, with `draws`, where counts are small. q by
-    Benjamini-Hochberg over all entries of a run.
-    """
+    """By value of an axis how many pictures are missing, and Pearson's chi-squared test of whether rates differ: by
+    permutation, with `draws`, where counts are small; q by Benjamini-Hochberg over all entries of a run."""
 
     prompt: str | None
     axis: str
