@@ -204,11 +204,11 @@ def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entr
     # the pictures of an axis's counterfactual prompts together are that mitigation
     drawn = {axis.name: _together([s for s in sets[NURSE] if s.prompt.axis == axis.name]) for axis in prompt.axes}
     mitigated = {axis: tables([some], prompt.axes, INSTRUMENT) for axis, some in drawn.items()}
-    alone = validation({NURSE: counted}, [entry], {NURSE: mitigated}, PLAN, SCORING)
+    alone = validation({NURSE: counted}, [entry], {NURSE: mitigated}, SCORING)
     assert isinstance(alone.overall_correlation, Missing)  # no initial pictures but those of the estimates
     again = observed(Prompt(NURSE), prompt.axes, 96, seed=1)
     mitigated["as it is"] = tables([again], prompt.axes, INSTRUMENT)
-    found = validation({NURSE: counted}, [entry], {NURSE: mitigated}, PLAN, SCORING)
+    found = validation({NURSE: counted}, [entry], {NURSE: mitigated}, SCORING)
     (only,) = found.prompts
     assert {(e.source, e.target) for e in only.edges} >= {("gender", "age"), ("clothing", "emotion")}
     for e in only.edges:
@@ -227,7 +227,7 @@ def test_where_nothing_is_done_the_papers_correlation_stands_at_its_null_and_our
         read = {name: tables([observed(Prompt(NURSE), prompt.axes, 32, 0.0, seed=100 * seed + k)], prompt.axes,
                              INSTRUMENT)
                 for k, name in enumerate((*AXES, "as it is"), 50)}  # fmt: skip
-        found = validation({NURSE: counted}, graphs({NURSE: counted}, plan, scoring), {NURSE: read}, plan, scoring)
+        found = validation({NURSE: counted}, graphs({NURSE: counted}, plan, scoring), {NURSE: read}, scoring)
         ours.append(known(found.overall_correlation).value)
         claims.append(known(found.overall_correlation).p < 0.05)
         papers.append((known(found.paper_correlation).value, known(found.paper_correlation).null))

@@ -194,10 +194,11 @@ def test_a_correction_for_reading_errors_is_told() -> None:
 def test_mitigations_stand_on_the_page() -> None:
     missing = Missing("not_asked", "a correlation needs at least three pairs")
     one = ValidatedEdge("gender", "age", estimate(-0.1, -0.2, 0), estimate(0, -1, 1))
-    prompt, fair = ValidatedPrompt(PROMPT, (one,), missing), dict.fromkeys(("gender", "age"), "runs/fair")
+    prompt, fair = ValidatedPrompt(PROMPT, (one,), missing), {"gender": "runs/fair", "age": "runs/fair"}
     paper = Estimate(0.8, n=5, null=0.61, p=0.2)
-    validation = Validation(fair, {}, (prompt,), missing, missing, paper, missing)
-    text = rendered(findings(validation=validation))
+    validation = Validation((prompt,), missing, missing, paper, missing)
+    found = findings(validation=validation)
+    text = rendered(replace(found, plan=found.plan.model_copy(update={"mitigated": fair})))
     assert "Mitigation surely" not in text  # no pair has a measured sensitivity
     assert "gender and age in runs/fair" in text
     assert "as in the paper, it is 0.80, where doing nothing gives 0.61 (p = 0.20)" in text

@@ -10,7 +10,6 @@ from askew.errors import UsageError
 from askew.findings import E, Head, Names
 from askew.method import Result
 from askew.methods.interact.plan import InteractionPlan
-from askew.models.base import Setting
 from askew.parts.survey.observed import MissingPictures
 from askew.parts.survey.reader import Confusion
 from askew.parts.survey.shares import SetShares
@@ -213,15 +212,12 @@ class ValidatedPrompt:
 class Validation:
     """Estimates against what a real mitigation did (Eq. 5-8, Table 1), on initial pictures of its own.
 
-    mitigated            by axis the model or run in which it is; settings: of those models
     overall_correlation  over the edges of all prompts; mean_correlation: of the prompts' own
     paper_correlation    overall as in the paper, estimates and measurements with the same initial pictures; null: its
                          mean if nothing happens
     made_worse           share of all pairs of different axes that mitigation moved away from their ideal (A.5)
     """
 
-    mitigated: Mapping[str, str]
-    settings: Mapping[str, Setting]
     prompts: tuple[ValidatedPrompt, ...]
     mean_correlation: E
     overall_correlation: E

@@ -107,9 +107,10 @@ def _validation(found: InteractionFindings, one: Validation) -> Iterator[b.Block
     if isinstance(worse, Estimate):
         surely, pairs = round((worse.low or 0) * (worse.n or 0)), plural(worse.n or 0, "pair")
         held += " " + say("made_worse", surely=surely, pairs=pairs, share=percent(worse.value))
-    told = [f"{listing([axis_label(axis) for axis, own in one.mitigated.items() if own == name])} in "
-            f"{shorten(name, 80)}" for name in dict.fromkeys(one.mitigated.values())]  # fmt: skip
-    settings = "".join(f", {name} {shorten(str(value), 40)}" for name, value in one.settings.items())
+    mitigated = found.plan.mitigated
+    told = [f"{listing([axis_label(axis) for axis, own in mitigated.items() if own == name])} in "
+            f"{shorten(name, 80)}" for name in dict.fromkeys(mitigated.values())]  # fmt: skip
+    settings = "".join(f", {name} {shorten(str(value), 40)}" for name, value in found.plan.mitigated_args.items())
     yield b.Text(held)
     yield b.Text(f"Mitigated: {'; '.join(told)}{settings}. Correlation averaged over prompts: "
                  f"{_known(one.mean_correlation)}.", muted=True)  # fmt: skip

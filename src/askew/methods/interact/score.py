@@ -38,7 +38,7 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
         confusion=compared,
         biasconnect=drawn,
         over_prompts=over_prompts(drawn, plan.level),
-        validation=validation(counted, drawn, found.mitigated, plan, scoring) if plan.mitigated else None,
+        validation=validation(counted, drawn, found.mitigated, scoring) if plan.mitigated else None,
     )
 
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from askew.errors import UsageError
 from askew.methods.interact.findings import AS_IT_IS, Graph, ValidatedEdge, ValidatedPrompt, Validation
 from askew.methods.interact.graph import Counts, Tables
-from askew.methods.interact.plan import InteractionPlan
 from askew.parts.scoring import Scoring
 from askew.parts.survey.shares import SetShares
 from askew.plan import PromptPlan
@@ -47,9 +46,8 @@ def of_run(name: str, found: Iterable[SetShares], prompt: PromptPlan, instrument
 
 
 def validation(
-    counted: Mapping[str, Tables], graphs: Sequence[Graph], mitigated: Mapping[str, Mitigated], plan: InteractionPlan,
-    scoring: Scoring,
-) -> Validation:  # fmt: skip
+    counted: Mapping[str, Tables], graphs: Sequence[Graph], mitigated: Mapping[str, Mitigated], scoring: Scoring
+) -> Validation:
     """Estimates against what mitigation did, over the edges between different axes, of each prompt and of all. The
     share of pairs that mitigation made worse is over all pairs of different axes, whether they are edges or not."""
     axes = list(dict.fromkeys(axis.name for tables in counted.values() for axis in tables.axes))
@@ -79,8 +77,6 @@ def validation(
         effects += [effect for effect in after.values() if isinstance(effect, Estimate)]
         papers += [((text, at[1]), known[at], _after(known[at], at, sets, fresh=False)) for at in edges]
     return Validation(
-        mitigated=dict(plan.mitigated),
-        settings=dict(plan.mitigated_args),
         prompts=tuple(prompts),
         mean_correlation=mean_correlation([one.correlation for one in prompts], level=scoring.level),
         overall_correlation=correlated(grids, "all prompts", all(AS_IT_IS in own for own in mitigated.values())),
