@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inspect import signature
+from types import SimpleNamespace
 from typing import Any
 
 import diffusers as d
@@ -13,7 +14,7 @@ from PIL import Image
 
 from askew.errors import UnknownName, UsageError
 from askew.measure.denoising import Denoiser, class_errors, noise_of, timesteps
-from askew.measure.denoising_networks import flow_to_epsilon, to_epsilon
+from askew.measure.denoising_networks import Network, to_epsilon
 from tiny_pipelines import FAMILIES
 
 PROMPTS = ("a portrait of a nurse.", "a portrait of a mechanic.", "a portrait of a plumber.")
@@ -211,10 +212,19 @@ def test_flow_matching_errors_are_those_of_a_plain_loop(family: str, velocity: A
 
 def test_a_perfect_velocity_has_no_error(latents: torch.Tensor, noise: torch.Tensor) -> None:
     clean, drawn = latents[:1], noise[:1, 0]
-    for sigma in (0.0, 0.3, 1.0):
-        level = torch.full((1, 1, 1, 1), sigma)
-        noisy = (1 - level) * clean + level * drawn
-        torch.testing.assert_close(flow_to_epsilon(drawn - clean, noisy, level), drawn, rtol=1e-5, atol=1e-5)
+
+    class Perfect(Network):
+        total = 1000
+
+        def __init__(self) -> None:
+            self._network = SimpleNamespace(dtype=torch.float32)
+
+        def _velocity(self, *_: Any) -> torch.Tensor:
+            return drawn - clean
+
+    for at in (0, 300, 1000):
+        found = Perfect().noise_in(clean, drawn, torch.tensor([at]), ())
+        torch.testing.assert_close(found, drawn, rtol=1e-5, atol=1e-5)
 
 
 def test_the_batch_does_not_matter_and_classes_do_not_see_each_other(

@@ -16,7 +16,6 @@ from askew.measure.portraits import (
     MASKS,
     aligned,
     average_face,
-    by_geometry,
     cheek_mask,
     similarity,
     skin_change,
@@ -100,7 +99,7 @@ def test_a_brighter_picture_has_brighter_skin_and_background_alike() -> None:
 def test_without_a_face_skin_by_geometry_is_missing_not_zero() -> None:
     image = Image.new("RGB", (16, 16), (200, 150, 120))
     none = Missing("no_person", "no face found")
-    change = skin_change(image, image, (by_geometry(image, none), by_geometry(image, none)))
+    change = skin_change(image, image, (MASKS["geometry"](image, none), MASKS["geometry"](image, none)))
     assert change.before == change.after == change.lightness == change.background == none
     assert change.coverage_before == 0
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from askew.measure.faces import installed
-from askew.measure.portraits import CANONICAL, FRAME, Face, FaceLens, average_face, by_geometry, cheek_mask
+from askew.measure.portraits import CANONICAL, FRAME, MASKS, Face, average_face, cheek_mask, find_face
 from askew.measure.skin import ita
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture
@@ -26,13 +26,15 @@ def test_faces_order_the_labelled_groups_and_whole_pictures_do_not(shared: Path)
     people = shared / "data" / "generated-people"
     with (people / "labels.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["model"] == "sdxl_turbo"]
-    lens, whole, cheeks, averages, told = FaceLens("faces"), {}, {}, {}, []
+    whole, cheeks, averages, told = {}, {}, {}, []
     for group in GROUPS:
         own = [people / row["file"] for row in rows if (row["race"].strip(), row["gender"].strip()) == group]
-        faces = [(path, face) for path in own if isinstance(face := lens(Picture("", str(path), "")), Face)]
+        found = [(path, find_face("faces", Picture("", str(path), ""))) for path in own]
+        faces = [(path, face) for path, face in found if isinstance(face, Face)]
         told.append(f"{' '.join(group)}: a face found in {len(faces)} of {len(own)}")
         whole[group] = np.nanmean([number(ita(opened(path))) for path in own])
-        on_faces = [ita(image, by_geometry(image, face.landmarks)) for path, face in faces for image in [opened(path)]]
+        images = [(opened(path), face.landmarks) for path, face in faces]
+        on_faces = [ita(image, MASKS["geometry"](image, landmarks)) for image, landmarks in images]
         cheeks[group] = np.nanmean([number(one) for one in on_faces])
         averages[group] = number(ita(average_face([face.pixels for _, face in faces])))
         on_average = ita(average_face([face.pixels for _, face in faces]), cheek_mask((FRAME, FRAME), CANONICAL))

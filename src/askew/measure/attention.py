@@ -192,8 +192,6 @@ VERSION = 2
 SAME = 2.0
 """Mean difference, of 255, up to which a picture made again counts as the same."""
 
-Row = NDArray[np.float32]
-
 
 def attribution_text(prompt: str, concept: str, against: str) -> str:
     """The attribution prompt of a pair of words: "<prompt> and <concept>" (BiasMap, section 3).
@@ -226,9 +224,9 @@ class AttentionReader:
                    definition, branch]  # fmt: skip
         self.fingerprint = f"attention-{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]}"
 
-    def embed_pictures(self, pictures: Sequence[Picture]) -> Row:
+    def embed_pictures(self, pictures: Sequence[Picture]) -> Maps:
         """Maps of pictures whose own were not kept: they are made again, and must come out the same."""
-        rows: list[Row] = []
+        rows: list[Maps] = []
         for start in range(0, len(pictures), self._model.batch_size):
             part = pictures[start : start + self._model.batch_size]
             requests = [Request(self.prompt, one.seed or 0, self._numbers.get(one.seed)) for one in part]
@@ -259,9 +257,9 @@ class AttentionReader:
 
 
 @contextmanager
-def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request, Row]]:
+def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request, Maps]]:
     """Watch whatever a model makes of the reader's prompt; afterwards its maps are in the mapping, by request."""
-    found: dict[Request, Row] = {}
+    found: dict[Request, Maps] = {}
 
     @contextmanager
     def watch(pipeline: Any, requests: Sequence[Request]) -> Iterator[None]:
@@ -284,14 +282,14 @@ def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request,
         model.watch = None
 
 
-def encode_maps(layers: Mapping[str, NDArray[np.float32]]) -> Row:
+def encode_maps(layers: Mapping[str, Maps]) -> Maps:
     """Maps (words, h, w) by layer as one vector that says by itself what it holds: a JSON header, byte by byte."""
     header = json.dumps([[name, *maps.shape] for name, maps in layers.items()], separators=(",", ":")).encode()
     parts = [np.array([len(header), *header]), *(maps.ravel() for maps in layers.values())]
     return np.concatenate(parts).astype(np.float32)
 
 
-def decode_maps(rows: Row) -> dict[str, NDArray[np.float32]]:
+def decode_maps(rows: Maps) -> dict[str, Maps]:
     """By layer the maps (pictures, words, h, w) of vectors (pictures, numbers) of one kind."""
     length = int(rows[0, 0])
     header = json.loads(bytes(rows[0, 1 : 1 + length].astype(np.uint8)).decode())

@@ -31,7 +31,6 @@ class VQA(Protocol):
 
     def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
         """Answers by picture, then by question. A question with options gets one of them or a `Missing`."""
-        ...
 
 
 class PictureReader(Protocol):
@@ -42,7 +41,6 @@ class PictureReader(Protocol):
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Vectors:
         """(pictures, dimensions)."""
-        ...
 
 
 @runtime_checkable
@@ -58,7 +56,6 @@ class Embedder(PictureReader, Protocol):
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, dimensions)."""
-        ...
 
 
 @runtime_checkable
@@ -81,7 +78,6 @@ class VectorVQA(VQA, Protocol):
 
     def answer_vectors(self, vectors: Vectors, questions: Sequence[Question]) -> list[list[str | Missing]]:
         """What `answer` gives, for pictures given as their vectors (pictures, dimensions)."""
-        ...
 
 
 @runtime_checkable
@@ -90,7 +86,6 @@ class Calibrated(Protocol):
 
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
         """(true values, answered values): counts of its answers on pictures whose truth is known."""
-        ...
 
 
 class Remembering:

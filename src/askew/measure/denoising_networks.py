@@ -48,7 +48,8 @@ class Network:
         share = at.float() / self.total
         sigma = share[:, None, None, None]
         noisy = (1 - sigma) * clean + sigma * noise
-        return flow_to_epsilon(self._velocity(noisy.to(self._network.dtype), share, said).float(), noisy, sigma)
+        # v = ε − x, so that ε = x_t + (1 − σ) v; at σ = 1 it says nothing about the noise, and ε = x_t
+        return noisy + (1 - sigma) * self._velocity(noisy.to(self._network.dtype), share, said).float()
 
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
         raise NotImplementedError
@@ -195,11 +196,3 @@ def to_epsilon(output: Tensor, noisy: Tensor, kept: Tensor, prediction: str) -> 
     if prediction == "v_prediction":
         return kept.sqrt() * output + (1 - kept).sqrt() * noisy
     return output if prediction == "epsilon" else (noisy - kept.sqrt() * output) / (1 - kept).sqrt()
-
-
-def flow_to_epsilon(velocity: Tensor, noisy: Tensor, sigma: Tensor) -> Tensor:
-    """The noise that a velocity v = ε − x means, where x_t = (1 − σ) x + σ ε: x_t + (1 − σ) v.
-
-    At σ = 1 the velocity says nothing about the noise, and ε = x_t.
-    """
-    return noisy + (1 - sigma) * velocity

@@ -39,7 +39,6 @@ class LandmarkFinder(Protocol):
 
     def find(self, image: Image.Image) -> Landmarks | Missing:
         """The landmarks of an RGB picture with one face, else why there are none."""
-        ...
 
 
 class DlibLandmarks:

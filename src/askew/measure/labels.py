@@ -45,7 +45,14 @@ class LabelVQA:
         pictures = collection.pictures()
         self.values, warnings = _values(pictures, aliases, values)
         spellings = {axis: Spelling(axis, known, aliases_of(axis, aliases)) for axis, known in self.values.items()}
-        _check_aliases(aliases, spellings)
+        for label, target in aliases.items():
+            axis, colon, _ = label.partition(":")
+            if colon and axis not in spellings:
+                raise UsageError(f"alias {label!r}: {UnknownName('labelled axis', axis, spellings)}")
+            allowed = [spellings[axis]] if colon else list(spellings.values())
+            if all(spelling.target(target) is None for spelling in allowed):
+                known = [*(value for spelling in allowed for value in spelling.values), MISSING]
+                raise UsageError(f"alias {label!r}: {UnknownName('value', target, known)}")
         answers = _read(pictures, spellings)
         self._by_id = _by_content(collection, answers)
         self._by_source = {str(path): by_axis for path, by_axis in answers.items()}
@@ -130,17 +137,6 @@ def aliases_of(axis: str, aliases: Mapping[str, str]) -> dict[str, str]:
     """The aliases that hold on an axis, its own ("AXIS:LABEL") before those of every axis."""
     everywhere = {label: target for label, target in aliases.items() if ":" not in label}
     return everywhere | {label.partition(":")[2]: t for label, t in aliases.items() if label.startswith(f"{axis}:")}
-
-
-def _check_aliases(aliases: Mapping[str, str], spellings: Mapping[str, Spelling]) -> None:
-    for label, target in aliases.items():
-        axis, colon, _ = label.partition(":")
-        if colon and axis not in spellings:
-            raise UsageError(f"alias {label!r}: {UnknownName('labelled axis', axis, spellings)}")
-        allowed = [spellings[axis]] if colon else list(spellings.values())
-        if all(spelling.target(target) is None for spelling in allowed):
-            known = [*(value for spelling in allowed for value in spelling.values), MISSING]
-            raise UsageError(f"alias {label!r}: {UnknownName('value', target, known)}")
 
 
 def _read(pictures: Sequence[FiledPicture], spellings: Mapping[str, Spelling]) -> dict[Path, Answers]:

@@ -92,13 +92,11 @@ class SkinChange:
     background: float | Missing
 
 
-def by_geometry(image: Image.Image, landmarks: Landmarks | Missing) -> Mask | Missing:
-    """Pixels on the cheeks, whatever their colour; Missing without a face."""
-    return landmarks if isinstance(landmarks, Missing) else cheek_mask((image.height, image.width), landmarks)
-
-
-MASKS: dict[str, MaskOf] = {"rule": lambda image, _: skin_mask(image), "geometry": by_geometry}
-"""By the colour of skin, and by its place."""
+MASKS: dict[str, MaskOf] = {
+    "rule": lambda image, _: skin_mask(image),
+    "geometry": lambda image, at: at if isinstance(at, Missing) else cheek_mask((image.height, image.width), at),
+}
+"""By the colour of skin, and by its place: the cheeks, whatever their colour; Missing without a face."""
 
 
 def skin_change(before: Image.Image, after: Image.Image, masks: tuple[Mask | Missing, Mask | Missing]) -> SkinChange:
@@ -125,17 +123,11 @@ class Face:
     pixels: Bytes
 
 
-@dataclass(frozen=True, slots=True)
-class FaceLens:
-    """Finds the one face of a picture by `finder`."""
-
-    finder: str
-
-    def __call__(self, picture: Picture) -> Face | Missing:
-        """The face, or why there is none."""
-        image = opened(picture.path)
-        landmarks = _finder(self.finder).find(image)
-        return landmarks if isinstance(landmarks, Missing) else Face(landmarks, aligned(image, landmarks))
+def find_face(finder: str, picture: Picture) -> Face | Missing:
+    """The one face of a picture by `finder`, or why there is none."""
+    image = opened(picture.path)
+    landmarks = _finder(finder).find(image)
+    return landmarks if isinstance(landmarks, Missing) else Face(landmarks, aligned(image, landmarks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,19 +138,11 @@ class Compared:
     edits: Sequence[tuple[Picture, Landmarks | Missing]]
 
 
-@dataclass(frozen=True, slots=True)
-class SkinLens:
-    """Sees how skin changes from a picture to its edits. `mask` says how skin is found: rule or geometry."""
-
-    mask: str
-
-    def __call__(self, one: Compared) -> list[SkinChange]:
-        """A change for every edit, in order."""
-        (before, mask), *edits = [
-            (image, MASKS[self.mask](image, landmarks))
-            for image, landmarks in ((opened(picture.path), at) for picture, at in (one.source, *one.edits))
-        ]
-        return [skin_change(before, after, (mask, own)) for after, own in edits]
+def skin_changes(mask_of: str, one: Compared) -> list[SkinChange]:
+    """How skin, found by `mask_of` (rule or geometry), changes from a picture to each of its edits, in order."""
+    shown = [(opened(picture.path), landmarks) for picture, landmarks in (one.source, *one.edits)]
+    (before, mask), *edits = [(image, MASKS[mask_of](image, landmarks)) for image, landmarks in shown]
+    return [skin_change(before, after, (mask, own)) for after, own in edits]
 
 
 _finder = lru_cache(landmark_finder)

@@ -116,7 +116,7 @@ class StudioVQA(ComparingVQA):
     embedder: StudioEmbedder
 
     def __init__(self, embedder: StudioEmbedder | None = None) -> None:
-        super().__init__(embedder or shared_embedder())
+        super().__init__(embedder or create_embedder(""))
         self.fingerprint = f"studio-vqa-2-{self.embedder.fingerprint}"
 
     def sees_somebody(self, vectors: Vectors) -> NDArray[np.bool_]:
@@ -156,15 +156,10 @@ class StudioVQA(ComparingVQA):
 
 
 @lru_cache
-def shared_embedder() -> StudioEmbedder:
-    """The one embedder of this process, so that the VQA and the embedder load the weights once."""
-    return StudioEmbedder()
-
-
 def create_embedder(name: str) -> StudioEmbedder:
-    """The embedder's factory. Raises MissingPackage without the packages of networks."""
+    """The one embedder of this process, the VQA's too. Raises MissingPackage without the packages of networks."""
     MissingPackage.unless_installed("torch", "models", "the embedder 'studio'")
-    return shared_embedder()
+    return StudioEmbedder()
 
 
 def create_vqa(name: str) -> StudioVQA:

@@ -156,13 +156,6 @@ class TransformersVQA:
         plain = QUESTION if self._asks_bare or self._processor.chat_template else PLAIN
         return (self.settings.prompt or plain).replace(QUESTION, asked)
 
-    def _text(self, prompt: str) -> str:
-        """The text that the model goes on from."""
-        if not self._processor.chat_template:
-            return prompt
-        chat = _chat(prompt, None)
-        return str(self._processor.apply_chat_template(chat, add_generation_prompt=True, **self._template_options))
-
     @cached_property
     def _template_options(self) -> dict[str, bool]:
         """Models that can think aloud before they answer are told not to."""
@@ -170,7 +163,10 @@ class TransformersVQA:
 
     def _paths(self, question: Question) -> list[list[int]]:
         """The tokens of each option as an answer to the question. Raises UsageError if they are not distinct."""
-        text = self._text(self._asked(question))
+        text = self._asked(question)  # and then, where there are chats, all that the model goes on from
+        if self._processor.chat_template:
+            chat = _chat(text, None)
+            text = self._processor.apply_chat_template(chat, add_generation_prompt=True, **self._template_options)
         between = "" if not text or text[-1].isspace() else " "
         before = self._tokens(text)
         paths = []

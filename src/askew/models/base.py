@@ -47,11 +47,9 @@ class Model(Protocol):
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """One RGB picture, or the reason why there is none, per request and in their order."""
-        ...
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Words of `prompt` that this model is known to ignore; empty where that cannot be known."""
-        ...
 
 
 class WhiteBox(Model, Protocol):
@@ -91,7 +89,6 @@ class Collection(Protocol):
 
     def pictures(self) -> Sequence[FiledPicture]:
         """All pictures, in the order of the manifest."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +114,12 @@ class Editor(Protocol):
 
     def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
         """Raises UsageError if pictures of `size` (width, height) or one of the strengths cannot be edited."""
-        ...
 
     def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
         """One RGB picture of the same size, or the reason why there is none, per request and in their order."""
-        ...
 
     def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:
         """Every picture as it comes back from the model's autoencoder, with nothing edited."""
-        ...
 
 
 _LISTENER: ContextVar[Callable[[int], None]] = ContextVar("listener", default=lambda count: None)

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askew.measure.base import VQA, Embedder
 from askew.measure.faces import Landmarks
-from askew.measure.portraits import NOT_SOUGHT, Compared, Face, FaceLens, SkinChange, SkinLens
+from askew.measure.portraits import NOT_SOUGHT, Compared, Face, SkinChange, find_face, skin_changes
 from askew.measure.skin import Bytes
 from askew.methods.edit.plan import NONE, EditPlan
 from askew.parts.scoring import Vectors
@@ -68,7 +69,7 @@ def read(
     vectors = {} if embedder is None else dict(zip((p.id for p in pictures), run.read(embedder, pictures), strict=True))
     faces: dict[str, Face | Missing] = {}
     if plan.landmarks != NONE:
-        faces = dict(zip((p.id for p in looked), run.look(FaceLens(plan.landmarks), looked), strict=True))
+        faces = dict(zip((p.id for p in looked), run.look(partial(find_face, plan.landmarks), looked), strict=True))
 
     def located(one: Picture) -> tuple[Picture, Landmarks | Missing]:
         face = faces.get(one.id, NOT_SOUGHT)
@@ -80,7 +81,7 @@ def read(
             if isinstance(source, Picture):
                 compared.append(Compared(located(source), [located(one) for one in edits if isinstance(one, Picture)]))
     skin: dict[tuple[str, str], SkinChange] = {}
-    for one, changes in zip(compared, run.look(SkinLens(plan.skin), compared), strict=True):
+    for one, changes in zip(compared, run.look(partial(skin_changes, plan.skin), compared), strict=True):
         if not isinstance(changes, Missing):
             skin |= {(one.source[0].id, edit.id): c for (edit, _), c in zip(one.edits, changes, strict=True)}
     aligned = {one: face.pixels if isinstance(face, Face) else face for one, face in faces.items()}

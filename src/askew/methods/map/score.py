@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.findings import E, Head, with_q
-from askew.measure.attention import Row, block_names, decode_maps
+from askew.measure.attention import block_names, decode_maps
 from askew.methods.map import findings as f
 from askew.methods.map.findings import MIDDLE, MapFindings, Pair, RiskDifference
 from askew.methods.map.gather import MapsGathered, Watched
@@ -170,7 +170,7 @@ def maps_of(found: MapFindings, media: Media, a: str, prompt: str, model: str, p
     return PairMaps(model, prompt, a, against, layers, (None,))
 
 
-def _of_pair(layers: Mapping[str, Row], k: int) -> dict[str, Row]:
+def _of_pair(layers: Mapping[str, NDArray[np.float32]], k: int) -> dict[str, NDArray[np.float32]]:
     """By layer the maps (2, pictures, h, w) of the pair of words `k`, of maps (pictures, words, h, w)."""
     return {name: maps[:, 2 * k : 2 * k + 2].swapaxes(0, 1) for name, maps in layers.items()}
 

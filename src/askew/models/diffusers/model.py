@@ -258,9 +258,21 @@ def noise_per_picture(pipeline: DiffusionPipeline, seeds: Sequence[int]) -> Iter
     then draw it from the global generator, for the whole batch at once.
     """
     generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
+
+    def with_generators(step: Callable[..., Any]) -> Callable[..., Any]:
+        known = inspect.signature(step)
+
+        @wraps(step)
+        def fed(*arguments: Any, **named: Any) -> Any:
+            bound = known.bind(*arguments, **named)
+            bound.arguments["generator"] = bound.arguments.get("generator") or generators
+            return step(*bound.args, **bound.kwargs)
+
+        return fed
+
     fed = [part for part in pipeline.components.values() if _draws_noise(part)]
     for scheduler in fed:
-        scheduler.step = _with_generators(scheduler.step, generators)
+        scheduler.step = with_generators(scheduler.step)
     try:
         yield generators
     finally:
@@ -270,18 +282,6 @@ def noise_per_picture(pipeline: DiffusionPipeline, seeds: Sequence[int]) -> Iter
 
 def _draws_noise(part: object) -> bool:
     return isinstance(part, SchedulerMixin) and "generator" in inspect.signature(part.step).parameters
-
-
-def _with_generators(step: Callable[..., Any], generators: list[torch.Generator]) -> Callable[..., Any]:
-    known = inspect.signature(step)
-
-    @wraps(step)
-    def fed(*arguments: Any, **named: Any) -> Any:
-        bound = known.bind(*arguments, **named)
-        bound.arguments["generator"] = bound.arguments.get("generator") or generators
-        return step(*bound.args, **bound.kwargs)
-
-    return fed
 
 
 @contextmanager

@@ -173,11 +173,8 @@ def _index(network: Pretrained) -> dict[str, Any]:
     own = [] if isinstance(index["_class_name"], str) else ["the pipeline"]
     for part, value in index.items():
         library = value[0] if isinstance(value, list) and value and part != "_class_name" else None
-        if (
-            isinstance(library, str)
-            and library not in ("diffusers", "transformers")
-            and not hasattr(pipelines, library)
-        ):
+        known = library in ("diffusers", "transformers") or hasattr(pipelines, str(library))
+        if isinstance(library, str) and not known:
             own.append(part)
     if own:
         raise UsageError(
