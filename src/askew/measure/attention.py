@@ -84,10 +84,8 @@ class AttentionMaps:
 
     @property
     def tokens(self) -> list[str]:
-        """The tokens of the attribution prompt as their tokenizer writes them, special ones kept.
-
-        SD3 reads every text twice: the CLIP tokens come first, then those of T5, if the pipeline has T5.
-        """
+        """The tokens of the attribution prompt as their tokenizer writes them, special ones kept. SD3 reads every text
+        twice: the CLIP tokens come first, then those of T5, if the pipeline has T5."""
         return list(self.text.tokens)
 
     def layers(self) -> dict[str, Maps]:
@@ -105,10 +103,8 @@ class AttentionMaps:
         return {name: np.concatenate([run[name].cpu().numpy() for run in runs]) for name in self._layers}
 
     def aggregate(self) -> Maps:
-        """Maps of all layers together, (pictures, tokens, H, W) at the size of the largest.
-
-        The sum of all layers, resized by bilinear interpolation and not normalised (BiasMap, Eq. 2).
-        """
+        """Maps of all layers together, (pictures, tokens, H, W) at the size of the largest. The sum of all layers,
+        resized by bilinear interpolation and not normalised (BiasMap, Eq. 2)."""
         layers = self.layers().values()
         size = max(maps.shape[-2:] for maps in layers)
         total: Maps = np.sum([bilinear(maps, size) for maps in layers], axis=0).astype(np.float32)
@@ -126,9 +122,7 @@ class AttentionMaps:
 
     def positions(self, word: str) -> list[int]:
         """Which tokens a word, or several in a row, has in the attribution prompt, in capital letters or small ones.
-
-        Raises UsageError if it has none.
-        """
+        Raises UsageError if it has none."""
         if not word.strip():
             raise UsageError("a concept is empty; give a word such as gender")
         parts = self._pipe.components.items()
@@ -194,10 +188,8 @@ SAME = 2.0
 
 
 def attribution_text(prompt: str, concept: str, against: str) -> str:
-    """The attribution prompt of a pair of words: "<prompt> and <concept>" (BiasMap, section 3).
-
-    A word that the prompt does not hold is added too; "artist" does not hold "art".
-    """
+    """The attribution prompt of a pair of words: "<prompt> and <concept>" (BiasMap, section 3). A word that the prompt
+    does not hold is added too; "artist" does not hold "art"."""
     held = re.search(rf"(?<!\w){re.escape(against.strip())}(?!\w)", prompt, re.IGNORECASE)
     added = [concept] if held else [concept, against]
     return " and ".join([prompt, *added])

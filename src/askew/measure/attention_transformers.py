@@ -46,9 +46,7 @@ class ImageSide:
 
 def image_side(attn: Any, projections: Iterable[Tensor], rotation: Rotation | None) -> ImageSide:
     """The image side from plain queries, keys and values, each (pictures, pixels, heads x width): normed, then rotated.
-
-    `rotation` is None where places are not told by turning (SD3).
-    """
+    `rotation` is None where places are not told by turning (SD3)."""
     queries, keys, values = projections
     queries, keys = _by_head(attn, queries, attn.norm_q), _by_head(attn, keys, attn.norm_k)
     return ImageSide(_rotated(queries, rotation), _rotated(keys, rotation), _by_head(attn, values))
@@ -58,18 +56,16 @@ def joint_block(block: Any, tokens: Tensor, image: ImageSide, temb: Tensor) -> t
     """One block with a text side of its own: all of SD3, the first blocks of Flux and Chroma.
 
     `tokens` are (pictures, tokens, channels), `temb` (pictures, channels), or of Chroma (pictures, 12, channels), six
-    for the picture and six for the text. Returns the keys of the tokens, (pictures,
-    heads, tokens, width), and the tokens after the block; SD3's last block leaves its text as it was.
+    for the picture and six for the text. Returns the keys of the tokens, (pictures, heads, tokens, width), and the
+    tokens after the block; SD3's last block leaves its text as it was.
     """
     attn, temb = block.attn, temb[:, 6:] if temb.ndim == 3 else temb
     if getattr(block, "context_pre_only", False):
         return _by_head(attn, attn.add_k_proj(block.norm1_context(tokens, temb)), attn.norm_added_k), tokens
     normed, gate, shift, scale, gate_mlp = block.norm1_context(tokens, emb=temb)
     keys = _by_head(attn, attn.add_k_proj(normed), attn.norm_added_k)
-    queries, values = (
-        _by_head(attn, attn.add_q_proj(normed), attn.norm_added_q),
-        _by_head(attn, attn.add_v_proj(normed)),
-    )
+    queries = _by_head(attn, attn.add_q_proj(normed), attn.norm_added_q)
+    values = _by_head(attn, attn.add_v_proj(normed))
     tokens = tokens + gate[:, None] * attn.to_add_out(_attended(queries, keys, values, image))
     normed = block.norm2_context(tokens) * (1 + scale[:, None]) + shift[:, None]
     return keys, _in_range(tokens + gate_mlp[:, None] * block.ff_context(normed))

@@ -31,9 +31,7 @@ class _Layer:
 
 class UNetAttentionMaps(AttentionMaps):
     """`AttentionMaps` of Stable Diffusion 1, 2 or XL: keys of the attribution prompt, softmax over its tokens alone.
-
-    `middle` reads the middle block too.
-    """
+    `middle` reads the middle block too."""
 
     _encode: Callable[..., EncodedText] = staticmethod(encode_attribution)
 
@@ -97,9 +95,7 @@ class UNetAttentionMaps(AttentionMaps):
     @torch.no_grad()
     def _add(self, name: str, layer: _Layer, _module: Any, _args: Any, output: Tensor) -> None:
         """Add the weights of queries (rows, pixels, channels), summed over heads, to sums (pictures, tokens, h, w).
-
-        Softmax over the tokens, which stand before pixels: on a CPU the other order takes several times as long.
-        """
+        Softmax over the tokens, which stand before pixels: on a CPU the other order takes several times as long."""
         queries, sums, heads = output[self._rows], self._runs[-1], layer.attention.heads
         assert layer.keys is not None
         keys = layer.keys.float().reshape(len(layer.keys), heads, -1).transpose(0, 1) * layer.attention.scale
@@ -111,10 +107,8 @@ class UNetAttentionMaps(AttentionMaps):
 
 
 class PlainTransformerAttentionMaps(UNetAttentionMaps):
-    """`AttentionMaps` of PixArt and Sana, every block of which attends to the text as those of UNets do.
-
-    Not all tell whether they guide: a batch whose halves differ in their text alone is guided.
-    """
+    """`AttentionMaps` of PixArt and Sana, every block of which attends to the text as those of UNets do. Not all tell
+    whether they guide: a batch whose halves differ in their text alone is guided."""
 
     _encode = staticmethod(encode_by_pipeline)
 

@@ -102,10 +102,8 @@ def encode_rows(pipe: Any, text: str, length: int | None = None, clip_skip: int 
 
 @torch.no_grad()
 def word_vector(pipe: Any, word: str) -> NDArray[np.float32]:
-    """The meaning of a word to a pipeline: a unit vector, what its text encoder gives at the end of the word.
-
-    Of SD3, at CLIP's end-of-text token; of Flux, CLIP's summary, since T5 has no token that sums a text up.
-    """
+    """The meaning of a word to a pipeline: a unit vector, what its text encoder gives at the end of the word. Of SD3,
+    at CLIP's end-of-text token; of Flux, CLIP's summary, since T5 has no token that sums a text up."""
     if hasattr(pipe, "tokenizer_2") and not hasattr(pipe, "tokenizer_3") and hasattr(pipe, "transformer"):
         row = pipe.encode_prompt(word, None)[1][0]
     else:

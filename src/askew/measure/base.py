@@ -21,10 +21,8 @@ Vectors = NDArray[np.float32]
 
 @runtime_checkable
 class VQA(Protocol):
-    """Visual question answering.
-
-    `fingerprint` changes whenever an answer could: it names the weights, the code's version and the settings.
-    """
+    """Visual question answering. `fingerprint` changes whenever an answer could: it names the weights, the code's
+    version and the settings."""
 
     name: str
     fingerprint: str
@@ -60,10 +58,8 @@ class Embedder(PictureReader, Protocol):
 
 @runtime_checkable
 class Chooser(Protocol):
-    """An instrument that cannot write: asked an open question, it names the nearest of what happens to be listed.
-
-    Where that would pass for an answer, it is asked with options that hold one for none of them.
-    """
+    """An instrument that cannot write: asked an open question, it names the nearest of what happens to be listed. Where
+    that would pass for an answer, it is asked with options that hold one for none of them."""
 
     only_chooses: bool
 

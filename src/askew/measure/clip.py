@@ -66,10 +66,8 @@ def option_texts(question: Question) -> Texts:
 
 
 def asked_value(question: Question) -> tuple[str, Texts] | None:
-    """For a yes/no question of an axis that asks several: the value it asks for, and texts for all values.
-
-    None for other yes/no questions.
-    """
+    """For a yes/no question of an axis that asks several: the value it asks for, and texts for all values. None for
+    other yes/no questions."""
     entry = catalogue().get(question.axis or "")
     texts = [known.text for known in entry.axis.questions] if entry else []
     if entry is None or question.text not in texts or len(texts) < 2:
@@ -108,19 +106,15 @@ class ComparingSettings(NetworkSettings):
 
 class ClipEmbedder(Remembering):
     """A network with one tower for pictures and one for texts. Weights are loaded when the first vector is asked for.
-
-    Vectors do not depend on the batch but for rounding.
-    """
+    Vectors do not depend on the batch but for rounding."""
 
     def __init__(self, network: Pretrained, settings: NetworkSettings) -> None:
         super().__init__(settings.batch_size)
         config = load_config(network)
         towers = ("get_image_features", "get_text_features")
         if not all(hasattr(MODEL_MAPPING.get(type(config), None), tower) for tower in towers):
-            raise UsageError(
-                f"{network.name!r} ({config.model_type}) does not embed pictures and texts; "
-                f"name a model that does, such as {EXAMPLE}"
-            )
+            fault = f"{network.name!r} ({config.model_type}) does not embed pictures and texts"
+            raise UsageError(f"{fault}; name a model that does, such as {EXAMPLE}")
         self.name, self._network = f"{PROVIDER}/{network.name}", network
         self.device, self.dtype = settings.place()
         self._tokenizer, self._reader = load_part(AutoTokenizer, network), load_part(AutoImageProcessor, network)
@@ -161,13 +155,10 @@ class ClipEmbedder(Remembering):
 class ClipVQA(ComparingVQA):
     """Answers by comparing a picture with captions that say each possible answer.
 
-    An open question is answered by a value of its axis. Where no person is seen above all, a question about a person is
-    Missing("no_person"), unless `person_filter` is off. Captions, and questions that no caption answers, are
-    Missing("not_asked").
-
-    `only_chooses`: an open question about a catalogue's axis is answered by one of its values, whatever is shown.
-
-    It errs more than a trained classifier: on words that CLIP has seen seldom, on several people, on absence.
+    An open question is answered by a value of its axis, whatever is shown: hence `only_chooses`. Where no person is
+    seen above all, a question about a person is Missing("no_person"), unless `person_filter` is off. Captions, and
+    questions that no caption answers, are Missing("not_asked"). It errs more than a trained classifier: on words that
+    CLIP has seen seldom, on several people, on absence.
     """
 
     only_chooses = True
@@ -186,8 +177,7 @@ class ClipVQA(ComparingVQA):
         if question == PERSON:
             return ["yes" if there else "no" for there in somebody]
         if set(question.options) == {"yes", "no"}:
-            asked = asked_value(question)
-            if asked is None:
+            if (asked := asked_value(question)) is None:
                 unknown = Missing("not_asked", "CLIP answers yes/no questions only of the catalogue's axes")
                 return [unknown] * len(vectors)
             answers = ["yes" if best == asked[0] else "no" for best in self._best(vectors, asked[1])]

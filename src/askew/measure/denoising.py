@@ -61,12 +61,10 @@ def class_errors(
     with ᾱ of timestep t_j, x the mean of the autoencoder's posterior, and v- and sample-predictions converted to ε.
     By flow matching (SD3, Flux) the mixture is (1 − σ) x + σ ε_j with σ = t_j / T, and velocities are converted.
 
-    pipe         a diffusers pipeline with an autoencoder, and a UNet or the transformer of SD3, Flux, AuraFlow or Sana
-    images_or_latents  pictures of any size and mode, or scaled latents (pictures, channels, height, width)
-    timesteps    (samples,), each below the scheduler's number of training timesteps
-    noise        (pictures, samples, channels, height, width), shared by all texts
-    loss         l2, l1 or huber
-    batch_size   evaluations of the network at once
+    `pipe` has an autoencoder, and a UNet or the transformer of SD3, Flux, AuraFlow or Sana. Pictures have any size and
+    mode, or are scaled latents (pictures, channels, height, width). `timesteps` (samples,) lie below the scheduler's
+    number for training; `noise` (pictures, samples, channels, height, width) is shared by all texts; `loss` is l2, l1
+    or huber; `batch_size` are evaluations of the network at once.
 
     Returns (pictures, prompts, samples) errors, at least 0. Raises UsageError for another kind of pipeline, latents or
     noise of another shape, or a loss that does not exist; ModelError for numbers that are not finite.
@@ -94,9 +92,7 @@ class Denoiser:
     @torch.inference_mode()
     def latents(self, pictures: Sequence[Image.Image] | ArrayLike) -> Tensor:
         """Scaled posterior means (pictures, channels, height, width) of pictures, cut square and scaled to the model.
-
-        Latents are checked and passed through.
-        """
+        Latents are checked and passed through."""
         images = [one for one in pictures if isinstance(one, Image.Image)] if isinstance(pictures, Sequence) else []
         if images:
             return torch.cat([self._encode(one) for one in images])
@@ -125,9 +121,8 @@ class Denoiser:
             guess = self._network.noise_in(clean, own, t, said)
             found[place] = self._loss(guess, own, reduction="none").mean(dim=(1, 2, 3)).cpu().numpy()
         if not np.isfinite(found).all():
-            raise ModelError(
-                "the model's noise is no number for some pictures; another dtype, such as float32, may help"
-            )
+            fault = "the model's noise is no number for some pictures"
+            raise ModelError(f"{fault}; another dtype, such as float32, may help")
         return np.ascontiguousarray(found.reshape(shape).transpose(0, 2, 1))
 
     @cached_property

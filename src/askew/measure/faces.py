@@ -42,10 +42,8 @@ class LandmarkFinder(Protocol):
 
 
 class DlibLandmarks:
-    """dlib's frontal detector and five-point predictor, as they come with the extra `faces`.
-
-    Raises MissingPackage if the extra is not installed.
-    """
+    """dlib's frontal detector and five-point predictor, as they come with the extra `faces`. Raises MissingPackage if
+    the extra is not installed."""
 
     fingerprint = f"dlib-5-points side={SIDE} sure={SURE}"
 
@@ -118,10 +116,8 @@ NOT_TOLD = Missing("not_asked", "faces tell perceived gender and age alone")
 
 
 class FaceVQA:
-    """Answers questions on the axes gender and age for pictures with exactly one face that is found.
-
-    From `middle_aged` years on a face counts as middle-aged, below as young; from `old` years on as old.
-    """
+    """Answers questions on the axes gender and age for pictures with exactly one face that is found. From `middle_aged`
+    years on a face counts as middle-aged, below as young; from `old` years on as old."""
 
     name = "faces"
 
@@ -136,15 +132,10 @@ class FaceVQA:
         self.fingerprint = f"faces/{VERSION} {PACKAGE}={version(PACKAGE)} side={SIDE} ages={middle_aged},{old}"
 
     def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
-        """Values by picture, then by question.
-
-        Missing: no_face where none is found, several_people where more than one is, corrupt_file where the
-        picture cannot be opened, not_asked for questions on other axes or with other options.
-        """
-        asked = [
-            q.axis if q.axis in VALUES and set(VALUES[q.axis]) <= set(q.options or VALUES[q.axis]) else None
-            for q in questions
-        ]
+        """Values by picture, then by question. Missing: no_face where none is found, several_people where more than one
+        is, corrupt_file where the picture cannot be opened, not_asked for other axes or options."""
+        known = [q.axis in VALUES and set(VALUES[q.axis]) <= set(q.options or VALUES[q.axis]) for q in questions]
+        asked = [q.axis if own else None for q, own in zip(questions, known, strict=True)]
         readings = map(self._read, pictures) if any(asked) else ({} for _ in pictures)
         return [
             [NOT_TOLD if axis is None else reading if isinstance(reading, Missing) else reading[axis] for axis in asked]

@@ -73,10 +73,8 @@ class LabelVQA:
         return tuple(found)
 
     def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
-        """A person's label per picture and question, as one of the axis's values.
-
-        A question is answered if its axis is labelled and its options, if any, hold all of the axis's values.
-        """
+        """A person's label per picture and question, as one of the axis's values. A question is answered if its axis is
+        labelled and its options, if any, hold all of the axis's values."""
         return [[self._answer(picture, question) for question in questions] for picture in pictures]
 
     def _answer(self, picture: Picture, question: Question) -> str | Missing:
@@ -166,10 +164,8 @@ def _read(pictures: Sequence[FiledPicture], spellings: Mapping[str, Spelling]) -
 
 
 def _by_content(collection: FolderCollection, answers: Mapping[Path, Answers]) -> dict[str, Answers]:
-    """Answers by the file's SHA-256. Raises ManifestError if copies of one picture are labelled differently.
-
-    Files that are no picture, alike or not, are missing, each.
-    """
+    """Answers by the file's SHA-256. Raises ManifestError if copies of one picture are labelled differently. Files that
+    are no picture, alike or not, are missing, each."""
     first = {digest: path for path, digest in reversed(list(collection.digests.items()))}
     differing = [path for path, digest in collection.digests.items() if answers[path] != answers[first[digest]]]
     no_picture = {path for path in differing if isinstance(one := read(path), Missing) and one.reason == "corrupt_file"}

@@ -60,10 +60,8 @@ class NetworkSettings:
 
 
 def load_config(network: Pretrained) -> Any:
-    """The configuration, by which the class of a network is known.
-
-    Raises UsageError for a network without a vocabulary: transformers would go on with an empty one.
-    """
+    """The configuration, by which the class of a network is known. Raises UsageError for a network without a
+    vocabulary: transformers would go on with an empty one."""
     if not any((network.folder / name).exists() for name in VOCABULARIES):
         raise UsageError(f"{network.name!r} has no tokenizer: save it with the network (tokenizer.save_pretrained)")
     return load_part(AutoConfig, network)
@@ -76,10 +74,8 @@ def load_part(auto_class: Any, network: Pretrained) -> Any:
 
 
 def load_weights(model_class: Any, network: Pretrained, device: torch.device, dtype: torch.dtype) -> Any:
-    """The network itself, on its device, ready to be asked. Downloads the weights that are not here yet.
-
-    Raises UsageError if the files lack some of its weights: transformers would fill them with random numbers.
-    """
+    """The network itself, on its device, ready to be asked. Downloads the weights that are not here yet. Raises
+    UsageError if the files lack some of its weights: transformers would fill them with random numbers."""
     folder = network.fetch(filter(WEIGHTS.fullmatch, network.files))
     with explained(network.name, LIBRARY):
         model, info = model_class.from_pretrained(

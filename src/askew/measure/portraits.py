@@ -26,10 +26,8 @@ CHEEKS = ((46.0, 69.0, 8.0, 6.0), (82.0, 69.0, 8.0, 6.0))
 
 
 def similarity(landmarks: Landmarks) -> tuple[complex, complex]:
-    """The turn, scale and shift z -> a z + b, z = x + iy, that brings landmarks nearest to the canonical ones.
-
-    Raises ValueError for landmarks that are all one point.
-    """
+    """The turn, scale and shift z -> a z + b, z = x + iy, that brings landmarks nearest to the canonical ones. Raises
+    ValueError for landmarks that are all one point."""
     z, w = (points[:, 0] + 1j * points[:, 1] for points in (landmarks, CANONICAL))
     centred = z - z.mean()
     size = float((np.abs(centred) ** 2).sum())

@@ -170,9 +170,8 @@ def create_vqa(name: str) -> StudioVQA:
 
 def _caption(values: Mapping[str, str], person: bool) -> str:
     """What was read. A visible disability is mentioned, its absence is not, nor that it is a photo."""
-    told = [
-        name for name in (CAPTIONED if person else ("environment",)) if (name, values[name]) != ("disability", "fit")
-    ]
+    names = CAPTIONED if person else ("environment",)
+    told = [name for name in names if (name, values[name]) != ("disability", "fit")]
     occupation = None if values["occupation"] == NO_OCCUPATION else values["occupation"]
     scene = Scene.of({name: values[name] for name in told if name != "occupation"}, occupation, person)
     return caption(scene, told).removeprefix(OPENING)

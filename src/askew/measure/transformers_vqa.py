@@ -63,16 +63,13 @@ class TransformersVQA:
         if settings.max_tokens < 1:
             raise UsageError(f"{PROVIDER}: max_tokens is {settings.max_tokens}; it must be at least 1")
         if settings.prompt and QUESTION not in settings.prompt:
-            raise UsageError(
-                f"{PROVIDER}: the prompt {settings.prompt!r} has no place for the question: write {QUESTION}"
-            )
+            fault = "has no place for the question"
+            raise UsageError(f"{PROVIDER}: the prompt {settings.prompt!r} {fault}: write {QUESTION}")
         config = load_config(network)
         self._asks_bare = ANSWERS_QUESTIONS in (config.architectures or ())
         if type(config) not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
-            raise UsageError(
-                f"{network.name!r} ({config.model_type}) does not answer questions about pictures; "
-                f"name a model that does, such as {EXAMPLE}"
-            )
+            fault = f"{network.name!r} ({config.model_type}) does not answer questions about pictures"
+            raise UsageError(f"{fault}; name a model that does, such as {EXAMPLE}")
         self.name, self.settings, self._network = f"{PROVIDER}/{network.name}", settings, network
         self.device, self.dtype = settings.place()
         self._processor = load_processor(network, config)
@@ -125,10 +122,8 @@ class TransformersVQA:
         return generate
 
     def _batches(self, rows: Rows, lengths: Rows) -> Iterator[Rows]:
-        """Rows with prompts of similar length in tokens, so that little is padded.
-
-        Networks of the time before chat templates may take padding for words: for them, prompts of equal length.
-        """
+        """Rows with prompts of similar length in tokens, so that little is padded. Networks of the time before chat
+        templates may take padding for words: for them, prompts of equal length."""
         by_length = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
         size = self.settings.batch_size
         for alike in [np.concatenate(by_length)] if self._processor.chat_template else by_length:

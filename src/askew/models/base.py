@@ -34,11 +34,8 @@ class Suggestion:
 
 @runtime_checkable
 class Model(Protocol):
-    """A text-to-image model under audit.
-
-    A picture may depend on (revision, settings, prompt, seed) alone: neither on the other requests of a
-    batch nor on what was generated before.
-    """
+    """A text-to-image model under audit. A picture may depend on (revision, settings, prompt, seed) alone: neither on
+    the other requests of a batch nor on what was generated before."""
 
     name: str
     revision: str
@@ -67,11 +64,8 @@ class WhiteBox(Model, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FiledPicture:
-    """A picture file of a collection: where it lies, what it was made for, and its labels by a person.
-
-    `prompt` is the prompt (or its stand-in, such as an occupation), `axis` and `value` the condition as in
-    `askew.types.Prompt`, both None for the initial condition. `labels` maps an axis to what was written.
-    """
+    """A picture file of a collection: where it lies, its prompt or what stands for it, such as an occupation, the
+    condition as in `askew.types.Prompt`, both None for the initial one, and by axis what a person wrote of it."""
 
     path: Path
     prompt: str
@@ -102,10 +96,8 @@ class EditRequest:
 
 
 class Editor(Protocol):
-    """A model that begins from a picture instead of pure noise.
-
-    An edit depends on (revision, settings, request) alone, not on its batch.
-    """
+    """A model that begins from a picture instead of pure noise. An edit depends on (revision, settings, request) alone,
+    not on its batch."""
 
     name: str
     revision: str

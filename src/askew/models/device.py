@@ -13,10 +13,8 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 
 def choose_device(name: str = AUTO) -> torch.device:
-    """The device called `name`, such as cuda, cuda:1, mps or cpu; `auto` takes the fastest there is.
-
-    Raises UsageError for a device that this machine does not have.
-    """
+    """The device called `name`, such as cuda, cuda:1, mps or cpu; `auto` takes the fastest there is. Raises UsageError
+    for a device that this machine does not have."""
     found = [("cuda", torch.cuda.is_available()), ("mps", torch.backends.mps.is_available()), ("cpu", True)]
     available = [kind for kind, there in found if there]  # the fastest first
     if name == AUTO:

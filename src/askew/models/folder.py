@@ -1,8 +1,7 @@
-"""Pictures that exist already, in the place of a model: a folder with a CSV manifest, or with a folder per prompt.
+"""Pictures that exist already, in the place of a model: a folder with a CSV manifest, a picture per row, or without.
 
-With a manifest, every row is a picture: columns give its file, the prompt (or what stands for it, such as model and
-occupation), and optionally the condition, or axis and value. Without one, the first level of sub-folders names the
-prompts and the second the conditions; pictures directly in the folder belong to one prompt named after it.
+Without one, the first level of sub-folders names the prompts and the second the conditions; pictures directly in the
+folder belong to one prompt named after it.
 """
 
 from __future__ import annotations
@@ -37,9 +36,8 @@ JOINT = ": "
 Names = str | Sequence[str]
 Pairs = str | Mapping[str, Names]
 Condition = tuple[str | None, str | None]
-"""Axis and value of a picture's set."""
+"""Axis and value of a picture's set, both None for the initial one."""
 NO_CONDITION: Condition = (None, None)
-"""Of the initial set."""
 
 
 class FolderCollection:
@@ -225,9 +223,8 @@ def _from_folders(folder: Path, initial: str, outside: bool) -> list[FiledPictur
         raise ManifestError(f"{folder} holds no picture ({', '.join(SUFFIXES)})")
     places = [file.relative_to(folder).parts[:-1] for file in files]
     if deep := [str(file) for file, place in zip(files, places, strict=True) if len(place) > 2]:
-        raise ManifestError(
-            f"{folder} is deeper than PROMPT/CONDITION/picture, so that a manifest is needed: {shorten(deep)}"
-        )
+        fault = "is deeper than PROMPT/CONDITION/picture, so that a manifest is needed"
+        raise ManifestError(f"{folder} {fault}: {shorten(deep)}")
     sets = conditions([place[1] if len(place) == 2 else "" for place in places], initial, f"sub-folders of {folder}")
     return [
         FiledPicture(file, place[0] if place else folder.name, axis, value, {})
@@ -258,10 +255,8 @@ class Manifest:
         return column
 
     def where(self, wanted: Mapping[str, Sequence[str]]) -> Manifest:
-        """The rows in which every named column holds one of its wanted values.
-
-        Raises ManifestError for an unknown column, a value that the column never holds, or no row left.
-        """
+        """The rows in which every named column holds one of its wanted values. Raises ManifestError for an unknown
+        column, a value that the column never holds, or no row left."""
         for column, values in wanted.items():
             known = sorted({row[self.require(column, "where")] for row in self.rows.values()})
             if strange := [value for value in values if value not in known]:
@@ -288,19 +283,15 @@ def _conditions_of(manifest: Manifest, column: str, initial: str) -> list[Condit
     for line, row in manifest.rows.items():
         axis, value = (row["axis"], row["value"]) if both else ("", "")
         if bool(axis) != bool(value) and (value or axis.lower() != INITIAL):
-            raise ManifestError(
-                f"manifest {manifest.path}, line {line}: 'axis' and 'value' are either both empty (the initial set) or "
-                f"both filled"
-            )
+            place = f"manifest {manifest.path}, line {line}"
+            raise ManifestError(f"{place}: 'axis' and 'value' are either both empty (the initial set) or both filled")
         found.append((axis, value) if value else NO_CONDITION)
     return found
 
 
 def conditions(cells: Sequence[str], initial: str, place: str) -> list[Condition]:
     """Conditions as written, the initial one told apart: `initial`, else an empty one or "initial", else the only one.
-
-    Raises ManifestError, naming `place` and the conditions, if that leaves none.
-    """
+    Raises ManifestError, naming `place` and the conditions, if that leaves none."""
     known = sorted(set(cells))
     if initial and initial not in known:
         raise ManifestError(f"{place}: {UnknownName('initial condition', initial, known)}")

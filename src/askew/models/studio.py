@@ -30,11 +30,8 @@ DTYPE = "float32"
 
 
 class StudioModel:
-    """A studio pipeline. It knows the words of the caption grammar alone.
-
-    PyTorch and diffusers are imported when the pipeline is needed, or when settings are to be checked that are not
-    of the studio's own.
-    """
+    """A studio pipeline. It knows the words of the caption grammar alone. PyTorch and diffusers are imported when the
+    pipeline is needed, or when settings are to be checked that are not of the studio's own."""
 
     suggestion = Suggestion(images=24, axes=("gender", "age", "ethnicity"))
     has_pipeline = True

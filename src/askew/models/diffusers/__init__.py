@@ -91,40 +91,33 @@ def recommended(model: str) -> Settings:
 
 
 def create(name: str, **settings: Setting) -> DiffusersModel:
-    """The provider's factory; `name` is a folder or a repository's ID. Raises UsageError and ModelError.
-
-    Settings are those of `DiffusersModel`, and every text, number or yes/no that the pipeline takes when called.
-    """
+    """The provider's factory; `name` is a folder or a repository's ID. Raises UsageError and ModelError. Settings are
+    those of `DiffusersModel`, and every text, number or yes/no that the pipeline takes when called."""
     from askew.models.diffusers.model import DiffusersModel
 
     return DiffusersModel(name, name=f"diffusers/{name}", defaults=recommended(name), **settings)
 
 
 def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Editor:
-    """The model as an editor; `settings` replace those that it makes pictures with.
-
-    Raises UsageError for a model that makes pictures from prompts alone, with the command that would work.
-    """
+    """The model as an editor; `settings` replace those that it makes pictures with. Raises UsageError for a model that
+    makes pictures from prompts alone, with the command that would work."""
     works = "askew edit --model studio, or --model diffusers/ID-OR-PATH"
-    fault = ""
     if "mitigation" in getattr(model, "settings", {}):
-        fault = (
+        raise UsageError(
             f"a mitigation changes pictures that {model.name} makes from prompts, and editing begins from a picture: "
             "leave --mitigation out"
         )
-    elif isinstance(model, Collection):
-        fault = (
+    if isinstance(model, Collection):
+        raise UsageError(
             f"{model.name} is a collection of pictures and edits none: name the model that is to edit them, as in "
             f"{works} --sources {model.name}"
         )
-    elif not getattr(model, "has_pipeline", False):
-        fault = (
+    if not getattr(model, "has_pipeline", False):
+        raise UsageError(
             f"{model.name} makes pictures from prompts alone, and editing begins from a picture; what works is: "
             f"{works}. What {model.name} makes of the same words is asked by: "
             f'askew audit "a photo of a doctor" --model {model.name}'
         )
-    if fault:
-        raise UsageError(fault)
     if isinstance(model, StudioModel):
         return model.editor(settings)
     from askew.models.diffusers.editing import DiffusersEditor

@@ -102,9 +102,7 @@ class DiffusersEditor(Maker[EditRequest]):
 
     def edit(self, requests: Sequence[EditRequest]) -> list[Made]:
         """One RGB picture of the same size, or `Missing("blank_image")`, per request. It depends on the request alone.
-
-        When memory runs out, the batch is halved and tried again. Raises ModelError when one edit is too much.
-        """
+        When memory runs out, the batch is halved and tried again. Raises ModelError when one edit is too much."""
         alike: dict[tuple[float, tuple[int, int]], list[int]] = {}
         for place, request in enumerate(requests):
             alike.setdefault((request.strength, request.picture.size), []).append(place)

@@ -39,10 +39,8 @@ class Place:
 
     @classmethod
     def of(cls, device: str, dtype: str, offload: Setting) -> Place:
-        """As a user names it: `offload` is none, model or sequential; true means model.
-
-        Raises UsageError, also where the package for offloading is missing; on a CPU there is nowhere to offload to.
-        """
+        """As a user names it: `offload` is none, model or sequential; true means model. Raises UsageError, also where
+        the package for offloading is missing; on a CPU there is nowhere to offload to."""
         chosen, mode = choose_device(device), str(offload)
         mode = {"True": "model", "False": "none"}.get(mode, mode)
         if mode not in OFFLOADS:
@@ -57,10 +55,8 @@ class Place:
         """Put a pipeline here."""
         if self.offload == "none":
             pipeline.to(self.device)
-        elif self.offload == "model":
-            pipeline.enable_model_cpu_offload(device=self.device)
         else:
-            pipeline.enable_sequential_cpu_offload(device=self.device)
+            getattr(pipeline, f"enable_{self.offload}_cpu_offload")(device=self.device)
 
     def check_memory(self, name: str, parts: Sequence[int]) -> None:
         """Raises ModelError if the weights alone, given by component, are larger than the memory that is free."""
@@ -81,11 +77,8 @@ class Place:
 
 
 def all_sources(repository: Repository, found: type[DiffusionPipeline], variant: str) -> list[Repository]:
-    """A pipeline's own repository, then those with further parts of it, such as a prior; all of them complete.
-
-    Raises UsageError for one that lacks something or cannot be loaded safely, ModelError where the Hub cannot be
-    reached.
-    """
+    """A pipeline's own repository, then those with further parts of it, such as a prior; all of them complete. Raises
+    UsageError for one that lacks something or cannot be loaded safely, ModelError where the Hub cannot be reached."""
     named: list[str] = []
     if found._load_connected_pipes and CARD in repository.network.files:  # such as Kandinsky's prior
         from huggingface_hub import ModelCard

@@ -102,10 +102,8 @@ class Maker(ABC, Generic[R]):
         return nullcontext()
 
     def _made(self, requests: Sequence[R]) -> list[Made]:
-        """Pictures of requests that one call could serve.
-
-        When memory runs out, the batch is halved and tried again. Raises ModelError when one picture is too much.
-        """
+        """Pictures of requests that one call could serve. When memory runs out, the batch is halved and tried again.
+        Raises ModelError when one picture is too much."""
         made: list[Made] = []
         while len(made) < len(requests):
             part = requests[len(made) : len(made) + self._at_once]
@@ -198,9 +196,8 @@ class DiffusersModel(Maker[Request]):
         check_heard(self.repository, known, self._call_settings, settings, self.scheduler, self.name)
         self.place = Place.of(str(device), str(dtype), offload)
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 0:
-            raise UsageError(
-                f"{self.name}: batch_size is {batch_size!r}; it must be a whole number, 0 to have it chosen"
-            )
+            wanted = "a whole number, 0 to have it chosen"
+            raise UsageError(f"{self.name}: batch_size is {batch_size!r}; it must be {wanted}")
         super().__init__(family, batch_size or BATCH[self.place.device.type])
         self.revision = "+".join(source.network.identity for source in self._sources)
         others = {"scheduler": self.scheduler.__name__ if self.scheduler else "", "variant": self._variant}
@@ -219,10 +216,7 @@ class DiffusersModel(Maker[Request]):
         return load(self._sources, self._class, self.place, self.scheduler, self._variant)
 
     def generate(self, requests: Sequence[Request]) -> list[Made]:
-        """One RGB picture per request, or `Missing("blank_image")`. It depends on the request alone.
-
-        When memory runs out, the batch is halved and tried again. Raises ModelError when one picture is too much.
-        """
+        """One RGB picture per request, or `Missing("blank_image")`; it depends on the request alone. As `_made`."""
         return self._made(requests)
 
     def _beside(self, requests: Sequence[Request]) -> tuple[Mapping[str, Setting], Mapping[str, Any]]:

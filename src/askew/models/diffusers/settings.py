@@ -36,9 +36,7 @@ RECORDED = tuple(
 )
 """Parameters whose defaults are recorded beside what the user sets, so that a new default means new pictures."""
 
-NOT_SETTINGS = frozenset(
-    "prompt prompt_2 prompt_3 num_images_per_prompt output_type return_dict callback_steps".split()
-)
+NOT_SETTINGS = "prompt prompt_2 prompt_3 num_images_per_prompt output_type return_dict callback_steps".split()
 OTHERS = ("batch_size", "device", "dtype", "offload", "revision", "scheduler", "variant")
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 SIDES = ("height", "width")
@@ -121,10 +119,8 @@ def _signature(found: type[DiffusionPipeline]) -> dict[str, inspect.Parameter]:
 def call_settings(
     known: Mapping[str, Parameter], defaults: Mapping[str, Setting], given: Mapping[str, Setting], name: str
 ) -> dict[str, Setting]:
-    """All values that a pipeline is called with: what is given, else `defaults`, else its own of `RECORDED`.
-
-    Raises UsageError for a setting that does not exist, listing those that do, or one of the wrong kind.
-    """
+    """All values that a pipeline is called with: what is given, else `defaults`, else its own of `RECORDED`. Raises
+    UsageError for a setting that does not exist, listing those that do, or one of the wrong kind."""
     for setting in given:
         if setting not in known:
             raise UsageError(f"{name}: {UnknownName('setting', setting, (*known, *OTHERS))}")
@@ -201,17 +197,13 @@ def fitting(settings: Mapping[str, Setting], name: str) -> Iterator[None]:
         if not ABOUT_SETTINGS.search(extract_tb(error.__traceback__)[-1].filename):
             raise
         given = ", ".join(f"{setting}={value!r}" for setting, value in settings.items())
-        says = str(error).rstrip(".")
-        raise UsageError(
-            f"{name} does not work with one of its settings ({given}): {says}; change it or leave it out"
-        ) from error
+        fault = f"does not work with one of its settings ({given}): {str(error).rstrip('.')}"
+        raise UsageError(f"{name} {fault}; change it or leave it out") from error
 
 
 def scheduler_class(repository: Repository, wanted: str) -> type | None:
     """The class of the scheduler called `wanted`, with or without "Scheduler" at its end; None for the model's own.
-
-    Raises UsageError for one that this model does not work with.
-    """
+    Raises UsageError for one that this model does not work with."""
     if not wanted:
         return None
     if "scheduler" not in repository.components:
