@@ -7,7 +7,7 @@ CLIP; where a model does not hear "man", scores of "men" would be of anybody. An
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from askew.pages import words
 from askew.pages.blocks import Section, Text
 from askew.parts.survey.observed import axis_answers
 from askew.parts.survey.reader import is_studio
+from askew.plan import DEFAULT_MODEL
 from askew.prompts.axes import find_axis, table_question
 from askew.prompts.given import PAPER_GROUPS, group_names, prompt_of, stated_value
 from askew.run.base import Answer, Generator, Outcome, Run
@@ -35,8 +36,6 @@ PAPER_SOURCES: Mapping[str, Setting] = {"num_inference_steps": 100, "guidance_sc
 """The paper's settings of whoever makes source pictures (section 3)."""
 
 Source = Model | Collection
-Given = Mapping[str, Setting] | None
-"""Settings as they were given."""
 Outcomes = Mapping[str, Sequence[Outcome]]
 """Pictures by the name of their group."""
 
@@ -110,20 +109,21 @@ def size_of(picture: Picture) -> tuple[int, int]:
 
 
 def planned_sources(
-    groups: str | Sequence[str] | None, model: str, model_args: Given, sources: str, sources_args: Given
-) -> tuple[dict[str, object], list[Group]]:
-    """The fields of a plan that say who makes the sources, the paper's settings under those that are given; the groups.
+    groups: str | Sequence[str] | None, settings: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[Group]]:
+    """The fields of a plan, the paper's settings of who makes the sources under those that are given; the groups.
     `model` makes them unless other `sources` are named. Raises UsageError for settings of sources that are not
     named."""
-    if sources_args and not sources:
+    model, sources = settings.get("model", DEFAULT_MODEL), settings.get("sources", "")
+    if (given := settings.get("sources_args")) and not sources:
         raise UsageError(
-            f"{', '.join(sources_args)}: such settings describe pictures that are given, and none are; say where they "
+            f"{', '.join(given)}: such settings describe pictures that are given, and none are; say where they "
             f"are, as in --sources folder/PATH"
         )
-    own = {**paper_settings(sources or model, PAPER_SOURCES), **((sources_args if sources else model_args) or {})}
+    args = "sources_args" if sources else "model_args"
+    own = {**paper_settings(sources or model, PAPER_SOURCES), **settings.get(args, {})}
     named = social_groups(registry.model(sources or model, **own), groups)
-    args = {"model_args": model_args or {}, "sources_args": own} if sources else {"model_args": own}
-    return {"model": model, "sources": sources, **args}, named
+    return {**settings, "model": model, args: own}, named
 
 
 def paper_settings(model: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:

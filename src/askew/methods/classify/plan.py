@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from askew.parts.sources import Given, planned_sources
+from askew.parts.sources import planned_sources
 from askew.parts.survey.reader import STUDIO, is_studio
 from askew.plan import DEFAULT_MODEL, RunPlan, Settings, Text, check_distinct
 from askew.prompts.given import PORTRAIT, stated_value
@@ -106,23 +106,16 @@ class ClassificationPlan(RunPlan):
 
 
 def plan_classification(
-    groups: str | Sequence[str] | None = None,
-    *,
-    model: str = DEFAULT_MODEL,
-    model_args: Given = None,
-    sources: str = "",
-    sources_args: Given = None,
-    vqa: Sequence[str] = (),
-    **settings: object,
+    groups: str | Sequence[str] | None = None, *, vqa: Sequence[str] = (), **settings: Any
 ) -> ClassificationPlan:
     """A plan for pictures of `groups`; None means the paper's, or all groups of a collection.
 
     The first of `vqa` reads. `settings` are the other fields of the plan; those that are not given take the paper's
     values, or what suits the studio. Raises UsageError.
     """
-    fields, found = planned_sources(groups, model, model_args, sources, sources_args)
-    reader = {"vqa": STUDIO} if is_studio(sources or model) else {}  # of other pictures it can say nothing
-    usual = {**LIGHTER, **reader} if is_studio(model) else {}
+    fields, found = planned_sources(groups, settings)
+    maker = fields.get("sources") or fields["model"]
+    reader = {"vqa": STUDIO} if is_studio(maker) else {}  # of other pictures it can say nothing
+    usual = {**LIGHTER, **reader} if is_studio(fields["model"]) else {}
     named = {"groups": [group.name for group in found], **({"vqa": vqa[0]} if vqa else {})}
-    data = {**usual, **settings, **fields, **named}
-    return ClassificationPlan.checked(data, "this request")
+    return ClassificationPlan.checked({**usual, **fields, **named}, "this request")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
 from askew.measure.faces import installed
 from askew.models.base import Setting
-from askew.parts.sources import Given, paper_settings, planned_sources
+from askew.parts.sources import paper_settings, planned_sources
 from askew.parts.survey.reader import LABELS, STUDIO, is_studio
-from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PromptPlan, Settings, Text, check_distinct
+from askew.plan import AxisPlan, Plan, PromptPlan, Settings, Text, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.given import HIGH_PAID, LOW_PAID
 
@@ -85,15 +85,10 @@ class EditPlan(Plan):
 def plan_editing(
     groups: str | Sequence[str] | None = None,
     *,
-    model: str = DEFAULT_MODEL,
-    model_args: Given = None,
-    sources: str = "",
-    sources_args: Given = None,
-    edit_args: Given = None,
     targets: Mapping[str, Sequence[str]] | None = None,
     axes: Sequence[str] | None = None,
     landmarks: str | None = None,
-    **settings: object,
+    **settings: Any,
 ) -> EditPlan:
     """A plan of edits of pictures of `groups`; None means the paper's, or all groups of a collection.
 
@@ -101,20 +96,19 @@ def plan_editing(
     BiasConnect, `landmarks` None is the studio's geometry for a studio model, else whoever is installed. `settings` are
     the other fields of `EditPlan`. Raises UsageError.
     """
-    fields, found = planned_sources(groups, model, model_args, sources, sources_args)
+    fields, found = planned_sources(groups, settings)
     wanted = [find_axis(name) for name in (BIASCONNECT if axes is None else axes)]
     if GENDER not in {axis.name for axis in wanted}:
         wanted.insert(0, find_axis(GENDER))
     read = tuple(AxisPlan.of(axis) for axis in wanted)
+    maker = fields.get("sources") or fields["model"]
     data = {
-        **settings,
         **fields,
-        "method": "edit",
-        "edit_args": {**paper_settings(model, PAPER_EDITS), **(edit_args or {})},
+        "edit_args": {**paper_settings(fields["model"], PAPER_EDITS), **settings.get("edit_args", {})},
         "groups": [group.name for group in found],
         "prompts": [PromptPlan(text=group.prompt, axes=read).model_dump() for group in found],
         "targets": {name: list(words) for name, words in (targets or TARGETS).items()},
-        "landmarks": landmarks or (STUDIO if is_studio(sources or model) else "faces" if installed() else NONE),
+        "landmarks": landmarks or (STUDIO if is_studio(maker) else "faces" if installed() else NONE),
     }
     plan = EditPlan.checked(data, "this request")
     if LABELS in plan.vqa:

@@ -82,18 +82,16 @@ def map(
     """
     own = {"model": o.names(model)[0]} if o.names(model) else {}
     fields = o.plan_fields({**own, **options, "embedder": "none"})
-    models = o.names(model) if model is not None else [fields.pop("model", DEFAULT_MODEL)]
+    models = o.names(model) if model is not None else [fields.get("model", DEFAULT_MODEL)]
     plan = plan_map(
         o.prompts_of(prompts, options),
-        concepts=[concept] if isinstance(concept, str) else list(concept or ()),
+        concepts=o.several(concept),
         against=against,
         professions=o.names(profession) or professions,
         models=models,
-        model_args=fields.pop("model_args", None),
-        images=images,
-        masks=str(masks or ""),
-        taus=taus,
-        baseline=str(baseline or ""),
-        **{**fields, **o.given(threshold=threshold, tau=tau, definition=definition, branch=branch)},
-    )
+        **{**fields, **o.given(
+            images=images, masks=masks and str(masks), taus=taus, baseline=baseline and str(baseline),
+            threshold=threshold, tau=tau, definition=definition, branch=branch,
+        )},
+    )  # fmt: skip
     return METHOD.run(plan, **o.run_options(options))

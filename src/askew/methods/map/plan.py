@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from askew import registry
 from askew.errors import UnknownName, UsageError
-from askew.models.base import Setting
 from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PromptPlan, Text
 from askew.prompts.axes import find_axis
 
@@ -84,11 +83,7 @@ def plan_map(
     against: str | None = None,
     professions: Sequence[str] | bool = False,
     models: Sequence[str] = (DEFAULT_MODEL,),
-    model_args: Mapping[str, Setting] | None = None,
-    images: int | None = None,
-    masks: str = "",
-    taus: Sequence[float] | None = None,
-    **settings: object,
+    **settings: Any,
 ) -> MapPlan:
     """A plan for `prompts`, whose word `against` the concepts are held against, and for `professions`.
 
@@ -106,21 +101,19 @@ def plan_map(
         raise UsageError('there is no prompt; give one, as in: askew map "a photo of a nurse" --against nurse')
     if not concepts or not all(concept.strip() for concept in concepts):
         raise UsageError("a concept is empty; name one or more, as in --concept gender --concept race")
-    if taus is not None and not masks:
+    masks = settings.get("masks")
+    if "taus" in settings and not masks:
         raise UsageError("--taus are thresholds for masks that are given; say where they are, as in --masks FOLDER")
-    given: dict[str, object] = {} if taus is None else {"taus": taus}
     if masks:
-        words = dict.fromkeys((*concepts, *(word for _, word in pairs)))
-        given |= {"masks": masks, "masks_digest": _digest(Path(masks), words)}
-    if images is None:
-        suggestion = getattr(registry.model(models[0], **(model_args or {})), "suggestion", None)
-        images = 24 if suggestion is None else suggestion.images
+        settings["masks_digest"] = _digest(Path(masks), dict.fromkeys((*concepts, *(word for _, word in pairs))))
+    if "images" not in settings:
+        suggestion = getattr(registry.model(models[0], **settings.get("model_args", {})), "suggestion", None)
+        settings["images"] = 24 if suggestion is None else suggestion.images
     read = dict.fromkeys(axes_of(concepts).values()) or ("gender",)
     axes = tuple(AxisPlan.of(find_axis(name)) for name in read)
     planned = [PromptPlan(text=prompt, axes=axes).model_dump() for prompt, _ in pairs]
-    data = {**settings, **given, "method": "map", "model": models[0], "model_args": model_args or {}, "images": images,
-            "compared": list(models[1:]), "concepts": list(concepts), "against": [word for _, word in pairs],
-            "prompts": planned}  # fmt: skip
+    data = {**settings, "model": models[0], "compared": list(models[1:]), "concepts": list(concepts),
+            "against": [word for _, word in pairs], "prompts": planned}  # fmt: skip
     return MapPlan.checked(data, "this request")
 
 
