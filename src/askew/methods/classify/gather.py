@@ -15,28 +15,12 @@ from askew.findings import Identity, Instruments, PictureSet
 from askew.measure.class_errors import ClassErrors
 from askew.methods.classify.plan import NONE, ClassificationPlan
 from askew.models.base import Model, WhiteBox
-from askew.parts.sources import (
-    Neutrality,
-    Outcomes,
-    Showing,
-    Source,
-    neutrality,
-    present,
-    showing_pictures,
-    size_of,
-    social_groups,
-)
+from askew.parts import sources as s
 from askew.parts.survey.reader import fingerprints, load_instruments, oddities, studio_warnings, unknown_words
 from askew.prompts.given import prompt_of
 from askew.run.base import Rows, Run
 from askew.store.keys import derived_seed
 from askew.types import Missing, Picture
-
-UNREAD = (
-    "nobody has read whether the pictures show their group, or one of the classes already: name who does by --vqa, or "
-    "of a folder a person's labels by --label occupation=COLUMN"
-)
-"""A warning where nothing is known of neutrality."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +32,7 @@ class ErrorsOfClasses:
     errors: Mapping[str, Rows]
 
     @classmethod
-    def of(cls, samples: int, classes: tuple[str, ...], rows: Rows, sources: Outcomes) -> ErrorsOfClasses:
+    def of(cls, samples: int, classes: tuple[str, ...], rows: Rows, sources: s.Outcomes) -> ErrorsOfClasses:
         """Of rows of the pictures of all groups, one after another."""
         ends = np.cumsum([sum(isinstance(one, Picture) for one in outcomes) for outcomes in sources.values()])
         errors = np.split(rows.reshape(len(rows), len(classes), -1), ends[:-1])
@@ -65,42 +49,39 @@ class ClassesGathered:
     sets: tuple[PictureSet, ...]
     targets: tuple[ErrorsOfClasses, ...]
     labels: tuple[ErrorsOfClasses, ...]
-    showing: tuple[Showing, ...]
-    neutrality: tuple[Neutrality, ...]
+    showing: tuple[s.Showing, ...]
+    neutrality: tuple[s.Neutrality, ...]
 
 
 def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     """Pictures and errors. Raises UsageError for a model that cannot classify, before any picture is made."""
     model = diffusion_model(plan)
-    source = registry.model(plan.sources, **plan.sources_args) if plan.sources else cast("Source", model)
+    source = registry.model(plan.sources, **plan.sources_args) if plan.sources else cast("s.Source", model)
     asked = () if plan.vqa == NONE else (plan.vqa,)
     instruments = load_instruments(asked, source, {}, {}, plan.vqa_args)
-    groups = social_groups(source, plan.groups)
+    groups = s.social_groups(source, plan.groups)
     (pixels,) = run.look(_pixels, [model])
     readers = tuple(instruments.values())
-    sources, shown = showing_pictures(run, source, groups, plan.images, plan.seed, readers, plan.level)
+    sources, shown = s.showing_pictures(run, source, groups, plan.images, plan.seed, readers, plan.level)
 
     def read(classes: tuple[str, ...]) -> Iterator[ErrorsOfClasses]:
         """The errors with every number of noise samples; of no class nothing."""
-        prompts, seed_of = (
-            [prompt_of(word, plan.template) for word in classes],
-            partial(derived_seed, plan.seed, "denoising"),
-        )
+        prompts = [prompt_of(word, plan.template) for word in classes]
+        seed_of = partial(derived_seed, plan.seed, "denoising")
         for samples in plan.samples if classes else ():
             reader = ClassErrors(model, prompts, samples, seed=plan.seed, seed_of=seed_of, loss=plan.loss)
-            rows = run.read(reader, present(sources), "errors", reader.at_once)
+            rows = run.read(reader, s.present(sources), "errors", reader.at_once)
             yield ErrorsOfClasses.of(samples, classes, rows, sources)
 
     targets, labels = tuple(read(plan.target_classes)), tuple(read(plan.classes))
-    neutral = neutrality(run, readers, sources, plan.target_classes, plan.level)
+    neutral = s.neutrality(run, readers, sources, plan.target_classes, plan.level)
     classes = [prompt_of(word, plan.template) for word in (*plan.target_classes, *plan.classes)]
-    run.warn(
-        *oddities([group.prompt for group in groups], source, instruments),
-        *unknown_words(cast("Model", model), classes),
-    )
+    run.warn(*oddities([group.prompt for group in groups], source, instruments))
+    run.warn(*unknown_words(cast("Model", model), classes))
     if all(one.neutral is None for one in neutral):
-        run.warn(UNREAD)
-    sizes = run.look(size_of, present(sources))
+        run.warn("nobody has read whether the pictures show their group, or one of the classes already: name who does "
+                 "by --vqa, or of a folder a person's labels by --label occupation=COLUMN")  # fmt: skip
+    sizes = run.look(s.size_of, s.present(sources))
     if not isinstance(pixels, Missing) and (others := sum(size != pixels for size in sizes)):
         run.warn(f"{others} pictures were cut square and scaled to {pixels[0]}x{pixels[1]} pixels, the model's own")
     if plan.classes and (unknown := ", ".join(group for group in plan.groups if group not in plan.true_classes)):

@@ -27,16 +27,14 @@ LIGHTER: Mapping[str, object] = {"images": 24, "samples": (1, 10, 40), "template
 class ClassificationPlan(RunPlan):
     """A plan of what a diffusion model takes pictures of social groups for (Saravanan et al., "downstream").
 
-    groups      the groups' names
-    sources     where their pictures come from: a model, or a collection such as folder/PATH; "" is the model itself
-    images      pictures of each group
-    targets     two sets of classes by name; every class of the first is held against every one of the second
-    classes     classes of which one is right, for the accuracy; none leaves it out
-    truth       the right class of a group whose name does not say it
-    template    what the classifier is told of a class, which stands at {}
-    samples     numbers of noise samples; one result each
-    loss        l2, l1 or huber
-    vqa         who reads whether the pictures are neutral; "none" leaves it out
+    `images` pictures of each group come from `sources`, a model or a collection such as folder/PATH; "" is the model
+    itself. There is one result for each number of noise `samples`.
+
+    targets   two sets of classes by name; every class of the first is held against every one of the second
+    classes   classes of which one is right, for the accuracy; none leaves it out
+    truth     the right class of a group whose name does not say it
+    template  what the classifier is told of a class, which stands at {}
+    vqa       who reads whether the pictures are neutral; "none" leaves it out
     """
 
     method: Literal["classify"] = "classify"

@@ -20,17 +20,7 @@ from askew.methods.edit.plan import NONE, EditPlan
 from askew.methods.edit.reading import EditedGroup, Readings, read
 from askew.models.base import Editor, EditRequest, Model
 from askew.models.diffusers import editor_of
-from askew.parts.sources import (
-    Group,
-    Neutrality,
-    Outcomes,
-    Showing,
-    check_filled,
-    neutrality,
-    present,
-    showing_pictures,
-    size_of,
-)  # fmt: skip
+from askew.parts import sources as s
 from askew.parts.survey.reader import fingerprints, identity_of, load_instruments, oddities, studio_warnings
 from askew.prompts.given import prompt_of
 from askew.run.base import Made, Outcome, Run, encoded, provider
@@ -55,8 +45,8 @@ class EditsGathered:
     landmarks: str | None
     groups: tuple[EditedGroup, ...]
     readings: Readings
-    showing: tuple[Showing, ...]
-    neutrality: tuple[Neutrality, ...]
+    showing: tuple[s.Showing, ...]
+    neutrality: tuple[s.Neutrality, ...]
     average_faces: tuple[AverageFace, ...]
 
 
@@ -68,26 +58,22 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     instruments = load_instruments(plan.vqa, source, plan.aliases, plan.values, plan.vqa_args)
     embedder = None if plan.embedder == NONE else registry.embedder(plan.embedder, **plan.embedder_args)
     finder = None if plan.landmarks == NONE else landmark_finder(plan.landmarks)
-    named = [Group(name, prompt.text) for name, prompt in zip(plan.groups, plan.prompts, strict=True)]
+    named = [s.Group(name, prompt.text) for name, prompt in zip(plan.groups, plan.prompts, strict=True)]
     readers = tuple(instruments.values())
-    given, shown = showing_pictures(run, source, named, plan.images, plan.seed, readers, plan.level)
+    given, shown = s.showing_pictures(run, source, named, plan.images, plan.seed, readers, plan.level)
     sources = _fitted(run, given, plan.side) if plan.side else given
-    check_filled(sources, f"{source.name}, cropped and resized")
-    _check_editable(plan, run, editor, present(sources))
+    s.check_filled(sources, f"{source.name}, cropped and resized")
+    _check_editable(plan, run, editor, s.present(sources))
     groups = _edited(plan, run, editor, sources)
     readings = read(plan, run, instruments, embedder, groups)
-    neutral = neutrality(run, readers, sources, plan.words, plan.level)
+    neutral = s.neutrality(run, readers, sources, plan.words, plan.level)
     run.warn(*oddities(plan.texts(), source, instruments))
     if plan.skin == "rule":
-        run.warn(
-            "skin is found by its colour in whole pictures, which takes walls and clothes of that colour for skin: "
-            "such numbers do not order groups; --skin geometry reads the cheeks of faces"
-        )
+        run.warn("skin is found by its colour in whole pictures, which takes walls and clothes of that colour for "
+                 "skin: such numbers do not order groups; --skin geometry reads the cheeks of faces")  # fmt: skip
     elif finder is None:
-        run.warn(
-            "skin tone is not measured, for nobody finds faces: name who does by --landmarks faces, after "
-            'pip install "askew[faces]"'
-        )
+        run.warn("skin tone is not measured, for nobody finds faces: name who does by --landmarks faces, after "
+                 'pip install "askew[faces]"')  # fmt: skip
     if unknown := [word for word in plan.words if cast("Model", model).unknown_words(prompt_of(word))]:
         run.warn(f"{model.name} does not know all words of these targets: {', '.join(unknown)}")
     makers, used = [*([plan.sources] if plan.sources else []), editor.name], [embedder.name] if embedder else None
@@ -100,7 +86,7 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     )  # fmt: skip
 
 
-def _fitted(run: Run, sources: Outcomes, side: int) -> Outcomes:
+def _fitted(run: Run, sources: s.Outcomes, side: int) -> s.Outcomes:
     """Pictures cropped to a square around their middle and resized to `side` pixels."""
     name = "cropped and resized"
 
@@ -114,7 +100,7 @@ def _fitted(run: Run, sources: Outcomes, side: int) -> Outcomes:
 def _check_editable(plan: EditPlan, run: Run, editor: Editor, sources: Sequence[Picture]) -> None:
     """Raises UsageError unless the editor can edit every source at every strength."""
     sizes: dict[tuple[int, int], Picture] = {}
-    for one, size in zip(sources, run.look(size_of, sources), strict=True):
+    for one, size in zip(sources, run.look(s.size_of, sources), strict=True):
         if not isinstance(size, Missing):
             sizes.setdefault(size, one)
     if len(sizes) > 1:
@@ -127,7 +113,7 @@ def _check_editable(plan: EditPlan, run: Run, editor: Editor, sources: Sequence[
         editor.check(size, plan.strengths)
 
 
-def _edited(plan: EditPlan, run: Run, editor: Editor, sources: Outcomes) -> tuple[EditedGroup, ...]:
+def _edited(plan: EditPlan, run: Run, editor: Editor, sources: s.Outcomes) -> tuple[EditedGroup, ...]:
     """Encode and decode all sources, and make all edits, in a fixed order.
 
     Pictures that were given twice are edited twice, from different noise.
@@ -191,18 +177,14 @@ def _average_faces(
 
 def _sets(groups: Sequence[EditedGroup]) -> tuple[EditSet, ...]:
     """The pictures of every group: sources, the same encoded and decoded, and edits by target and strength."""
-
-    def told(
-        group: EditedGroup, row: tuple[Outcome, ...], axis: str | None = None, value: str | None = None
-    ) -> EditSet:
-        text = next((one.prompt for one in row if isinstance(one, Picture)), group.name)
-        return EditSet.of(group.name, row, axis, value, text)
-
     found: list[EditSet] = []
     for group in groups:
-        found += [told(group, group.sources), told(group, group.restored, "encode-decode", "nothing")]
-        for (word, strength), row in group.edits.items():
-            found.append(replace(told(group, row, "edit", f"{word} {strength:g}"), target=word, strength=strength))
+        rows: list[tuple[tuple[Outcome, ...], str | None, str | None, str | None, float | None]]
+        rows = [(group.sources, None, None, None, None), (group.restored, "encode-decode", "nothing", None, None)]
+        rows += [(row, "edit", f"{word} {strength:g}", word, strength) for (word, strength), row in group.edits.items()]
+        for row, axis, value, word, strength in rows:
+            text = next((one.prompt for one in row if isinstance(one, Picture)), group.name)
+            found.append(replace(EditSet.of(group.name, row, axis, value, text), target=word, strength=strength))
     return tuple(found)
 
 

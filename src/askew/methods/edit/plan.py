@@ -30,18 +30,14 @@ Skin = Literal["rule", "geometry"]
 class EditPlan(Plan):
     """A plan of what editing does to pictures of social groups (Saravanan et al., "downstream").
 
-    `images` are the pictures of each group that are edited; every prompt is a group's, its axes are what is read.
+    Every prompt is that of a group, its axes are what is read. `images` pictures of each are edited, made by `sources`
+    with `sources_args`: a model, or a collection such as folder/PATH; "" is the model itself.
 
-    groups       the groups' names, in the order of the prompts
-    sources      where their pictures come from: a model, or a collection such as folder/PATH; "" is the model itself
-    sources_args its settings
-    targets      prompts' words to edit towards, by the name of their set
-    strengths    how much is redrawn: 0 nothing, 1 everything
-    edit_args    settings of the model while it edits; where absent, as while it makes pictures
-    side         crop pictures to a square and resize them to so many pixels; 0 takes them as they are
-    landmarks    who finds faces for average faces: faces, studio or none
-    skin         which pixels are skin: geometry (the cheeks of a face that was found), or rule (by colour, in whole
-                 pictures, which takes walls and clothes for skin)
+    targets    words to edit towards, by the name of their set; `strengths`: 0 redraws nothing, 1 everything
+    edit_args  settings of the model while it edits; where absent, as while it makes pictures
+    side       crop pictures to a square and resize them to so many pixels; 0 takes them as they are
+    skin       which pixels are skin: geometry (the cheeks of a face that `landmarks` found), or rule (by colour, in
+               whole pictures, which takes walls and clothes for skin)
     """
 
     method: Literal["edit"] = "edit"

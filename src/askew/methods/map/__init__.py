@@ -7,13 +7,4 @@ from askew.methods.map.page import page
 from askew.methods.map.plan import MapPlan
 from askew.methods.map.score import score
 
-METHOD = Method(
-    name="map",
-    plan=MapPlan,
-    findings=MapFindings,
-    gather=gather,
-    score=score,
-    page=page,
-    result=MapResult,
-    label=lambda plan: plan.prompts[0].text,
-)
+METHOD = Method("map", MapPlan, MapFindings, gather, score, page, MapResult, label=lambda plan: plan.prompts[0].text)

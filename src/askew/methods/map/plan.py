@@ -31,16 +31,13 @@ class MapPlan(Plan):
 
     `images` pictures of each prompt are made; the axes of a prompt are what the instruments read in them.
 
-    concepts    words to look for, such as gender and race
-    against     by prompt, the word of it whose place in the picture theirs is held against, such as its occupation
+    against     by prompt the word of it, such as its occupation, that the `concepts` are held against
     compared    further models, with the same settings, whose pictures of the same seeds are held against the first's
     baseline    folder of a finished run of maps, whose model all models are held against instead
     definition  ovam: attention weights; output: what attention gathers (SD3, Flux, Chroma)
-    branch      whose image is listened to where there is guidance: cond or uncond
-    threshold   where a map is high: percentile, max or minmax, at `tau`
-    masks       folder with the true places of words in the pictures, WORD/PICTURE.png, that maps are held against;
-                "" has none; `masks_digest` of these files
-    taus        thresholds of that
+    branch      whose image is listened to where there is guidance
+    threshold   where a map is high, at `tau`
+    masks       folder with true places, WORD/PICTURE.png, that maps at `taus` are held against; "" has none
     """
 
     method: Literal["map"] = "map"
