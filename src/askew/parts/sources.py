@@ -7,7 +7,7 @@ CLIP; where a model does not hear "man", scores of "men" would be of anybody. An
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from askew.pages import words
 from askew.pages.blocks import Section, Text
 from askew.parts.survey.observed import axis_answers
 from askew.parts.survey.reader import is_studio
-from askew.plan import DEFAULT_MODEL
+from askew.plan import DEFAULT_MODEL, PlanFields
 from askew.prompts.axes import find_axis, table_question
 from askew.prompts.given import PAPER_GROUPS, group_names, prompt_of, stated_value
 from askew.run.base import Answer, Generator, Outcome, Run
@@ -108,9 +108,7 @@ def size_of(picture: Picture) -> tuple[int, int]:
     return opened(picture.path).size
 
 
-def planned_sources(
-    groups: str | Sequence[str] | None, settings: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[Group]]:
+def planned_sources(groups: str | Sequence[str] | None, settings: PlanFields) -> tuple[dict[str, object], list[Group]]:
     """The fields of a plan, the paper's settings of who makes the sources under those that are given; the groups.
     `model` makes them unless other `sources` are named. Raises UsageError for settings of sources that are not
     named."""
@@ -120,10 +118,10 @@ def planned_sources(
             f"{', '.join(given)}: such settings describe pictures that are given, and none are; say where they "
             f"are, as in --sources folder/PATH"
         )
-    args = "sources_args" if sources else "model_args"
-    own = {**paper_settings(sources or model, PAPER_SOURCES), **settings.get(args, {})}
+    given = (given if sources else settings.get("model_args")) or {}
+    own = {**paper_settings(sources or model, PAPER_SOURCES), **given}
     named = social_groups(registry.model(sources or model, **own), groups)
-    return {**settings, "model": model, args: own}, named
+    return {**settings, "model": model, "sources_args" if sources else "model_args": own}, named
 
 
 def paper_settings(model: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:

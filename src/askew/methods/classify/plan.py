@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import Field, model_validator
 
 from askew.parts.sources import planned_sources
 from askew.parts.survey.reader import STUDIO, is_studio
-from askew.plan import DEFAULT_MODEL, RunPlan, Settings, Text, check_distinct
+from askew.plan import DEFAULT_MODEL, PlanFields, RunPlan, Settings, Text, check_distinct
 from askew.prompts.given import PORTRAIT, stated_value
 
 MALE_DOMINATED: tuple[str, ...] = ("carpenter", "plumber", "truck driver", "mechanic", "construction worker")
@@ -104,16 +104,18 @@ class ClassificationPlan(RunPlan):
 
 
 def plan_classification(
-    groups: str | Sequence[str] | None = None, *, vqa: Sequence[str] = (), **settings: Any
+    groups: str | Sequence[str] | None = None, *, vqa: Sequence[str] = (), **settings: object
 ) -> ClassificationPlan:
     """A plan for pictures of `groups`; None means the paper's, or all groups of a collection.
 
     The first of `vqa` reads. `settings` are the other fields of the plan; those that are not given take the paper's
     values, or what suits the studio. Raises UsageError.
     """
-    fields, found = planned_sources(groups, settings)
-    maker = fields.get("sources") or fields["model"]
+    own = cast("PlanFields", settings)
+    fields, found = planned_sources(groups, own)
+    model = own.get("model", DEFAULT_MODEL)
+    maker = own.get("sources") or model
     reader = {"vqa": STUDIO} if is_studio(maker) else {}  # of other pictures it can say nothing
-    usual = {**LIGHTER, **reader} if is_studio(fields["model"]) else {}
+    usual = {**LIGHTER, **reader} if is_studio(model) else {}
     named = {"groups": [group.name for group in found], **({"vqa": vqa[0]} if vqa else {})}
     return ClassificationPlan.checked({**usual, **fields, **named}, "this request")

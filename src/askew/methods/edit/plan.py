@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import Field, model_validator
 
@@ -12,7 +12,7 @@ from askew.measure.faces import installed
 from askew.models.base import Setting
 from askew.parts.sources import paper_settings, planned_sources
 from askew.parts.survey.reader import LABELS, STUDIO, is_studio
-from askew.plan import AxisPlan, Plan, PromptPlan, Settings, Text, check_distinct
+from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PlanFields, PromptPlan, Settings, Text, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.given import HIGH_PAID, LOW_PAID
 
@@ -84,7 +84,8 @@ def plan_editing(
     targets: Mapping[str, Sequence[str]] | None = None,
     axes: Sequence[str] | None = None,
     landmarks: str | None = None,
-    **settings: Any,
+    edit_args: Mapping[str, Setting] | None = None,
+    **settings: object,
 ) -> EditPlan:
     """A plan of edits of pictures of `groups`; None means the paper's, or all groups of a collection.
 
@@ -92,15 +93,17 @@ def plan_editing(
     BiasConnect, `landmarks` None is the studio's geometry for a studio model, else whoever is installed. `settings` are
     the other fields of `EditPlan`. Raises UsageError.
     """
-    fields, found = planned_sources(groups, settings)
+    own = cast("PlanFields", settings)
+    fields, found = planned_sources(groups, own)
     wanted = [find_axis(name) for name in (BIASCONNECT if axes is None else axes)]
     if GENDER not in {axis.name for axis in wanted}:
         wanted.insert(0, find_axis(GENDER))
     read = tuple(AxisPlan.of(axis) for axis in wanted)
-    maker = fields.get("sources") or fields["model"]
+    model = own.get("model", DEFAULT_MODEL)
+    maker = own.get("sources") or model
     data = {
         **fields,
-        "edit_args": {**paper_settings(fields["model"], PAPER_EDITS), **settings.get("edit_args", {})},
+        "edit_args": {**paper_settings(model, PAPER_EDITS), **(edit_args or {})},
         "groups": [group.name for group in found],
         "prompts": [PromptPlan(text=group.prompt, axes=read).model_dump() for group in found],
         "targets": {name: list(words) for name, words in (targets or TARGETS).items()},

@@ -89,9 +89,8 @@ def map(
         against=against,
         professions=o.names(profession) or professions,
         models=models,
-        **{**fields, **o.given(
-            images=images, masks=masks and str(masks), taus=taus, baseline=baseline and str(baseline),
-            threshold=threshold, tau=tau, definition=definition, branch=branch,
-        )},
+        masks=str(masks or ""),
+        **{**fields, **o.given(images=images, taus=taus, baseline=baseline and str(baseline), threshold=threshold,
+                               tau=tau, definition=definition, branch=branch)},
     )  # fmt: skip
     return METHOD.run(plan, **o.run_options(options))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import Field, model_validator
 
 from askew import registry
 from askew.errors import UnknownName, UsageError
-from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PromptPlan, Text
+from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PlanFields, PromptPlan, Text
 from askew.prompts.axes import find_axis
 
 PROFESSIONS = (
@@ -80,7 +80,8 @@ def plan_map(
     against: str | None = None,
     professions: Sequence[str] | bool = False,
     models: Sequence[str] = (DEFAULT_MODEL,),
-    **settings: Any,
+    masks: str = "",
+    **settings: object,
 ) -> MapPlan:
     """A plan for `prompts`, whose word `against` the concepts are held against, and for `professions`.
 
@@ -98,18 +99,18 @@ def plan_map(
         raise UsageError('there is no prompt; give one, as in: askew map "a photo of a nurse" --against nurse')
     if not concepts or not all(concept.strip() for concept in concepts):
         raise UsageError("a concept is empty; name one or more, as in --concept gender --concept race")
-    masks = settings.get("masks")
     if "taus" in settings and not masks:
         raise UsageError("--taus are thresholds for masks that are given; say where they are, as in --masks FOLDER")
     if masks:
         settings["masks_digest"] = _digest(Path(masks), dict.fromkeys((*concepts, *(word for _, word in pairs))))
     if "images" not in settings:
-        suggestion = getattr(registry.model(models[0], **settings.get("model_args", {})), "suggestion", None)
+        args = cast("PlanFields", settings).get("model_args", {})
+        suggestion = getattr(registry.model(models[0], **args), "suggestion", None)
         settings["images"] = 24 if suggestion is None else suggestion.images
     read = dict.fromkeys(axes_of(concepts).values()) or ("gender",)
     axes = tuple(AxisPlan.of(find_axis(name)) for name in read)
     planned = [PromptPlan(text=prompt, axes=axes).model_dump() for prompt, _ in pairs]
-    data = {**settings, "model": models[0], "compared": list(models[1:]), "concepts": list(concepts),
+    data = {**settings, "masks": masks, "model": models[0], "compared": list(models[1:]), "concepts": list(concepts),
             "against": [word for _, word in pairs], "prompts": planned}  # fmt: skip
     return MapPlan.checked(data, "this request")
 
