@@ -45,12 +45,7 @@ def page(found: ClassificationFindings, media: Media) -> b.Page:
 
 @dataclass(frozen=True)
 class View:
-    """Findings, looked up by group.
-
-    sets    the names of the two target sets
-    most    the largest number of noise samples
-    shares  with these, the association of every group, and after them of those that were pooled
-    """
+    """Findings, looked up by group: `shares` are associations with `most` noise samples, of pooled groups last."""
 
     found: ClassificationFindings
     media: Media
@@ -86,11 +81,9 @@ class View:
         first, samples = w.shorten(first, 40), w.plural(self.most, "noise sample")
         chosen = f"Of two classes, which is chosen for each group's pictures, with {samples}"
         caption = f"Association: share of decisions for the {first} class of a pair"
-        rates = [(one.group, one.samples, one.S) for one in self.found.classification.association]
-        blocks: list[b.Block] = [
-            b.Shares(chosen, tuple(bars), "Group"),
-            self._rates(caption, rates, HALF, b.DIFFERENCE),
-        ]
+        rates = self._rates(caption, [(one.group, one.samples, one.S) for one in self.found.classification.association],
+                            HALF, b.DIFFERENCE)  # fmt: skip
+        blocks: list[b.Block] = [b.Shares(chosen, tuple(bars), "Group"), rates]
         pooled_first = sorted(self.found.classification.differential, key=lambda one: not one.pooled)
         rows = [b.Lane(f"{w.shorten(one.group_x, 40)} less {w.shorten(one.group_y, 40)}", one.S)
                 for one in pooled_first if one.samples == self.most]  # fmt: skip

@@ -54,15 +54,11 @@ class View:
     media: Media
 
     def gender(self) -> b.Section:
-        """How often perceived gender changes."""
+        """How often perceived gender changes; before and after at the strength of the headline."""
         plot = b.Lanes("Edits towards {} whose perceived gender is not that of their source", "Group", (), "change",
                        "share", chance=FLOOR)  # fmt: skip
         plots = self._plots(plot, lambda one: one.gender_change)
         pooled = self._pooled(GENDER, "gender_change", "Edits whose perceived gender changes", "left")
-        return b.Section("Perceived gender", (*self._seen(), *plots, *pooled))
-
-    def _seen(self) -> Iterator[b.Shares]:
-        """Perceived gender before and after, at the strength of the headline."""
         values = next(axis.values for axis in self.found.plan.axes if axis.name == GENDER)
         bars, strength = [], told_strength(self.found.plan)
         for one in self.found.editing:
@@ -73,10 +69,10 @@ class View:
                 after = {value: sum(row.get(value, 0) for row in table.values()) for value in values}
                 verdict = "changed beyond chance" if sure else "no change shown"
                 bars.append(_bar(f"towards {shorten(one.targets, 40)}", after, verdict, sure, title))
-        if known := tuple(bar for bar in bars if bar.n):
-            caption = (f"Perceived gender of edits at strength {strength:g}, and of their sources, each once for every "
-                       "edit")  # fmt: skip
-            yield b.Shares(caption, known, "Group")
+        caption = f"Perceived gender of edits at strength {strength:g}, and of their sources, each once for every edit"
+        known = tuple(bar for bar in bars if bar.n)
+        seen = (b.Shares(caption, known, "Group"),) if known else ()
+        return b.Section("Perceived gender", (*seen, *plots, *pooled))
 
     def faces(self) -> Iterator[b.Section]:
         """The paper's figures 1, 14 and 15: the sources first, then each set of targets by strength."""
@@ -211,14 +207,12 @@ def _bar(label: str, counts: Mapping[str, int], verdict: str = "", strong: bool 
 
 def _difference(one: Contrast, e: b.E) -> b.Lane:
     """What is compared with what, such as "caucasian man − african-american woman", and where."""
-    first, second = one.first, one.second
-    if one.contrast == "group":
-        what = f"{shorten(second.group)} − {shorten(first.group)}", f"{first.targets}, strength {first.strength:g}"
-    elif one.contrast == "targets":
-        what = f"{second.targets} − {first.targets}", f"{first.group}, strength {first.strength:g}"
-    else:
-        what = f"strength {second.strength:g} − {first.strength:g}", f"{first.group}, {first.targets}"
-    return b.Lane(what[1], e, group=what[0])
+    first, second = (
+        {"group": shorten(at.group), "targets": at.targets, "strength": f"strength {at.strength:g}"}
+        for at in (one.first, one.second)
+    )
+    what = f"{second[one.contrast]} − {first.pop(one.contrast)}"
+    return b.Lane(", ".join(first.values()), e, group=what)
 
 
 def told_strength(plan: EditPlan) -> float:

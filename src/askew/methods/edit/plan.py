@@ -58,10 +58,7 @@ class EditPlan(Plan):
             raise ValueError(f"{len(self.groups)} groups need as many prompts, not {len(self.prompts)}")
         for name, words in self.targets.items():
             if len(words) < 2:
-                raise ValueError(
-                    f"the target set {name!r} holds {len(words)} target; a set needs two or more, so that what is "
-                    f"found holds for more than one word: {name}=doctor,ceo"
-                )
+                raise ValueError(f"the target set {name!r} holds {len(words)} target; it needs two or more: doctor,ceo")
         check_distinct("target", self.words)
         if len(set(self.strengths)) < len(self.strengths):
             raise ValueError("a strength is named twice")
@@ -89,9 +86,8 @@ def plan_editing(
 ) -> EditPlan:
     """A plan of edits of pictures of `groups`; None means the paper's, or all groups of a collection.
 
-    `targets` by default are the paper's high-paid and low-paid professions. `axes` None reads the eight of
-    BiasConnect, `landmarks` None is the studio's geometry for a studio model, else whoever is installed. `settings` are
-    the other fields of `EditPlan`. Raises UsageError.
+    `targets` by default are the paper's. `axes` None reads the eight of BiasConnect, `landmarks` None is the studio's
+    for a studio model, else whoever is installed. `settings` are other fields of `EditPlan`. Raises UsageError.
     """
     own = cast("PlanFields", settings)
     fields, found = planned_sources(groups, own)

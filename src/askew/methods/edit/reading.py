@@ -41,12 +41,9 @@ class EditedGroup:
 class Readings:
     """What was read from the pictures, by their id.
 
-    values       by axis the value seen by the first instrument that tells it
-    occupations  what a person in the picture is seen to be
-    vectors      embeddings; empty without an embedder
-    skin         by (id of a source, id of its edit)
-    faces        aligned faces, or why there is none; empty without landmarks
-    mask         how skin was found: rule or geometry
+    values  by axis the value seen by the first instrument that tells it; `occupations` as a person is seen to have
+    skin    by (id of a source, id of its edit); `mask`: how it was found, rule or geometry
+    faces   aligned faces, or why there is none; empty without landmarks, as `vectors` are without an embedder
     """
 
     values: Mapping[str, Mapping[str, Answer]]

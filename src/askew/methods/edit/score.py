@@ -1,8 +1,4 @@
-"""What editing does to people ("downstream", Saravanan et al., sections 3 and 4.2.1; figures 12 to 15, tables 2, 3).
-
-Scored are changes of perceived gender and of every other axis, beyond those that the instrument sees in pictures that
-were merely encoded and decoded; whether the person stays the same; the change of skin tone, also of average faces.
-"""
+"""What editing does to people ("downstream", Saravanan et al., sections 3 and 4.2.1; figures 12 to 15, tables 2, 3)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -32,14 +32,12 @@ GREY, SIDE = 127, 256
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """One prompt's pictures by one model.
+    """One prompt's pictures by one model, and what people see in them.
 
-    words        every concept with the word that it is held against
-    fingerprint  under which the store holds the maps
-    rows         (usable pictures, numbers) their maps, as `decode_maps` reads them
-    observed     what people see in the pictures
-    cosines      by concept that of its text embedding with the word it is held against; empty for few concepts
-    masks        by word the places that were given, of every usable picture
+    words    every concept with the word that it is held against
+    rows     (usable pictures, numbers) their maps, which the store holds under `fingerprint`, for `decode_maps`
+    cosines  by concept that of its text embedding with the word it is held against; empty for few concepts
+    masks    by word the places that were given, of every usable picture
     """
 
     model: str
@@ -60,10 +58,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class MapsGathered:
-    """All of a run, model by model: the plan's own, those compared, that of the baseline.
-
-    `held` are their names, first what the others are held against.
-    """
+    """All of a run, model by model; `held` are their names, first what the others are held against."""
 
     model: Identity
     device: str | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Literal, cast
@@ -86,8 +86,7 @@ def plan_map(
     """A plan for `prompts`, whose word `against` the concepts are held against, and for `professions`.
 
     `professions` True stands for the paper's 20. The first of `models` is the one that the others are held against; it
-    says how many pictures suit it, if `images` is not given. `settings` are the other fields of `MapPlan`. Raises
-    UsageError.
+    says how many pictures suit it. `settings` are the other fields of `MapPlan`. Raises UsageError.
     """
     if not all(model.strip() for model in models) or not models:
         raise UsageError("no model is named; name one whose insides can be seen: studio or diffusers/ID-OR-PATH")
@@ -102,7 +101,12 @@ def plan_map(
     if "taus" in settings and not masks:
         raise UsageError("--taus are thresholds for masks that are given; say where they are, as in --masks FOLDER")
     if masks:
-        settings["masks_digest"] = _digest(Path(masks), dict.fromkeys((*concepts, *(word for _, word in pairs))))
+        folder, words = Path(masks), dict.fromkeys((*concepts, *(word for _, word in pairs)))
+        files = [file for word in words for file in sorted((folder / word).glob("*.png"))]
+        if not files:
+            raise UsageError(f"{folder} has no folder with the masks of a word, named after it: {', '.join(words)}")
+        parts = (f"{file.relative_to(folder)} {sha256(file.read_bytes()).hexdigest()}" for file in files)
+        settings["masks_digest"] = sha256("\n".join(parts).encode()).hexdigest()
     if "images" not in settings:
         args = cast("PlanFields", settings).get("model_args", {})
         suggestion = getattr(registry.model(models[0], **args), "suggestion", None)
@@ -113,15 +117,6 @@ def plan_map(
     data = {**settings, "masks": masks, "model": models[0], "compared": list(models[1:]), "concepts": list(concepts),
             "against": [word for _, word in pairs], "prompts": planned}  # fmt: skip
     return MapPlan.checked(data, "this request")
-
-
-def _digest(folder: Path, words: Iterable[str]) -> str:
-    """SHA-256 of the masks of these words. Raises UsageError if there is none."""
-    files = [file for word in words for file in sorted((folder / word).glob("*.png"))]
-    if not files:
-        raise UsageError(f"{folder} has no folder with the masks of a word, named after it: {', '.join(words)}")
-    parts = (f"{file.relative_to(folder)} {sha256(file.read_bytes()).hexdigest()}" for file in files)
-    return sha256("\n".join(parts).encode()).hexdigest()
 
 
 def axes_of(concepts: Sequence[str]) -> dict[str, str]:

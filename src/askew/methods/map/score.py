@@ -139,24 +139,12 @@ def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
             raise NotEnoughData(f"{model} has no map to measure in any prompt: {'; '.join(reasons)}")
     axes, axis_of = [axis.axis() for axis in plan.prompts[0].axes], axes_of(plan.concepts)
     risks = [_risk(one, axis, scoring) for one in found.prompts for axis in axes]
-    section = f.BiasMap(
-        tuple(pairs),
-        tuple(risks),
-        overall(pairs, risks, axis_of, plan.level),
-        changes(pairs, risks, axis_of, found.held, plan.level),
-        tuple(
-            gradient(one.model, one.prompt, one.words[0][1], one.cosines, pairs, scoring)
-            for one in found.prompts
-            if one.cosines and one.present
-        ),
-        tuple(accuracy),
-    )
-    return head.into(
-        MapFindings,
-        models=found.models,
-        maps=tuple(f.MapFile(one.model, one.prompt, one.fingerprint) for one in found.prompts),
-        biasmap=with_q(section, f.family),
-    )
+    means, changed = overall(pairs, risks, axis_of, plan.level), changes(pairs, risks, axis_of, found.held, plan.level)
+    near = tuple(gradient(one.model, one.prompt, one.words[0][1], one.cosines, pairs, scoring)
+                 for one in found.prompts if one.cosines and one.present)  # fmt: skip
+    section = f.BiasMap(tuple(pairs), tuple(risks), means, changed, near, tuple(accuracy))
+    files = tuple(f.MapFile(one.model, one.prompt, one.fingerprint) for one in found.prompts)
+    return head.into(MapFindings, models=found.models, maps=files, biasmap=with_q(section, f.family))
 
 
 def maps_of(found: MapFindings, media: Media, a: str, prompt: str, model: str, picture: str) -> PairMaps | None:
