@@ -125,10 +125,9 @@ def read_texts(answer: Completion) -> list[str]:
     try:
         value = parse(answer)
     except Unusable:
-        complete = _COMPLETE_STRING.findall(answer.text) if answer.truncated else _ITEM.findall(answer.text)
-        if answer.refused or not complete:
+        value = (_COMPLETE_STRING if answer.truncated else _ITEM).findall(answer.text)
+        if answer.refused or not value:
             raise
-        value = complete
     if isinstance(value, Mapping):
         lists = [part for part in value.values() if isinstance(part, list)]
         value = lists[0] if lists else list(value.values())
@@ -154,9 +153,8 @@ def read_axes(value: Any) -> list[ReadAxis]:
         named = isinstance(inner, dict) or any("name" in one or "axis" in one for one in inner if isinstance(one, dict))
         value = inner if "axes" in value or (nested and named) else value
     if isinstance(value, Mapping):
-        value = (
-            [value] if "name" in value else [{"name": name, "counterfactuals": part} for name, part in value.items()]
-        )
+        each = [{"name": name, "counterfactuals": part} for name, part in value.items()]
+        value = [value] if "name" in value else each
     if not isinstance(value, list):
         raise Unusable("it holds no axes")
     axes = []
@@ -291,8 +289,7 @@ def content(text: str) -> list[str]:
 
 
 def _singular(word: str) -> str:
-    noun = nouns().get(word)
-    return noun.singular if noun else re.sub(r"(?<=[^su]{3})s$", "", word)
+    return nouns()[word].singular if word in nouns() else re.sub(r"(?<=[^su]{3})s$", "", word)
 
 
 def _alike(one: str, other: str) -> bool:

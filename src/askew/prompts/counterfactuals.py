@@ -23,7 +23,7 @@ from askew.prompts.statements import (
     parse_prompt,
     statements,
 )
-from askew.prompts.vocabulary import Noun, adjectives, agree, article, nouns, plural, replace
+from askew.prompts.vocabulary import adjectives, agree, article, nouns, plural, replace
 
 _ADJECTIVE_ORDER = (
     "size wealth socioeconomic condition age body_type disability pose behavior facial_hair headwear hair skin_tone "
@@ -76,23 +76,23 @@ def _edits(parsed: ParsedPrompt, entry: Entry, value: str, form: Form) -> Iterat
         if noun:  # "man" in the place of "woman"
             yield (*parsed.span(phrase.noun_start, phrase.end), noun)
         if form.place == "before":
-            already = _says(nouns().get(noun) if noun else phrase.noun, axis, value)
-            already = already or any(not s.before or _modifies(parsed, s, phrase) for s in said)
+            shown = nouns().get(noun) if noun else phrase.noun
+            already = bool(shown and shown.says.get(axis) == value) or any(
+                not s.before or _modifies(parsed, s, phrase) for s in said
+            )
             own = [rival for rival in rivals if rival.before and _modifies(parsed, rival, phrase)]
             for number, rival in enumerate(own):
                 yield rival.start, rival.end, form.words if number == 0 and not already else ""
             if not own and not already:  # before the noun, and before adjectives that English wants nearer to it
                 later = _ADJECTIVE_ORDER[_ADJECTIVE_ORDER.index(axis) + 1 :] if axis in _ADJECTIVE_ORDER else []
-                nearer = [
-                    one for name in later for one in statements(parsed, catalogue()[name], [phrase]) if one.before
-                ]
-                at = min([parsed.words[phrase.head].start, *(one.start for one in nearer)])
+                nearer = [one for name in later for one in statements(parsed, catalogue()[name], [phrase])]
+                at = min([parsed.words[phrase.head].start, *(one.start for one in nearer if one.before)])
                 yield at, at, f"{form.words} "
     elsewhere = [rival for rival in rivals if not rival.before]
     if form.place == "before":
         yield from ((rival.start, rival.end, "") for rival in elsewhere)
         return
-    already = bool(said) or any(_says(phrase.noun, axis, value) for phrase in subjects)
+    already = bool(said) or any(one.noun and one.noun.says.get(axis) == value for one in subjects)
     for rival in rivals:
         at_work = f"{form.at_work} " if parsed.text.startswith(form.at_work or " ", rival.start) else ""
         replaces = not already and rival in elsewhere[:1]
@@ -111,10 +111,6 @@ def _subjects(parsed: ParsedPrompt, entry: Entry) -> list[NounPhrase]:
             f"{' or '.join(sorted(entry.about))}; leave the axis out, or name one"
         )
     return subjects or list(parsed.phrases[:1])
-
-
-def _says(noun: Noun | None, axis: str, value: str) -> bool:
-    return noun is not None and noun.says.get(axis) == value
 
 
 def _modifies(parsed: ParsedPrompt, statement: Statement, phrase: NounPhrase) -> bool:

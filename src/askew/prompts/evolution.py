@@ -18,7 +18,6 @@ from askew.prompts.base import LENGTHS, Kind, Words, Writer, bare
 from askew.stats.intervals import Floats
 
 Origin = Literal["random", "mutation"]
-
 Selection = Literal["score", "learned"]
 """Whether prompts are chosen by their own loss, or by what all losses so far say of their words."""
 
@@ -69,10 +68,9 @@ class Evolution:
 
 
 def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
-    """All prompts of one genetic search, in the order of their evaluation.
+    """All prompts of one genetic search, in the order of their evaluation, without near-duplicates.
 
-    No prompt is evaluated twice, and none that differs from an earlier one in small words or their order alone. Where
-    the writer has no new mutation, a random prompt takes its place; where it has no new random prompt either, an
+    Where the writer has no new mutation, a random prompt takes its place; where it has none of these either, an
     iteration is smaller. Raises LanguageModelError for a writer that gives no prompt to begin with.
     """
     seen = set[str]()
@@ -164,13 +162,10 @@ RATIOS = np.geomspace(0.1, 10_000, 51)
 
 
 def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats]:
-    """A level, and what each feature adds to it, drawn towards 0 as far as the values are noise.
+    """The value expected without any feature, and what each adds, (features,), drawn towards 0 by ridge regression.
 
-    Ridge regression: effects are normal around 0, noise is normal, and the ratio of their variances is the one of
-    `RATIOS` with the greatest restricted likelihood. One value says nothing of effects; nor do equal ones.
-
-    From (n, features) such as 1 where a thing has the feature and 0 where not, and values (n,), all finite, to the
-    value expected without any feature, and the effects, (features,).
+    Effects are normal around 0, noise is normal, and the ratio of their variances is the one of `RATIOS` with the
+    greatest restricted likelihood. `features` are (n, features), 1 where a thing has one; `values` (n,), all finite.
     """
     x, y = np.asarray(features, dtype=float), np.asarray(values, dtype=float)
     centre, level = x.mean(axis=0), float(y.mean())

@@ -89,8 +89,7 @@ def occupation_prompts(occupations: Sequence[str] = OCCUPATIONS) -> list[str]:
     names = [" ".join(name.split()) for name in occupations]
     if not all(names) or len(set(names)) < len(names):
         raise UsageError(f"occupations must be different words, not: {', '.join(names) or 'none'}")
-    nouns = [NOUNS.get(name, name) for name in names]
-    return [f"a photo of {article(noun)} {noun}" for noun in nouns]
+    return [prompt_of(NOUNS.get(name, name), "a photo of {}") for name in names]
 
 
 def asked_as_in_biasconnect(axis: Axis) -> Axis:

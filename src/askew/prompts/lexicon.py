@@ -5,7 +5,7 @@ leaves open, each thing equally often. New prompts have a subject of MineTheGap'
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import islice
@@ -21,25 +21,17 @@ from askew.prompts.llm import CompletionCache
 from askew.prompts.statements import NounPhrase, ParsedPrompt, parse_prompt, statements, states
 from askew.prompts.vocabulary import article, nouns, replace
 
-_VERSION = 3
-"""To be raised whenever a change of code changes what is written."""
-
-_OTHER_AXES = 6
-"""How many axes are proposed for a prompt without people."""
-
-_TRIES = 40
-"""How many texts are written at most for each one wanted, before fewer are returned."""
+_VERSION = 3  # to be raised whenever a change of code changes what is written
+_OTHER_AXES = 6  # proposed for a prompt without people
+_TRIES = 40  # texts that are written at most for each one wanted, before fewer are returned
 
 
 class LexiconWriter:
     """Writes from word lists: the same prompt and seed always get the same texts.
 
-    Axes and counterfactuals do not even depend on the seed. For a prompt with people the lexicon proposes BiasConnect's
-    eight axes, for any other the first six of the catalogue that fit what the prompt holds; `axes` asks for another
-    number. Axes that the prompt settles itself are left out, or with `on` "stated" they alone are proposed.
-
-    `knows` tells whether a text stays inside a model's vocabulary, which `vocabulary` names; new prompts, mutations
-    and variations then add no other words.
+    For a prompt with people it proposes BiasConnect's eight axes, for any other the first six of the catalogue that fit
+    it, or `axes` of them; without those that the prompt settles itself, or with `on` "stated" only these. `knows` says
+    whether a text stays inside a model's vocabulary, which `vocabulary` names: what is written adds no other words.
     """
 
     concurrency = 1
@@ -74,9 +66,7 @@ class LexiconWriter:
     ) -> list[str]:
         """Random prompts about things, people and nature in equal parts, mutations or variations; see `Writer`.
 
-        Mutations have a related subject, another setting, a detail more or less. Variations say who, where, when, how
-        and in which style, each about equally often. With a target those come first that it is about. Others fill up
-        where a prompt leaves too few of them open, as one that says what somebody wears does of clothing.
+        Variations of another target fill up where a prompt leaves too few open, as one that tells clothes does of them.
         """
         words = length_of(kind, prompt, count, words)
         if kind == "random prompts":
@@ -121,16 +111,13 @@ def _data_hash() -> str:
     return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()[:12]
 
 
-Change = Callable[[str, d.Target, d.Knows, Random], str]
-"""From a prompt to one changed, or to the same where there is nothing to change."""
-
 T = TypeVar("T")
 
 
 def mutate(prompt: str, target: d.Target, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
     """Mutations without end, "" for a try that came to nothing. Most have another subject, some more than that."""
     text = " ".join(prompt.split())
-    recipes: tuple[tuple[Change, ...], ...] = (
+    recipes = (
         (_other_subject,), (_other_subject,), (_other_subject, _other_place), (_other_subject, _other_detail),
         (_shorter, _other_subject), (_other_noun,), (_other_place,), (_other_detail,), (_shorter, _other_detail),
     )  # fmt: skip
@@ -266,7 +253,6 @@ def _next(queue: list[T], items: Sequence[T], fitting: Sequence[T], rng: Random)
 
 _FRAMED, _SEVERAL, _ADJECTIVE = 0.2, 0.12, 0.35
 """How often a prompt opens with "a photo of", names two of a thing, or has an adjective."""
-
 _AXES = 2.0
 """How many axes a prompt may speak of on average, if there is room, and phrases to say something else with."""
 
@@ -292,10 +278,9 @@ def invent(target: d.Target, words: Words, knows: d.Knows, rng: Random) -> Itera
 
 
 def _with_details(text: str, words: Words, target: d.Target, knows: d.Knows, rng: Random) -> str:
-    """The prompt with details that go together, one after another until it has a length drawn at random.
+    """The prompt with details that go together, as many as a length drawn at random has room for; styles never.
 
-    Phrases come first, axes seldom, styles never; what the target asks for before all. An axis is spoken of only where
-    each of its values could be said: so no value is said more often because it is short, or fits a place.
+    An axis is spoken of only where each of its values could be said: none is said more often because it is short.
     """
     length = rng.randint(*words)
     group = d.group_of(d.main_phrase(parse_prompt(text)))

@@ -82,9 +82,8 @@ class Usage:
 
     def line(self) -> str:
         """The numbers in words."""
-        parts = [f"{self.calls} calls", f"{self.cached} answers from the store", f"{self.tokens} tokens"]
-        parts += [f"{self.unreported} calls without a token count"] if self.unreported else []
-        return ", ".join(parts)
+        more = f", {self.unreported} calls without a token count" if self.unreported else ""
+        return f"{self.calls} calls, {self.cached} answers from the store, {self.tokens} tokens{more}"
 
 
 @dataclass(slots=True)
@@ -122,11 +121,7 @@ Complete = Callable[[Sequence[Message], Schema | None, int], Completion]
 
 
 class RememberedLLM:
-    """A language model whose answers are kept: what was of use is never asked for twice.
-
-    Conversations are told apart by the model's fingerprint, the messages, the schema and the seed. `budget` is the
-    largest number of tokens to use.
-    """
+    """A language model whose answers are kept: what was of use is never asked for twice. `budget` is in tokens."""
 
     def __init__(self, llm: LLM, cache: CompletionCache | None = None, budget: int | None = None) -> None:
         self.name, self.fingerprint, self.concurrency = llm.name, llm.fingerprint, llm.concurrency
@@ -138,12 +133,11 @@ class RememberedLLM:
 
     @contextmanager
     def remembering(self, goes_on: bool = False) -> Iterator[Complete]:
-        """What gives the next turns of one task, from the cache or by the model.
+        """What gives the next turns of one task, from the cache or by the model. Raises RunError at the budget's end.
 
         They are kept, unless the task ends with a LanguageModelError: what was of no use is asked again another time.
         Where the work `goes_on` without the task, as a search does, its answers are kept as soon as any task of this
-        model has been of use, so that the same work is done when it is repeated. Raises RunError at the end of the
-        budget.
+        model has been of use, so that the same work is done when it is repeated.
         """
         fresh: dict[str, Mapping[str, Any]] = {}
         useful = True

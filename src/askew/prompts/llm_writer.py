@@ -22,7 +22,6 @@ VERSION = 2
 """To be raised whenever a change of code or instructions changes what is asked or kept."""
 
 MOST_VALUES = 8
-
 NAMED, WRITTEN, READ = "lists of axes", "drafts of counterfactual prompts", "answers in JSON"
 TEXTS, PROPOSED = "counterfactual prompts", "axes"
 """The steps whose answers are counted."""

@@ -139,11 +139,10 @@ def group_of(phrase: NounPhrase | None) -> Group:
     if noun is None:
         return groups()[ANYTHING]
     if noun.kind == "person":
-        return groups()["people"]
-    own = next((name for name in (noun.singular, *kin(noun)) if name in _group_by_noun()), None)
-    if own:
-        return _group_by_noun()[own]
-    return groups()["landscapes" if noun.kind in ("place", "nature") else ANYTHING]
+        return groups()[PEOPLE]
+    table = _group_by_noun()
+    kind = groups()["landscapes" if noun.kind in ("place", "nature") else ANYTHING]
+    return next((table[name] for name in (noun.singular, *kin(noun)) if name in table), kind)
 
 
 def kin(noun: Noun) -> tuple[str, ...]:
@@ -152,8 +151,7 @@ def kin(noun: Noun) -> tuple[str, ...]:
 
 
 @lru_cache
-def _kin_table() -> Mapping[str, tuple[str, ...]]:
-    """See tools/build_kin.py."""
+def _kin_table() -> Mapping[str, tuple[str, ...]]:  # see tools/build_kin.py
     lines = (line.split(": ") for line in read_data("kin.txt").splitlines() if not line.startswith("#"))
     return {noun: tuple(near.split(", ")) for noun, near in lines}
 

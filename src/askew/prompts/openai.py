@@ -26,11 +26,9 @@ _NAMED = {
 
 
 class OpenAILLM:
-    """One model of one server.
+    """One model of one server. A field that it does not take, such as `seed` or the schema, is left out from then on.
 
-    A field that the server does not take (`seed`, `temperature`, the schema) is left out from then on; what the
-    answers must be is checked in any case. The server's address is no part of the fingerprint: a name of a model
-    means the same model everywhere.
+    The server's address is no part of the fingerprint: a name of a model means the same model everywhere.
     """
 
     def __init__(self, model: str, server: Server, temperature: float, max_tokens: int, concurrency: int) -> None:
@@ -56,10 +54,12 @@ class OpenAILLM:
             try:
                 return _completion(self._server.chat(**content), self._server.url)
             except ServerError as error:
-                unknown = _unknown_field(error, content)
+                told = str(error) if error.status in (400, 422) else ""
+                unknown = next((name for name, words in _NAMED.items() if name in content and words.search(told)), None)
                 if unknown is None:
                     raise
-                self._left_out |= {unknown}
+                strict_schema = unknown == "response_format" and content[unknown]["type"] == "json_schema"
+                self._left_out |= {"json_schema" if strict_schema else unknown}
 
 
 def create(
@@ -82,16 +82,6 @@ def create(
         raise UsageError("concurrency must be greater than 0")
     llm = OpenAILLM(name, Server(url, timeout=timeout), temperature, max_tokens, concurrency)
     return LLMWriter(RememberedLLM(llm, cache, budget), axes=axes, on=axes_on)
-
-
-def _unknown_field(error: ServerError, content: dict[str, Any]) -> str | None:
-    """What to leave out of the next request, None if the error is about something else."""
-    if error.status not in (400, 422):
-        return None
-    named = next((name for name, words in _NAMED.items() if name in content and words.search(str(error))), None)
-    if named == "response_format" and content["response_format"]["type"] == "json_schema":
-        return "json_schema"
-    return named
 
 
 def _completion(answer: ChatCompletion, url: str) -> Completion:

@@ -135,10 +135,7 @@ def lexicon() -> dict[str, Mapping[str, str]]:
         for attribute, values in group.items():
             for value, words in values.items():
                 table.update({word: {attribute: value} for word in words})
-    table.update({"without an occupation": {}, NO_OCCUPATION: {}})
-    table.update(_PEOPLE)
-    table.update(_EMPTY)
-    return table
+    return {**table, "without an occupation": {}, NO_OCCUPATION: {}, **_PEOPLE, **_EMPTY}
 
 
 @lru_cache

@@ -116,11 +116,8 @@ def soft_mask(map: Tensor, variant: Literal["paper", "code"] = "paper") -> Tenso
     """
     import torch
 
-    if variant == "paper":
-        low, high = map.min(), map.max()
-        rows = ((map - low) / (high - low).clamp(min=1e-12)).reshape(1, -1)
-    else:
-        rows = map
+    low, high = map.min(), map.max()
+    rows = ((map - low) / (high - low).clamp(min=1e-12)).reshape(1, -1) if variant == "paper" else map
     n = rows.shape[1]
     high_ones = int(n * AREA)
     wanted = torch.tensor([n - high_ones, high_ones], dtype=rows.dtype, device=rows.device).div(n).log()

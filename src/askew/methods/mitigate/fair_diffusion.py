@@ -21,10 +21,7 @@ class FairDiffusion(Asking):
 
     Of each target axis the value asked of a picture is an edit up, every other one down, with weight 1 / (K - 1).
     Edits count from the fraction `warm_up` of the steps on; the momentum m grows before. Outputs are taken as the
-    network gives them (noise or velocity).
-
-    Defaults are those of the authors' script. There, concepts past their warm-up get weights with sum 1 until all are
-    past it; with one warm-up for all, as here, that never happens.
+    network gives them (noise or velocity). Defaults are those of the authors' script.
     """
 
     transformers: ClassVar[bool] = True

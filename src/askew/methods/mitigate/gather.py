@@ -36,7 +36,6 @@ SUBJECT = Question(table_question("occupation"), (), "occupation")
 TOKENS = "iti-gen"
 WAY = "mitigation"
 """The axis of the sets of pictures after a way to mitigate, whose value is the way's name."""
-
 Vectors = NDArray[np.float32]
 
 
@@ -117,12 +116,9 @@ def _policies(plan: MitigationPlan, run: Run, model: Model, reader: Reader, obse
         pictures = run.pictures(model, [text], plan.refine, seed)[text]
         return reader.read(prompt, [(Prompt(text), pictures)])[0]
 
-    def chosen(prompt: PromptPlan) -> Chosen:
-        tables = Tables.of(prompt, plan.aims, observed[prompt.text], plan.vqa[0], known)
-        return choose(plan, tables, partial(draw, prompt))
-
     def flow() -> dict[str, Chosen]:
-        return {prompt.text: chosen(prompt) for prompt in plan.prompts}
+        tables = [Tables.of(one, plan.aims, observed[one.text], plan.vqa[0], known) for one in plan.prompts]
+        return {one.prompt.text: choose(plan, one, partial(draw, one.prompt)) for one in tables}
 
     return run.decide("the policy", flow, _unknown(plan, model, reader, partial(most_drawn, plan)), {})
 
@@ -152,9 +148,8 @@ def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: Embedd
         kept = hashlib.sha256(b"".join([json.dumps([encoder, texts, seed, *vectors]).encode(), *pictures])).hexdigest()
         with run.steps("tokens", TOKENS, iti_gen.EPOCHS) as steps:
             found = iti_gen.learn(model, tokenizer, texts, vectors, seed, run.store.path / TOKENS / kept, steps.advance)
-        width = next(iter(found.values())).shape[-1]
         tokens = {axis: iti_gen.as_text(table) for axis, table in found.items()}
-        return {"tokens": tokens, "width": width, "encoder": encoder}
+        return {"tokens": tokens, "width": next(iter(found.values())).shape[-1], "encoder": encoder}
 
     return run.decide("the tokens", flow, Work(), {})
 

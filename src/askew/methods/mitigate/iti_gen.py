@@ -70,10 +70,8 @@ class ITIGen(Asking):
         """The tokens as safetensors, by axis."""
         from safetensors.numpy import save
 
-        targets = {axis: json.dumps([*shares]) for axis, shares in self.targets.items()}
-        return {
-            ".safetensors": save({axis: self.table(axis) for axis in targets}, {**targets, "encoder": self.encoder})
-        }
+        told = {axis: json.dumps([*shares]) for axis, shares in self.targets.items()} | {"encoder": self.encoder}
+        return {".safetensors": save({axis: self.table(axis) for axis in self.targets}, told)}
 
     def inputs(self, states: Tensor, call: Call) -> Tensor:
         """The conditional half with the states of the learned tokens."""

@@ -17,7 +17,6 @@ from askew.types import Estimate
 FIRST = 12
 """Pictures of each way that stand side by side."""
 
-
 TERMS = (
     ("Fresh pictures", "They judge: their seeds are none of those that planned. Those before and after have the same "
      "seeds, and are compared in pairs."),

@@ -90,11 +90,9 @@ class Tables:
         own = {self.aims[axis].name: (axis, value) for axis, value in cell}
         about = [axis.name for axis in axes if axis.name in own]
         if about and len(axes) == 2:  # what is stated of one does not hang on what is left of the other
-            parts = [self._predicted(cell, [axis]) for axis in axes]
-            return np.outer(*parts).ravel()
+            return np.outer(*(self._predicted(cell, [axis]) for axis in axes)).ravel()
         if about:
-            counts = self._counts(self.stated[own[about[0]]], axes)
-            return normalised(counts + 1e-9)
+            return normalised(self._counts(self.stated[own[about[0]]], axes) + 1e-9)
         stated = {one: self._counts(self.stated[one], axes) for one in cell}
         return composed(cell, self._counts(self.initial, axes), stated)
 

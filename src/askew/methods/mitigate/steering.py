@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from diffusers import DiffusionPipeline
     from torch import Tensor
 
-
 T = TypeVar("T")
 
 POOLED = ("text_embeds", "pooled_projections")
@@ -50,10 +49,9 @@ class Call:
 
 
 class Steering(Mitigation):
-    """A mitigation of pipelines whose network, as a rule a UNet, is guided without a classifier.
+    """A mitigation of pipelines whose network is guided without a classifier; a kind overrides some of the steps.
 
-    A kind overrides `inputs`, `evaluated`, or `rows` with `outputs`. What it keeps from step to step, it makes by
-    `call.once`, anew for every batch; pictures do not meet in it.
+    What it keeps from step to step, it makes by `call.once`, anew for every batch; pictures do not meet in it.
     """
 
     transformers: ClassVar[bool] = False
@@ -145,10 +143,7 @@ class Steering(Mitigation):
 
 
 class Asking(Steering):
-    """A steering towards the value of every target axis that is asked of a picture, each as often as is wanted.
-
-    rule  "quota" or "independent", as in `PromptPolicy`
-    """
+    """A steering towards the value of every target axis that is asked of a picture, each as often as is wanted."""
 
     targets: dict[str, dict[str, float]] = Field(min_length=1)
     rule: Rule = "quota"
