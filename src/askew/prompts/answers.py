@@ -218,8 +218,7 @@ def counterfactual_fault(
     """What is wrong with a counterfactual prompt that should state one of `values`; None if nothing.
 
     It must say its value and no other of its axis, keep the subject unless the axis changes it, change one thing, and
-    stay short. An axis or a value that the catalogue does not have is looked for by its words; where axes may be
-    `stated` by the prompt, such a value may take the place of other words.
+    stay short. A value of an axis that may be `stated` by the prompt may take the place of other words.
     """
     if bare(text) == bare(prompt):
         return "it repeats the prompt"

@@ -71,10 +71,7 @@ def table_question(axis_name: str) -> str:
 
 
 def find_axis(name: str) -> Axis:
-    """The axis of the catalogue that `name` spells: "body_type", "Body type" and "bodytype" are one.
-
-    Raises UnknownName, with the nearest known name.
-    """
+    """The axis that `name` spells ("body_type", "Body type" or "bodytype"). Raises UnknownName, with the nearest."""
     return find_entry(name).axis
 
 

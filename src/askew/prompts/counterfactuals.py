@@ -77,9 +77,8 @@ def _edits(parsed: ParsedPrompt, entry: Entry, value: str, form: Form) -> Iterat
             yield (*parsed.span(phrase.noun_start, phrase.end), noun)
         if form.place == "before":
             shown = nouns().get(noun) if noun else phrase.noun
-            already = bool(shown and shown.says.get(axis) == value) or any(
-                not s.before or _modifies(parsed, s, phrase) for s in said
-            )
+            already = bool(shown and shown.says.get(axis) == value)
+            already = already or any(not one.before or _modifies(parsed, one, phrase) for one in said)
             own = [rival for rival in rivals if rival.before and _modifies(parsed, rival, phrase)]
             for number, rival in enumerate(own):
                 yield rival.start, rival.end, form.words if number == 0 and not already else ""

@@ -134,9 +134,6 @@ def group_names(text: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def stated_value(words: str, axis: str) -> str | None:
-    """The value of an axis of the catalogue that a group's name says: "caucasian man" is of gender "male".
-
-    None where it says none, or more than one.
-    """
+    """The value of an axis that a group's name says ("caucasian man": male); None for none, or more than one."""
     said = values_said(words, axis)
     return said.pop() if len(said) == 1 else None

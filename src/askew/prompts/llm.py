@@ -196,13 +196,10 @@ def _completion(record: Mapping[str, Any] | None) -> Completion | None:
 ATTEMPTS = 4
 """How often one thing is asked for before giving up."""
 
-SEEDS = 2**31 - 1
-"""Seeds lie in 0 .. SEEDS - 1, which every server takes."""
-
 
 def attempt_seed(seed: int, attempt: int) -> int:
-    """The seed of one try."""
-    return int(hashlib.sha256(f"{seed} {attempt}".encode()).hexdigest(), 16) % SEEDS
+    """The seed of one try, below 2^31 - 1, which every server takes."""
+    return int(hashlib.sha256(f"{seed} {attempt}".encode()).hexdigest(), 16) % (2**31 - 1)
 
 
 def gave_nothing(llm: RememberedLLM, reason: str) -> LanguageModelError:

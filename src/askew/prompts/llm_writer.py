@@ -132,10 +132,7 @@ class LLMWriter:
     def write(
         self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
     ) -> list[str]:
-        """Random prompts, mutations or variations; see `Writer`.
-
-        What is missing is asked for again, with what was wrong, at most `ATTEMPTS` times in all.
-        """
+        """What `Writer` says; texts that are missing are asked for again, with what was wrong, `ATTEMPTS` times."""
         words = length_of(kind, prompt, count, words)
         found: dict[str, str] = {}
         faults: Counter[str] = Counter()

@@ -20,7 +20,8 @@ SIDES = ("anywhere", "indoors", "outdoors")
 """Of the door, on which something is."""
 
 STYLE, MONOCHROME = "style", "monochrome"
-
+PEOPLE, CLOTHING, WEARING = "people", "clothing", "wearing "
+STYLES = ("style", "styles")
 ANYTHING = "anything"
 """The group of what belongs to no other."""
 
@@ -32,9 +33,6 @@ def anything(text: str) -> bool:
     """The vocabulary of a model that knows every word."""
     return True
 
-
-PEOPLE, CLOTHING, WEARING = "people", "clothing", "wearing "
-STYLES = ("style", "styles")
 
 _PLACED = re.compile(
     r"\b(?:in|on|at|under|above|over|near|beside|inside|between|by|behind|against|next to|indoors|outdoors)\b", re.I
@@ -75,10 +73,7 @@ class Detail:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Nouns that are found in the same places. `varies` and `who` name axes of the catalogue.
-
-    `details` is all that may be said of them, whatever a prompt says.
-    """
+    """Nouns that are found in the same places, and all that is said of them; `varies` and `who` name axes."""
 
     name: str
     area: str
@@ -230,10 +225,7 @@ def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
 
 
 def _side(parsed: ParsedPrompt, subject: NounPhrase | None, rest: str) -> str | None:
-    """The side of the door that the prompt tells, "anywhere" if it tells a place that may lie on either, None if none.
-
-    A subject that is a place itself ("a church") may be anywhere.
-    """
+    """The side of the door that the prompt tells, "anywhere" for a place that may lie on either, None if none."""
     entry = find_entry("environment")
     said = [found.value for found in statements(parsed, entry, [subject] if subject else [])]
     said += [one.noun.says.get("environment", "") for one in parsed.phrases if one != subject and one.noun]

@@ -1,7 +1,4 @@
-"""The words that the lexicon knows: people, occupations, animals, places, objects and nature; and its little English.
-
-That is what rewriting a prompt needs: plurals, articles, agreement.
-"""
+"""The words that the lexicon knows, and what English rewriting a prompt needs: plurals, articles, agreement."""
 
 import re
 from collections.abc import Iterator, Mapping

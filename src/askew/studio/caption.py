@@ -42,10 +42,9 @@ class Said:
 
 @lru_cache(maxsize=65536)
 def parse(prompt: str) -> Said:
-    """What `prompt` says. Words that are neither known nor mere grammar are listed as unknown.
+    """What `prompt` says: the longest known phrase wins, a later word overrides an earlier one.
 
-    The longest known phrase wins, a later word overrides an earlier one. A prompt that names no person, no
-    occupation and nothing that only a person has asks for an empty scene.
+    A prompt that names no person, no occupation and nothing that only a person has asks for an empty scene.
     """
     phrases = list(_phrases(prompt))
     attributes = {name: value for _, known in phrases for name, value in (known or {}).items()}
@@ -65,10 +64,7 @@ def unheard(prompt: str) -> list[str]:
 
 
 def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None) -> str:
-    """Words for the attributes of `scene` named in `mentioned` ("occupation" among them), in good English.
-
-    Without `rng` the first wording of everything is taken, with it any.
-    """
+    """Words for what `mentioned` names of a scene, in good English: the first wording of each, or with `rng` any."""
     choose: Callable[[Sequence[Any]], Any] = rng.choice if rng else itemgetter(0)
     opening = _article(choose(_STYLE[scene.style][:3] if "style" in mentioned else ("photo", "picture")))
     if not scene.person:

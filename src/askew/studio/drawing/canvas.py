@@ -79,9 +79,7 @@ class Canvas:
         self.labels = Image.new("L", pixels, 0) if labelled else None
         self._ink = ImageDraw.Draw(self.image)
         self._label_ink = ImageDraw.Draw(self.labels) if self.labels is not None else None
-        self._turn = complex(SCALE)
-        self._origin = 0j
-        self._label = 0
+        self._turn, self._origin, self._label = complex(SCALE), 0j, 0
 
     def on(self, part: str) -> Canvas:
         """The same canvas and frame; what is drawn through it belongs to `part`."""
@@ -181,11 +179,7 @@ _HATCH = ((np.arange(SIZE)[:, None] + np.arange(SIZE)) % 4 < 2).astype(np.float3
 
 
 def _sketch(grey: Image.Image) -> Image.Image:
-    """A pencil line on the dark side of every edge, and hatching in dark places.
-
-    Lines depend on brightness relative to the brightness around, so that they are as strong on dark skin as on light
-    skin. Every step is local: a pixel depends on its neighbourhood alone.
-    """
+    """A pencil line on the dark side of every edge, as strong on dark skin as on light, and hatching in dark places."""
     tone = np.asarray(grey, dtype=np.float32) + 10
     around = np.asarray(grey.filter(ImageFilter.BoxBlur(2)), dtype=np.float32) + 10
     line = np.clip(1.06 - 2.3 * np.maximum(1 - tone / around, 0), 0.12, 1)

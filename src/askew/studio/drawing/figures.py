@@ -78,10 +78,9 @@ def _figures() -> dict[str, tuple[str, tuple[Shape, ...]]]:
 def shapes(text: str) -> tuple[Shape, ...]:
     """The shapes that a data file writes between semicolons. Raises ValueError for one that cannot be read.
 
-    A shape is a letter, a colour (with the width of a line before it, and after a stroke the share of it at its ends)
-    and its numbers:
-    B box (left top right bottom), O ellipse (x y, one radius or two), P polygon, S smooth blob, M blob given by its
-    right half, L line through points, C smooth curve through points, R ring (x y, one radius or two).
+    A letter, a colour (before it a line's width, with the share of it at a stroke's ends) and numbers: B box (left top
+    right bottom), O ellipse and R ring (x y, one radius or two), P polygon, S smooth blob, M blob given by its right
+    half, L line and C smooth curve through points.
     """
     found = []
     for kind, colour, *words in map(str.split, text.split(";")):
