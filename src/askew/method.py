@@ -105,7 +105,7 @@ class Method(Generic[P, G, F, R_co]):
                 live.warn(*lost(gathered.sets))
                 head = Head(
                     FORMAT, version("askew"), self.version, plan, plan.hash,
-                    environment(gathered.device, started, live.stages), tuple(live.warnings),
+                    environment(gathered.device, started), tuple(live.warnings),
                     gathered.model, gathered.instruments, gathered.sets,
                 )  # fmt: skip
                 found = self.score(plan, gathered, head)

@@ -165,16 +165,6 @@ def test_time_stops_before_it_is_crossed_and_goes_on(tmp_path: Path, store: Stor
     assert len(model.made) == 24
 
 
-def test_stages_say_how_long_they_took(tmp_path: Path, store: Store) -> None:
-    run = Live(tmp_path / "run", store, small_plan())
-    run.pictures(PatternModel(delay=0.01), TEXTS, 8, 0)
-    assert run.stages["pictures"].count == 24
-    assert run.stages["pictures"].seconds >= 0.06
-    again = Live(tmp_path / "run", store, small_plan())
-    again.pictures(PatternModel(), TEXTS, 8, 0)
-    assert again.stages == {}, "nothing was left to do"
-
-
 def test_a_log_has_a_level_a_line_and_goes_on(tmp_path: Path) -> None:
     for _ in range(2):
         with opened_run(small_plan(), tmp_path / "run", tmp_path / "store", log=tmp_path / "log") as run:

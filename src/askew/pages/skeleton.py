@@ -116,8 +116,7 @@ def provenance(found: Head) -> tuple[Section, Section]:
     ]
     model = (("model", identity(found.model)), ("model revision", found.model.revision))
     details = Terms((*instruments, *model, *known.packages.items()), facts=True)
-    stages = ((name, f"{one.count} in {one.seconds:.1f} s") for name, one in known.stages.items())
-    shown = Terms((*(fact for fact in machine if fact[1]), *stages), facts=True)
+    shown = Terms(tuple(fact for fact in machine if fact[1]), facts=True)
     return plan, Section("Environment", (shown, Fold("Instruments, model and packages", (details,))), screen=False)
 
 

@@ -45,20 +45,17 @@ class Maker(Protocol[W_contra]):
 
     A maker can be sent to another process: it holds providers and settings. What it needs for a single picture stands
     in what is wanted, a subclass of `Wanted`. If it has a method `check`, that is called before anything is made or
-    written; it raises UsageError.
+    written; it raises UsageError. `sees` are fingerprints of the rows that it makes beside its pictures.
     """
 
     @property
-    def name(self) -> str:
-        """What it is called while it works."""
+    def name(self) -> str: ...
 
     @property
-    def batch_size(self) -> int:
-        """How many pictures it makes at once."""
+    def batch_size(self) -> int: ...
 
     @property
-    def sees(self) -> frozenset[str]:
-        """Fingerprints of the rows that it makes beside its pictures."""
+    def sees(self) -> frozenset[str]: ...
 
     def make(self, wanted: Sequence[W_contra]) -> Sequence[Made]:
         """One batch, in order."""
@@ -136,10 +133,7 @@ class Run(Protocol):
         """What a reader sees in pictures, stored: (pictures, numbers)."""
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
-        """What a lens sees in each item, cheap and not stored; a missing item is missing for the same reason.
-
-        An item is whatever has to be opened to be looked at: a picture, two of them, a text, a model.
-        """
+        """What a lens sees in each item (a picture, a text, a model), not stored; what is missing stays missing."""
 
     def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
         """Work that follows from earlier answers: what `flow` returns; where it is only counted, `otherwise`."""

@@ -33,9 +33,9 @@ class CheckReport:
 
 
 def check(folder: Path, store: Store, found: Head | AskewError | None = None) -> CheckReport:
-    """Compare a run folder with its store: plan and results, every row of the index, every picture file of the run.
+    """Compare a run folder with its store: plan, results (`found`, or why they cannot be read), index, picture files.
 
-    `found` are its findings, or why they cannot be read; None leaves them out. Raises UsageError where there is no run.
+    Raises UsageError where there is no run.
     """
     plan_hash = plan_hash_in(folder)
     if plan_hash is None:

@@ -22,10 +22,7 @@ NOT_YET = Missing("not_asked", "only counted")
 
 
 class Count(Run):
-    """Counts: a picture that is not made yet stands in by its key, and an answer that is not known is Missing.
-
-    `work` is what was counted so far, exact but for what `bounds` names.
-    """
+    """Pictures to be made stand in by their keys, unknown answers are Missing; `work` is exact but for its `bounds`."""
 
     def __init__(self, store: Store) -> None:
         self.store, self.work = store, Work()

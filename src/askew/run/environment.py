@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import field
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -16,16 +15,8 @@ PACKAGES = "askew diffusers numpy pillow pydantic safetensors scipy torch transf
 
 
 @record
-class StageTime:
-    """How many pictures a stage was about that were not stored before, and for how many seconds it worked."""
-
-    count: int
-    seconds: float
-
-
-@record
 class Environment:
-    """Where and when (UTC) a run was made; `stages` are those of the last go at it, of what was left then."""
+    """Where and when (UTC) a run was made."""
 
     python: str
     platform: str
@@ -34,16 +25,13 @@ class Environment:
     threads: int
     started: str | None
     finished: str
-    stages: Mapping[str, StageTime] = field(default_factory=dict)
 
 
-def environment(
-    device: str | None = None, started: datetime | None = None, stages: Mapping[str, StageTime] | None = None
-) -> Environment:
+def environment(device: str | None = None, started: datetime | None = None) -> Environment:
     """This machine, and now as the time of finish."""
     began = started.astimezone(UTC).isoformat(timespec="seconds") if started else None
     ended, versions = datetime.now(UTC).isoformat(timespec="seconds"), package_versions()
-    return Environment(python_version(), platform(), versions, device, threads(), began, ended, {**(stages or {})})
+    return Environment(python_version(), platform(), versions, device, threads(), began, ended)
 
 
 @lru_cache

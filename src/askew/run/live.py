@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from askew.console import neutral
 from askew.errors import Interrupted, RunError, UsageError
@@ -18,7 +17,7 @@ from askew.models.base import Collection, FiledPicture, heard_by
 from askew.options import RunOptions
 from askew.plan import PLAN_FILE, RunPlan, read_plan
 from askew.run.base import CONTINUES, Answer, Filed, L, Maker, Outcome, Rows, Run, T, W, expect, provider
-from askew.run.environment import StageTime, environment
+from askew.run.environment import environment
 from askew.run.progress import Event, Progress, Stage, StageName, choose, opened_log, silent, stage
 from askew.run.work import SLICE, Budget, Engine, Work, lacking, slices, unfinished, unique, wanted_files
 from askew.store.files import write_file
@@ -40,9 +39,8 @@ MACHINE = ("python", "platform", "packages", "device", "threads")
 class Live(Run):
     """One plan in one folder. Everything that it makes goes to the store at once, batch by batch.
 
-    It makes at most `budget`, as `Budget.parse` reads it, and stops with what is left. `stages` tells how long each
-    took. Nothing is written before there is something to make or results to write. Raises UsageError for a folder that
-    holds another plan.
+    It makes at most `budget`, as `Budget.parse` reads it, and stops with what is left. Nothing is written before there
+    is something to make or results to write. Raises UsageError for a folder that holds another plan.
     """
 
     def __init__(
@@ -50,7 +48,6 @@ class Live(Run):
     ) -> None:
         self.folder, self.store, self.plan = folder, store, plan
         self._progress, self._budget, self._spent = progress, Budget.parse(budget), 0
-        self.stages: dict[str, StageTime] = {}
         self.warnings: list[str] = []
         check_folder(folder, plan)
 
@@ -223,12 +220,8 @@ class Live(Run):
     def _stage(self, name: StageName, who: str, done: int, total: int) -> Iterator[Stage]:
         """A stage that tells its progress, and turns Ctrl-C into Interrupted."""
         with stage(self._progress, name, who, done, total) as current:
-            begun = time.monotonic()
             try:
                 yield current
-                if current.made:
-                    before, seconds = self.stages.get(name, StageTime(0, 0.0)), time.monotonic() - begun
-                    self.stages[name] = StageTime(before.count + current.made, round(before.seconds + seconds, 3))
             except KeyboardInterrupt:
                 kept = f"{current.done} of {total} pictures are done ({name}, {who})"
                 raise Interrupted(f"stopped: {kept}, nothing of it is lost; {CONTINUES}") from None
@@ -349,8 +342,7 @@ def _ask(vqa: VQA, group: tuple[list[Picture], list[Question], Rows | None]) -> 
     return [[readable(answer) for answer in row] for row in rows]
 
 
-def _embed(embedder: PictureReader, pictures: Sequence[Picture]) -> NDArray[np.float32]:
-    """The vectors of one slice."""
+def _embed(embedder: PictureReader, pictures: Sequence[Picture]) -> Rows:
     with provider(embedder.name, "reading pictures"):
         rows = np.asarray(embedder.embed_pictures(pictures), dtype=np.float32)
         shaped = rows.ndim == 2 and len(rows) == len(pictures)

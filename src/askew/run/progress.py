@@ -37,8 +37,8 @@ LEVELS: dict[Kind, str] = {"started": "info", "batch": "debug", "finished": "inf
 class Event:
     """A step of a stage. `done` and `total` count pictures, `rate` is pictures per second, `eta` seconds left.
 
-    `name` is the model or instrument at work. What the store held counts as done, but not for the rate. The stage
-    "prompts" counts the prompts of a search, and `note` says what it has found.
+    `name` is the model or instrument at work. What the store held counts as done, but not for the rate. In a search
+    they count prompts, and `note` says what was found.
     """
 
     kind: Kind
@@ -60,10 +60,7 @@ def silent(event: Event) -> None:
 
 @dataclass(slots=True)
 class JsonLines:
-    """Writes what happens when, a JSON object a line; drops it where there is no stream, or none that takes it.
-
-    Lines hold no settings and no environment, so no keys.
-    """
+    """Writes what happens when, a JSON object a line without settings or keys; drops it where no stream takes it."""
 
     stream: TextIO | None
 

@@ -84,10 +84,6 @@ class Work:
         ]
 
 
-Group = tuple[list[Picture], list[Question]]
-"""Pictures of a slice that lack the same answers, and the questions."""
-
-
 def wanted_pictures(model: Model, texts: Sequence[str], images: int, seed: int) -> list[Wanted]:
     """Every picture wanted of a model: prompts in order, and for each its pictures 0 .. images - 1."""
     seeds = [(text, k, picture_seed(seed, text, k)) for text in dict.fromkeys(texts) for k in range(images)]
@@ -114,7 +110,7 @@ def unfinished(parts: Sequence[Sequence[Wanted]], stored: Container[str]) -> lis
 
 def lacking(
     pictures: Sequence[Picture], questions: Sequence[Question], known: Container[tuple[str, str]]
-) -> Iterator[Group]:
+) -> Iterator[tuple[list[Picture], list[Question]]]:
     """Within fixed slices of `pictures`, groups that lack answers to the same questions, and those questions."""
     distinct = {question_hash(question): question for question in questions}
     for part in slices(pictures, SLICE):

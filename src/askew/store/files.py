@@ -74,8 +74,7 @@ def write_sums(folder: Path, *names: str) -> None:
 def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> None:
     """Write files so that each name holds its whole content or what was there before, also after a power cut.
 
-    All are written under temporary names (in `incoming`, or beside the first), flushed to disk, then renamed.
-    Raises OSError; no temporary file is left behind then.
+    All are written in `incoming`, or beside the first, flushed to disk, then renamed. Raises OSError, leaving no parts.
     """
     if not files:
         return

@@ -44,10 +44,9 @@ def checksum(table: str, row: Sequence[object]) -> int:
 
 
 class Index:
-    """A connection to the index at `path`; None keeps one in memory. Raises StoreError.
+    """A connection to the index at `path`; None keeps one in memory. With `write` False nothing on disk is changed.
 
-    `timeout` is how many seconds to wait for another process that is writing. `known` are the rows, by table, that a
-    new index begins with. With `write` False nothing on disk is changed.
+    It waits `timeout` seconds for a process that is writing; a new index begins with `known` rows. Raises StoreError.
     """
 
     def __init__(self, path: Path | None, timeout: float, known: Known = tuple, write: bool = True) -> None:

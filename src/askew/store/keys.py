@@ -33,10 +33,7 @@ def slot_key(
 
 
 def picture_seed(run_seed: int, prompt: str, k: int) -> int:
-    """The seed of picture `k` of `prompt`, in 1 .. 2**63 - 1.
-
-    The same for every model and setting, so that those are compared on paired noise; independent across prompts.
-    """
+    """The seed of picture `k` of `prompt`, in 1 .. 2**63 - 1: the same for every model and setting, as paired noise."""
     return 1 + int(_digest("seed", run_seed, prompt, k), 16) % SEEDS
 
 

@@ -52,11 +52,6 @@ class Change:
     simultaneous: tuple[float, float]
 
     @property
-    def shown(self) -> Estimate:
-        """The difference with its simultaneous interval."""
-        return replace(self.difference, low=self.simultaneous[0], high=self.simultaneous[1])
-
-    @property
     def clear(self) -> bool:
         """Whether it is sure which way the run differs: the simultaneous interval leaves out 0."""
         return self.simultaneous[0] > 0 or self.simultaneous[1] < 0
@@ -82,10 +77,7 @@ class ModelGraphs:
 
 @dataclass(frozen=True)
 class GraphsResult(Document):
-    """The graphs of several runs by name, what differs, and the page that shows it at `place`.
-
-    There are no warnings: what a reader must know stands in the runs' own reports.
-    """
+    """The graphs of several runs by name, what differs, and the page at `place`; warnings stand in the runs' own."""
 
     place: Path
     runs: Mapping[str, InteractionFindings]
@@ -234,11 +226,8 @@ def against(runs: Runs, found: ModelGraphs) -> Iterator[str]:
 
 
 def _sides(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.Block]:
-    """Every run's graph of a prompt."""
-    graphs = {name: one.graph(prompt) for name, one in runs.items()}
-    for name, graph in graphs.items():
-        drawn = network(graph, axes, f"{name}: {title(prompt)}")
-        edges = plural(len(graph.drawn), "edge")
+    for name, graph in ((name, one.graph(prompt)) for name, one in runs.items()):
+        drawn, edges = network(graph, axes, f"{name}: {title(prompt)}"), plural(len(graph.drawn), "edge")
         yield b.Section(f"{shorten(name, 60)}: {edges}", (drawn, summary(graph)))
 
 
@@ -249,8 +238,9 @@ def _against(runs: Runs, found: ModelGraphs, prompt: str | None) -> b.Block:
     own = [one for one in found.changes if one.prompt == prompt
            and (one.clear or (one.source, one.target) in drawn[first] | drawn[one.run])]  # fmt: skip
     rows = tuple(
-        b.Lane(pair(one.source, one.target), one.shown, note=one.run if len(others) > 1 else "",
-               strong=one.clear)
+        b.Lane(pair(one.source, one.target),
+               replace(one.difference, low=one.simultaneous[0], high=one.simultaneous[1]),
+               note=one.run if len(others) > 1 else "", strong=one.clear)
         for one in sorted(own, key=lambda one: (not one.clear, -abs(one.difference.value)))
     )  # fmt: skip
     if not rows:

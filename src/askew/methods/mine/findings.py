@@ -12,9 +12,6 @@ from askew.parts.survey.shares import SetShares
 from askew.prompts.evolution import Origin
 from askew.types import Estimate, Missing, record
 
-FRESH: Address = ("best", "fresh_score")
-
-
 X = TypeVar("X", bound="Explained")
 
 
@@ -167,9 +164,6 @@ class MiningResult(Result[MinePlan, MineFindings]):
 
 
 def family(at: Address) -> Address | None:
-    """Tests that are adjusted together: fresh scores of all best prompts.
-
-    The distance of a prompt's shares is its fresh score once more; that it counts twice changes no q.
-    """
-    name = FRESH if pattern(at) == ("best", "shares", "distance") else pattern(at)
-    return name if name in (FRESH, ("random", "best", "fresh_score")) else None
+    """Tests that are adjusted together: fresh scores of all best prompts, which are their distances once more."""
+    name, fresh = pattern(at), ("best", "fresh_score")
+    return fresh if name == ("best", "shares", "distance") else name if name in (fresh, ("random", *fresh)) else None

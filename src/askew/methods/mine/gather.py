@@ -16,7 +16,7 @@ from askew.methods.mine import lean, objectives
 from askew.methods.mine.objectives import Objective, Reading
 from askew.methods.mine.plan import COLOR, CORRECTED, LEAN, MinePlan, runs_code
 from askew.models.base import Model
-from askew.parts.survey.reader import studio_warnings, unknown_words
+from askew.parts.survey.reader import identity_of, studio_warnings, unknown_words
 from askew.prompts.axes import catalogue, find_axis
 from askew.prompts.base import LENGTHS, Writer
 from askew.prompts.evolution import Candidate, Evolution, Seeds, best, evolve, search_randomly, word_effects
@@ -29,8 +29,6 @@ from askew.store.keys import derived_seed
 from askew.types import Missing
 
 LEXICON, NO_VQA = "lexicon", "none"
-SHOWN = 48
-"""Letters of the best prompt that who watches a search sees."""
 
 SearchBy = Callable[[Writer, Callable[[Candidate], float | None], Evolution, Seeds], list[Candidate]]
 
@@ -110,8 +108,7 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
     run.warn(*(f"{count} of {len(miner.losses)} prompts have no score: {why}" for why, count in unscored.items()),
              *unknown_words(model, list(found.best())),
              *studio_warnings([model.name], instruments.vqa, instruments.embedder))  # fmt: skip
-    identity = Identity(model.name, model.revision, dict(model.settings))
-    return MineGathered(identity, getattr(model, "device", None), instruments, found)
+    return MineGathered(identity_of(model, {}), getattr(model, "device", None), instruments, found)
 
 
 def bound(plan: MinePlan, model: Model) -> Work:
@@ -142,10 +139,9 @@ def bound(plan: MinePlan, model: Model) -> Work:
 
 
 def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = None) -> Writer:
-    """The writer of the plan. The lexicon keeps to the words of a model that knows which words it knows.
+    """The writer of the plan; `cache` keeps what a language model answers, so that a search that goes on is the same.
 
-    Where a lexicon of the model's own is registered, it says which words these are: it knows their second names, too.
-    `cache` keeps what a language model answers, so that a search that goes on gets the same prompts.
+    The lexicon keeps to the words of a model that knows which it knows, or to a registered lexicon of the model's own.
     """
     # no model knows this word; one that says so knows its vocabulary
     if plan.llm != LEXICON or not model.unknown_words("a photo of a xqzzy"):
@@ -171,10 +167,7 @@ class Miner:
 
     @classmethod
     def prepare(cls, plan: MinePlan, run: Run, given: Mapping[str, Sequence[str]] | None = None) -> Miner:
-        """Load what the plan names; `given` are variations that some prompts have already.
-
-        Raises UsageError for names that do not exist or cannot search.
-        """
+        """Load what the plan names; `given` are variations that some prompts have already. Raises UsageError."""
         model = registry.model(plan.model, **plan.model_args)
         if not isinstance(model, Model):
             raise UsageError(f"{plan.model} holds pictures that exist already; a search needs a model to make new ones")
@@ -256,7 +249,7 @@ class Miner:
             loss = self.losses[text]
             if not isinstance(loss, Missing):
                 leads[:] = [min([*leads, (loss, text)], key=lambda lead: lead[0])]
-            lead = "".join(f"; best {loss:.4f} {text[:SHOWN]}" for loss, text in leads)
+            lead = "".join(f"; best {loss:.4f} {text:.48}" for loss, text in leads)
             steps.note = f"{name}{run}, iteration {candidate.iteration + 1}/{plan.iterations}{lead}"
             steps.advance(1)
             return None if isinstance(loss, Missing) else loss

@@ -113,10 +113,7 @@ class LeanObjective(Objective):
         return LeanReading(self.observed(prompt, pictures, left), self.reader.name, left, len(left) < len(forms))
 
     def observed(self, prompt: str, pictures: Sequence[Outcome], axes: Sequence[Axis]) -> ObservedSet:
-        """The values of axes that these pictures show, as an answer of a VQA or by the nearest variation of the prompt.
-
-        Axes that nothing in the prompt could have a value of are left out.
-        """
+        """What these pictures show by a VQA or the nearest variation, of axes that the prompt could have a value of."""
         forms = variations(prompt, axes)
         known = {} if isinstance(forms, Missing) else forms
         reader = self.reader

@@ -39,9 +39,7 @@ SEARCH_DRAWS = 200
 
 
 def enough(count: int) -> int:
-    """How many of `count` pictures or variations must be there, without which a prompt has no score.
-
-    Fewer pictures show less and fewer variations ask for less, so a score of fewer is lower. A search would follow a
+    """How many of `count` pictures or variations a score needs: one of fewer is lower, and a search would follow a
     writer that fails, or a filter that blocks.
     """
     return math.ceil(0.8 * count)

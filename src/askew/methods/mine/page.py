@@ -1,7 +1,4 @@
-"""The page of `askew mine`: the prompts that a model is most one-sided on, their pictures, and how they were found.
-
-Sentences go no further than the numbers.
-"""
+"""The page of `askew mine`: the prompts that a model is most one-sided on, their pictures, and how they were found."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -26,15 +26,10 @@ from askew.stats.means import search_difference
 from askew.types import Estimate, Missing, Picture
 
 TERMS = 20
-"""Words that are listed as missed."""
 
 
 def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
-    """The best prompts of every search, its history, and the random search beside it.
-
-    `fresh_score` is what a prompt is worth: the score that it was picked by is the luckiest of many. So all that is
-    shown and asked of the best prompts is of the pictures of fresh seeds.
-    """
+    """The best prompts of every search, by their pictures of fresh seeds, its history, and the random search beside."""
     scoring = Scoring(plan.vqa, plan.seed, plan.draws, plan.level)
 
     def told(searches: Sequence[Search]) -> tuple[tuple[f.BestPrompt, ...], tuple[f.Iteration, ...]]:
@@ -104,10 +99,8 @@ def explained(prompt: str, reading: Reading | Missing, shown: Shown | None, scor
 
 
 def missed_terms(best: Sequence[f.BestPrompt]) -> f.MissedTerms | None:
-    """What the missed concepts of all prompts have in common (appendix C.4); None where nothing is missed.
-
-    A prompt counts once for a word that any of its missed concepts holds and the prompt itself does not, and once for
-    each kind of thing that such words tell.
+    """Words of missed concepts that their prompt does not hold, counted once per prompt, and the kinds of things that
+    they tell (appendix C.4); None where nothing is missed.
     """
     found = [
         {word for text in one.missed_visual_concepts for word in content_words(text)} - {*content_words(one.prompt)}

@@ -28,11 +28,8 @@ from askew.studies.compare.findings import RUNS_FILE, SCORES, Comparison, Compar
 from askew.studies.compare.score import ComparedRun, score
 from askew.types import Missing, Picture, Prompt
 
-MOST = 6
-"""Runs at once: as many as there are colours that everybody can tell apart."""
-
-SHOWN = 3
-"""What a warning names before it counts the rest."""
+MOST, SHOWN = 6, 3
+"""Runs at once: as many as there are colours that everybody can tell apart; what a warning names, the rest counted."""
 
 NOT_STORED = Missing("error", "the store holds no answer")
 
@@ -249,8 +246,7 @@ def _sets(run: AuditResult, prompt: PromptPlan, planned: PromptPlan, store: Stor
 def comparable_prompts(runs: Mapping[str, AuditPlan], generated: bool) -> tuple[list[PromptPlan], list[str]]:
     """The prompts that all plans have, in the first's order, with the axes that all ask alike; and what is left out.
 
-    Plans are by the name of their run. `generated` says that the pictures were made on request, so that their number
-    and seed must be the same. Raises UsageError that says what differs, or that nothing is shared.
+    Pictures that were `generated` must have the same number and seed. Raises UsageError that says what differs.
     """
     (first, reference), *others = runs.items()
     fields = (*OF_PLAN, *(OF_MADE if generated else ()), *(OF_LABELS if LABELS in reference.vqa else ()))

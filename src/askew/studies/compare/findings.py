@@ -100,10 +100,8 @@ class Change:
     @property
     def size(self) -> float:
         """The share's difference, else the lean's as a share of the largest one possible; -1 if neither is known."""
-        for entry in (self.share, self.lean):
-            if entry is not None and isinstance(entry.difference, Estimate):
-                return abs(entry.difference.value) / (entry.difference.max or 1.0)
-        return -1.0
+        known = (one.difference for one in (self.share, self.lean) if one and isinstance(one.difference, Estimate))
+        return next((abs(one.value) / (one.max or 1.0) for one in known), -1.0)
 
 
 def changes(entries: Sequence[Difference], pair: Pair) -> list[Change]:

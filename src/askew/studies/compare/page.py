@@ -1,7 +1,4 @@
-"""The page of `askew compare`: what was seen in every run, where they differ, and the pictures beside each other.
-
-What is said never goes further than the q-value allows.
-"""
+"""The page of `askew compare`: what was seen in every run, where they differ, and the pictures beside each other."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -79,7 +76,7 @@ class View:
 
     @cached_property
     def changes(self) -> Mapping[Pair, list[Change]]:
-        """What differs between every two runs: beyond chance first, then by size."""
+        """What differs between every two runs."""
         return {pair: changes(self.comparison.entries, pair) for pair in self.pairs}
 
     @cached_property
@@ -188,10 +185,8 @@ class View:
 
     def pictures(self) -> Iterator[b.Section]:
         """The first pictures of the set that differs most, of every run."""
-        if place := next(iter(self.places), None):
-            shown = self._pictures(place, FIRST)
-            found = shown if shown.rows else b.Text("There are no pictures.")
-            yield b.Section("The pictures", (found,), screen=False)
+        if (place := next(iter(self.places), None)) and (shown := self._pictures(place, FIRST)).rows:
+            yield b.Section("The pictures", (shown,), screen=False)
 
     def each(self) -> tuple[b.Block, ...]:
         """All pictures and all axes of every set of a prompt, folded where there are several."""

@@ -28,10 +28,7 @@ from askew.types import Estimate, Missing, Picture
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """One run: its name among the runs compared, and its observed sets by prompt.
-
-    `identity` names its content, so that the order in which runs are given decides nothing but signs.
-    """
+    """A run's name, observed sets by prompt, and `identity` of its content: the runs' order decides signs alone."""
 
     name: str
     identity: str

@@ -22,7 +22,7 @@ from askew.methods.mine.objectives import Reading
 from askew.methods.mine.plan import BIAS, DEFAULT_AXES, LEAN, MinePlan, ScoredPlan
 from askew.methods.mine.score import estimate, explained
 from askew.parts.scoring import Scoring, or_missing
-from askew.parts.survey.reader import studio_warnings, unknown_words
+from askew.parts.survey.reader import identity_of, studio_warnings, unknown_words
 from askew.plan import Part, Settings, Text
 from askew.prompts.axes import find_axis
 from askew.prompts.vocabulary import article
@@ -98,10 +98,8 @@ class RankedPrompt(Explained):
 
 @record
 class Agreement:
-    """Spearman's correlations of a model's prompts with the table, above 0 where they agree.
-
-    `skew` is that of the scores with how far the table's shares are from one half, `share` that of the shares of its
-    value in the pictures with those of the table; None where that is not asked.
+    """Spearman's correlations with the table over a model's prompts: `skew` of scores with how far its shares are from
+    one half, `share` of the shares of its value in the pictures; None where that is not asked.
     """
 
     model: str
@@ -131,10 +129,7 @@ class Difference:
 
 @record
 class PromptMap:
-    """By model the name of each picture of a prompt, and where it lies on the two directions that tell most apart.
-
-    `explained` is the share of all differences that each direction holds.
-    """
+    """By model each picture of a prompt and its place on two directions; `explained` is the share that each holds."""
 
     prompt: str
     places: Mapping[str, tuple[tuple[str, float, float], ...]]
@@ -156,10 +151,7 @@ class RankFindings(Head):
 
 @dataclass(frozen=True, slots=True)
 class RankGathered:
-    """By model and prompt what was read, what explains it, and `vectors` where there are any.
-
-    `models` have the names of the plan; `model` is the first by its own.
-    """
+    """By model and prompt what was read and explains it; `models` have the plan's names, `model` is the first."""
 
     models: tuple[Identity, ...]
     model: Identity
@@ -195,9 +187,10 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
             if embedder and present:
                 vectors[name, prompt] = run.read(embedder, present)
         run.warn(*unknown_words(miner.model, plan.prompts))
-    models = tuple(Identity(name, one.model.revision, dict(one.model.settings)) for name, one in miners.items())
-    identity = replace(models[0], name=first.model.name)
-    return RankGathered(models, identity, getattr(first.model, "device", None), instruments, read, vectors)
+    models = tuple(replace(identity_of(one.model, {}), name=name) for name, one in miners.items())
+    return RankGathered(
+        models, identity_of(first.model, {}), getattr(first.model, "device", None), instruments, read, vectors
+    )
 
 
 def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
@@ -269,10 +262,7 @@ def _agreement(plan: RankPlan, model: str, own: Sequence[RankedPrompt], scoring:
 
 
 def in_plane(prompt: str, gathered: RankGathered) -> PromptMap | None:
-    """Where the pictures of a prompt lie on the two directions of greatest variance, each with its largest part > 0.
-
-    None with fewer than three pictures, or where nobody embedded them.
-    """
+    """Where the pictures of a prompt lie on the two directions of greatest variance; None with fewer than three."""
     vectors = {one.name: rows for one in gathered.models
                if (rows := gathered.vectors.get((one.name, prompt))) is not None}  # fmt: skip
     if sum(map(len, vectors.values())) < 3:
