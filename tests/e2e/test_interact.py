@@ -50,8 +50,8 @@ def test_pictures_of_an_audit_are_used_again(folder: Path, capsys: pytest.Captur
 
 def test_the_mitigation_was_compared(folder: Path) -> None:
     found = results(folder)
-    assert found["validation"]["mitigated"] == {"gender": "studio/planted", "age": "studio/planted"}
-    assert found["validation"]["settings"] == {"equal": "{axis}"}
+    assert found["plan"]["mitigated"] == {"gender": "studio/planted", "age": "studio/planted"}
+    assert found["plan"]["mitigated_args"] == {"equal": "{axis}"}
 
 
 def test_the_studios_known_errors_are_corrected_unless_it_is_taken_as_read(folder: Path) -> None:
@@ -77,7 +77,7 @@ def test_estimates_are_held_against_another_run(folder: Path) -> None:
     command = ["interact", *ASKED, "--mitigated", f"gender={folder}"]
     assert run([*command, "--run", str(folder.parent / "against")]) == 0
     found = results(folder.parent / "against")
-    assert found["validation"]["mitigated"] == {"gender": str(folder)}
+    assert found["plan"]["mitigated"] == {"gender": str(folder)}
     assert {e["source"] for e in found["validation"]["prompts"][0]["edges"]} <= {"gender"}
 
 
