@@ -119,7 +119,7 @@ def cas_and_mad(case: str, repeats: int, n: int = 48, draws: int = DRAWS) -> tup
     for _ in range(repeats):
         drawn = [(p, q, *noise(rng, (n, len(p)), rho)) for p, q in zip(*models, strict=True)]
         sets = [PairedSets.of(u < p, v < q, range(n), range(n)) for p, q, u, v in drawn]
-        (one, *_), spread = association_differences(sets[0], sets[1:], rng=rng, draws=draws)
+        (one, *_), spread = association_differences(sets, rng=rng, draws=draws)
         tallies[0].add(one)
         tallies[1].add(spread)
     return tallies

@@ -91,7 +91,7 @@ def concepts(rng: np.random.Generator, n: int = 12, count: int = 3) -> list[np.n
 def associated(first: Sequence[np.ndarray], second: Sequence[np.ndarray], seed: int = 0) -> list[Estimate]:
     keys = range(len(first[0]))
     sets = [PairedSets.of(a, b, keys, keys) for a, b in zip(first, second, strict=True)]
-    each, spread = association_differences(sets[0], sets[1:], rng=np.random.default_rng(seed), draws=100)
+    each, spread = association_differences(sets, rng=np.random.default_rng(seed), draws=100)
     return [*each, spread]
 
 

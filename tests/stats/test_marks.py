@@ -66,7 +66,7 @@ def of_embeddings(rng: np.random.Generator) -> list[Estimate]:
 
 def of_comparisons(rng: np.random.Generator) -> list[Estimate]:
     sets = [PairedSets.of(words(rng), words(rng)) for _ in range(3)]
-    each, spread = association_differences(sets[0], sets[1:], rng=rng, draws=10)
+    each, spread = association_differences(sets, rng=rng, draws=10)
     return [*each, spread]
 
 

@@ -91,14 +91,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What one set of pictures shows on one axis.
-
-    parts    every value of the axis, in the axis's own order, also those that were not seen
-    n        pictures that were read; missing: how many were not, by reason
-    verdict  in a few words: "more female than even"; strong: whether a lean is shown
-    group    bars under one heading, close to each other: an axis with a bar per run
-    leading  the value whose interval is drawn; by default the one furthest above its ideal
-    """
+    """What one set of pictures shows on one axis, as its own `parts`, also those that were not seen: `n` pictures that
+    were read, and by reason how many were not; a verdict in a few words, `strong` where a lean is shown. Bars of one
+    `group` stand under its name; the interval drawn is of `leading`, by default what is furthest above its ideal."""
 
     label: str
     parts: tuple[Part, ...]
@@ -135,11 +130,9 @@ class Mark:
 class Lane:
     """A row of `Lanes`: one score, None where it was not asked for.
 
-    more    further cells at the end of the row, under the columns `Lanes.more`
-    group   rows of one group stand close together under its name
-    muted   a row that sums others up: a mean
-    chance  from where to where chance would fall, if not from 0 to the estimate's `null`
-    points  single scores behind a mean, as small dots
+    `more` are further cells, under the columns `Lanes.more`; rows of one `group` stand under its name; `muted` is a row
+    that sums others up; `chance` is from where to where it would fall, if not from 0 to the estimate's `null`; `points`
+    are single scores behind a mean.
     """
 
     label: str
@@ -160,9 +153,8 @@ class Lane:
 class Lanes:
     """Scores on one scale: each a dot on its interval, chance a grey band behind it, the numbers beside it.
 
-    heading  names the labels ("Axis"); name: the score, over its column and in the legend ("MAD")
-    chance   (head of the column `null`, what its grey band means): ("floor", "what reading alone changes")
-    columns  parts of the estimate beside the plot; points: what a small dot is
+    `heading` names the labels ("Axis"), `name` the score ("MAD"); `chance` is the head of the column `null` and what
+    its grey band means; `columns` are parts of the estimate beside the plot; `points` is what a small dot is.
     """
 
     caption: str

@@ -287,21 +287,14 @@ def _gathered(scores: Floats, t: ArrayLike) -> Floats:
 
 
 def association_differences(
-    initial: PairedSets,
-    counterfactuals: Sequence[PairedSets],
-    *,
-    rng: Generator,
-    draws: int = 1000,
-    level: float = 0.95,
-    variant: Variant = "paper",
+    sets: Sequence[PairedSets], *, rng: Generator, draws: int = 1000, level: float = 0.95, variant: Variant = "paper"
 ) -> tuple[tuple[Estimate, ...], Estimate]:
     """Differences of every counterfactual's CAS, and of MAD, between two models, as in `stats.differences`.
 
     The plug-in scores of few pictures are too low (CAS) or too high (MAD), and not by the same amount in both models.
-    Values are differences of median-unbiased scores. Sets hold concept counts (pictures, concepts), and errors are as
-    in `associations`.
+    Values are differences of median-unbiased scores. The initial set and the counterfactual ones hold concept counts
+    (pictures, concepts), and errors are as in `associations`.
     """
-    sets, k = [initial, *counterfactuals], len(counterfactuals)
 
     def scores(means: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
         """CAS and MAD of both models, (..., K + 1)."""
@@ -319,7 +312,7 @@ def association_differences(
     p = p_by_rounds(observed, exchanged)
     found = []
     for i, (one, other) in enumerate(zip((*a.cas, a.mad), (*b.cas, b.mad), strict=True)):
-        if i < k:  # a CAS may well be 1: of the distances from it, this is the bound 0 that `joined` heeds
+        if i < len(sets) - 1:  # a CAS may well be 1: of the distances from it, this is the bound 0 that `joined` heeds
             x, y = ((1 - high, 1 - low) for low, high in map(ends, (other, one)))
             low, _, high = joined(x, y, (1 - other.mark, 1 - one.mark), float(r[i]))
         else:
@@ -327,4 +320,4 @@ def association_differences(
         n, missing, name = (one.n or 0) + (other.n or 0), one.missing + other.missing, f"MOVER, {one.interval}, paired"
         found.append(Estimate(one.mark - other.mark, low, high, level, name, n, missing, null=0.0, max=one.max))
     found = [replace(one, p=float(own)) for one, own in zip(found, p, strict=True)]
-    return tuple(found[:k]), found[k]
+    return tuple(found[:-1]), found[-1]

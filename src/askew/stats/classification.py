@@ -1,10 +1,9 @@
 """Decisions between pairs of classes, and which way they lean ("downstream", Saravanan et al. 2023, section 3).
 
 Decisions are (pictures, pairs): 1 for the pair's first class, 0 for its second, NaN where both fit equally well.
-Several decisions about one picture are no independent draws, so what varies is taken over pictures. The plain bootstrap
-over pictures fails near 0 and 1 (of 12 to 24 pictures at a share of .02 it covers 34 to 90 %); Wilson's interval at the
-number of independent decisions that would vary as much does not. NotEnoughData is raised without a decision (about a
-group, where there are two).
+Several decisions about one picture are no independent draws, so intervals are Wilson's at the number of independent
+decisions that would vary as much over pictures: the plain bootstrap fails near 0 and 1. NotEnoughData is raised without
+a decision (about a group, where there are two).
 """
 
 from collections.abc import Sequence

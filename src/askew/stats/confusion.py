@@ -1,9 +1,8 @@
 """Shares corrected for the known errors of the instrument that read them.
 
 P(answer | true) is a matrix R. True shares s give answers with the shares s @ R, so that answers are corrected by R's
-inverse. Corrected shares may leave the simplex by chance: a share below 0 says none, as far as can be seen. They are
-left so wherever errors are to cancel, and cut (`ReadingErrors.shares`) only where a population is needed. R errs
-itself, being counted in pictures whose truth is known: as a variance, and as matrices drawn anew for simulated answers.
+inverse. Corrected shares may leave the simplex by chance; they are cut (`ReadingErrors.shares`) only where a population
+is needed. R errs itself: as a variance, and as matrices drawn anew for simulated answers.
 NotEnoughData is raised without answers and for a true value that the reference never saw, ValueError for what are no
 counts and for shapes that do not fit.
 """
@@ -65,11 +64,8 @@ class ReadingErrors:
         return self.counts.tobytes()
 
     def shares(self, answered: ArrayLike) -> Floats:
-        """True shares (m,) that explain the shares, or counts, (m,) of answers best: least squares on the simplex.
-
-        Minimises sum_o (sum_t s_t P(o | t) - answered_o)**2 over s >= 0 with sum 1. Where rows of P(o | t) coincide,
-        the answer is one of several equally good ones.
-        """
+        """True shares (m,) that explain the shares, or counts, (m,) of answers best: they minimise
+        sum_o (sum_t s_t P(o | t) - answered_o)**2 over s >= 0 with sum 1."""
         shares = normalised(answered, "observed counts")
         if shares.shape != self.rates.shape[:1]:
             raise ValueError(f"observed counts of shape {shares.shape} do not fit {len(self.rates)} values")

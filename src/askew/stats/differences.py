@@ -1,16 +1,14 @@
 """Differences between two picture sets on one axis, first less second: of a share, and of the distance from an ideal.
 
-Pictures of the two sets may belong together: the same prompt and seed, drawn by two models (`PairedSets`). Every score
-of one set has an interval already, by whatever method keeps its coverage at few pictures. The interval of a difference
-joins two of them (MOVER, Zou and Donner 2008; for shares, Newcombe's tenth method) and takes off what the pairing shows
-the two errors to have in common: nothing, where pictures have no partner. Two models that agree in every one of m pairs
-may still differ in a few pictures of a hundred, which m pairs would often not show. So the correlation never reaches 1:
-by Newcombe's continuity correction for shares, for the other scores by what that amounts to at a share of one half. p
-asks whether both sets are drawn alike: the pictures of a pair change places at random, those without a partner are
-dealt anew, (1 + exceedances) / (1 + draws).
+Pictures of the two sets may belong together: the same prompt and seed, drawn by two models (`PairedSets`). The interval
+of a difference joins those of both scores (MOVER, Zou and Donner 2008; for shares, Newcombe's tenth method) and takes
+off what the pairing shows the two errors to have in common. Two models that agree in every one of m pairs may still
+differ in a few pictures of a hundred. So the correlation never reaches 1: by Newcombe's continuity correction for
+shares, for other scores by what that amounts to at a share of one half. p asks whether both sets are drawn alike: the
+pictures of a pair change places at random, those without a partner are dealt anew, (1 + exceedances) / (1 + draws).
 
-And whether pictures of the same seeds look as if one model made them, and two axes began to hang together; and how much
-more often one group is shown than another in one set (BiasMap, section 2.2).
+And whether one model seems to have made both sets, whether two axes hang together more, and how much more often one
+group is shown than another (BiasMap, section 2.2).
 """
 
 from __future__ import annotations
@@ -171,9 +169,7 @@ def distance_difference(
 ) -> Estimate:
     """Difference of two sets' distances from an ideal; the value is that of median-unbiased distances.
 
-    Distances of few pictures are too large, and the more so the fewer they are, so that plug-in distances of sets of
-    different sizes differ even if nothing happened. Sets as in `share_difference`; `ideal` (K,) and `distance` as in
-    `shares.distance_estimate`.
+    Sets as in `share_difference`; `ideal` (K,) and `distance` as in `shares.distance_estimate`.
     """
     target, measure = normalised(ideal, "the ideal"), distance_named(distance)
     n, m = len(sets.first), len(sets.second)

@@ -15,11 +15,9 @@ For the high end rejection is measured relative to the ideal (as in the CLs meth
 even than chance would make them count as the most even ones that chance does make: they would otherwise reject every
 population and leave an interval of no width.
 
-Everything here works on one set of shares, or on a stack of them at once along leading axes. Samples may be looked up
-in tables of pictures that are drawn once (`CommonDraws`). A picture shows the first value whose cumulative share
-exceeds its uniform number; so counts from any population need no more than how many of n uniform numbers lie below
-every point of a fine grid. A lookup is some fifty times as fast as a multinomial draw, a test's p-value changes
-smoothly with the population, and an answer does not depend on what else is asked.
+Everything works on one set of shares, or a stack along leading axes. Samples may be looked up in tables of pictures
+that are drawn once (`CommonDraws`), some fifty times as fast as multinomial draws: a picture shows the first value
+whose cumulative share exceeds its uniform number, so it is enough to know how many of these lie below a grid's points.
 """
 
 import math
@@ -50,10 +48,7 @@ Path = Callable[[Floats], Floats]
 
 
 def as_exact_together(pictures: float, others: float | None) -> int:
-    """The pictures of one set whose shares would err as the difference of the shares of two sets does, n m / (n + m).
-
-    `others` None is a set without error.
-    """
+    """The pictures of one set that errs as the difference of two does, n m / (n + m); `others` None errs not at all."""
     return int(pictures) if others is None else max(round(pictures * others / (pictures + others)), 1)
 
 
@@ -186,12 +181,12 @@ def _spread_over_one(parts: Floats) -> Floats:
     return np.asarray(np.divide(parts, total, out=np.zeros_like(parts), where=total > 0))
 
 
+@dataclass(frozen=True, slots=True)
 class CommonDraws:
     """`draws` samples of any number of pictures up to `MOST_PICTURES`, from any population; all set by `seed`."""
 
-    def __init__(self, seed: int, draws: int) -> None:
-        self.seed = seed
-        self.draws = draws
+    seed: int
+    draws: int
 
     def counts(self, populations: ArrayLike, pictures: int, stream: int = 0) -> NDArray[np.int64]:
         """Counts (..., draws, K) of samples of `pictures` from populations (..., K).

@@ -22,11 +22,8 @@ QUANTILE = 0.25
 
 
 def unit_similarity(cosine: ArrayLike) -> Floats:
-    """Cosines, in [-1, 1], moved to [0, 1]: (1 + cosine) / 2.
-
-    Eq. 1 divides by the mean similarity, which has a meaning only where it is well above 0. CLIP's cosines of
-    pictures and texts are, those of many other embedders lie on both sides of 0.
-    """
+    """Cosines, in [-1, 1], moved to [0, 1]: (1 + cosine) / 2. Eq. 1 divides by the mean similarity, which must be well
+    above 0, as CLIP's cosines of pictures and texts are; those of many other embedders lie on both sides of 0."""
     return np.asarray((1 + np.asarray(cosine, dtype=float)) / 2)
 
 
@@ -34,9 +31,8 @@ def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
     """The bias score of one prompt (MineTheGap, Eq. 1); lower is more biased.
 
     The mean of the missed visual concepts score, Q{max over pictures}, and of the least-aligned images score,
-    Q{max over variations}, divided by the mean similarity. Q is the lower quantile: the 4th smallest of 15 at 0.25.
-
-    A positive number without an upper bound; 1 where all similarities are equal.
+    Q{max over variations}, divided by the mean similarity; positive, 1 where all similarities are equal. Q is the lower
+    quantile: the 4th smallest of 15 at 0.25.
     """
     return float(_scores(_matrix(similarity), quantile))
 

@@ -44,9 +44,8 @@ def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estima
     """The mean CAS of a value over the prompts of a domain (TIBET, section 5.2).
 
     Of debiased CAS (prompts,). Student's interval over prompts, longer by the mean of `apart` (`Associations.apart`)
-    downward and by twice that upward: whether what sets two sets apart lies in few concepts or in all is much the same
-    for all prompts of a domain, so that no number of prompts makes up for it. Populations that differ in a single
-    question lie twice as far above the debiased scores (docs/reference/calibration.md).
+    downward and by twice that upward: whether sets differ in few concepts or in all is much the same for all prompts of
+    a domain, so that no number of prompts makes up for it (docs/reference/calibration.md).
     """
     found = student_mean(scores, level, "t over prompts, both paths")
     off = float(np.asarray(apart, dtype=float).mean())
@@ -57,9 +56,8 @@ def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estima
 def mean_lean(leans: ArrayLike, plug_ins: ArrayLike, level: float = 0.95) -> Estimate:
     """The mean lean of a value over the prompts of a domain: `mean_cas` for differences, tested against 0.
 
-    Student's interval over prompts, longer away from 0 by as much as the mean was debiased: worlds that differ in many
-    concepts lie up to twice as far from the plug-in scores, in all prompts alike. `leans` are (prompts,) debiased
-    differences of CAS, `plug_ins` the same not debiased.
+    Student's interval over prompts, longer away from 0 by as much as the mean was debiased. `leans` are (prompts,)
+    debiased differences of CAS, `plug_ins` the same not debiased.
     """
     found = student_mean(leans, level, "t over prompts, further out", null=0.0)
     off, (low, high) = found.value - float(np.asarray(plug_ins, dtype=float).mean()), ends(found)

@@ -1,9 +1,8 @@
 """Overlap of attention maps: masks, intersection over union, what chance gives, and what is left beyond it (BiasMap).
 
-Two masks of 30 % of a picture share .176 of their union if their pixels are independent. Maps are smooth and models put
-things in the same places of every picture, so maps of *different* pictures of a prompt share more. That second chance
-is the null: what the words of one picture share beyond it, they share in that picture. NotEnoughData is raised without
-a picture and for masks that are all empty, whose overlap is not defined; ValueError for shapes that do not fit.
+Two masks of 30 % of a picture share .176 of their union if their pixels are independent. Maps are smooth and alike over
+pictures, so those of *different* pictures of a prompt share more: that is the null. NotEnoughData is raised without a
+picture and for masks that are all empty, whose overlap is not defined; ValueError for shapes that do not fit.
 """
 
 from dataclasses import dataclass, replace
@@ -26,12 +25,9 @@ Threshold = Literal["percentile", "max", "minmax"]
 def mask(map: ArrayLike, threshold: Threshold = "percentile", tau: float = 70) -> Mask:
     """Where a map is high (BiasMap, Eq. 3): boolean, of the shape of `map`.
 
-    percentile  at least the tau-th percentile of that map; the paper's, at tau = 70
-    max         at least tau percent of its maximum
-    minmax      at least tau percent of the way from its minimum to its maximum
-
-    Every map (..., H, W) has a threshold of its own. Equal values lie on the same side, so that masks of flat maps are
-    larger. Raises ValueError for an unknown threshold, tau beyond 0 to 100, and maps that are not finite.
+    percentile: at least the tau-th percentile of that map (the paper's, at tau = 70); max: at least tau percent of its
+    maximum; minmax: at least tau percent of the way from its minimum to its maximum. Every map (..., H, W) has a
+    threshold of its own. Raises ValueError for an unknown threshold, tau beyond 0 to 100, and maps that are not finite.
     """
     x = np.asarray(map, dtype=float)
     if threshold not in get_args(Threshold):
@@ -146,11 +142,8 @@ def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Mask, Mask]:
 
 
 def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
-    """Maps (..., h, w) at `size` (H, W), by bilinear interpolation between the centres of their cells.
-
-    The convention of PyTorch's `interpolate` with align_corners=False: cell centres lie at (k + 1/2) / n of a side, and
-    beyond the outermost centres the outermost value holds.
-    """
+    """Maps (..., h, w) at `size` (H, W), by bilinear interpolation between the centres of their cells, as PyTorch's
+    `interpolate` with align_corners=False does."""
     x = np.asarray(maps, dtype=float)
     if x.shape[-2:] == tuple(size):
         return x

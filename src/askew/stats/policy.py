@@ -77,10 +77,9 @@ def plan_policy(goals: Sequence[Goal], *, costs: ArrayLike | None = None, most_p
     """The weights (cells,) that minimise the goals' weighted distances and the cells' costs.
 
     Where more than `most_prompts` cells are used, those with the least weights are left out, a quarter of what is too
-    many at once, and the rest weighed anew, until few enough are left: seldom the best few, whose search grows
-    exponentially, and always the same. The first cell, the prompt itself, stays to choose from. All goals are about the
-    same cells in the same order; `costs` (cells,) are per unit of weight. Raises NotEnoughData without a goal,
-    AskewError where the solver gave up.
+    many at once, and the rest weighed anew, until few enough are left. The first cell, the prompt itself, stays to
+    choose from. All goals are about the same cells in the same order; `costs` (cells,) are per unit of weight. Raises
+    NotEnoughData without a goal, AskewError where the solver gave up.
     """
     if not goals:
         raise NotEnoughData("a policy needs at least one axis to improve")

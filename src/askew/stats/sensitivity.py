@@ -190,11 +190,8 @@ def margins_of(pair: Pair) -> Margins | Missing:
 def _counted(
     sets: Floats, ideal: Floats, distance: str, errors: ReadingErrors | None, ideal_pictures: int | None
 ) -> Margin:
-    """The mean of the sets' shares, each with the same weight.
-
-    An ideal that was counted errs too. That is added to the error of the shares, before and after alike, which is safe:
-    common to both, it would partly cancel.
-    """
+    """The mean of the sets' shares, each with the same weight. The error of an ideal that was counted is added before
+    and after alike, which is safe: common to both, it would partly cancel."""
     each, n = normalised(sets), sets.sum(axis=1, keepdims=True)
     mean, (forms, _) = each.mean(axis=0), linear_forms(distance, len(ideal))
     coefficients = forms if errors is None else forms @ errors.inverse.T
