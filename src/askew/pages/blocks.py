@@ -208,12 +208,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Points in a plane: planted against measured, pictures on a map.
-
-    x, y    (name, scale) of the axes; scales of pictures on a map are None, and no numbers are shown
-    said    a sentence that says what the plot shows, for terminals and who cannot see it
-    keys    names of the series; square: one length and range for both axes; diagonal: what x = y means, if it is drawn
-    """
+    """Points in a plane, by (name, scale) of the axes; scales of pictures on a map are None, and no numbers are shown.
+    `said` is what the plot shows, for terminals and who cannot see it; `keys` name the series; `square` has one length
+    and range for both axes; `diagonal` is what x = y means, if it is drawn."""
 
     caption: str
     points: tuple[Point, ...]
@@ -278,9 +275,7 @@ class PictureRow:
 @dataclass(frozen=True, slots=True)
 class Pictures:
     """Pictures in equal cells (12, 6 or 4 in a row), captions below; `keys`: colours of overlays and their meaning.
-
-    `aligned` rows stand under each other cell by cell, below their `heads`: one seed by several models, edits.
-    """
+    `aligned` rows stand under each other cell by cell, below their `heads`: one seed by several models, edits."""
 
     caption: str
     rows: tuple[PictureRow, ...]
@@ -292,11 +287,8 @@ class Pictures:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Texts and numbers in columns, of which the first `labels` name the row; repeated names are shown once.
-
-    shaded    scores by value, their interval below, or counts by their share of the row
-    diagonal  frames cells of a name with itself: read as it is, an axis on itself
-    """
+    """Texts and numbers in columns, of which the first `labels` name the row; repeated names are shown once. `shaded`
+    are scores by value, or counts by their share of the row; `diagonal` frames cells of a name with itself."""
 
     caption: str
     columns: tuple[str, ...]
@@ -342,13 +334,9 @@ Block = Text | Code | Shares | Lanes | Lines | Scatter | Network | Pictures | Ta
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The document.
-
-    kicker  what this is: "askew audit · studio/planted, bias 0.5"; title: the prompt, or what was compared
-    answer  what was seen, in a sentence of numbers; detail: what follows from it, and what could not be seen
-    facts   (name, value): model, pictures, instrument, missing, seed
-    notes   what one must know to read the page: below a terminal's tables, at the page's end
-    """
+    """The document: `kicker`, what this is ("askew audit · studio/planted, bias 0.5"); `title`, the prompt, or what was
+    compared; `answer`, what was seen, in a sentence of numbers; `detail`, what follows from it, and what could not be
+    seen; `facts` (name, value); `notes`, what one must know to read the page."""
 
     kicker: str
     title: str

@@ -44,10 +44,7 @@ class Curve(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ConceptShift:
     """Two histograms and draws of their errors, reduced to what CAS needs. Arrays: (concepts,) or (draws, concepts).
-
-    `bootstrap` and `permuted` are errors of the difference, `sum_errors` of the sum. `smaller` is the number of
-    pictures of the smaller set.
-    """
+    `bootstrap` and `permuted` are errors of the difference; `smaller` is the number of pictures of the smaller set."""
 
     difference: Floats
     total: Floats

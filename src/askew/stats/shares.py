@@ -70,10 +70,8 @@ def distance_estimate(
 
 
 def worst_case_bounds(counts: ArrayLike, missing: int) -> tuple[Floats, Floats]:
-    """Shares if none, and if all, of the missing pictures showed the value: two arrays (K,).
-
-    Bounds without any assumption, for answers that may be missing because of what they would have been.
-    """
+    """Shares if none, and if all, of the missing pictures showed the value: two arrays (K,), bounds without any
+    assumption on why answers are missing."""
     if missing < 0:
         raise ValueError(f"missing is {missing}; it cannot be negative")
     c = axis_counts(np.append(np.asarray(counts, dtype=float), missing))
@@ -98,10 +96,7 @@ def wilson(share: float, n: float, level: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=4096)
 def _mid_p_upper(k: float, n: int, level: float) -> float:
-    """High end of the interval: the share at which P(X < k) + P(X = k) / 2 has fallen to the tail.
-
-    For k = 0, P(X = 0), for k = n, 1.
-    """
+    """High end of the interval: the share at which P(X < k) + P(X = k) / 2 has fallen to the tail (1 for k = n)."""
     low, high, wanted = k / n, 1.0, tail(level)
     if k == n:
         return high

@@ -46,13 +46,9 @@ def page(found: AuditFindings, media: Media) -> b.Page:
 
 
 class View:
-    """Findings, looked up by prompt, axis and set.
-
-    seen    shares of the prompts' own pictures, and of conditions; where there are none, of all sets
-    leads   those of the first instrument, what leans first
-    tibet   prompts with counterfactuals, those that lean most first
-    others  shares that stand for themselves: of folders, and of axes without counterfactuals
-    """
+    """Findings, looked up by prompt, axis and set: shares `seen` in the prompts' own pictures and in conditions (where
+    there are none, in all sets); of these by the first instrument the `leads`, what leans first; prompts of `tibet`,
+    those that lean most first; `others`, shares of folders and of axes without counterfactuals."""
 
     def __init__(self, found: AuditFindings, media: Media) -> None:
         self.found, self.media = found, media

@@ -282,7 +282,7 @@ def reading(found: MapFindings) -> b.Section:
     """What the words of the page mean, and how maps were made, by the plan and by the layers of its models."""
     scores = (
         ("mIoU", "The places where two words' maps are high, by the mask of the plan: what both cover over what "
-         "either covers, from 0 to 1, mean over the pictures. mBIoU: the mean of the same over the network's blocks."),
+         "either covers (Eq. 4), mean over the pictures. mBIoU (Eq. 6): the mean over the network's blocks."),
         ("Chance", "Not zero. Two random masks of 30 % share .176 of their union. Maps are smooth, and models put "
          "heads and signs where they always are. So the grey band is the overlap of the one word in a picture with "
          "the other word in another picture of the prompt. Corrected sets that to 0 and full overlap to 1: what is "
@@ -309,12 +309,9 @@ def reading(found: MapFindings) -> b.Section:
           if found.plan.branch == "uncond" else []),
         ("Map", f"Σ over layers and steps of softmax(oₓ o_cᵀ), {summed}") if output else
         ("Map (Eq. 1–2)", f"Σ over layers, steps and heads of softmax(Q K′ᵀ ⁄ √d), {summed}"),
-        ("IoU (Eq. 4)", "|A ∩ B| ⁄ |A ∪ B| of the masks"),
-        ("mBIoU (Eq. 6)", "mean of the IoU of every block's maps"),
         ("Chance", "mean IoU of A in one picture and B in another of the prompt; by area: pq ⁄ (p + q − pq)"),
         *([("Accuracy of masks (supplement F)", "of the place that was given, the share that the mask covers; of the "
             "rest, the share that it leaves out")] if found.biasmap.accuracy else []),
-        ("Corrected", "(mIoU − chance) ⁄ (1 − chance)"),
         ("Risk difference", "|share of one group − share of another| among the pictures"),
     )  # fmt: skip
     return skeleton.reading(scores, (overlap,), (source, b.Terms(computed)))

@@ -110,9 +110,9 @@ class _Pair:
             cas: Sequence[Estimate | Missing]
             rng = scoring.rng(self._prompt.text, name, "comparison by concepts")
             try:
-                sets = [_paired(self._sets[one], [c.counts.counts for c in by_set[one]],
-                                [c.complete for c in by_set[one]]) for one in wanted]  # fmt: skip
-                each, spread = association_differences(sets, rng=rng, variant=scoring.variant, **scoring.how)
+                pairs = [_paired(self._sets[one], [c.counts.counts for c in by_set[one]],
+                                 [c.complete for c in by_set[one]]) for one in wanted]  # fmt: skip
+                each, spread = association_differences(pairs, rng=rng, variant=scoring.variant, **scoring.how)
                 mad = replace(spread, missing=sum(lost))
                 cas = [replace(one, missing=lost[0] + own) for one, own in zip(each, lost[1:], strict=True)]
             except NotEnoughData as error:
