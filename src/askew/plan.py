@@ -1,7 +1,5 @@
 """The validated plan of a run: everything that decides its results, from TOML or from the command line."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tomllib
@@ -64,7 +62,7 @@ class AxisPlan(Part):
     ideal_pictures: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="after")
-    def _consistent(self) -> AxisPlan:
+    def _consistent(self) -> Self:
         if len(self.counterfactuals) == 1:
             raise ValueError(f"axis {self.name!r} has one counterfactual; it needs none or at least two")
         if self.ideal is not None and self.ideal.keys() != {*self.values}:
@@ -74,7 +72,7 @@ class AxisPlan(Part):
         return self
 
     @classmethod
-    def of(cls, axis: Axis, counterfactuals: Mapping[str, str] | None = None) -> AxisPlan:
+    def of(cls, axis: Axis, counterfactuals: Mapping[str, str] | None = None) -> Self:
         """The plan of an axis, with a writer's counterfactual prompts by value."""
         told = {name: getattr(axis, name) for name in ("name", "kind", "scale", "values")}
         told["questions"] = [{"text": q.text, "options": q.options} for q in axis.questions]
@@ -97,7 +95,7 @@ class PromptPlan(Part):
     axes: tuple[AxisPlan, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _unique(self) -> PromptPlan:
+    def _unique(self) -> Self:
         names = [axis.name for axis in self.axes]
         if len(set(names)) < len(names):
             raise ValueError(f"prompt {self.text!r} names an axis twice: {', '.join(names)}")
@@ -164,7 +162,7 @@ class Plan(RunPlan):
     prompts: tuple[PromptPlan, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _distinct(self) -> Plan:
+    def _distinct(self) -> Self:
         texts = [prompt.text for prompt in self.prompts]
         twice = sorted({text for text in texts if texts.count(text) > 1})
         if twice:

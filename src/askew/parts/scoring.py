@@ -1,10 +1,8 @@
 """How scores are computed: choices that every method shares."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Literal, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +33,7 @@ class Scoring:
     variant: Literal["paper", "code"] = "paper"
 
     @classmethod
-    def of(cls, plan: Plan, instrument: str | None = None) -> Scoring:
+    def of(cls, plan: Plan, instrument: str | None = None) -> Self:
         """As a plan says; by its first instrument unless another is named."""
         return cls(instrument or plan.vqa[0], plan.seed, plan.draws, plan.level, plan.variant)
 

@@ -1,13 +1,11 @@
 """What a run still has to do: slices of pictures, groups of questions, their exact numbers; who does it, its budget."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from askew.errors import RunError, UsageError
 from askew.models.base import Collection, FiledPicture, Model
@@ -54,9 +52,9 @@ class Work:
     evaluations: int = 0
     evaluations_left: int = 0
 
-    def __add__(self, other: Work) -> Work:
+    def __add__(self, other: Self) -> Self:
         """Both works."""
-        return Work(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+        return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     @property
     def pictures_left(self) -> int:
@@ -146,7 +144,7 @@ class Budget:
     _longest: float = field(default=0.0, init=False)
 
     @classmethod
-    def parse(cls, given: int | str | None) -> Budget:
+    def parse(cls, given: int | str | None) -> Self:
         """Of 500, "500", "90min" or "$5 at $0.02", the price of a picture. Raises UsageError."""
         text = "" if given is None else str(given).strip()
         try:

@@ -7,10 +7,9 @@ NotEnoughData is raised without answers and for a true value that the reference 
 counts and for shapes that do not fit.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Self
 
 import numpy as np
 import scipy
@@ -36,7 +35,7 @@ class ReadingErrors:
     counts: Floats
 
     @classmethod
-    def of(cls, confusion_counts: ArrayLike) -> ReadingErrors:
+    def of(cls, confusion_counts: ArrayLike) -> Self:
         """From counts with at least one picture of every true value."""
         counts = np.asarray(confusion_counts, dtype=float)
         if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:

@@ -11,11 +11,10 @@ And whether one model seems to have made both sets, whether two axes hang togeth
 group is shown than another (BiasMap, section 2.2).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import scipy
@@ -62,7 +61,7 @@ class PairedSets:
     @classmethod
     def of(
         cls, first: ArrayLike, second: ArrayLike, first_keys: Keys | None = None, second_keys: Keys | None = None
-    ) -> PairedSets:
+    ) -> Self:
         """Rows (pictures, columns) of both sets, paired where their keys are equal. A key of None has no partner.
 
         Raises NotEnoughData where a set has no picture, ValueError for different columns, and for a key that occurs
@@ -78,7 +77,7 @@ class PairedSets:
         return cls(np.stack([a[rows_a], b[rows_b]]), rest)
 
     @classmethod
-    def of_counts(cls, first: ArrayLike, second: ArrayLike) -> PairedSets:
+    def of_counts(cls, first: ArrayLike, second: ArrayLike) -> Self:
         """Sets without pairs, from how many pictures show each value, (K,) whole numbers: rows (pictures, K)."""
         a, b = (axis_counts(counts).astype(np.int64) for counts in (first, second))
         return cls.of(np.repeat(np.eye(len(a)), a, axis=0), np.repeat(np.eye(len(b)), b, axis=0))

@@ -9,8 +9,6 @@ Layout of the folder:
     iti-gen/ab12…           how far tokens are learned, by what they are learned from
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -20,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,7 +118,7 @@ class Store:
         if create and not self.journal.path.exists() and self.index.select("SELECT 1 FROM pictures LIMIT 1"):
             self._log_all()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -5,11 +5,9 @@ of downstream tasks, and MineTheGap's 40. The order is the planted one: the shar
 .05 at the first to .95 at the last. It follows common stereotypes and says nothing about any real trade.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from askew.studio import rows
 
@@ -64,7 +62,7 @@ class Scene:
             raise ValueError("a blind person wears dark glasses: glasses must be 'no glasses'")
 
     @classmethod
-    def of(cls, values: Mapping[str, str], occupation: str | None = None, person: bool = True) -> Scene:
+    def of(cls, values: Mapping[str, str], occupation: str | None = None, person: bool = True) -> Self:
         """A scene with these attribute values; an attribute that is not given keeps its default."""
         given: dict[str, Any] = dict(values)
         return cls(occupation=occupation, person=person, **given)

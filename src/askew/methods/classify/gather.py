@@ -1,11 +1,9 @@
 """What `askew classify` costs: pictures of social groups, and a network's errors in them for every class."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Self, cast
 
 import numpy as np
 
@@ -32,7 +30,7 @@ class ErrorsOfClasses:
     errors: Mapping[str, Rows]
 
     @classmethod
-    def of(cls, samples: int, classes: tuple[str, ...], rows: Rows, sources: s.Outcomes) -> ErrorsOfClasses:
+    def of(cls, samples: int, classes: tuple[str, ...], rows: Rows, sources: s.Outcomes) -> Self:
         """Of rows of the pictures of all groups, one after another."""
         ends = np.cumsum([sum(isinstance(one, Picture) for one in outcomes) for outcomes in sources.values()])
         errors = np.split(rows.reshape(len(rows), len(classes), -1), ends[:-1])

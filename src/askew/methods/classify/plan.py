@@ -1,10 +1,8 @@
 """The plan of a classification by denoising error, and how a request becomes one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -57,7 +55,7 @@ class ClassificationPlan(RunPlan):
     draws: int = Field(default=1000, ge=100, le=1_000_000)
 
     @model_validator(mode="after")
-    def _fits(self) -> ClassificationPlan:
+    def _fits(self) -> Self:
         if len(self.targets) != 2:
             raise ValueError(
                 f"there are {len(self.targets)} target sets; two are held against each other, such as: "

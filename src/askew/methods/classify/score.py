@@ -1,11 +1,10 @@
 """What a classifier takes pictures of social groups for ("downstream", Saravanan et al., sections 3, 4.2.2 and 7.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +37,7 @@ class Decided:
     pooled: Mapping[str, Sequence[str]]
 
     @classmethod
-    def of(cls, readings: ErrorsOfClasses, pairs: Sequence[tuple[str, str]]) -> Decided:
+    def of(cls, readings: ErrorsOfClasses, pairs: Sequence[tuple[str, str]]) -> Self:
         """The decisions between these classes."""
         at = {word: place for place, word in enumerate(readings.classes)}
         places = [(at[a], at[b]) for a, b in pairs]

@@ -1,9 +1,7 @@
 """The plan of what editing does to pictures of people, and how a request becomes one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -53,7 +51,7 @@ class EditPlan(Plan):
     skin: Skin = "geometry"
 
     @model_validator(mode="after")
-    def _fits(self) -> EditPlan:
+    def _fits(self) -> Self:
         if len(self.groups) != len(self.prompts):
             raise ValueError(f"{len(self.groups)} groups need as many prompts, not {len(self.prompts)}")
         for name, words in self.targets.items():

@@ -1,10 +1,8 @@
 """What `askew interact` finds: graphs of which axis moves which, what follows, and files for other programs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from askew.errors import UsageError
 from askew.findings import E, Head, Names
@@ -41,7 +39,7 @@ class GraphAxis:
     known_errors: tuple[Row, ...] | None
     ideal_pictures: int | None = None
 
-    def fits(self, other: GraphAxis) -> bool:
+    def fits(self, other: Self) -> bool:
         """Whether the counts of both can be added up."""
         same_values = (self.open and other.open) or self.values == other.values
         return same_values and self.counterfactuals == other.counterfactuals

@@ -1,10 +1,8 @@
 """The plan of how biases pull on each other, and how a request becomes one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -43,7 +41,7 @@ class InteractionPlan(Plan):
     mitigated_args: Settings = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _fits_axes(self) -> InteractionPlan:
+    def _fits_axes(self) -> Self:
         if self.distance == "values" and any(axis.ideal for prompt in self.prompts for axis in prompt.axes):
             raise ValueError("the distance 'values' forgets which value has which share; it needs a uniform ideal")
         known = {axis.name for prompt in self.prompts for axis in prompt.axes}

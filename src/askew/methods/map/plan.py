@@ -1,11 +1,9 @@
 """The plan of where a model attends to concepts, and how a request becomes one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -60,7 +58,7 @@ class MapPlan(Plan):
         return (self.model, *self.compared)
 
     @model_validator(mode="after")
-    def _fits_prompts(self) -> MapPlan:
+    def _fits_prompts(self) -> Self:
         if len(self.against) != len(self.prompts):
             raise ValueError(f"{len(self.prompts)} prompts need as many words to hold concepts against")
         if len(set(self.concepts)) < len(self.concepts):

@@ -3,12 +3,10 @@
 Chakraborty et al., "BiasMap: Can Cross-Attention Uncover Hidden Social Biases?"; equation numbers are theirs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,13 +74,13 @@ class Overlaps:
     usable: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, maps: Maps, high: Masking) -> Overlaps:
+    def of(cls, maps: Maps, high: Masking) -> Self:
         """Of maps (2, pictures, H, W)."""
         masks = high(maps)
         return cls(overlap.iou_matrix(*masks), overlap.chance_iou(*masks), ~flat_pictures(maps))
 
     @classmethod
-    def mean(cls, blocks: Mapping[str, Overlaps]) -> Overlaps:
+    def mean(cls, blocks: Mapping[str, Self]) -> Self:
         """Of all blocks but the middle that have a picture, for the pictures that all of them have (Eq. 6)."""
         outer = [one for block, one in blocks.items() if block != MIDDLE]
         counted = [one for one in outer if one.usable.any()] or outer

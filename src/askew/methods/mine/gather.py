@@ -1,12 +1,11 @@
 """What `askew mine` costs: searches for prompts, a random one beside each, and the best prompts on fresh seeds."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Self
 
 from askew import registry
 from askew.errors import LanguageModelError, UsageError
@@ -166,7 +165,7 @@ class Miner:
     _variations: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
-    def prepare(cls, plan: MinePlan, run: Run, given: Mapping[str, Sequence[str]] | None = None) -> Miner:
+    def prepare(cls, plan: MinePlan, run: Run, given: Mapping[str, Sequence[str]] | None = None) -> Self:
         """Load what the plan names; `given` are variations that some prompts have already. Raises UsageError."""
         model = registry.model(plan.model, **plan.model_args)
         if not isinstance(model, Model):

@@ -1,9 +1,7 @@
 """The plan of a search for prompts: everything that decides what it finds."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -87,7 +85,7 @@ class MinePlan(ScoredPlan):
         return {"images": 5, "selection": "learned", **data, "axes": axes}
 
     @model_validator(mode="after")
-    def _fits(self) -> MinePlan:
+    def _fits(self) -> Self:
         if self.axes and self.objective != LEAN:
             raise ValueError(f"axes belong to a search for leans; objective is {self.objective}")
         if self.selected * self.mutations > self.population:

@@ -1,9 +1,7 @@
 """The plan of a mitigation, and how a request becomes one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -46,7 +44,7 @@ class MitigationPlan(Plan):
     confirm: int = Field(default=96, ge=2, le=100_000)
 
     @model_validator(mode="after")
-    def _fits_axes(self) -> MitigationPlan:
+    def _fits_axes(self) -> Self:
         for prompt in self.prompts:
             known = {axis.name: axis for axis in prompt.closed}
             for name in self.aims:

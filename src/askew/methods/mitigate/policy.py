@@ -4,12 +4,11 @@ Prompts of one statement are known from their pictures; longer ones are predicte
 uses them (`refine`), until it stays as it is.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +60,7 @@ class Tables:
     @classmethod
     def of(
         cls, prompt: PromptPlan, aims: Sequence[str], sets: Sequence[ObservedSet], instrument: str, known: Errors
-    ) -> Tables:
+    ) -> Self:
         """From the prompt's own pictures and those of its counterfactuals; `known` are the errors of instruments."""
         axes = [axis for axis in prompt.closed if axis.name in aims]
         at = {(axis.name, value): (k, v) for k, axis in enumerate(axes) for v, value in enumerate(axis.values)}

@@ -3,10 +3,8 @@
 Works on every model that takes prompts, a hosted one too. In code of one's own `draw` gives the prompts to send.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -31,7 +29,7 @@ class Policy(Part):
     parts: tuple[PolicyPart, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _whole(self) -> Policy:
+    def _whole(self) -> Self:
         total = sum(part.weight for part in self.parts)
         if abs(total - 1) > 1e-6:
             raise ValueError(f"the weights of the policy for {self.prompt!r} sum to {total:g}; they must sum to 1")

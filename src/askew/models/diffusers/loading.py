@@ -1,7 +1,5 @@
 """From a repository to a pipeline in memory: downloaded, safetensors only, on its device, if the machine has room."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -11,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 from diffusers import DiffusionPipeline
@@ -38,7 +36,7 @@ class Place:
     offload: str
 
     @classmethod
-    def of(cls, device: str, dtype: str, offload: Setting) -> Place:
+    def of(cls, device: str, dtype: str, offload: Setting) -> Self:
         """As a user names it: `offload` is none, model or sequential; true means model. Raises UsageError, also where
         the package for offloading is missing; on a CPU there is nowhere to offload to."""
         chosen, mode = choose_device(device), str(offload)

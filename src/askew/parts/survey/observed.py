@@ -3,12 +3,10 @@
 And whether pictures are missing more often in some sets than in others, as when a safety checker hides one group.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -45,7 +43,7 @@ class ObservedSet:
         """How many pictures gave no value on this axis, by reason."""
         return tally_missing(self.values[instrument][axis.name])
 
-    def picked(self, places: Iterable[int]) -> ObservedSet:
+    def picked(self, places: Iterable[int]) -> Self:
         """Some of the pictures, with what was read in them."""
         kept = [*places]
         values = {
@@ -112,7 +110,7 @@ class Gone:
     planned: int
 
     @classmethod
-    def of(cls, pictures: Sequence[object]) -> Gone:
+    def of(cls, pictures: Sequence[object]) -> Self:
         """Of pictures, those that are `Missing`."""
         return cls(sum(isinstance(one, Missing) for one in pictures), len(pictures))
 

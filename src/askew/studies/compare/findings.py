@@ -1,12 +1,11 @@
 """What `askew compare` finds: comparison.json is a list of differences; those of one axis are a change."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Self
 
 from pydantic import Field
 
@@ -50,7 +49,7 @@ class Difference:
         """Whether the pictures are a prompt's own or a condition's, not counterfactuals of the axis."""
         return self.set is None or not self.set.startswith(f"{self.axis}: ")
 
-    def turned(self) -> Difference:
+    def turned(self) -> Self:
         """The same with the two runs in the other order."""
         d, runs = self.difference, self.runs[::-1]
         if isinstance(d, Missing) or d.low is None or d.high is None:
@@ -208,7 +207,7 @@ class Comparison(Document):
         """A row for every difference, in the order of comparison.json."""
         return rows(scored(self.entries), "compare")
 
-    def write(self) -> Comparison:
+    def write(self) -> Self:
         """Write comparison.json, comparison.toml and comparison.html into the folder."""
         findings.write(self.entries, self.results, tuple[Difference, ...])
         runs = []

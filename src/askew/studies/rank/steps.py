@@ -3,12 +3,10 @@
 Nothing is searched, so nothing is lucky: every prompt has one score with its interval and its q.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -69,7 +67,7 @@ class RankPlan(ScoredPlan):
         return {"images": 15 if objective == BIAS else 48, **data, "axes": axes, "prompts": [*dict.fromkeys(prompts)]}
 
     @model_validator(mode="after")
-    def _distinct(self) -> RankPlan:
+    def _distinct(self) -> Self:
         names = [one.name for one in self.models]
         if len(set(names)) < len(names):
             raise ValueError(f"a model is named twice: {', '.join(names)}")
