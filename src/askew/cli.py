@@ -3,8 +3,6 @@
 Nothing is imported before the command that needs it is called: `askew --help` reads first lines of documentation.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -95,7 +93,7 @@ def overview() -> RenderableType:
     return Group(f"Usage: askew COMMAND\n\n{ABOUT}\n", Panel(rows, title="Commands", title_align="left"))
 
 
-def application() -> App:
+def application() -> "App":
     """The commands, each imported when it is called."""
     from cyclopts import App, Parameter
 

@@ -218,7 +218,7 @@ def runs_rm(*runs: Run, store: OfRun = None, yes: Yes = False) -> str:
         if yes:
             if (place := store or default_store(folder)).is_dir():
                 with Store(place) as opened:
-                    opened.forget(plan_hash)
+                    opened.index.delete("planned", "run", [plan_hash])
             shutil.rmtree(folder)
     return "\n".join(told if yes else [*told, "nothing was removed; --yes does it"])
 

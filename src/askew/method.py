@@ -1,7 +1,5 @@
 """A method: one folder, one entry point in `askew.methods`. What the command line, Python and the web need of it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -79,7 +77,7 @@ class Method(Generic[P, G, F, R_co]):
     findings: type[F]
     gather: Callable[[P, Run], G]
     score: Callable[[P, G, Head], F]
-    page: Callable[[F, Media], Page]
+    page: "Callable[[F, Media], Page]"
     result: type[R_co]
     version: int = 1
     label: Callable[[P], str] = lambda plan: ""

@@ -1,7 +1,5 @@
 """A mitigation: a value, kept as a file, that wraps a model, so that every command measures the mitigated model."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from bisect import bisect_right
@@ -38,7 +36,7 @@ class Mitigation(Part):
     targets: dict[str, dict[str, float]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _shares(self) -> Mitigation:
+    def _shares(self) -> "Mitigation":
         for axis, wanted in self.targets.items():
             if len(wanted) < 2:
                 raise ValueError(f"the target of {axis!r} names {len(wanted)} value; shares need at least two")
@@ -55,7 +53,7 @@ class Mitigation(Part):
         """The mitigated model. Raises UsageError, naming both, for a model that this method cannot work on."""
         return MitigatedModel(self, model)
 
-    def apply(self, pipeline: Any) -> Applied:
+    def apply(self, pipeline: Any) -> "Applied":
         """A diffusers pipeline of one's own, called as before: its pictures are mitigated."""
         return Applied(self, pipeline)
 

@@ -1,7 +1,5 @@
 """Options that commands share, in Python and on the command line: how they are read, and what they say of a plan."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -285,11 +283,11 @@ class Desk:
     """
 
     settings: Mapping[str, Setting] = field(default_factory=dict)
-    cache: CompletionCache | None = None
+    cache: "CompletionCache | None" = None
     tell: Callable[[str], object] | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, object]) -> Desk:
+    def of(cls, options: Mapping[str, object]) -> "Desk":
         """The desk of a request. Completions are kept in the store, which is known before the run's own name is."""
         from askew.store.store import Completions, default_store
 

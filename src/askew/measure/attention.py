@@ -1,7 +1,5 @@
-"""Where in a picture a text-to-image model attends to a word, watched while the picture is made.
-
-Attention maps of the pictures of a prompt, as vectors that a store can keep; made while the pictures are.
-"""
+"""Where in a picture a text-to-image model attends to a word, watched while the picture is made. Attention maps of the
+pictures of a prompt, as vectors that a store can keep; made while the pictures are."""
 
 from __future__ import annotations
 

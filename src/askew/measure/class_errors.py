@@ -1,7 +1,5 @@
 """Denoising errors of stored pictures as an instrument's readings. PyTorch is imported when something is to be read."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -71,7 +69,7 @@ class ClassErrors:
         return {name: value for name, value in self.__dict__.items() if name != "denoiser"}
 
     @cached_property
-    def denoiser(self) -> Denoiser:
+    def denoiser(self) -> "Denoiser":
         """The network with the classes' texts."""
         from askew.measure.denoising import Denoiser
 

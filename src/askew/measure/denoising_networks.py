@@ -1,7 +1,5 @@
 """Networks that find noise in pictures, each asked in its own way: UNets, and the flow-matching ones of SD3 and Flux.
-
-Whatever a network predicts (the noise, v, the picture, a velocity), here it becomes the noise ε that it means.
-"""
+Whatever a network predicts (the noise, v, the picture, a velocity), here it becomes the noise ε that it means."""
 
 from collections.abc import Mapping, Sequence
 from inspect import signature

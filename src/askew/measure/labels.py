@@ -1,7 +1,5 @@
 """Answers from the labels that a person gave to pictures in a manifest: what they wrote, and the value they meant."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import json
@@ -137,7 +135,7 @@ def aliases_of(axis: str, aliases: Mapping[str, str]) -> dict[str, str]:
     return everywhere | {label.partition(":")[2]: t for label, t in aliases.items() if label.startswith(f"{axis}:")}
 
 
-def _read(pictures: Sequence[FiledPicture], spellings: Mapping[str, Spelling]) -> dict[Path, Answers]:
+def _read(pictures: Sequence[FiledPicture], spellings: "Mapping[str, Spelling]") -> dict[Path, Answers]:
     """The answers of every picture. Raises ManifestError with all labels that mean nothing known."""
     answers: dict[Path, Answers] = {picture.path: {} for picture in pictures}
     unknown: dict[tuple[str, str], list[Path]] = defaultdict(list)

@@ -5,8 +5,6 @@ belongs to every result, `askew.measure.portraits` offers a mask by the place of
 the rule, that does not mean that there is nobody.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -19,6 +17,8 @@ from askew.store.imagefile import as_rgb
 from askew.types import Missing
 
 Mask = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
 
 ROUNDING = 1e-9
 """The mean of equal numbers may differ from them by its last digit; they are within no deviation of it all the same."""
@@ -102,9 +102,6 @@ def _fitting(mask: ArrayLike, pixels: Bytes) -> Mask:
         raise UsageError(f"a mask of shape {chosen.shape} does not fit a picture of {pixels.shape[:2]} pixels")
     return chosen
 
-
-Floats = NDArray[np.float64]
-Bytes = NDArray[np.uint8]
 
 _TO_YCBCR = np.array([[65.481, 128.553, 24.966], [-37.797, -74.203, 112.0], [112.0, -93.786, -18.214]])
 _TO_XYZ = np.array([[0.412453, 0.35758, 0.180423], [0.212671, 0.71516, 0.072169], [0.019334, 0.119193, 0.950227]])

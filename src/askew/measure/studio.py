@@ -1,7 +1,5 @@
 """The studio's instruments: an embedder, and a VQA that scores captions with it. They read studio pictures only."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -66,7 +64,7 @@ class StudioEmbedder(Remembering):
         self.fingerprint = f"studio-embedder-3-{hashlib.sha256(read).hexdigest()[:16]}"
 
     @cached_property
-    def _tower(self) -> tuple[CLIPModel, CLIPTokenizer]:
+    def _tower(self) -> "tuple[CLIPModel, CLIPTokenizer]":
         import torch
         from transformers import CLIPModel, CLIPTokenizer
         from transformers.utils import logging
@@ -76,7 +74,7 @@ class StudioEmbedder(Remembering):
         model = CLIPModel.from_pretrained(self._folder, dtype=torch.float32).eval()
         return model, CLIPTokenizer.from_pretrained(self._folder)
 
-    def text_tower(self) -> tuple[CLIPModel, CLIPTokenizer]:
+    def text_tower(self) -> "tuple[CLIPModel, CLIPTokenizer]":
         """The whole network, whose text tower the studio's pipelines share, and what texts are cut into."""
         return self._tower
 
@@ -196,7 +194,7 @@ def _wordings(option: str) -> list[str]:
     return wordings(*next(iter(said.items())))
 
 
-def network_input(pixels: NDArray[np.uint8]) -> torch.Tensor:
+def network_input(pixels: NDArray[np.uint8]) -> "torch.Tensor":
     """Pictures (pictures, height, width, 3) from 0 to 255 as the studio's networks take them: (pictures, 3, height,
     width) from -1 to 1."""
     import torch

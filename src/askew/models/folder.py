@@ -4,8 +4,6 @@ Without one, the first level of sub-folders names the prompts and the second the
 folder belong to one prompt named after it.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
@@ -155,7 +153,7 @@ def single(values: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {key: found for key, (found,) in values.items()}
 
 
-def _locate(path: Path, manifest: str) -> tuple[Path, Manifest | None]:
+def _locate(path: Path, manifest: str) -> "tuple[Path, Manifest | None]":
     if path.is_file():
         return path.resolve().parent, read_manifest(path)
     if not path.is_dir():
@@ -174,7 +172,7 @@ def _locate(path: Path, manifest: str) -> tuple[Path, Manifest | None]:
     return folder, read_manifest(chosen[0]) if chosen else None
 
 
-def _files(folder: Path, manifest: Manifest, column: str, outside: bool) -> tuple[dict[int, Path], list[str]]:
+def _files(folder: Path, manifest: "Manifest", column: str, outside: bool) -> tuple[dict[int, Path], list[str]]:
     """By line the file of every picture: from the folder, else from the manifest, else with the folder as the root.
 
     With a warning of paths that were read so. Raises ManifestError for one that leads below neither, also by links,
@@ -254,7 +252,7 @@ class Manifest:
             raise ManifestError(f"manifest {self.path}, line 1: {unknown} Say which to read with {setting}=…")
         return column
 
-    def where(self, wanted: Mapping[str, Sequence[str]]) -> Manifest:
+    def where(self, wanted: Mapping[str, Sequence[str]]) -> "Manifest":
         """The rows in which every named column holds one of its wanted values. Raises ManifestError for an unknown
         column, a value that the column never holds, or no row left."""
         for column, values in wanted.items():

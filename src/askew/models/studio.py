@@ -1,7 +1,5 @@
 """`studio`, `studio/balanced`: the embedded diffusion models of drawn portraits, one leaning as planted, one less."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -50,7 +48,7 @@ class StudioModel:
         self.settings: Mapping[str, Setting] = own
 
     @cached_property
-    def network(self) -> DiffusersModel:
+    def network(self) -> "DiffusersModel":
         """The diffusers pipeline as a model. Raises UsageError for settings that it does not take."""
         from askew.models.diffusers.model import DiffusersModel
 
@@ -105,7 +103,7 @@ class StudioEditor:
         self.settings: Mapping[str, Setting] = {**model.settings, **settings}
 
     @cached_property
-    def network(self) -> DiffusersEditor:
+    def network(self) -> "DiffusersEditor":
         """The diffusers pipeline as an editor."""
         from askew.models.diffusers.editing import DiffusersEditor
 

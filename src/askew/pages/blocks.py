@@ -18,8 +18,6 @@ markup; names of others are quoted and cut by `words.quote`, `words.shorten`. A 
 colour each, 0 to 5. What pages share is written once: `skeleton`, `media`, `words`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -68,7 +66,7 @@ class Text:
 
     text: str = ""
     lead: str = ""
-    items: tuple[str | Text, ...] = ()
+    items: "tuple[str | Text, ...]" = ()
     muted: bool = False
 
 
@@ -313,7 +311,7 @@ class Fold:
     """Blocks behind a summary, which says what is in them. A terminal leaves them out unless `screen`."""
 
     summary: str
-    blocks: tuple[Block, ...]
+    blocks: "tuple[Block, ...]"
     anchor: str | None = None
     open: bool = False
     screen: bool = False
@@ -324,7 +322,7 @@ class Section:
     """A heading (within another section a smaller one) and what stands below it; `anchor` is by default its title."""
 
     title: str
-    blocks: tuple[Block, ...]
+    blocks: "tuple[Block, ...]"
     screen: bool = True
     anchor: str | None = None
 

@@ -1,7 +1,5 @@
 """Lines over steps and points in a plane, as wide as the page; directed graphs, drawn for narrow and for wide screens.
-
-Text has its own size at every width. Places in a graph are complex numbers, in pixels: right, and down times i.
-"""
+Text has its own size at every width. Places in a graph are complex numbers, in pixels: right, and down times i."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence

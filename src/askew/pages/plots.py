@@ -1,7 +1,5 @@
-"""Plots in rows, as HTML: a score on its lane or shares in a bar, what it means, and the numbers beside it.
-
-Positions are percentages, so that text never shrinks.
-"""
+"""Plots in rows, as HTML: a score on its lane or shares in a bar, what it means, and the numbers beside it. Positions
+are percentages, so that text never shrinks."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby

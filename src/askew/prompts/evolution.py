@@ -4,8 +4,6 @@ The search knows nothing of pictures: it gets a writer, and a function from a pr
 learn what each word adds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal

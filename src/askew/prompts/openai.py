@@ -1,7 +1,5 @@
 """A language model behind any OpenAI-compatible server: vLLM, Ollama, llama.cpp, hosted ones (--llm-url)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -84,7 +82,7 @@ def create(
     return LLMWriter(RememberedLLM(llm, cache, budget), axes=axes, on=axes_on)
 
 
-def _completion(answer: ChatCompletion, url: str) -> Completion:
+def _completion(answer: "ChatCompletion", url: str) -> Completion:
     """The first choice of a server's answer. Raises ServerError for something else."""
     try:
         choice = answer.choices[0]

@@ -34,9 +34,7 @@ class CheckReport:
 
 def check(folder: Path, store: Store, found: Head | AskewError | None = None) -> CheckReport:
     """Compare a run folder with its store: plan, results (`found`, or why they cannot be read), index, picture files.
-
-    Raises UsageError where there is no run.
-    """
+    Raises UsageError where there is no run."""
     plan_hash = plan_hash_in(folder)
     if plan_hash is None:
         raise UsageError(f"{folder} holds no run: there is neither {HASH_FILE} nor {PLAN_FILE} in it")

@@ -229,10 +229,8 @@ class Live(Run):
 
 @contextmanager
 def opened_run(plan: RunPlan, folder: Path, store: Path, /, **options: Unpack[RunOptions]) -> Iterator[Live]:
-    """A run that makes what is left of a plan, on a store that is closed afterwards.
-
-    Of the options `budget`, `progress` and `log` matter, to which what happens is added.
-    """
+    """A run that makes what is left of a plan, on a store that is closed afterwards. Of the options `budget`,
+    `progress` and `log` matter, to which what happens is added."""
     tell, log = choose() if options.get("progress") else silent, options.get("log")
     with Store(store) as opened, opened_log(log) as noted:
 
@@ -277,9 +275,7 @@ def _leaves(node: object, at: str = "") -> Iterator[tuple[str, object]]:
 
 def plan_hash_in(folder: Path) -> str | None:
     """The hash of the plan that a folder holds, as it was noted, else of the plan itself; None where there is none.
-
-    Raises RunError for a note that cannot be read, UsageError for a plan that cannot.
-    """
+    Raises RunError for a note that cannot be read, UsageError for a plan that cannot."""
     noted, plan = folder / HASH_FILE, folder / PLAN_FILE
     try:
         if noted.exists():

@@ -84,14 +84,9 @@ def associations(
     (`concept_shift`), those of MAD by test inversion on stretched scores. At small n the plug-in CAS is far too low and
     may lie outside its interval. Nulls: see `fair_histograms`. CAS has no null.
 
-    Args:
-        initial: (n0, concepts) count of each concept in each picture of the initial set.
-        counterfactuals: K >= 2 arrays (n_k, concepts), the same concepts in the same order.
-        variant: as in `cas` and `mad`.
-        missing: pictures that gave no answer, of the initial set and of each counterfactual one, for the record.
-
-    Raises NotEnoughData where a set has no picture or no concept, or of fewer than two counterfactuals; ValueError for
-    negative counts, or sets with different numbers of concepts.
+    Sets are counts (pictures, concepts) of the same concepts, K >= 2 of them counterfactual; `variant` as in `cas` and
+    `mad`, `missing` counts the pictures of each set that gave no answer. Raises NotEnoughData where a set has no
+    picture or no concept, or of fewer than two counterfactuals; ValueError for negative counts or other concepts.
     """
     sets = _sets(initial, counterfactuals, "counts")
     if any(np.any(pictures < 0) for pictures in sets):

@@ -43,12 +43,9 @@ def chi_square(
 
     All expected counts at least 5: asymptotic. Otherwise by permutation, that is by random tables with the same
     margins: `first_draws` of them, then more until a 99.9 % Clopper-Pearson interval of p lies on one side of
-    `threshold`, or `max_draws` are made. Missing where fewer than two rows or columns have counts; those without are
-    dropped.
-
-    Args:
-        table: (K, m) counts; rows are the values of the intervened axis, columns those observed on the target axis.
-        threshold: the p below which the caller will call rows and columns dependent.
+    `threshold`, below which the caller calls them dependent, or `max_draws` are made. Of the table (K, m) rows are the
+    values of the intervened axis, columns those observed on the target axis; Missing where fewer than two of either
+    have counts, and those without are dropped.
     """
     counts = np.asarray(table, dtype=float)
     if counts.ndim != 2 or not np.all(np.isfinite(counts)) or np.any(counts < 0) or np.any(counts % 1):

@@ -1,7 +1,5 @@
-"""What sums up a graph of interactions, and how several of them agree (BiasConnect, Table 1, Eq. 7-8, 14, A.5-A.8).
-
-An effect is the Intersectional Sensitivity of an ordered pair of different axes.
-"""
+"""What sums up a graph of interactions, and how several of them agree (BiasConnect, Table 1, Eq. 7-8, 14, A.5-A.8). An
+effect is the Intersectional Sensitivity of an ordered pair of different axes."""
 
 import math
 from collections import defaultdict
@@ -111,13 +109,10 @@ def correlation(
     The pairs of one target share its initial pictures, so targets, not pairs, are what varies independently. p:
     two-sided, by exchanging whole targets of a prompt. Interval: a jackknife over targets on Fisher's z, Student's t,
     where there are three or more. Both lists carry sampling error, which draws the correlation towards 0. Missing with
-    fewer than three pairs, or where all of one side are equal.
-
-    Args:
-        before: (..., sources, targets) IS that the counterfactual pictures predict, of each prompt; NaN where there is
-            no pair, or none to be counted.
-        after: the same shape, IS measured on pictures of the mitigated model and on initial pictures that had no part
-            in `before`: with the same ones nothing but their noise gives r = .6.
+    fewer than three pairs, or where all of one side are equal. `before` (..., sources, targets) is the IS that the
+    counterfactual pictures of each prompt predict, NaN where there is no pair to be counted; `after`, of the same
+    shape, was measured on pictures of the mitigated model and on initial pictures that had no part in `before`: with
+    the same ones nothing but their noise gives r = .6.
     """
     x, y = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
     if x.shape != y.shape or x.ndim < 2:

@@ -99,10 +99,8 @@ def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
 
 
 def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -> Estimate:
-    """A bounded score with its null, p-value and chance-corrected value.
-
-    `corrected` is unclipped; it is None where the null is already the maximum and leaves no room.
-    """
+    """A bounded score with its null, p-value and chance-corrected value. `corrected` is unclipped; it is None where the
+    null is already the maximum and leaves no room."""
     room = maximum - null
     beyond, form = ((estimate.value - null) / room, BOUNDED_FORM) if room > TOLERANCE else (None, None)
     return replace(estimate, null=null, max=maximum, corrected=beyond, corrected_form=form, p=p)
@@ -115,10 +113,8 @@ def less_null(estimate: Estimate, null: float, p: float | None) -> Estimate:
 
 
 def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
-    """The ends of an interval stretched so that those of `tests` estimates hold all at once (Bonferroni).
-
-    Either reach is taken as a normal quantile times a standard error.
-    """
+    """The ends of an interval stretched so that those of `tests` estimates hold all at once (Bonferroni). Either reach
+    is taken as a normal quantile times a standard error."""
     outer = tail(estimate.level or 0.95)
     stretch = float(scipy.stats.norm.isf(outer / max(tests, 1)) / scipy.stats.norm.isf(outer))
     low, high = ends(estimate)

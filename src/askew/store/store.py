@@ -227,10 +227,6 @@ class Store:
         """Paths of the picture files that the index knows, by id."""
         return {row[1]: self._file(row[1], row[2]) for row in self.index.rows("pictures", "id", ids)}
 
-    def forget(self, run: str) -> None:
-        """Note that nothing is needed any more by the run with this plan hash."""
-        self.index.delete("planned", "run", [run])
-
     def unneeded(self) -> tuple[frozenset[str], list[Path]]:
         """Ids of the pictures that no run plans, and the files that can go with them, those in quarantine among them.
 

@@ -1,7 +1,5 @@
 """What `askew edit` costs: sources, the same encoded and decoded, edits, and what is read from all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -90,7 +88,7 @@ def _fitted(run: Run, sources: s.Outcomes, side: int) -> s.Outcomes:
     """Pictures cropped to a square around their middle and resized to `side` pixels."""
     name = "cropped and resized"
 
-    def wanted(_: str, k: int, source: Picture) -> WantedOf:
+    def wanted(_: str, k: int, source: Picture) -> "WantedOf":
         key = picture_key(name, "1", {"side": side, "of": source.id}, source.prompt, 0)
         return WantedOf(key, source.prompt, 0, f"{name} {side} {source.id}", of=source)
 
@@ -120,7 +118,7 @@ def _edited(plan: EditPlan, run: Run, editor: Editor, sources: s.Outcomes) -> tu
     """
     kept = {name: value for name, value in editor.settings.items() if name == "variant"}
 
-    def restoration(_: str, k: int, source: Picture) -> WantedOf:
+    def restoration(_: str, k: int, source: Picture) -> "WantedOf":
         key = picture_key(editor.name, editor.revision, {"encode_decode_of": source.id, **kept}, "", 0)
         return WantedOf(key, "", 0, f"{editor.name} restoring {source.id}", of=source)
 
@@ -137,7 +135,7 @@ def _edited(plan: EditPlan, run: Run, editor: Editor, sources: s.Outcomes) -> tu
     )
 
 
-def wanted_edit(editor: Editor, source: Picture, k: int, word: str, strength: float, seed: int) -> WantedOf:
+def wanted_edit(editor: Editor, source: Picture, k: int, word: str, strength: float, seed: int) -> "WantedOf":
     """The edit of a group's picture `k`. Its seed is the same for every group and strength, so that they make pairs."""
     prompt = prompt_of(word)
     own = picture_seed(seed, prompt, k)

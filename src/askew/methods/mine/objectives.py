@@ -1,7 +1,5 @@
 """What a search for prompts can look for: a loss of their pictures. Lower is what is sought."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import sys
@@ -84,7 +82,7 @@ class Alignment:
     similarity: NDArray[np.float64]
     missing: int
     quantile: float
-    chance: Alignment | None = None
+    chance: "Alignment | None" = None
     corrected: bool = False
 
     def loss(self) -> float | Missing:

@@ -1,7 +1,5 @@
 """Fair Diffusion (Friedrich et al. 2023): semantic guidance towards the value that a picture is asked for."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
@@ -48,7 +46,7 @@ class FairDiffusion(Asking):
             return []
         return [self.text(axis, value) for axis, shares in self.targets.items() for value in shares]
 
-    def outputs(self, out: Tensor, others: Tensor, call: Call) -> Tensor:
+    def outputs(self, out: "Tensor", others: "Tensor", call: Call) -> "Tensor":
         """The conditional half with g / G added, so that guidance by G adds g."""
         import torch
 

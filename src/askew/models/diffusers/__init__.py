@@ -3,8 +3,6 @@
 Here: settings that the makers of well-known models recommend, and what the models need. Nothing heavy is imported.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib
@@ -90,7 +88,7 @@ def recommended(model: str) -> Settings:
     return RECOMMENDED["black-forest-labs/FLUX.1-schnell"].settings if family == "FluxPipeline" and distilled else {}
 
 
-def create(name: str, **settings: Setting) -> DiffusersModel:
+def create(name: str, **settings: Setting) -> "DiffusersModel":
     """The provider's factory; `name` is a folder or a repository's ID. Raises UsageError and ModelError. Settings are
     those of `DiffusersModel`, and every text, number or yes/no that the pipeline takes when called."""
     from askew.models.diffusers.model import DiffusersModel

@@ -1,7 +1,5 @@
-"""Picture sets with what the instruments saw in them: the common ground of all methods.
-
-And whether pictures are missing more often in some sets than in others, as when a safety checker hides one group.
-"""
+"""Picture sets with what the instruments saw in them: the common ground of all methods. And whether pictures are
+missing more often in some sets than in others, as when a safety checker hides one group."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
