@@ -32,6 +32,9 @@ TOLD: Mapping[str, Any] = tomllib.loads((files("askew.prompts") / "instructions.
 _LISTED = 60
 """Texts that a model is told not to repeat."""
 
+Rejected = tuple[str, tuple[tuple[str, str], ...]]
+"""Why a proposed axis was not taken, and its prompts by value, for a person to mend."""
+
 
 class LLMWriter:
     """Asks a language model, checks what comes back, and asks again for what is missing, a bounded number of times.
@@ -44,6 +47,7 @@ class LLMWriter:
             raise UsageError(f"{llm.name} was asked for {axes} axes; the number must be at least 1")
         self.name, self.concurrency, self.usage, self.tally = llm.name, llm.concurrency, llm.usage, llm.tally
         self.fingerprint = f"{llm.fingerprint} writer-{VERSION}"
+        self.rejected: dict[str, dict[str, Rejected]] = {}  # by prompt and axis
         self._llm, self._axes, self._on = llm, axes, on
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
@@ -57,7 +61,7 @@ class LLMWriter:
         if names is not None and not all(names):
             raise UsageError(f"an axis needs a name of letters: {', '.join(map(repr, axes or ()))}")
         found: dict[str, AxisProposal] = {}
-        rejected: dict[str, str] = {}
+        rejected = self.rejected[prompt] = dict[str, Rejected]()
         reason = ""
         with self._llm.remembering() as complete:
             for attempt in range(ATTEMPTS):
@@ -72,7 +76,7 @@ class LLMWriter:
                     return [*found.values()][: self._axes] if names is None else [found[name] for name in names]
                 lacking = f"the axis {missing[0]!r}" if missing else "an axis"
                 reason = f"{lacking} with two counterfactual prompts that differ in one thing is missing"
-            whys = "; ".join(f"{name}: {why}" for name, why in rejected.items())
+            whys = "; ".join(f"{name}: {why}" for name, (why, _) in rejected.items())
             raise gave_nothing(self._llm, f"{reason} ({whys})" if whys else reason)
 
     def _three_steps(self, complete: Complete, prompt: str, names: Sequence[str] | None, seed: int) -> list[a.ReadAxis]:
@@ -107,7 +111,7 @@ class LLMWriter:
 
     def _take(
         self, answered: Sequence[a.ReadAxis], prompt: str, stated: bool, found: dict[str, AxisProposal],
-        rejected: dict[str, str],
+        rejected: dict[str, Rejected],
     ) -> None:  # fmt: skip
         """Sort out axes that can be used, each once, and why others cannot; `stated` ones may be about what is said."""
         for axis in answered:
@@ -127,7 +131,7 @@ class LLMWriter:
                 found[name] = AxisProposal(_axis(name, axis.kind, tuple(texts)), texts)
                 rejected.pop(name, None)
             elif name and name not in found:
-                rejected.setdefault(name, reason)
+                rejected.setdefault(name, (reason, axis.counterfactuals))
 
     def write(
         self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None

@@ -19,6 +19,7 @@ from askew.methods.audit.plan import AuditPlan
 from askew.parts.survey.propose import Draft, survey_plan
 from askew.plan import PromptPlan
 from askew.prompts.llm import Tally
+from askew.prompts.llm_writer import LLMWriter
 from askew.stats.shares import share_intervals
 
 Axes = shared.Names
@@ -168,12 +169,12 @@ def axes(
 
 def _not_taken(draft: Draft) -> Iterator[str]:
     """Comments of a plan: what a language model wrote and askew did not take."""
-    for prompt, axes in getattr(draft.writer, "rejected", {}).items():
+    for prompt, axes in draft.writer.rejected.items() if isinstance(draft.writer, LLMWriter) else ():
         if prompt in draft.failed:
             yield f"# {json.dumps(prompt)} is left out: {' '.join(draft.failed[prompt].split())}"
-        for axis in axes.values():
-            yield f"# {json.dumps(prompt)}, axis {axis.axis}, not taken: {axis.reason}"
-            yield from (f"#   {json.dumps(value)} = {json.dumps(text)}" for value, text in axis.counterfactuals)
+        for axis, (reason, texts) in axes.items():
+            yield f"# {json.dumps(prompt)}, axis {axis}, not taken: {reason}"
+            yield from (f"#   {json.dumps(value)} = {json.dumps(text)}" for value, text in texts)
     yield ""
 
 
