@@ -181,10 +181,7 @@ class TransformerAttentionMaps(AttentionMaps):
 
     def _watch(self) -> Iterator[RemovableHandle]:
         transformer = self._pipe.transformer
-        attentions = [block.attn for block in layer_blocks(transformer).values()]
-        if any(
-            getattr(one, "fused_projections", False) or "Fused" in type(one.processor).__name__ for one in attentions
-        ):
+        if any(_fused(block.attn) for block in layer_blocks(transformer).values()):
             raise UsageError(
                 "the projections of this transformer are fused, which hides its queries and breaks SD3.5: "
                 "call pipe.transformer.unfuse_qkv_projections() first"
@@ -269,3 +266,10 @@ def layer_blocks(transformer: Any) -> dict[str, Any]:
     """The blocks of a transformer in order of depth, called joint-1, joint-2, …, single-1, …"""
     kinds = {"joint": transformer.transformer_blocks, "single": getattr(transformer, "single_transformer_blocks", ())}
     return {f"{kind}-{k}": block for kind, blocks in kinds.items() for k, block in enumerate(blocks, start=1)}
+
+
+def _fused(attn: Any) -> bool:
+    from diffusers.models.attention import AttentionModuleMixin
+
+    mixed = isinstance(attn, AttentionModuleMixin) and attn.fused_projections
+    return mixed or "Fused" in type(attn.processor).__name__

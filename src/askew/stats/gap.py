@@ -38,10 +38,8 @@ def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
 
 
 def worst(similarity: ArrayLike, of: Literal["variations", "pictures"], quantile: float = QUANTILE) -> NDArray[np.intp]:
-    """The variations that no picture shows well, or the pictures that fit no variation well, the worst first.
-
-    Those whose best match is at or below the quantile, equal ones in their order: four of 15 at a quantile of 0.25.
-    """
+    """The variations that no picture shows well, or the pictures that fit no variation well, the worst first. Those
+    whose best match is at or below the quantile, equal ones in their order: four of 15 at a quantile of 0.25."""
     best: Floats = _matrix(similarity).max(axis=1 if of == "variations" else 0)
     order = np.argsort(best, kind="stable")
     return order[best[order] <= np.quantile(best, quantile, method="lower")]

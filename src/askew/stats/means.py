@@ -67,10 +67,8 @@ def mean_lean(leans: ArrayLike, plug_ins: ArrayLike, level: float = 0.95) -> Est
 def with_student(
     value: float, error: float, freedom: float, n: int, level: float, interval: str, null: float | None = None
 ) -> Estimate:
-    """A mean and its standard error as an estimate, by Student's t with `freedom` degrees of freedom.
-
-    p against `null` is two-sided; without any spread a mean is either the null itself or far from it.
-    """
+    """A mean and its standard error as an estimate, by Student's t with `freedom` degrees of freedom. p against `null`
+    is two-sided; without any spread a mean is either the null itself or far from it."""
     reach, p = float(scipy.stats.t.isf(tail(level), freedom)) * error, None
     if null is not None:
         far = abs(value - null)
