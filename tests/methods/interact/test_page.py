@@ -177,6 +177,16 @@ def test_a_graph_without_answers_is_shown_as_such() -> None:
     assert "no person seen" in text
 
 
+def test_a_pair_that_could_not_be_tested_says_why() -> None:
+    first, *others = (edge for edge in graph().edges if not edge.direct)
+    missing = Missing("error", "all pictures show the same value")
+    first = replace(first, chi2=None, dof=None, p=None, q=None, untested=missing, significant=False)
+    text = rendered(findings(replace(graph(), edges=(first, *others))))
+    assert "Not tested: " in text
+    assert "all pictures show the same value" in text
+    assert "Not tested: " not in rendered(findings())
+
+
 def test_the_terminal_fits_80_columns() -> None:
     lines = printed(findings(graph(None), graph()))
     assert max(map(len, lines)) <= 80

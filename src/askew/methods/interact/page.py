@@ -180,6 +180,10 @@ def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
         level = TONES[edge.effect] * min(1.0, 0.2 + 3 * edge.size) if edge.significant else 0.0
         return b.Cell(edge.shown, strong=edge.effect != "changed", level=level)
 
+    untested: dict[str, list[str]] = {}
+    for one in graph.edges:
+        if one.untested and not one.direct:
+            untested.setdefault(words.reason(one.untested), []).append(pair(one.source, one.target))
     rows: list[tuple[b.Content, ...]]
     rows = [(capital(axis_label(x)), *(cell(graph.edge(x, y)) for y in axes)) for x in sources]
     return b.Table(
@@ -187,7 +191,7 @@ def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
         "Sensitivity; the intervals hold for all pairs at once). Bold: surely moved; shaded where the graph has an "
         "edge, too. Framed: an axis on itself.",
         ("Made equal", *(capital(axis_label(y)) for y in axes)), tuple(rows), scale="signed", shaded=True,
-        diagonal=True,
+        diagonal=True, note=" ".join(f"Not tested: {listing(pairs)} ({why})." for why, pairs in untested.items()),
     )  # fmt: skip
 
 
