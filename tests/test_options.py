@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from askew.errors import UsageError
+import askew
+from askew.errors import UnknownName, UsageError
 from askew.options import (
     Desk,
     key_values,
@@ -65,6 +66,12 @@ def test_a_plan_is_not_said_again() -> None:
     only_plan({"run": "x", "dry_run": True}, prompts=(), plan="plan.toml")
     with pytest.raises(UsageError, match="edit it instead of giving: images, seed"):
         only_plan({"seed": 1, "run": "x"}, images=3)
+
+
+@pytest.mark.parametrize("name", ["audit", "interact", "mine", "map", "edit", "classify", "mitigate", "rank"])
+def test_a_slip_in_an_options_name_is_found_before_anything_else(name: str) -> None:
+    with pytest.raises(UnknownName, match=r"'seeed'.*seed"):
+        getattr(askew, name)(seeed=3)
 
 
 def test_how_a_plan_is_run_is_told_apart_from_what_it_is() -> None:

@@ -70,6 +70,7 @@ def classify(
     UsageError
         For a request that cannot be met, such as a model that is a black box; other AskewErrors where a run fails.
     """
+    opt.only_known(options, ClassifyOptions)
     own = {"targets": targets, "classes": classes, "truth": truth, "images": images, "samples": samples, "loss": loss,
            "template": template}  # fmt: skip
     if plan is not None:

@@ -78,6 +78,7 @@ def edit(
     UsageError
         For a request that cannot be met, such as a model that cannot edit; other AskewErrors where a run fails.
     """
+    opt.only_known(options, EditOptions)
     own = {"targets": targets, "strengths": strengths, "images": images, "edit_args": edit_args, "side": side,
            "axes": axes, "landmarks": landmarks, "skin": skin}  # fmt: skip
     if plan is not None:

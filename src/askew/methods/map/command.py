@@ -80,6 +80,7 @@ def map(
     UsageError
         For a request that cannot be met; other AskewErrors where a run fails.
     """
+    o.only_known(options, MapOptions)
     own = {"model": o.names(model)[0]} if o.names(model) else {}
     fields = o.plan_fields({**own, **options, "embedder": "none"})
     models = o.names(model) if model is not None else [fields.get("model", DEFAULT_MODEL)]

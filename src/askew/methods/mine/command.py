@@ -120,6 +120,7 @@ def mine(
     UsageError
         For a request that cannot be met; other AskewErrors where a run fails.
     """
+    shared.only_known(options, SearchOptions)
     own = given(objective=objective, vqa=vqa, iterations=iterations, population=population, selected=selected,
                 mutations=mutations, images=images, runs=runs, baseline=baseline)  # fmt: skip
     if plan is not None:

@@ -101,6 +101,7 @@ def rank(
     UsageError
         For a request that cannot be met; other AskewErrors where a run fails.
     """
+    o.only_known(options, RankOptions)
     own, searches = o.names(model), list[MiningResult]()
     for folder in o.names(mined):
         if not isinstance(run := load(Path(folder)), MiningResult) or run.plan.objective not in (LEAN, BIAS):
