@@ -286,6 +286,10 @@ def test_store_of_another_version(tmp_path: Path, schema: int, said: str, create
     connection.close()
     with pytest.raises(StoreError, match=said):
         Store(tmp_path, create=create)
+    before = (tmp_path / "index.sqlite").read_bytes()
+    with pytest.raises(StoreError, match=said):
+        Store.rebuild(tmp_path)
+    assert (tmp_path / "index.sqlite").read_bytes() == before
 
 
 def test_damaged_index(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ class Index:
                 self._connection.execute("PRAGMA synchronous = NORMAL")
                 if not reads and not self._has_schema():
                     self._create(known)
-                self._check_schema()
+                check_schema(self._connection, self.where)
             except BaseException:
                 self._connection.close()
                 raise
@@ -144,15 +144,6 @@ class Index:
             for table, rows in known():
                 self.put(table, rows)
 
-    def _check_schema(self) -> None:
-        found = self.select("SELECT value FROM meta WHERE name = 'schema'")
-        if not found or not isinstance(schema := found[0][0], int) or schema < 1:
-            raise sqlite3.DatabaseError("it does not say its version")
-        if schema != SCHEMA:
-            age, update = ("a newer", "update askew, or ") if schema > SCHEMA else ("an older", "")
-            raise StoreError(f"{self.where} was written by {age} askew (schema {schema}, this one reads {SCHEMA}): "
-                             f"{update}choose another --store")  # fmt: skip
-
     def _use_wal(self) -> None:
         """Switch to write-ahead logging. SQLite does not wait for others here by itself."""
         deadline = time.monotonic() + self.timeout
@@ -166,9 +157,23 @@ class Index:
                 time.sleep(0.05)
 
 
+def check_schema(connection: sqlite3.Connection, where: str) -> None:
+    """Raises StoreError for an index of another version of askew."""
+    found = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
+    if not found or not isinstance(schema := found[0], int) or schema < 1:
+        raise sqlite3.DatabaseError("it does not say its version")
+    if schema != SCHEMA:
+        age, update = ("a newer", "update askew, or ") if schema > SCHEMA else ("an older", "")
+        raise StoreError(f"{where} was written by {age} askew (schema {schema}, this one reads {SCHEMA}): "
+                         f"{update}choose another --store")  # fmt: skip
+
+
 def salvaged(path: Path) -> Iterator[tuple[str, list[Row]]]:
-    """Rows of a damaged index that are intact, by table, as many as can be read."""
+    """Rows of a damaged index that are intact, by table, as many as can be read. Raises StoreError for an index of
+    another version, of whose rows none would seem intact."""
     with suppress(sqlite3.Error), closing(_connected(path, 0.0)) as damaged:
+        with suppress(sqlite3.Error):
+            check_schema(damaged, f"the store {path.parent}")
         for table in TABLES:
             yield table, [row for row, intact in _all_rows(damaged, table) if intact]
 

@@ -390,8 +390,10 @@ class Completions:
             record = json.loads(self._file(key).read_bytes())
         except (OSError, ValueError):
             return None
-        told = record.pop("sha256", None) if isinstance(record, dict) else None
-        return record if told and told == _digest(record) else None
+        if not isinstance(record, dict):
+            return None
+        told = record.pop("sha256", None)
+        return record if told in (None, _digest(record)) else None  # earlier versions told none
 
     def put_completion(self, key: str, record: Mapping[str, Any]) -> None:
         """Keep a record. Raises StoreError."""
