@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,13 @@ def test_robustness_tells_both_kinds_of_change(folder: Path, capsys: pytest.Capt
     rows = json.loads(capsys.readouterr().out)
     assert {row["kind"] for row in rows} == {"errors"}  # eight pictures leave no smaller set to try
     assert run(["robustness", str(folder.parent / "audit")]) == 2
+
+
+def test_robustness_needs_the_mitigated_run_no_more(folder: Path) -> None:
+    gone, held = shutil.copytree(folder, folder.parent / "gone"), folder.parent / "of_gone"
+    assert run(["interact", *ASKED, "--mitigated", f"gender={gone}", "--run", str(held)]) == 0
+    shutil.rmtree(gone)
+    assert run(["robustness", str(held), "--repeats", "1", "--json"]) == 0
 
 
 def test_an_ideal_from_a_run_and_occupations_are_planned(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -148,7 +148,7 @@ def test_a_sum_that_chance_may_give_is_not_denied_to_be_more() -> None:
 def test_robustness_says_over_how_many_and_what_a_dash_is() -> None:
     absent, moved = Missing("not_asked", "no edge"), replace(estimate(0.1, 0.0, 0.2, 3), interval="t over simulations")
     console = Console(width=200, file=StringIO(), record=True)
-    console.print(Robustness((Change("errors", 0.05, 0, absent, moved, moved, absent),)))
+    console.print(Robustness((Change("errors", 0.05, 0, "simulation", absent, moved, moved, absent),)))
     text = " ".join(console.export_text().split())
     assert "means over 3 simulations, with intervals" in text
     assert "–: there is no edge to keep" in text
@@ -156,8 +156,16 @@ def test_robustness_says_over_how_many_and_what_a_dash_is() -> None:
 
 def test_a_share_of_kept_edges_says_of_how_many() -> None:
     moved, text = estimate(0.1, 0.0, 0.2), StringIO()
-    Console(width=80, file=text).print(Robustness((Change("pictures", 8, 6, Estimate(1 / 6), moved, moved, moved),)))
+    Console(width=80, file=text).print(
+        Robustness((Change("pictures", 8, 6, "prompt", Estimate(1 / 6), moved, moved, moved),))
+    )
     assert "17 % of 6 edges" in " ".join(text.getvalue().split())
+
+
+def test_means_without_an_interval_say_what_they_are_over_all_the_same() -> None:
+    alike, text = Estimate(0.1, n=4), StringIO()
+    Console(width=200, file=text).print(Robustness((Change("pictures", 8, 6, "prompt", alike, alike, alike, alike),)))
+    assert "means over 4 prompts" in " ".join(text.getvalue().split())
 
 
 def test_several_prompts_begin_with_the_graph_of_all() -> None:

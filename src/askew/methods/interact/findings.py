@@ -1,4 +1,4 @@
-"""What `askew interact` finds: graphs of which axis moves which, what follows, and files for other programs."""
+"""What `askew interact` finds: graphs of which axis moves which, and what follows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

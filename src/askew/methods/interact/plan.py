@@ -67,6 +67,8 @@ def plan_interactions(
     def any_answer(axis: Axis) -> Axis:
         return replace(axis, values=(), questions=(Question(table_question(axis.name), (), axis.name),))
 
+    if open_answers and ideal:
+        raise UsageError("open answers have no values that --ideal could give shares to; leave one of them out")
     asked = any_answer if open_answers else asked_as_in_biasconnect
     settings["embedder"] = "none"
     made = survey_plan(InteractionPlan, prompts, axes=axes, ideal=ideal, asked=asked, desk=desk, draft=None, **settings)

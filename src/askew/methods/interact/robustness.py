@@ -50,6 +50,7 @@ class Change:
     """How a graph changes where so many pictures are left of every set, or that share of answers is wrong.
 
     edges               that the prompts' graphs have
+    over                what the means are over: prompts, or simulations of a single one
     edges_kept          share of a graph's edges that are still there; Missing without an edge
     sensitivity_change  mean of |change of IS| over pairs of different axes, in units of IS
     rank_correlation    Spearman's, of IS before and after, over the same pairs
@@ -59,6 +60,7 @@ class Change:
     kind: Kind
     size: float
     edges: int
+    over: Literal["prompt", "simulation"]
     edges_kept: E
     sensitivity_change: E
     rank_correlation: E
@@ -76,8 +78,8 @@ class Robustness(tuple[Change, ...]):
             if one.edges:
                 told[0] += f" of {plural(one.edges, 'edge')}"
             rows.append((what, *told))
-        first = next((e for one in self if isinstance(e := one.sensitivity_change, Estimate)), None)
-        over = plural(first.n or 0, "prompt" if "prompts" in (first.interval or "") else "simulation") if first else ""
+        counted = ((one, e) for one in self if isinstance(e := one.sensitivity_change, Estimate))
+        over = next((plural(e.n or 0, one.over) for one, e in counted), "")
         caption = (f"A prompt's graph when pictures are fewer, or the VQA errs: means{over and f' over {over}'}, with "
                    "intervals. The last column is the paper's, over pairs whose IS is beyond chance. –: there is no "
                    "edge to keep, or no such pair")  # fmt: skip
@@ -111,7 +113,7 @@ def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, jso
     if repeats < 1:
         raise UsageError(f"--repeats is {repeats}; it must be 1 or more")
     with counted_run(plan, Path(run), place) as counted:
-        sets = gather(plan, counted).observed
+        sets = gather(plan.model_copy(update={"mitigated": {}}), counted).observed  # of the model itself alone
     if counted.work.left:
         raise UsageError(
             f"the store {place} does not hold all that {run} saw: name its store (--store), or give the run's own "
@@ -136,6 +138,7 @@ def simulated(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: 
 
     before = {prompt.text: pairs(prompt, sets[prompt.text]) for prompt in prompts}
     had = sum(one.significant for some in before.values() for one in some)
+    over: Literal["prompt", "simulation"] = "simulation" if len(prompts) == 1 else "prompt"
     most = max(len(s.pictures) for p in prompts for s in sets[p.text])
     changes: list[tuple[Kind, float]] = [("pictures", n) for n in PICTURES if n < most]
     changes += [("errors", rate) for rate in ERROR_RATES]
@@ -156,9 +159,9 @@ def simulated(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: 
             for name in COLUMNS:
                 if known := [one[name] for one in told if np.isfinite(one[name])]:
                     found[name] += known if len(prompts) == 1 else [float(np.mean(known))]
-        over = f"Student's t over {'simulations' if len(prompts) == 1 else 'prompts'}"
-        means = {name: _mean(values, COLUMNS[name][2], scoring.level, over) for name, values in found.items()}
-        rows.append(Change(kind, size, had, **means))
+        means = {name: _mean(values, COLUMNS[name][2], scoring.level, f"Student's t over {over}s")
+                 for name, values in found.items()}  # fmt: skip
+        rows.append(Change(kind, size, had, over, **means))
     return Robustness(rows)
 
 
