@@ -40,7 +40,7 @@ def mitigate(
 ) -> MitigationResult:
     """What to do about biases together: mitigate them, and measure again what really changed.
 
-    Writes a file for every way, which every command takes by `--mitigation FILE`.
+    Writes a file for every way, which commands that make pictures of prompts take by `--mitigation FILE`.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def mitigate(
             raise UsageError("--axes names what is to be mitigated, such as: --axes gender,age")
         made = plan_mitigation(
             o.prompts_of(prompts, options), axes=o.names(axes), also=None if also is None else o.names(also),
-            targets=dict(map(_target, o.several(target))), priorities=o.pairs(o.names(priority), "--priority"),
+            targets=dict(map(_target, o.several(target))), priorities=_priorities(o.names(priority)),
             desk=o.Desk.of(options), **({"ways": tuple(o.names(ways))} if ways else {}), **own,
             **o.plan_fields({**options, "model": model}),
         )  # fmt: skip
@@ -119,3 +119,12 @@ def _target(text: str) -> tuple[str, dict[str, float]]:
         return axis, {value: float(share) for value, _, share in (one.rpartition(":") for one in o.names(shares))}
     except ValueError as error:
         raise UsageError(f"--target {text!r} is not of the form AXIS=VALUE:SHARE,VALUE:SHARE") from error
+
+
+def _priorities(given: list[str]) -> dict[str, float]:
+    """AXIS=WEIGHT texts as weights, before anything is asked."""
+    found = o.pairs(given, "--priority")
+    try:
+        return {axis: float(weight) for axis, weight in found.items()}
+    except ValueError as error:
+        raise UsageError(f"--priority {','.join(given)!r}: weights are numbers, such as gender=2,age=1") from error

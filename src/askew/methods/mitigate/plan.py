@@ -9,7 +9,7 @@ from askew.errors import UsageError
 from askew.options import Desk
 from askew.parts.survey.propose import survey_plan
 from askew.parts.survey.shares import ideal_of
-from askew.plan import Plan, PromptPlan, Settings, Text
+from askew.plan import AxisPlan, Plan, PromptPlan, Settings, Text
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.statements import states
 
@@ -116,5 +116,6 @@ def plan_mitigation(
         if axis["name"] not in aims:  # of what is only watched no counterfactual is made
             axis["counterfactuals"] = {}
         elif axis["name"] in wanted:
-            axis["ideal"] = wanted[axis["name"]]
+            aim = AxisPlan.checked({**axis, "ideal": wanted[axis["name"]]}, f"the target of {axis['name']}")
+            axis["ideal"] = aim.ideal
     return MitigationPlan.checked(data, "this request")

@@ -43,7 +43,7 @@ def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> Mitiga
     observed = {text: [one.observed for one in some] for text, some in found.judged.items()}
     confused = confusions(plan.prompts, observed, plan.vqa)
     known = known_errors(found.errors, confused)
-    scoring = Scoring(plan.vqa[0], plan.seed, plan.draws, plan.level, plan.variant)
+    scoring = Scoring.of(plan)
     prompts = {prompt.text: prompt for prompt in plan.prompts}
     seen: list[SetShares] = []
     ways: list[WayFindings] = []
