@@ -166,4 +166,6 @@ class MiningResult(Result[MinePlan, MineFindings]):
 def family(at: Address) -> Address | None:
     """Tests that are adjusted together: fresh scores of all best prompts, which are their distances once more."""
     name, fresh = pattern(at), ("best", "fresh_score")
-    return fresh if name == ("best", "shares", "distance") else name if name in (fresh, ("random", *fresh)) else None
+    if name == ("best", "shares", "distance"):
+        return fresh
+    return name if name in (fresh, ("random", *fresh)) else None

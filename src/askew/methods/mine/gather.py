@@ -288,8 +288,10 @@ class Miner:
         own, other = dict[str, Sequence[object]](), dict[str, Sequence[object]]()
         for axis in axes:
             with suppress(UsageError):  # an instrument that does not know these values
-                for values, some in ((own, pictures), (other, [*varied.values()])):
-                    values |= objective.observed(prompt, some, [axis]).values[reader.name]
+                read = [objective.observed(prompt, some, [axis]).values[reader.name]
+                        for some in (pictures, [*varied.values()])]  # fmt: skip
+                own |= read[0]
+                other |= read[1]
 
         def count(one: Mapping[str, str], values: Mapping[str, Sequence[object]]) -> int:
             return [*zip(*(values[axis] for axis in one), strict=True)].count(tuple(one.values()))

@@ -92,9 +92,11 @@ class View:
         )  # fmt: skip
         yield self._lanes(f"The best prompts of every search. Further {further}", rows, is_bias or self.leans, chance)
 
-    def _lanes(self, caption: str, rows: Sequence[b.Lane], tested: bool, chance: str = "") -> b.Lanes:
+    def _lanes(
+        self, caption: str, rows: Sequence[b.Lane], tested: bool, chance: str = "what chance alone would give"
+    ) -> b.Lanes:
         columns: tuple[b.Column, ...] = ("value", "interval", "null", "q") if tested else b.PLAIN
-        name, chance = "distance" if self.leans else "fresh seeds", chance or "what chance alone would give"
+        name = "distance" if self.leans else "fresh seeds"
         return b.Lanes(caption, "Prompt", tuple(rows), name, "range", columns, chance=("chance", chance))
 
     def pictures(self) -> Iterator[b.Block]:

@@ -103,8 +103,10 @@ class MinePlan(ScoredPlan):
     @property
     def evolution(self) -> Evolution:
         """The size of each search."""
-        names = ("iterations", "population", "selected", "mutations", "words", "selection")
-        return Evolution(**{name: getattr(self, name) for name in names}, target=self.target or None)
+        return Evolution(
+            iterations=self.iterations, population=self.population, selected=self.selected, mutations=self.mutations,
+            words=self.words, selection=self.selection, target=self.target or None,
+        )  # fmt: skip
 
 
 def runs_code(objective: str) -> bool:

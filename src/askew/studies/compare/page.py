@@ -168,7 +168,7 @@ class View:
         for e in entries:
             place = e.prompt, e.set or "initial"
             # a score stands out only where the runs differ on its axis; the marks of two runs subtract
-            differs = not e.of_prompt or any(
+            differs = any(
                 one.differs for one in self.changes[pair] if (one.prompt, one.set, one.axis) == (*place, e.axis)
             )
             name, colon = (SCORES[e.score], ", ") if scores else (w.capital(w.axis_label(e.axis)), ": ")

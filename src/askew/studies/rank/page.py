@@ -75,7 +75,8 @@ def _scores(found: RankFindings) -> Iterator[b.Block]:
         yield from folded(f"{words.capital(words.perceived(axis))}, shares in percent", bars, "Prompt", 2 * SHOWN)
     rows = tuple(
         b.Lane(one.model if several else words.shorten(one.prompt, 60), one.score,
-               group=words.shorten(one.prompt, 60) if several else "", series=series[one.model] if several else None)
+               group=words.shorten(one.prompt, 60) if several else "", series=series[one.model] if several else None,
+               chance=one.null_range)
         for one in sorted(found.ranked, key=lambda one: prompts.index(one.prompt))
     )  # fmt: skip
     lean = found.plan.objective == "lean"
