@@ -262,8 +262,9 @@ def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request,
                 for name, own in maps.word_layers(word).items():
                     layers.setdefault(name, []).append(own)
         stacked = {name: np.stack(own, axis=1) for name, own in layers.items()}
-        for k, request in enumerate(requests):
-            found[request] = encode_maps({name: own[k] for name, own in stacked.items()})
+        rows = zip(*stacked.values(), strict=True)
+        found.update((request, encode_maps(dict(zip(stacked, own, strict=True))))
+                     for request, own in zip(requests, rows, strict=True))  # fmt: skip
 
     model.watch = watch
     try:

@@ -105,7 +105,8 @@ def word_vector(pipe: Any, word: str) -> NDArray[np.float32]:
     """The meaning of a word to a pipeline: a unit vector, what its text encoder gives at the end of the word. Of SD3,
     at CLIP's end-of-text token; of Flux, CLIP's summary, since T5 has no token that sums a text up."""
     if hasattr(pipe, "tokenizer_2") and not hasattr(pipe, "tokenizer_3") and hasattr(pipe, "transformer"):
-        row = pipe.encode_prompt(word, None)[1][0]
+        with quiet():
+            row = pipe.encode_prompt(word, None)[1][0]
     else:
         text = AttentionMaps(pipe, word).text
         end = pipe.tokenizer.eos_token

@@ -105,11 +105,13 @@ def skin_change(before: Image.Image, after: Image.Image, masks: tuple[Mask | Mis
     if isinstance(first, Missing) or isinstance(second, Missing):
         shifts: list[float | Missing] = [next(mask for mask in masks if isinstance(mask, Missing))] * 2
     else:
-        pairs = [(lightness(a, mask), lightness(b, mask)) for mask in (first & second, ~(first | second))]
-        shifts = [x if isinstance(x, Missing) else y if isinstance(y, Missing) else y - x for x, y in pairs]
+        both = (first & second, ~(first | second))
+        pairs = [(lightness(a, mask), lightness(b, mask)) for mask in both]
+        shifts = [NOTHING_LEFT if isinstance(x, Missing) or isinstance(y, Missing) else y - x for x, y in pairs]
     return SkinChange(tones[0], tones[1], covered[0], covered[1], *shifts)
 
 
+NOTHING_LEFT = Missing("unparseable", "no pixel is left to compare")
 NOT_SOUGHT = Missing("not_asked", "nobody was asked to find faces")
 
 

@@ -45,11 +45,12 @@ def skin_mask(image: Image.Image | ArrayLike) -> Mask:
     pixels = rgb(image)
     r, g, b = (pixels[..., k].astype(np.int16) for k in range(3))
     by_rgb = (r >= 95) & (g >= 40) & (b >= 20) & (r >= g) & (r >= b) & (np.abs(r - g) >= 15)
-    y, cb, cr = np.moveaxis(ycbcr(pixels), -1, 0)
+    y, cb, cr = ycbcr(pixels[by_rgb]).T
     by_luma = (y >= 80) & (cb >= 85) & (cr >= 135)
     between = (cr > 0.3448 * cb + 76.2069) & (cr > -4.5652 * cb + 234.5652)
     below = (cr < 1.5862 * cb + 20) & (cr < -1.15 * cb + 301.75) & (cr < -2.2857 * cb + 432.85)
-    return np.asarray(by_rgb & by_luma & between & below)
+    by_rgb[by_rgb] = by_luma & between & below
+    return np.asarray(by_rgb)
 
 
 def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float | Missing:
