@@ -120,8 +120,9 @@ def test_files_that_are_none(tmp_path: Path, file: Path) -> None:
 def test_what_a_mitigation_does_not_touch_is_refused(
     command: Callable[..., object], file: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match=r"a mitigation changes pictures that studio makes.*: leave --mitigation out"):
-        command(model="studio", mitigation=file, images=2, run=tmp_path / "run")
+    refused = r"a mitigation changes pictures that studio makes.*: leave the setting mitigation out"
+    with pytest.raises(UsageError, match=refused):
+        command(model="studio", model_args={"mitigation": str(file)}, images=2, run=tmp_path / "run")
 
 
 def test_pictures_that_exist_are_not_mitigated(file: Path, tmp_path: Path) -> None:

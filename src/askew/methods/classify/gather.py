@@ -98,7 +98,7 @@ def diffusion_model(plan: ClassificationPlan) -> WhiteBox:
     name, model = plan.model, registry.model(plan.model, **plan.model_args)
     if "mitigation" in getattr(model, "settings", {}):
         raise UsageError(f"a mitigation changes pictures that {name} makes, and not how it tells noise from a picture, "
-                         "which is what classifies: leave --mitigation out")  # fmt: skip
+                         "which is what classifies: leave the setting mitigation out")  # fmt: skip
     if not getattr(model, "has_pipeline", False):
         raise UsageError(
             f"{name} is a black box: its pictures can be seen, not how it removes noise, which is what classifies. "

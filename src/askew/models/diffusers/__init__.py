@@ -103,7 +103,7 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
     if "mitigation" in getattr(model, "settings", {}):
         raise UsageError(
             f"a mitigation changes pictures that {model.name} makes from prompts, and editing begins from a picture: "
-            "leave --mitigation out"
+            "leave the setting mitigation out"
         )
     if isinstance(model, Collection):
         raise UsageError(
