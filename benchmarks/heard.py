@@ -71,7 +71,7 @@ def prompts() -> dict[str, dict[str, list[str]]]:
     nouns, apart = spread(len(said)), len(said) // OCCUPATIONS_EACH
     return {
         "alone": {text: [text] for text in map(worded, lexicon())},
-        "with an occupation": {
+        "with four occupations": {
             words: [worded(words, nouns[(at + turn * apart) % len(nouns)]) for turn in range(OCCUPATIONS_EACH)]
             for at, words in enumerate(said)
         },

@@ -124,7 +124,10 @@ class RunOptions(TypedDict, total=False):
     json: Annotated[Flag, Parameter(help="Print results.json instead of the table.")]
     progress: Annotated[bool, Parameter(parse=False)]
     dry_run: Annotated[Flag, Parameter(help="Print what would be made and asked, and stop.")]
-    budget: Annotated[int | str | None, Parameter(help='Stop at 500 (pictures), "90min" or "$5 at $0.02" (a picture).')]
+    budget: Annotated[
+        int | str | None,
+        Parameter(help='Stop before more than 500 (pictures), "90min" or "$5 at $0.02" (the price of a picture).'),
+    ]
     log: Annotated[Place, Parameter(help="Add what happens to this file, a JSON object a line.")]
     fail_if: Annotated[Texts, Parameter(help='Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')]
 
@@ -208,7 +211,9 @@ class FolderOptions(ManifestOptions, total=False):
 class SourceOptions(ManifestOptions, total=False):
     """Where pictures of social groups come from."""
 
-    sources: Annotated[str | None, Parameter(help="Who made the groups' pictures: folder/PATH, or else a model.")]
+    sources: Annotated[
+        str | None, Parameter(help="Who made the groups' pictures: folder/PATH or a model; if not given, the model.")
+    ]
     sources_args: Annotated[Args, Parameter("--source-arg", help="Setting of the sources: bias=0.")]
     group_column: Annotated[
         str | None, Parameter(("--group-column", "--prompt-column"), help="Column or columns that name the group.")

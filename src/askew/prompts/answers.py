@@ -208,7 +208,8 @@ def variation_fault(prompt: str, text: str) -> str | None:
     def is_kin(one: str, other: str) -> bool:
         return _alike(one, other) or any(a in nouns() and b in kin(nouns()[a]) for a, b in ((one, other), (other, one)))
 
-    lost = [word for word in content(prompt) if not any(is_kin(word, other) for other in content(text))]
+    said = content(text)
+    lost = [word for word in content(prompt) if not any(is_kin(word, other) for other in said)]
     return prompt_fault(text) or (f"a text lost {lost[0]!r}" if lost else None)
 
 

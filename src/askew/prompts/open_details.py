@@ -284,8 +284,8 @@ def find_target(name: str | None, knows: Knows = anything) -> Target:
     elif spoken in ("animals", "animal"):
         found = [group for group in groups().values() if any(nouns()[noun].kind == "animal" for noun in group.nouns)]
     else:
-        named_so = {group.name: (group.area, group.name, group.name.replace("_", " ")) for group in groups().values()}
-        found = [group for group in groups().values() if group.nouns and spoken in named_so[group.name]]
+        found = [group for group in groups().values()
+                 if group.nouns and spoken in (group.area, group.name, group.name.replace("_", " "))]  # fmt: skip
     known = tuple(group for group in found if nouns_of(group, knows))
     if found and known:
         return Target(spoken, known)

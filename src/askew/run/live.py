@@ -73,11 +73,8 @@ class Live(Run):
                 with _partwise(current, absent):
                     (made,) = engine(maker.make, [part])
                     self._spent += len(part)
-                    who = getattr(maker, "model", maker)  # some know these facts of themselves
-                    device, dtype = (str(told) if (told := getattr(who, name, None)) is not None else None
-                                     for name in ("device", "dtype"))  # fmt: skip
-                    here = environment(device)
-                    provenance = {name: getattr(here, name) for name in MACHINE} | {"dtype": dtype}
+                    here = environment(_fact(maker, "device"))
+                    provenance = {name: getattr(here, name) for name in MACHINE} | {"dtype": _fact(maker, "dtype")}
                     pictures, seen = [one.picture for one in made], [one.seen for one in made]
                     kept = self.store.put_pictures(part, pictures, provenance, seen)
                     stored.update(zip((one.key for one in part), kept, strict=True))
@@ -247,6 +244,12 @@ def opened_run(plan: RunPlan, folder: Path, store: Path, /, **options: Unpack[Ru
         except (Exception, KeyboardInterrupt) as error:
             noted.note("error", f"{type(error).__name__}: {error}")
             raise
+
+
+def _fact(maker: object, name: str) -> str | None:
+    """A fact about a provider that only some know of themselves."""
+    value = getattr(getattr(maker, "model", maker), name, None)
+    return None if value is None else str(value)
 
 
 def check_folder(folder: Path, plan: RunPlan) -> None:

@@ -19,7 +19,6 @@ from askew.methods.audit.plan import AuditPlan
 from askew.parts.survey.propose import Draft, survey_plan
 from askew.plan import PromptPlan
 from askew.prompts.llm import Tally
-from askew.prompts.llm_writer import LLMWriter
 from askew.stats.shares import share_intervals
 
 Axes = shared.Names
@@ -169,6 +168,8 @@ def axes(
 
 def _not_taken(draft: Draft) -> Iterator[str]:
     """Comments of a plan: what a language model wrote and askew did not take."""
+    from askew.prompts.llm_writer import LLMWriter
+
     for prompt, axes in draft.writer.rejected.items() if isinstance(draft.writer, LLMWriter) else ():
         if prompt in draft.failed:
             yield f"# {json.dumps(prompt)} is left out: {' '.join(draft.failed[prompt].split())}"

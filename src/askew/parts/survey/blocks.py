@@ -1,6 +1,6 @@
 """What pages show of people in pictures, and say in plain words: no further than the test and the interval allow."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from askew.pages import blocks as b
 from askew.pages import words
@@ -50,25 +50,33 @@ def seen(entries: Sequence[SetShares], link: Callable[[SetShares], str] = lambda
     for name in dict.fromkeys(entry.instrument for entry in entries):
         own, found = leads([entry for entry in entries if entry.instrument == name]), list[b.Block]()
         axes = {axis: [one for one in own if one.axis == axis] for axis in dict.fromkeys(e.axis for e in own)}
-        lean = {axis: sum(leans(one) is True for one in some) for axis, some in axes.items()}
         if len({(entry.prompt, entry.set) for entry in own}) == 1:
             bars = [bar(entry, capital(axis_label(entry.axis)), link=link(entry)) for entry in own]
-            found, axes = [b.Shares("Shares in percent, what leans first", tuple(bars))], {}
-        for k, axis in enumerate(sorted(axes, key=lambda axis: -lean[axis])):  # those that lean most often first
-            prompts, label = list(dict.fromkeys(one.prompt for one in axes[axis])), capital(perceived(axis))
-            shown = max(1, BARS * len(prompts) // len(axes[axis])) if k < AXES else 0
-            order = list(dict.fromkeys(one.set for one in entries))
-            sets, bars = sorted(axes[axis], key=lambda one: (prompts.index(one.prompt), order.index(one.set))), []
-            for one in sets:
-                prompt, condition = shorten(one.prompt, 60), capital(words.set_label(one.set))
-                named = (condition, prompt) if len(order) > 1 else (prompt, "")
-                bars.append(bar(one, *named, link=link(one)))
-            head = sum(one.prompt in prompts[:shown] for one in sets)
-            rest = (f"{label} of {plural(len(prompts) - shown, 'more prompt')}" if head
-                    else f"{label}: a lean in {lean[axis]} of {plural(len(sets), 'set')}")  # fmt: skip
-            found += folded(f"{label}, shares in percent", bars, "Prompt", head, rest)
+            found += [b.Shares("Shares in percent, what leans first", tuple(bars))]
+        else:
+            found += _by_axis(axes, list(dict.fromkeys(one.set for one in entries)), link)
         blocks += [b.Fold(f"As read by {shorten(name, 60)}", tuple(found))] if blocks else found
     return blocks
+
+
+def _by_axis(
+    axes: Mapping[str, Sequence[SetShares]], order: Sequence[str], link: Callable[[SetShares], str]
+) -> Iterator[b.Block]:
+    """Of every axis a bar for each prompt and condition; those that lean most often first."""
+    lean = {axis: sum(leans(one) is True for one in some) for axis, some in axes.items()}
+    for k, axis in enumerate(sorted(axes, key=lambda axis: -lean[axis])):
+        prompts, label = list(dict.fromkeys(one.prompt for one in axes[axis])), capital(perceived(axis))
+        shown = max(1, BARS * len(prompts) // len(axes[axis])) if k < AXES else 0
+        sets = sorted(axes[axis], key=lambda one: (prompts.index(one.prompt), order.index(one.set)))
+        bars = []
+        for one in sets:
+            prompt, condition = shorten(one.prompt, 60), capital(words.set_label(one.set))
+            named = (condition, prompt) if len(order) > 1 else (prompt, "")
+            bars.append(bar(one, *named, link=link(one)))
+        head = sum(one.prompt in prompts[:shown] for one in sets)
+        rest = (f"{label} of {plural(len(prompts) - shown, 'more prompt')}" if head
+                else f"{label}: a lean in {lean[axis]} of {plural(len(sets), 'set')}")  # fmt: skip
+        yield from folded(f"{label}, shares in percent", bars, "Prompt", head, rest)
 
 
 def numbers(entry: SetShares) -> b.Lanes:

@@ -31,7 +31,11 @@ _MASKS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A 128 x 128 RGB picture and the visible places of its parts, boolean arrays of shape (128, 128)."""
+    """A 128 x 128 RGB picture and the visible places of its parts, boolean arrays of shape (128, 128).
+
+    Masks: head (face, hair, headwear, and what is worn on it), face (its skin, features and clear glasses), skin (head,
+    neck and hand without the features), hair, clothes, sign (card, headwear, accent), pin, backdrop.
+    """
 
     image: Image.Image
     masks: Mapping[str, Mask]
