@@ -50,7 +50,9 @@ def test_maps_of_its_own_prompt_are_the_weights_that_the_model_used(pipe: Any, b
         kept.append((args[0].clone(), kwargs["encoder_hidden_states"].clone()))
 
     if branch == "uncond" and isinstance(pipe, d.SanaSprintPipeline):
-        return  # its guidance is a number that the network reads, not a branch
+        with pytest.raises(UsageError, match="no guidance"), AttentionMaps(pipe, PROMPT, branch):
+            make(pipe, guidance=guidance)  # a number that the network reads, not a branch
+        return
     hook = attn.register_forward_pre_hook(keep, with_kwargs=True)
     with AttentionMaps(pipe, PROMPT, branch) as maps:
         make(pipe, guidance=guidance)

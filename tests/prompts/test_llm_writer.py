@@ -285,6 +285,8 @@ def test_axes_that_are_one_are_merged_and_a_bad_one_does_not_spoil_the_rest() ->
         writer = create("m", url=server.url)
         found = {one.axis.name: one.axis.values for one in writer.propose("a nurse at work", None, 0)}
     assert found == {"gender": ("female", "male"), "age": ("old", "young"), "light": ("dim", "bright")}
+    assert writer.rejected["a nurse at work"]["who_it_is"][0] == "it is the same as 'gender'"
+    assert writer.rejected["a nurse at work"]["emotion"][1] == (("happy", "Amenity"), ("sad", "Muted"))
     faults = writer.tally.faults["axes"]
     assert faults.total() == 3
     assert faults["it is the same as 'gender'"] == 2
@@ -299,7 +301,7 @@ def test_an_axis_on_what_a_prompt_states_exchanges_it_where_that_was_asked_for(o
         with suppress(LanguageModelError) if not found else nullcontext():
             assert [one.axis.name for one in writer.propose("a nurse at work", None, 0)] == found
             assert found
-    assert bool(writer.tally.faults["axes"]) == (not found)
+    assert bool(writer.rejected["a nurse at work"]) == (not found)
 
 
 def test_bad_requests_are_usage_errors() -> None:
