@@ -326,6 +326,11 @@ class Section:
     screen: bool = True
     anchor: str | None = None
 
+    @property
+    def name(self) -> str:
+        """What links lead to it by."""
+        return self.anchor or self.title
+
 
 Block = Text | Code | Shares | Lanes | Lines | Scatter | Network | Pictures | Table | Terms | Fold | Section
 

@@ -61,7 +61,7 @@ def _document(one: Page, sections: Sequence[Section], prefix: str) -> Iterator[M
         _facts(one.facts),
         tag("div", tag("strong", title), items, class_="warnings", role="note") if one.warnings else None,
     )  # fmt: skip
-    links = (tag("a", section.title, href=f"#{ids[section.anchor or section.title]}") for section in sections)
+    links = (tag("a", section.title, href=f"#{ids[section.name]}") for section in sections)
     yield tag("nav", *links, aria_label="Contents") if len(sections) > 1 else NOTHING
     yield joined(block(section, ids) for section in sections)
     made = f"Made by askew {one.version}." if one.version else ""
@@ -71,7 +71,8 @@ def _document(one: Page, sections: Sequence[Section], prefix: str) -> Iterator[M
 def _anchors(found: Iterable[Block]) -> Iterator[str]:
     for one in found:
         if isinstance(one, Section | Fold):
-            yield from filter(None, [one.anchor or (one.title if isinstance(one, Section) else None)])
+            if name := one.name if isinstance(one, Section) else one.anchor:
+                yield name
             yield from _anchors(one.blocks)
 
 
@@ -89,7 +90,7 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
     """A block as HTML. `level` is that of headings in it."""
     match one:
         case Section():
-            name = ids[one.anchor or one.title]
+            name = ids[one.name]
             link = tag("a", "#", class_="anchor", href=f"#{name}", aria_label="Link to this section")
             heading = tag(f"h{min(level, 6)}", bdi(one.title), link, id=name)
             return tag("section", heading, *(block(inner, ids, level + 1) for inner in one.blocks))

@@ -44,11 +44,11 @@ def shares(one: Shares, ids: Ids) -> Markup:
     def row(b: Bar) -> Markup:
         """Below a bar stand the names of parts without room for them, and of values that were not seen."""
         label = tag("th", key(b.series), link(b.label, b.link, ids), scope="row")
-        known = [(k, p, p.share.value) for k, p in enumerate(b.parts) if isinstance(p.share, Estimate) and not alike]
+        known = [(k, p, p.share.value) for k, p in enumerate(b.parts) if isinstance(p.share, Estimate)]
         small = [(k, f"{p.value} {words.number(100 * share, 0)}") for k, p, share in known if share and not fits(p)]
         unseen = [p.value for _, p, share in known if not share]
         absent = tag("span", f"not seen: {words.listing(unseen)}") if unseen else None
-        below = _part_key(small, absent) if small or unseen else None
+        below = _part_key(small, absent) if (small or unseen) and not alike else None
         verdict = tag("b" if b.strong else "span", b.verdict, class_="verdict") if b.verdict else None
         told = tag("td", verdict, note(words.bar_note(b)))
         return tag("tr", label, tag("td", bar(b), below, class_="bar"), told, class_="strong" if b.strong else None)

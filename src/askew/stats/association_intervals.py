@@ -313,6 +313,6 @@ def association_differences(
         else:
             low, _, high = joined(ends(one), ends(other), (one.mark, other.mark), float(r[i]))
         n, missing, name = (one.n or 0) + (other.n or 0), one.missing + other.missing, f"MOVER, {one.interval}, paired"
-        found.append(Estimate(one.mark - other.mark, low, high, level, name, n, missing, null=0.0, max=one.max))
-    found = [replace(one, p=float(own)) for one, own in zip(found, p, strict=True)]
+        found.append(Estimate(one.mark - other.mark, low, high, level, name, n, missing, null=0.0, max=one.max,
+                              p=float(p[i])))  # fmt: skip
     return tuple(found[:-1]), found[-1]

@@ -26,7 +26,6 @@ SPARSE_STEPS = np.linspace(0.0, 1.0, 13)
 DENSE_STEPS = np.concatenate([np.linspace(0.0, 1.0, 8), [1.25, 1.6, 2.1, 2.8, 4.0, 6.0, 9.0]])
 Path = Literal["sparse", "dense"]
 FEW = 5.0  # shared occurrences below which the normal shape of errors is not to be trusted
-PATHS: tuple[Path, ...] = ("sparse", "dense")
 
 
 class Curve(NamedTuple):

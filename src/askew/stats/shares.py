@@ -5,8 +5,8 @@ NotEnoughData is raised without any answer, ValueError for what is not a count a
 """
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache, partial
-from itertools import chain
 
 import numpy as np
 import scipy
@@ -18,6 +18,7 @@ from askew.stats.intervals import Floats, corrected, first_accepted, p_by_rounds
 from askew.types import Estimate
 
 BISECTIONS, DETECTION_DRAWS = 50, 10_000
+POWER = 0.9  # with which a distance is said to be one that would have been shown
 MOST = 100_000  # samples for p where it has no exact law
 
 
@@ -61,11 +62,20 @@ def distance_estimate(
     fair = sample.samples(target, draws, rng)
     low, high = sample.interval(fair, level, rng)
     again, further = rng.spawn(2)
+
+    def doubled() -> Iterator[Floats]:
+        """The fair draws, then as many again as there are, up to `MOST`."""
+        yield fair
+        made = draws
+        while made < MOST:
+            more = min(made, MOST - made)
+            yield sample.samples(target, more, further)
+            made += more
+
     debiased = sample.debiased(fair, again)
     found = Estimate(float(sample.observed), low, high, level, METHOD, n, missing, debiased=debiased)
     if p is None:
-        sizes = (min(draws << k, MOST - (draws << k)) for k in range(MOST.bit_length()) if draws << k < MOST)
-        p = float(p_by_rounds(found.value, chain([fair], (sample.samples(target, size, further) for size in sizes))))
+        p = float(p_by_rounds(found.value, doubled()))
     return corrected(found, float(fair.mean()), p, maximum)
 
 
@@ -108,10 +118,8 @@ def _mid_p_upper(k: float, n: int, level: float) -> float:
 
 
 @lru_cache(maxsize=1024)
-def detectable_distance(
-    n: int, ideal: tuple[float, ...], distance: str, *, level: float = 0.05, power: float = 0.9
-) -> float | None:
-    """The distance from the ideal that a test of n pictures at `level` finds with probability `power`.
+def detectable_distance(n: int, ideal: tuple[float, ...], distance: str, *, level: float = 0.05) -> float | None:
+    """The distance from the ideal that a test of n pictures at `level` finds with probability `POWER`.
 
     Distributions between the ideal (K,) and one value alone, p(t) = (1 - t) ideal + t e_k, for the k that is hardest to
     find. By simulation with a fixed seed; None where even t = 1 is not found so often, for a k that goes as far.
@@ -126,7 +134,7 @@ def detectable_distance(
 
     def found_at(k: int, t: Floats | float) -> bool:
         drawn = np.random.default_rng(1).multinomial(n, towards(k, t), DETECTION_DRAWS // 5)
-        return float(np.mean(measure(drawn, target) > critical + 1e-12)) >= power
+        return float(np.mean(measure(drawn, target) > critical + 1e-12)) >= POWER
 
     found, unseen = [], 0.0
     for k in range(len(target)) if distance == "wasserstein" else {p: k for k, p in enumerate(ideal)}.values():
