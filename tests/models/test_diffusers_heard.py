@@ -132,7 +132,12 @@ TURBO = {"sample_size": 64, "cross_attention_dim": 2048}
         ({}, {"scheduler": EULER, "unet": TURBO}, RECOMMENDED[SD_TURBO].settings),
         ({}, {"scheduler": EULER, "unet": TURBO | {"cross_attention_dim": 1024}}, RECOMMENDED[SD_TURBO].settings),
         ({"_name_or_path": "me/my-turbo"}, {"scheduler": EULER, "unet": TURBO}, RECOMMENDED[SD_TURBO].settings),
-        ({"_name_or_path": "sd2-community/base"}, {"scheduler": EULER, "unet": TURBO}, {}),
+        (
+            {"_name_or_path": "sd2-community/base"},
+            {"scheduler": EULER, "unet": TURBO | {"cross_attention_dim": 1024}},
+            {},
+        ),
+        ({"_name_or_path": "out/step500"}, {"scheduler": EULER, "unet": TURBO}, RECOMMENDED[SD_TURBO].settings),
         ({}, {"scheduler": EULER, "unet": TURBO | {"sample_size": 128}}, {}),
         ({}, {"scheduler": EULER, "unet": TURBO | {"cross_attention_dim": 768}}, {}),
         ({}, {"scheduler": EULER | {"rescale_betas_zero_snr": True}, "unet": TURBO}, {}),

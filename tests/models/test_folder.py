@@ -122,6 +122,13 @@ def test_faults_are_named(folder: Path, write: Write, text: str, settings: dict[
         create(str(folder), **settings)
 
 
+@pytest.mark.parametrize("settings", [{"label": "gender=sex"}, {"condition": "sex"}])
+def test_a_wrong_column_is_told_before_files_are_looked_for(folder: Path, write: Write, settings: dict) -> None:
+    write("file,prompt\ngone.png,p\n")
+    with pytest.raises(ManifestError, match="unknown column 'sex'"):
+        create(str(folder), **settings)
+
+
 def test_absent_files_are_kept_and_told(folder: Path, write: Write) -> None:
     write("file,prompt,gender\na.png,p,F\n" + "".join(f"gone{k}.png,p,M\n" for k in range(7)) + "b.png,q,F\n")
     collection = create(str(folder))

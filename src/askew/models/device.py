@@ -52,8 +52,10 @@ def dtype_name(dtype: torch.dtype) -> str:
 def in_range(vae: Any) -> Iterator[None]:
     """Within, an autoencoder whose numbers overflow in half precision works in single precision."""
     overflows = vae.dtype == torch.float16 and getattr(vae.config, "force_upcast", False)
+    if overflows:
+        vae.to(dtype=torch.float32)
     try:
-        yield vae.to(dtype=torch.float32) if overflows else None
+        yield
     finally:
         if overflows:
             vae.to(dtype=torch.float16)

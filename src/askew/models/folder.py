@@ -102,6 +102,11 @@ def create(
         pictures, warnings = _from_folders(folder, str(initial), allow_outside), list[str]()
     else:
         prompts = [table.require(column, "prompt_column") for column in split(prompt_column) or ("prompt",)]
+        taken = {file, *prompts, condition or CONDITION, "axis", "value"}
+        labels = single(pairs(label)) or {axis: axis for axis in AXES if axis in set(table.columns) - taken}
+        seen = {axis: table.require(column, "label") for axis, column in labels.items()}
+        if condition:
+            table.require(condition, "condition")
         files, warnings = _files(folder, table, table.require(file, "file"), allow_outside)
         chosen = table.where(pairs(where))
         warnings += _absent(folder, table.path, [files[line] for line in chosen.rows], strict)
@@ -109,9 +114,6 @@ def create(
             if empty := [str(line) for line, row in chosen.rows.items() if not row[column]]:
                 raise ManifestError(f"manifest {table.path}: no prompt in column {column!r} on line {shorten(empty)}")
         sets = _conditions_of(chosen, condition, str(initial))
-        taken = {file, *prompts, condition or CONDITION, "axis", "value"}
-        labels = single(pairs(label)) or {axis: axis for axis in AXES if axis in set(table.columns) - taken}
-        seen = {axis: table.require(column, "label") for axis, column in labels.items()}
         pictures = [
             FiledPicture(
                 files[line], JOINT.join(row[c] for c in prompts), axis, value, {a: row[c] for a, c in seen.items()}

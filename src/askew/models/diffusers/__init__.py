@@ -76,8 +76,10 @@ def recommended(model: str) -> Settings:
         return RECOMMENDED[known].settings
     unet, family = read_json(folder / "unet" / "config.json"), index.get("_class_name")
     from_noise = scheduler.get("timestep_spacing") == "trailing" and not scheduler.get("rescale_betas_zero_snr")
-    turbo = (unet.get("sample_size"), unet.get("cross_attention_dim")) in TURBO
-    turbo &= "turbo" in known.lower() or not HUB_ID.fullmatch(known)  # such as a Stable Diffusion 2 base of that name
+    width = unet.get("cross_attention_dim")
+    turbo = (unet.get("sample_size"), width) in TURBO
+    if width == 1024 and HUB_ID.fullmatch(known):  # that of a Stable Diffusion 2 base, too: its name tells
+        turbo &= "turbo" in known.lower()
     if turbo and from_noise and str(scheduler.get("_class_name")).startswith("Euler"):
         return RECOMMENDED["stabilityai/sdxl-turbo"].settings
     if unet.get("time_cond_proj_dim"):

@@ -53,8 +53,10 @@ class Place:
         """Put a pipeline here."""
         if self.offload == "none":
             pipeline.to(self.device)
+        elif self.offload == "model":
+            pipeline.enable_model_cpu_offload(device=self.device)
         else:
-            getattr(pipeline, f"enable_{self.offload}_cpu_offload")(device=self.device)
+            pipeline.enable_sequential_cpu_offload(device=self.device)
 
     def check_memory(self, name: str, parts: Sequence[int]) -> None:
         """Raises ModelError if the weights alone, given by component, are larger than the memory that is free."""

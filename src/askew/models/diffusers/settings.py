@@ -25,10 +25,10 @@ with quiet():  # on import, pipelines complain about packages that they could us
 MULTIPLES: Mapping[str, int] = {
     **dict.fromkeys(("PixArtAlphaPipeline", "PixArtSigmaPipeline"), 8),
     **dict.fromkeys(("StableDiffusionPipeline", "StableDiffusionXLPipeline"), 8),
-    **dict.fromkeys(("FluxPipeline", "QwenImagePipeline"), 16),
+    **dict.fromkeys(("FluxPipeline", "ChromaPipeline", "QwenImagePipeline"), 16),
     **dict.fromkeys(("SanaPipeline", "SanaSprintPipeline"), 32),
 }
-"""What height and width must be multiples of, as far as it is known. Flux and Qwen-Image would round them silently."""
+"""What height and width must be multiples of, as far as is known. Flux, Chroma and Qwen-Image would round silently."""
 
 RECORDED = tuple(
     "clean_caption guidance_scale num_inference_steps prior_guidance_scale prior_num_inference_steps "
