@@ -211,8 +211,8 @@ def _difference(one: Contrast, e: b.E) -> b.Lane:
         {"group": shorten(at.group), "targets": at.targets, "strength": f"strength {at.strength:g}"}
         for at in (one.first, one.second)
     )
-    what = f"{second[one.contrast]} − {first.pop(one.contrast)}"
-    return b.Lane(", ".join(first.values()), e, group=what)
+    where = ", ".join(text for name, text in first.items() if name != one.contrast)
+    return b.Lane(where, e, group=f"{second[one.contrast]} − {first[one.contrast].removeprefix('strength ')}")
 
 
 def told_strength(plan: EditPlan) -> float:

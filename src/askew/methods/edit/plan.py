@@ -56,7 +56,10 @@ class EditPlan(Plan):
             raise ValueError(f"{len(self.groups)} groups need as many prompts, not {len(self.prompts)}")
         for name, words in self.targets.items():
             if len(words) < 2:
-                raise ValueError(f"the target set {name!r} holds {len(words)} target; it needs two or more: doctor,ceo")
+                raise ValueError(
+                    f"the target set {name!r} holds {len(words)} target; a set needs two or more, so that what is "
+                    f"found holds for more than one word: {name}=doctor,ceo"
+                )
         check_distinct("target", self.words)
         if len(set(self.strengths)) < len(self.strengths):
             raise ValueError("a strength is named twice")

@@ -31,7 +31,7 @@ TESTED = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", 
 FACE_DRAWS, THINNED = 200, 2
 """The most draws of average faces: one is made for each, and scored on every second pixel and row, for it is smooth."""
 
-CHEEKS = cheek_mask((FRAME, FRAME), CANONICAL)
+CHEEK_MASK = cheek_mask((FRAME, FRAME), CANONICAL)
 """Where an aligned face has its cheeks."""
 
 
@@ -251,9 +251,9 @@ def _average_tone(
         return ita(face, skin_mask(face) if readings.mask == "rule" else cheeks)
 
     thin = np.ascontiguousarray(sums[:, ::THINNED, ::THINNED])
-    tones = [toned(own, thin, CHEEKS[::THINNED, ::THINNED]) for own in weights]
+    tones = [toned(own, thin, CHEEK_MASK[::THINNED, ::THINNED]) for own in weights]
     drawn = np.array([np.nan if isinstance(one, Missing) else one for one in tones])
-    return toned(np.ones(len(counts)), sums, CHEEKS), drawn, int(counts.sum())
+    return toned(np.ones(len(counts)), sums, CHEEK_MASK), drawn, int(counts.sum())
 
 
 def contrasts(what: Edited) -> tuple[Contrast, ...]:

@@ -140,7 +140,8 @@ class View:
             name = f"{w.quote(word, 40)} in pictures of {w.quote(prompt, 60)}, {model_label(model, 40)}"
             steps = tuple(f"{one.tau:g}" for one in own)
             plots.append(b.Lines(name, "Threshold", steps, lines, "share", chance="chance: masks of other pictures"))
-            said, known = "no usable mask", [
+            said = "no usable mask"
+            known = [
                 (one.tau, one.mask_accuracy, one.complement_accuracy) for one in own
                 if isinstance(one.mask_accuracy, Estimate) and isinstance(one.complement_accuracy, Estimate)
             ]  # fmt: skip
