@@ -59,7 +59,7 @@ COMMANDS: dict[str, Callable[[Path], Any]] = {
     ),
     "classify": lambda run: askew.classify(
         "caucasian man, african-american woman", model="studio", sources="studio/planted", images=3,
-        targets={"a": ["chef", "pilot"], "b": ["nurse", "maid"]}, samples=(1, 4), stages=[(2, 2)], draws=100, run=run,
+        targets={"a": ["chef", "pilot"], "b": ["nurse", "maid"]}, samples=(1, 4), draws=100, run=run,
     ),
 }  # fmt: skip
 
