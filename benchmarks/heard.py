@@ -1,19 +1,21 @@
 """Whether a model of the studio world shows what its words say: every word of its grammar, in every place.
 
-    python -m benchmarks.heard [MODEL] [--count 4] [--open 24] [--write PAGE]
+    python -m benchmarks.heard [MODEL] [--count 4] [--open 24] [--write PAGE] [--store DIR]
 
 Three kinds of prompts: every word or phrase alone ("a photo of a gentleman", "a photo of nurses", "a photo of a person
 who is sad"), every one that says an attribute with four occupations, and every value of every axis in the prompts of
 the methods. Words are heard if 90 % of the pictures of their prompts show all that is said, by the studio VQA; a prompt
-whose first pictures do not all show it gets five times as many. Also, where a prompt states one value of a person
-without an occupation, how far the other shares lie from the planted ones.
+whose first pictures do not all show it gets five times as many. "No warning": the model does not name what is not
+heard. Also, where a prompt states one value of a person without an occupation, how far the other shares lie from the
+planted ones. A second call with the same store is quick, and one that was stopped goes on.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -26,11 +28,11 @@ from askew.prompts.axes import BIASCONNECT
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.given import HEADSHOT, HIGH_PAID, LOW_PAID, PAPER_GROUPS, PORTRAIT, prompt_of
 from askew.prompts.vocabulary import article
+from askew.store.files import sha256
 from askew.store.keys import picture_seed
-from askew.studio.caption import LEADS, lexicon, parse, phrase
+from askew.studio.caption import LEADS, lexicon, parse, phrase, unheard
 from askew.studio.planted import truth
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, spread
-from askew.types import Missing
 from benchmarks.marked_page import update
 
 SEED = 31_415_926
@@ -80,25 +82,33 @@ def prompts() -> dict[str, dict[str, list[str]]]:
 
 
 class Reader:
-    """Makes pictures of prompts, and reads all that they show."""
+    """Makes pictures of prompts, and reads all that they show. What was read is kept in a file of `store`."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, store: Path) -> None:
         self.model, self.vqa = model, StudioVQA()
+        of = sha256(f"{model.revision} {dict(model.settings)} {self.vqa.fingerprint}".encode())
+        self._file = store / f"{model.name.replace('/', '-')}-{of[:12]}.jsonl"
+        store.mkdir(parents=True, exist_ok=True)
+        rows = map(json.loads, self._file.read_text().splitlines()) if self._file.exists() else ()
+        self._read: dict[tuple[str, int], dict[str, str]] = {(text, k): shown for text, k, shown in rows}
 
-    def __call__(self, texts: Sequence[str], numbers: Iterable[int]) -> dict[str, list[dict[str, str]]]:
+    def __call__(self, texts: Sequence[str], numbers: Sequence[int]) -> dict[str, list[dict[str, str]]]:
         """By prompt of each of its pictures all values, the occupation, and whether there is a person."""
-        requests = [Request(text, picture_seed(SEED, text, k)) for text in dict.fromkeys(texts) for k in numbers]
-        found: dict[str, list[dict[str, str]]] = {text: [] for text in texts}
+        new = [(text, k) for text in dict.fromkeys(texts) for k in numbers if (text, k) not in self._read]
         size = self.model.batch_size
-        for part in (requests[start : start + size] for start in range(0, len(requests), size)):
-            made = [(one, image) for one, image in zip(part, self.model.generate(part), strict=True)
-                    if not isinstance(image, Missing)]  # fmt: skip
-            vectors = self.vqa.embedder.embed_pixels(np.stack([np.asarray(image) for _, image in made]))
-            somebody = self.vqa.sees_somebody(vectors)
-            rows = zip(*(self.vqa.read(vectors, name) for name in VALUES), strict=True)
-            for (one, _), there, row in zip(made, somebody, rows, strict=True):
-                found[one.prompt].append({**dict(zip(VALUES, row, strict=True)), "person": str(bool(there))})
-        return found
+        for start in range(0, len(new), size):
+            self._make(new[start : start + size])
+        return {text: [self._read[text, k] for k in numbers] for text in texts}
+
+    def _make(self, part: Sequence[tuple[str, int]]) -> None:
+        images = self.model.generate([Request(text, picture_seed(SEED, text, k)) for text, k in part])
+        vectors = self.vqa.embedder.embed_pixels(np.stack([np.asarray(image) for image in images]))
+        somebody = self.vqa.sees_somebody(vectors)
+        rows = zip(*(self.vqa.read(vectors, name) for name in VALUES), strict=True)
+        with self._file.open("a") as file:
+            for (text, k), there, row in zip(part, somebody, rows, strict=True):
+                self._read[text, k] = {**dict(zip(VALUES, row, strict=True)), "person": str(bool(there))}
+                print(json.dumps([text, k, self._read[text, k]]), file=file)
 
 
 def faults(prompt: str, pictures: Sequence[Mapping[str, str]]) -> list[list[str]]:
@@ -111,9 +121,8 @@ def faults(prompt: str, pictures: Sequence[Mapping[str, str]]) -> list[list[str]
     return [[name for name, value in wanted.items() if one[name] != value] for one in pictures]
 
 
-def lines(model: Model, count: int, open_count: int) -> Iterator[str]:
+def lines(reader: Reader, count: int, open_count: int) -> Iterator[str]:
     """What is heard and what not, in Markdown."""
-    reader = Reader(model)
     yield "| words | prompts | heard | not heard (share of pictures that show it) |"
     yield "| --- | --- | --- | --- |"
     for kind, named in prompts().items():
@@ -128,7 +137,8 @@ def lines(model: Model, count: int, open_count: int) -> Iterator[str]:
             print(f"{kind}\t{text}\t{shares[text]:.3f}\t{len(found[text])}\t{dict(missed)}", flush=True)
         heard = {words: float(np.mean([shares[text] for text in some])) for words, some in named.items()}
         weak = sorted((words for words, share in heard.items() if share < HEARD), key=lambda words: heard[words])
-        listed = "; ".join(f"“{words}” {heard[words]:.0%}" for words in weak)
+        silent = {words for words in weak if not any(map(unheard, named[words]))}
+        listed = "; ".join(f"“{words}” {heard[words]:.0%}{' (no warning)' * (words in silent)}" for words in weak)
         yield f"| {kind} | {len(texts)} | {1 - len(weak) / len(named):.0%} | {listed} |"
     yield ""
     yield f"{count} pictures of each prompt, {MORE * count} where these do not all show what it says."
@@ -165,9 +175,11 @@ def main() -> None:
     parser.add_argument("model", nargs="?", default="studio")
     parser.add_argument("--count", type=int, default=4)
     parser.add_argument("--open", type=int, default=24)
+    parser.add_argument("--store", type=Path, default=Path("runs/heard"), help="what is read is kept here")
     parser.add_argument("--write", type=Path, help="the page to update between the markers “heard MODEL”")
     choice = parser.parse_args()
-    told = list(lines(cast(Model, registry.model(choice.model)), choice.count, choice.open))
+    reader = Reader(cast(Model, registry.model(choice.model)), choice.store)
+    told = list(lines(reader, choice.count, choice.open))
     print("\n".join(told))
     if choice.write:
         update(choice.write, f"heard {choice.model}", told)
