@@ -26,7 +26,6 @@ FORMAT = 5
 """Of results.json: greater by one when a file of before can no longer be read."""
 
 T = TypeVar("T")
-H = TypeVar("H", bound="Head")
 Address = tuple[str | int, ...]
 """Where an estimate stands: names of fields, keys, positions."""
 
@@ -111,8 +110,29 @@ class PictureSet:
         )  # fmt: skip
 
 
+class Grows:
+    """A record that others begin with."""
+
+    def into(self, kind: type[T], **own: object) -> T:
+        """A record of a kind that begins with this one. `own` are the fields of `kind` behind these."""
+        return kind(**{one.name: getattr(self, one.name) for one in fields(self)}, **own)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Gathered(Grows):
+    """What a gather brings: who made and read the pictures, where the model worked, and the pictures.
+
+    What the score of a method needs besides, a subclass adds.
+    """
+
+    model: Identity
+    device: str | None
+    instruments: Instruments
+    sets: tuple[PictureSet, ...]
+
+
 @record
-class Head:
+class Head(Grows):
     """What every results.json begins with. A method's findings are a subclass with its own fields behind these.
 
     `format` is that of the file, `askew` and `version` are those of the package and of the method's code.
@@ -128,10 +148,6 @@ class Head:
     model: Identity
     instruments: Instruments
     sets: tuple[PictureSet, ...]
-
-    def into(self, kind: type[H], **own: object) -> H:
-        """Findings that begin with this head. `own` are the fields of `kind` behind those of the head."""
-        return kind(**{field.name: getattr(self, field.name) for field in fields(Head)}, **own)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)

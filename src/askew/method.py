@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from re import sub
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack, cast
 
 import numpy as np
 import scipy
@@ -19,7 +19,7 @@ from askew import conditions, findings, registry
 from askew.conditions import Condition
 from askew.document import Document, Row, rows
 from askew.errors import UsageError
-from askew.findings import FORMAT, RESULTS_FILE, Head, Identity, Instruments, PictureSet, Scored
+from askew.findings import FORMAT, RESULTS_FILE, Gathered, Head, PictureSet, Scored
 from askew.options import RunOptions
 from askew.pages.blocks import Page
 from askew.plan import PLAN_FILE, RunPlan, read_toml
@@ -39,22 +39,9 @@ TOLERATED, DIFFERENT, MOST_TOLD = 0.03, 0.01, 5
 """The share of missing pictures from which a reader is warned, and the p at which a set is said to lack more."""
 
 P = TypeVar("P", bound=RunPlan)
-G = TypeVar("G", bound="Gathered")
+G = TypeVar("G", bound=Gathered)
 F = TypeVar("F", bound=Head)
 R_co = TypeVar("R_co", bound="Result[Any, Any]", covariant=True)
-
-
-class Gathered(Protocol):
-    """What a gather brings: what its score needs, who made and read the pictures, and where the model worked."""
-
-    @property
-    def model(self) -> Identity: ...
-    @property
-    def device(self) -> str | None: ...
-    @property
-    def instruments(self) -> Instruments: ...
-    @property
-    def sets(self) -> tuple[PictureSet, ...]: ...
 
 
 @dataclass(frozen=True)

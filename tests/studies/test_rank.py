@@ -81,7 +81,7 @@ def test_two_directions_hold_what_lies_in_a_plane() -> None:
     rng = np.random.default_rng(0)
     flat = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 9))
     pictures = tuple(Picture(str(k), "", "x") for k in range(20))
-    gathered = RankGathered((Identity("m", "1", {}),), Identity("m", "1", {}), None, Instruments(),
+    gathered = RankGathered(Identity("m", "1", {}), None, Instruments(), (), (Identity("m", "1", {}),),
                             {("m", "x"): (Missing("error"), Shown(pictures, {}))}, {("m", "x"): flat})  # fmt: skip
     found = in_plane("x", gathered)
     assert found is not None

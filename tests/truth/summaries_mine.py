@@ -79,7 +79,7 @@ def ranked(bias: float, seed: int) -> RankFindings:
         prompt.replace("of a", f"of a {v}"): Missing("refused") for v in GENDER.values
     })) for prompt in PROMPTS}  # fmt: skip
     told = Instruments(vqa={READER: "1"})
-    gathered = RankGathered((Identity("m", "1", {}),), PLANTED, None, told, read, {})
+    gathered = RankGathered(PLANTED, None, told, (), (Identity("m", "1", {}),), read, {})
     head = Head(FORMAT, "0", 1, plan, plan.hash, MACHINE, (), PLANTED, told, ())
     return score(plan, gathered, head)
 

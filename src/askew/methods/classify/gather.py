@@ -9,7 +9,7 @@ import numpy as np
 
 from askew import registry
 from askew.errors import UsageError
-from askew.findings import Identity, Instruments, PictureSet
+from askew.findings import Gathered, Identity, PictureSet
 from askew.measure.class_errors import ClassErrors
 from askew.methods.classify.plan import NONE, ClassificationPlan
 from askew.models.base import Model, WhiteBox
@@ -38,13 +38,9 @@ class ErrorsOfClasses:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassesGathered:
+class ClassesGathered(Gathered):
     """All of a run: the pictures by group, and the errors of target classes and of those of the truth."""
 
-    model: Identity
-    device: str | None
-    instruments: Instruments
-    sets: tuple[PictureSet, ...]
     targets: tuple[ErrorsOfClasses, ...]
     labels: tuple[ErrorsOfClasses, ...]
     showing: tuple[s.Showing, ...]

@@ -10,7 +10,7 @@ from PIL import Image, ImageOps
 
 from askew import registry
 from askew.errors import UsageError
-from askew.findings import Identity, Instruments
+from askew.findings import Gathered, Identity
 from askew.measure.faces import LandmarkFinder, landmark_finder
 from askew.measure.portraits import FRAME, average_face
 from askew.methods.edit.findings import AverageFace, EditSet
@@ -32,13 +32,9 @@ K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class EditsGathered:
+class EditsGathered(Gathered):
     """All of a run: by group its pictures and edits, and what was read from them."""
 
-    model: Identity
-    device: str | None
-    instruments: Instruments
-    sets: tuple[EditSet, ...]
     sources: Identity
     landmarks: str | None
     groups: tuple[EditedGroup, ...]

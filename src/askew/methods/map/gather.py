@@ -12,7 +12,7 @@ from PIL import Image
 
 from askew import registry
 from askew.errors import UsageError
-from askew.findings import Identity, Instruments, PictureSet
+from askew.findings import Gathered, Identity, PictureSet
 from askew.measure.attention import AttentionReader, watching
 from askew.methods.map.plan import MapPlan
 from askew.models.base import Request, Setting, WhiteBox
@@ -57,13 +57,9 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class MapsGathered:
+class MapsGathered(Gathered):
     """All of a run, model by model; `held` are their names, first what the others are held against."""
 
-    model: Identity
-    device: str | None
-    instruments: Instruments
-    sets: tuple[PictureSet, ...]
     models: tuple[Identity, ...]
     prompts: tuple[Watched, ...]
     held: tuple[str, ...]

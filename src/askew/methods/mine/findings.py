@@ -1,22 +1,19 @@
 """What `askew mine` finds; section `minethegap` of results.json."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import TypeVar
+from dataclasses import dataclass
 
 from askew.errors import UnknownName
-from askew.findings import Address, E, Head, pattern
+from askew.findings import Address, E, Grows, Head, pattern
 from askew.method import Result
 from askew.methods.mine.plan import LEAN, MinePlan
 from askew.parts.survey.shares import SetShares
 from askew.prompts.evolution import Origin
 from askew.types import Estimate, Missing, record
 
-X = TypeVar("X", bound="Explained")
-
 
 @record
-class Explained:
+class Explained(Grows):
     """A prompt, and what explains the score of its pictures.
 
     shares                   where leans are asked for: what they show of an axis
@@ -36,10 +33,6 @@ class Explained:
     missed_pictures: tuple[str | None, ...]
     least_aligned_pictures: tuple[str, ...]
     null_range: tuple[float, float] | None
-
-    def into(self, kind: type[X], **own: object) -> X:
-        """A record that begins with this one. `own` are the fields of `kind` behind these."""
-        return kind(**{field.name: getattr(self, field.name) for field in fields(Explained)}, **own)  # type: ignore[arg-type]
 
 
 @record

@@ -9,7 +9,7 @@ from typing import Self
 
 from askew import registry
 from askew.errors import LanguageModelError, UsageError
-from askew.findings import Identity, Instruments, PictureSet
+from askew.findings import Gathered, Instruments, PictureSet
 from askew.measure.base import VQA, Embedder
 from askew.methods.mine import lean, objectives
 from askew.methods.mine.objectives import Objective, Reading
@@ -76,22 +76,10 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class MineGathered:
-    """All of a run."""
+class MineGathered(Gathered):
+    """All of a run. `sets` are the fresh pictures of the best prompts, and those of their variations."""
 
-    model: Identity
-    device: str | None
-    instruments: Instruments
     found: Found
-
-    @property
-    def sets(self) -> tuple[PictureSet, ...]:
-        """The fresh pictures of the best prompts, and those of their variations."""
-        sets: list[PictureSet] = []
-        for prompt, own in self.found.best().items():
-            varied = (PictureSet.of(prompt, [one], "variation", text, text) for text, one in own.variations.items())
-            sets += [PictureSet.of(prompt, own.pictures), *varied]
-        return tuple(sets)
 
 
 def gather(plan: MinePlan, run: Run) -> MineGathered:
@@ -107,7 +95,11 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
     run.warn(*(f"{count} of {len(miner.losses)} prompts have no score: {why}" for why, count in unscored.items()),
              *unknown_words(model, list(found.best())),
              *studio_warnings([model.name], instruments.vqa, instruments.embedder))  # fmt: skip
-    return MineGathered(identity_of(model, {}), getattr(model, "device", None), instruments, found)
+    sets: list[PictureSet] = []
+    for prompt, own in found.best().items():
+        varied = (PictureSet.of(prompt, [one], "variation", text, text) for text, one in own.variations.items())
+        sets += [PictureSet.of(prompt, own.pictures), *varied]
+    return MineGathered(identity_of(model, {}), getattr(model, "device", None), instruments, tuple(sets), found)
 
 
 def bound(plan: MinePlan, model: Model) -> Work:

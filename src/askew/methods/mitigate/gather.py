@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from askew import mitigation, registry
 from askew.errors import UsageError
-from askew.findings import Identity, Instruments, PictureSet
+from askew.findings import Gathered
 from askew.measure.base import VQA, Embedder
 from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
 from askew.methods.mitigate.policy import Chosen, Tables, choose, most_drawn
@@ -57,13 +57,9 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class MitigationGathered:
+class MitigationGathered(Gathered):
     """All of a run: `chosen` policies by prompt, the `ways` by name, what is `judged` by prompt, before it first."""
 
-    model: Identity
-    device: str | None
-    instruments: Instruments
-    sets: tuple[PictureSet, ...]
     errors: Errors
     chosen: Mapping[str, Chosen]
     ways: Mapping[str, Mitigation]

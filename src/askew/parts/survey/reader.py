@@ -4,14 +4,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askew import registry
 from askew.errors import UsageError
-from askew.findings import Identity, Instruments, PictureSet
+from askew.findings import Gathered, Identity, Instruments, PictureSet
 from askew.measure.base import CAPTION, PERSON, VQA, Calibrated, Embedder
 from askew.measure.labels import LabelVQA
 from askew.models.base import Collection, Model, Setting
@@ -57,7 +56,6 @@ def load_instruments(
 
 NOBODY = Missing("no_person", "the instrument sees nobody")
 
-S = TypeVar("S", bound="Surveyed")
 Source = Model | Collection
 Observed = Mapping[str, Sequence[ObservedSet]]
 """By prompt its sets, the initial one first."""
@@ -125,23 +123,11 @@ def observed_sets(plan: Plan, run: Run, source: Source, reader: Reader) -> dict[
 
 
 @dataclass(frozen=True)
-class Surveyed:
+class Surveyed(Gathered):
     """What the gather of a survey brings: by prompt its sets, and what instruments know of their own errors."""
 
-    model: Identity
-    device: str | None
-    instruments: Instruments
     observed: Observed
     errors: Errors
-
-    @property
-    def sets(self) -> tuple[PictureSet, ...]:
-        """As they stand in findings."""
-        return picture_sets(self.observed)
-
-    def into(self, kind: type[S], **own: object) -> S:
-        """The same with the own fields of a method."""
-        return kind(**vars(self), **own)  # type: ignore[arg-type]
 
 
 def surveyed(
@@ -154,7 +140,8 @@ def surveyed(
     reader.run.warn(*studio_warnings([source.name, *also], reader.instruments, [embedder.name] if embedder else []))
     return Surveyed(
         identity_of(source, plan.model_args), getattr(source, "device", None),
-        fingerprints(reader.instruments, embedder), observed, calibrations(plan.prompts, reader.instruments),
+        fingerprints(reader.instruments, embedder), picture_sets(observed), observed,
+        calibrations(plan.prompts, reader.instruments),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from askew import registry
-from askew.findings import E, Head, Identity, Instruments, PictureSet, pattern, with_q
+from askew.findings import E, Gathered, Head, Identity, PictureSet, pattern, with_q
 from askew.methods.mine.findings import Explained
 from askew.methods.mine.gather import Miner, Shown
 from askew.methods.mine.lean import LeanReading
@@ -148,21 +148,12 @@ class RankFindings(Head):
 
 
 @dataclass(frozen=True, slots=True)
-class RankGathered:
+class RankGathered(Gathered):
     """By model and prompt what was read and explains it; `models` have the plan's names, `model` is the first."""
 
     models: tuple[Identity, ...]
-    model: Identity
-    device: str | None
-    instruments: Instruments
     read: Mapping[tuple[str, str], tuple[Reading | Missing, Shown]]
     vectors: Mapping[tuple[str, str], Rows]
-
-    @property
-    def sets(self) -> tuple[PictureSet, ...]:
-        """One for every model and prompt."""
-        return tuple(PictureSet.of(prompt, shown.pictures, model=model)
-                     for (model, prompt), (_, shown) in self.read.items())  # fmt: skip
 
 
 def gather(plan: RankPlan, run: Run) -> RankGathered:
@@ -186,9 +177,9 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
                 vectors[name, prompt] = run.read(embedder, present)
         run.warn(*unknown_words(miner.model, plan.prompts))
     models = tuple(replace(identity_of(one.model, {}), name=name) for name, one in miners.items())
-    return RankGathered(
-        models, identity_of(first.model, {}), getattr(first.model, "device", None), instruments, read, vectors
-    )
+    sets = tuple(PictureSet.of(prompt, shown.pictures, model=model) for (model, prompt), (_, shown) in read.items())
+    return RankGathered(identity_of(first.model, {}), getattr(first.model, "device", None), instruments, sets,
+                        models, read, vectors)  # fmt: skip
 
 
 def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
