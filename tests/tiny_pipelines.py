@@ -279,12 +279,17 @@ def chroma() -> d.DiffusionPipeline:
     )
 
 
+def auraflow_transformer(**more: Any) -> d.AuraFlowTransformer2DModel:
+    settings: dict[str, Any] = {
+        "sample_size": 16, "patch_size": 1, "in_channels": 4, "num_mmdit_layers": 1, "num_single_dit_layers": 1,
+        "attention_head_dim": 8, "num_attention_heads": 4, "joint_attention_dim": WIDTH,
+        "caption_projection_dim": 32, "out_channels": 4, "pos_embed_max_size": 1024,
+    }  # fmt: skip
+    return d.AuraFlowTransformer2DModel(**(settings | more)).eval()
+
+
 def auraflow() -> d.DiffusionPipeline:
-    transformer = d.AuraFlowTransformer2DModel(
-        sample_size=16, patch_size=1, in_channels=4, num_mmdit_layers=1, num_single_dit_layers=1,
-        attention_head_dim=8, num_attention_heads=4, joint_attention_dim=WIDTH, caption_projection_dim=32,
-        out_channels=4, pos_embed_max_size=1024,
-    ).eval()  # fmt: skip
+    transformer = auraflow_transformer()
     with torch.no_grad():
         for weight in (*transformer.joint_transformer_blocks.parameters(), *transformer.context_embedder.parameters()):
             weight *= 8  # else so small a network hardly hears the prompt
@@ -446,18 +451,22 @@ def sana_sprint() -> d.DiffusionPipeline:
     return sana(d.SanaSprintPipeline, d.SCMScheduler(), guidance_embeds=True, qk_norm="rms_norm_across_heads")
 
 
-def qwen_image() -> d.DiffusionPipeline:
-    transformer = d.QwenImageTransformer2DModel(
+def qwen_transformer(num_layers: int = 2) -> d.QwenImageTransformer2DModel:
+    return d.QwenImageTransformer2DModel(
         patch_size=2,
         in_channels=16,
         out_channels=4,
-        num_layers=2,
+        num_layers=num_layers,
         attention_head_dim=16,
         num_attention_heads=2,
         joint_attention_dim=16,
         guidance_embeds=False,
         axes_dims_rope=(8, 4, 4),
     ).eval()
+
+
+def qwen_image() -> d.DiffusionPipeline:
+    transformer = qwen_transformer()
     with torch.no_grad():
         for weight in transformer.transformer_blocks.parameters():
             weight *= 3  # else so small a network hardly hears the prompt

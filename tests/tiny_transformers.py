@@ -11,9 +11,10 @@ import diffusers as d
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 import tiny_pipelines
-from askew.measure.attention_transformers import TransformerAttentionMaps
+from askew.measure.attention_transformers import TransformerAttentionMaps, layer_blocks
 
 HEADS = 2
 SIDES = (8, 6)
@@ -25,8 +26,12 @@ GUIDED: dict[str, dict[str, Any]] = {
     "flux-dev": {"true_cfg_scale": 3.0, "negative_prompt": "blurred"},
     "flux-schnell": {"true_cfg_scale": 3.0, "negative_prompt": "blurred"},
     "chroma": {"guidance_scale": 3.0, "negative_prompt": "blurred"},
+    "auraflow": {"guidance_scale": 3.0, "negative_prompt": "blurred"},
+    "qwen-image": {"true_cfg_scale": 3.0, "negative_prompt": "blurred"},
 }
-UNGUIDED: dict[str, dict[str, Any]] = {family: {"guidance_scale": 1.0} for family in ("sd3", "sd3.5", "chroma")}
+UNGUIDED: dict[str, dict[str, Any]] = {
+    family: {"guidance_scale": 1.0} for family in ("sd3", "sd3.5", "chroma", "auraflow")
+}
 PROMPTS = ("a photo of a nurse", "a chef", "an old doctor")
 ATTRIBUTION = "a nurse and gender"
 
@@ -52,6 +57,21 @@ def chroma() -> d.DiffusionPipeline:
     return with_transformer(tiny_pipelines.chroma(), tiny_pipelines.chroma_transformer(**shape))
 
 
+def auraflow() -> d.DiffusionPipeline:
+    shape = {"patch_size": 2, "num_mmdit_layers": 2, "num_single_dit_layers": 2, "attention_head_dim": 16}
+    transformer = tiny_pipelines.auraflow_transformer(**shape, num_attention_heads=HEADS)
+    return with_transformer(tiny_pipelines.auraflow(), transformer)
+
+
+def qwen_image() -> d.DiffusionPipeline:
+    """Of its instruction, which has more tokens letter by letter, none is read, as of the true one; its noise does
+    without an end that cannot be reached in one step."""
+    pipe = tiny_pipelines.qwen_image()
+    pipe.prompt_template_encode_start_idx = pipe.prompt_template_encode.index("{}")
+    pipe.scheduler.register_to_config(shift_terminal=None)
+    return with_transformer(pipe, tiny_pipelines.qwen_transformer(num_layers=3))
+
+
 def with_transformer(pipe: d.DiffusionPipeline, transformer: nn.Module) -> d.DiffusionPipeline:
     """No weight is left at a value, such as a norm's 1, that would hide its absence."""
     with torch.no_grad():
@@ -68,6 +88,8 @@ FAMILIES: dict[str, Callable[[], d.DiffusionPipeline]] = {
     "flux-dev": lambda: flux(True),
     "flux-schnell": lambda: flux(False),
     "chroma": chroma,
+    "auraflow": auraflow,
+    "qwen-image": qwen_image,
 }
 
 
@@ -128,13 +150,18 @@ class WrittenOut:
         encoder_hidden_states: Tensor | None = None,
         attention_mask: Tensor | None = None,
         image_rotary_emb: tuple[Tensor, Tensor] | None = None,
+        encoder_hidden_states_mask: Tensor | None = None,
     ) -> Any:
         queries, keys, values = image = self.side(attn, hidden_states, "to_{}", "norm_{}")
         if encoder_hidden_states is not None:
             text = self.side(attn, encoder_hidden_states, "add_{}_proj", "norm_added_{}")
             queries, keys, values = (torch.cat([t, i], dim=2) for t, i in zip(text, image, strict=True))
         if image_rotary_emb is not None:
-            queries, keys = turned(queries, image_rotary_emb), turned(keys, image_rotary_emb)
+            rotation = self.whole(image_rotary_emb) if image_rotary_emb[0].is_complex() else image_rotary_emb
+            queries, keys = turned(queries, rotation), turned(keys, rotation)
+        if encoder_hidden_states_mask is not None:
+            both = functional.pad(encoder_hidden_states_mask, (0, self.pixels), value=True)
+            attention_mask = torch.zeros(both.shape).masked_fill(~both, -torch.inf)[:, None, None]
         scores = queries @ keys.mT / attn_width(attn) ** 0.5 + (0 if attention_mask is None else attention_mask)
         out = (self.masked(scores) if queries.shape[2] > self.pixels else scores).softmax(-1) @ values
         out = out.transpose(1, 2).flatten(2)
@@ -151,6 +178,14 @@ class WrittenOut:
             normalize = getattr(attn, norm.format(part), None)
             parts.append(normalize(by_head) if normalize is not None else by_head)
         return parts
+
+    def whole(self, rotations: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """Cosines and sines of [prompt, passive rows, image] from Qwen-Image's of image and text. Both texts begin at
+        one place."""
+        image, text = rotations
+        own = len(text) - self.passive if self.hidden else 0
+        angles = torch.cat([text[:own], text[: self.passive], image]).repeat_interleave(2, dim=1)
+        return angles.real, angles.imag
 
     def masked(self, scores: Tensor) -> Tensor:
         """Text comes before the image here, also for SD3: the order changes nothing."""
@@ -192,8 +227,11 @@ def written_out(transformer: Any, call: dict[str, Any], passive: Tensor | None) 
     recorder = WrittenOut(SIDES[0] * SIDES[1], text.shape[1] if passive is None else len(passive), passive is not None)
     twin = copy.deepcopy(transformer)
     twin.set_attn_processor(recorder)
+    if hasattr(twin, "register_tokens"):
+        recorder.passive += twin.register_tokens.shape[1]
+        twin.context_embedder = WithRegisters(twin, added.shape[1])
     streams: list[Tensor] = []
-    for block in [*twin.transformer_blocks, *getattr(twin, "single_transformer_blocks", ())]:
+    for block in layer_blocks(twin).values():
         block.register_forward_hook(
             lambda _block, _args, out: streams.append(out[0] if isinstance(out, tuple) else out[:, : -recorder.pixels])
         )
@@ -201,6 +239,10 @@ def written_out(transformer: Any, call: dict[str, Any], passive: Tensor | None) 
     if call.get("attention_mask") is not None:  # Chroma adds it to the scores of [text, image]
         own, image = call["attention_mask"].split([text.shape[1], SIDES[0] * SIDES[1]], dim=1)
         call["attention_mask"] = torch.cat([own, torch.ones_like(added[..., 0]), image], dim=1)
+    if call.get("encoder_hidden_states_mask") is not None:
+        call["encoder_hidden_states_mask"] = functional.pad(
+            call["encoder_hidden_states_mask"], (0, added.shape[1]), value=1
+        )
     if "txt_ids" in call:
         call["txt_ids"] = call["txt_ids"].new_zeros(call["encoder_hidden_states"].shape[1], 3)
     with torch.no_grad():
@@ -208,12 +250,27 @@ def written_out(transformer: Any, call: dict[str, Any], passive: Tensor | None) 
     return recorder, [stream[:, -recorder.passive :] for stream in streams if stream is not None]
 
 
+class WithRegisters(nn.Module):
+    """Embeds [prompt, passive rows] with registers before either, in the place of those that AuraFlow adds once."""
+
+    def __init__(self, transformer: Any, passive: int) -> None:
+        super().__init__()
+        self.embedder, self.registers, self.passive = transformer.context_embedder, transformer.register_tokens, passive
+        transformer.register_tokens = nn.Parameter(self.registers[:, :0])
+
+    def forward(self, rows: Tensor) -> Tensor:
+        own, passive = self.embedder(rows).split([rows.shape[1] - self.passive, self.passive], dim=1)
+        registers = self.registers.expand(len(rows), -1, -1)
+        return torch.cat([registers, own, registers, passive] if self.passive else [registers, own], dim=1)
+
+
 def calls_of(family: str, **more: Any) -> list[dict[str, Any]]:
     """What the transformer was called with, for the conditional call of each step."""
     calls: list[dict[str, Any]] = []
     pipe = pipeline(family)
     hook = pipe.transformer.register_forward_pre_hook(
-        lambda _m, _a, kwargs: calls.append(dict(kwargs)), with_kwargs=True
+        lambda _m, args, kwargs: calls.append({**dict(zip(["hidden_states"], args, strict=False)), **kwargs}),
+        with_kwargs=True,
     )
     draw(family, **more)
     hook.remove()

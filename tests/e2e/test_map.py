@@ -256,7 +256,7 @@ def test_a_baseline_has_the_settings_of_its_run_and_all_else_of_this_one(
     assert "is no run folder" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("family", ["stable-diffusion-3", "flux"])
+@pytest.mark.parametrize("family", ["stable-diffusion-3", "flux", "auraflow", "qwen-image"])
 def test_transformers(family: str, tiny: Saved, tmp_path: Path) -> None:
     more = ["-M", "height=32", "-M", "width=32", "--concept", "cat", "--concept", "dog"]
     assert mapped(f"diffusers/{tiny(family)}", tmp_path / "run", *more) == 0

@@ -15,7 +15,7 @@ from torch import Tensor
 import tiny_pipelines
 from askew.errors import NotEnoughData, UsageError
 from askew.measure.attention import AttentionMaps, block_names
-from askew.measure.attention_transformers import TransformerAttentionMaps
+from askew.measure.attention_transformers import TransformerAttentionMaps, layer_blocks
 from tiny_transformers import (
     ATTRIBUTION,
     FAMILIES,
@@ -94,7 +94,7 @@ def test_a_call_that_breaks_off_leaves_no_maps(family: str) -> None:
         raise KeyboardInterrupt
 
     with TransformerAttentionMaps(pipe, ATTRIBUTION) as maps:
-        hook = pipe.transformer.transformer_blocks[1].register_forward_hook(stop)
+        hook = layer_blocks(pipe.transformer)["joint-2"].register_forward_hook(stop)
         with pytest.raises(KeyboardInterrupt):
             draw(family)
         hook.remove()
@@ -189,7 +189,7 @@ def test_half_precision(family: str, softmax: Any) -> None:
         assert np.isfinite(layer).all()
 
 
-@every_family
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family != "qwen-image"])
 def test_fused_projections_are_refused(family: str) -> None:
     pipe = pipeline(family)
     pipe.transformer.fuse_qkv_projections()
@@ -199,6 +199,25 @@ def test_fused_projections_are_refused(family: str) -> None:
     finally:
         pipe.transformer.unfuse_qkv_projections()
     maps_of(family)
+
+
+def test_qwen_image_cannot_be_fused() -> None:
+    """Its blocks have an attention that diffusers leaves as it is."""
+    before = maps_of("qwen-image")
+    pipeline("qwen-image").transformer.fuse_qkv_projections()
+    assert error(maps_of("qwen-image"), list(before.values())) == 0
+
+
+def test_auraflow_sets_registers_before_every_text() -> None:
+    maps = TransformerAttentionMaps(pipeline("auraflow"), "a cat")
+    assert maps.tokens == ["<register>"] * 8 + ["▁", "a", "▁", "c", "a", "t", "</s>"]
+    assert maps.positions("cat") == [10, 11, 12, 13]
+
+
+def test_the_instruction_of_qwen_image_has_no_maps() -> None:
+    maps = TransformerAttentionMaps(pipeline("qwen-image"), "a cat")
+    assert "".join(maps.tokens[:6]) == "aĠcat<"
+    assert maps.positions("cat") == [1, 2, 3, 4]
 
 
 def test_what_cannot_be_met_is_said() -> None:
@@ -211,8 +230,8 @@ def test_what_cannot_be_met_is_said() -> None:
         TransformerAttentionMaps(pipe, "a", definition="mine")
     with pytest.raises(UsageError, match="Known: joint, text"):
         TransformerAttentionMaps(pipe, "a", softmax="pixels")
-    with pytest.raises(UsageError, match="QwenImagePipeline"):
-        TransformerAttentionMaps(tiny_pipelines.qwen_image(), "a")
+    with pytest.raises(UsageError, match="SanaPipeline"):
+        TransformerAttentionMaps(tiny_pipelines.sana(), "a")
     with (
         pytest.raises(UsageError, match="82 CLIP tokens, but this model reads 77"),
         TransformerAttentionMaps(pipeline("sd3"), "c" * 80),

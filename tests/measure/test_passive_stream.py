@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,23 +38,19 @@ def own_prompt(family: str) -> dict[str, Any]:
     """A prompt that leaves no row of text unused, so that it is a passive stream's equal."""
     pipe = pipeline(family)
     tokenizer = getattr(pipe, "tokenizer_3", None) or getattr(pipe, "tokenizer_2", pipe.tokenizer)
-    return {"prompts": (FULL,), "max_sequence_length": len(tokenizer(FULL).input_ids)}
+    length = None if family == "qwen-image" else len(tokenizer(FULL).input_ids)  # Qwen-Image has no unused rows
+    return {"prompts": (FULL,), "max_sequence_length": length or 512}
 
 
 def stream_error(family: str, monkeypatch: pytest.MonkeyPatch) -> float:
     """How far the passive stream of a prompt is from the prompt's own stream, in the worst block."""
     heard: list[Tensor] = []
 
-    def recording(advance: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., tuple[Tensor, Tensor]]:
-        def wrapped(*arguments: Any) -> tuple[Tensor, Tensor]:
-            keys, tokens = advance(*arguments)
-            heard.append(tokens)
-            return keys, tokens
+    def recording(*arguments: Any) -> Tensor:
+        heard.append(advance(*arguments))
+        return heard[-1]
 
-        return wrapped
-
-    for name in ("joint_block", "single_block"):
-        monkeypatch.setattr(attention_transformers, name, recording(getattr(attention_transformers, name)))
+    monkeypatch.setattr(attention_transformers, "advance", recording)
     more = {**own_prompt(family), **guided(family, steps=1), "steps": 1}
     maps_of(family, FULL, **more)
     _, own = written_out(pipeline(family).transformer, calls_of(family, **more)[0], None)
@@ -90,8 +86,10 @@ def test_outputs_of_the_prompt_itself_are_those_of_its_own_text(family: str) -> 
 
     hooks = []
     for name, block in blocks.items():
-        if name.startswith("single"):
+        if not hasattr(block.attn, "to_out"):
             hooks.append(block.attn.register_forward_hook(lambda *a, n=name: keep(n, a[2])))
+        elif name.startswith("single"):
+            hooks.append(block.attn.to_out[0].register_forward_pre_hook(lambda _, a, n=name: keep(n, a[0])))
         elif block.attn.to_add_out is not None:
             hooks.append(block.attn.to_out[0].register_forward_pre_hook(lambda _, a, n=name: keep(f"{n} x", a[0])))
             hooks.append(block.attn.to_add_out.register_forward_pre_hook(lambda _, a, n=name: keep(f"{n} c", a[0])))
@@ -109,7 +107,8 @@ def test_outputs_of_the_prompt_itself_are_those_of_its_own_text(family: str) -> 
                 c, x = kept[f"{name} c"][step], kept[f"{name} x"][step]
             expected = expected + (c @ x.mT).softmax(dim=1)
         np.testing.assert_allclose(layer.reshape(expected.shape), expected, rtol=1e-4, atol=1e-6)
-    assert set(blocks) - set(maps.layers()) <= {f"joint-{len(pipe.transformer.transformer_blocks)}"}
+    silent = {f"joint-{len(pipe.transformer.transformer_blocks)}"} if family.startswith("sd3") else set()
+    assert set(maps.layers()) == set(blocks) - silent
 
 
 @every_family
@@ -128,65 +127,68 @@ def agreement(family: str, softmax: str = "text", **more: Any) -> float:
 
 def text_length(family: str) -> int:
     """Rows of text in a call with max_sequence_length=32."""
-    return 77 + 32 if family.startswith("sd3") else 32
+    return 77 + 32 if family.startswith("sd3") else 512 if family == "qwen-image" else 32
+
+
+recipe = attention_transformers
+advance, by_head, side = recipe.advance, recipe._by_head, recipe.side
 
 
 def without_rotation(by_head: Tensor, rotation: Any) -> Tensor:
     return by_head
 
 
-def next_pixel(side: Callable[..., Any]) -> Callable[..., Any]:
-    def shifted(attn: Any, projections: Any, rotation: Any) -> Any:
-        return side(attn, projections, tuple(part.roll(1, dims=0) for part in rotation))
-
-    return shifted
+def next_place(attn: Any, projected: Any, norms: Any, rotation: Any) -> Any:
+    return side(attn, projected, norms, None if rotation is None else rotation.roll(1, dims=0))
 
 
-def without_norm(by_head: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    return lambda attn, projected, norm=None: by_head(attn, projected)
+def without_norm(attn: Any, projected: Tensor, norm: Any = None) -> Tensor:
+    return by_head(attn, projected)
 
 
-def deaf(queries: Tensor, keys: Tensor, values: Tensor, image: Any) -> Tensor:
-    return torch.nn.functional.scaled_dot_product_attention(queries, keys, values).transpose(1, 2).flatten(2)
+def deaf(tokens: Any, pixels: Any) -> Tensor:
+    own = torch.nn.functional.scaled_dot_product_attention(tokens.queries, tokens.keys, tokens.values)
+    return own.transpose(1, 2).flatten(2)
 
 
-def by_image_weights(advance: Callable[..., Any], **swapped: str) -> Callable[..., Any]:
-    def wrong(block: Any, *arguments: Any) -> Any:
-        if getattr(block, "context_pre_only", False):
+def by_image_weights(**swapped: str) -> Callable[..., Tensor]:
+    """Parts of the text side do what those of the image side do."""
+
+    def wrong(block: Any, *arguments: Any) -> Tensor:
+        if not hasattr(block, next(iter(swapped))) or getattr(block, "context_pre_only", False):
             return advance(block, *arguments)
-        names = ("attn", "norm1", "norm1_context", "norm2_context", "ff", "ff_context")
-        parts = {name: getattr(block, name) for name in names}
-        return advance(SimpleNamespace(**parts | {k: parts[v] for k, v in swapped.items()}), *arguments)
+        twin = copy.copy(block)
+        twin._modules = {**block._modules, **{text: getattr(block, image) for text, image in swapped.items()}}
+        return advance(twin, *arguments)
 
     return wrong
 
 
-def timeless(advance: Callable[..., Any]) -> Callable[..., Any]:
-    def wrong(block: Any, tokens: Tensor, image: Any, temb: Tensor) -> Any:
-        return advance(block, tokens, image, torch.zeros_like(temb))
+def timeless(block: Any, given: Any, *arguments: Any) -> Tensor:
+    return advance(block, {**given, "temb": torch.zeros_like(given["temb"])}, *arguments)
+
+
+def standing_still(kind: str) -> Callable[..., Tensor]:
+    def wrong(block: Any, given: Any, tokens: Tensor, listening: Any) -> Tensor:
+        after = advance(block, given, tokens, listening)
+        return tokens if recipe.has_text_side(block.attn) == (kind == "joint") else after
 
     return wrong
 
 
-def standing_still(advance: Callable[..., Any]) -> Callable[..., Any]:
-    def wrong(block: Any, tokens: Tensor, image: Any, temb: Tensor) -> Any:
-        return advance(block, tokens, image, temb)[0], tokens
-
-    return wrong
-
-
-stream = capture = attention_transformers
-joint = stream.joint_block
-MUTATIONS: dict[str, tuple[tuple[str, ...], Any, str, Any]] = {
-    "no rotation": (("flux-dev",), stream, "_rotated", without_rotation),
-    "rotation of another pixel": (("flux-dev",), capture, "image_side", next_pixel(stream.image_side)),
-    "no norm of queries and keys": (("sd3.5", "flux-dev"), stream, "_by_head", without_norm(stream._by_head)),
-    "deaf to the image": (tuple(FAMILIES), stream, "_attended", deaf),
-    "image feed-forward": (("sd3", "flux-dev"), capture, "joint_block", by_image_weights(joint, ff_context="ff")),
-    "image norm": (("sd3", "flux-dev"), capture, "joint_block", by_image_weights(joint, norm1_context="norm1")),
-    "timeless": (("sd3", "flux-dev"), capture, "joint_block", timeless(joint)),
-    "joint blocks add nothing": (tuple(FAMILIES), capture, "joint_block", standing_still(joint)),
-    "single blocks add nothing": (("flux-dev",), capture, "single_block", standing_still(stream.single_block)),
+ROTATED, SINGLE = ("flux-dev", "chroma", "qwen-image"), ("flux-dev", "chroma", "auraflow")
+CONTEXT = ("sd3", "flux-dev", "auraflow")
+MUTATIONS: dict[str, tuple[tuple[str, ...], str, Any]] = {
+    "no rotation": (ROTATED, "_rotated", without_rotation),
+    "rotation of another place": (ROTATED, "side", next_place),
+    "no norm of queries and keys": (("sd3.5", *ROTATED, "auraflow"), "_by_head", without_norm),
+    "deaf to the image": (tuple(FAMILIES), "_attended", deaf),
+    "image feed-forward": (CONTEXT, "advance", by_image_weights(ff_context="ff")),
+    "image norm": (CONTEXT, "advance", by_image_weights(norm1_context="norm1")),
+    "image modulation": (("qwen-image",), "advance", by_image_weights(txt_mod="img_mod")),
+    "timeless": (tuple(FAMILIES), "advance", timeless),
+    "joint blocks add nothing": (tuple(FAMILIES), "advance", standing_still("joint")),
+    "single blocks add nothing": (SINGLE, "advance", standing_still("single")),
 }
 
 
@@ -195,15 +197,15 @@ MUTATIONS: dict[str, tuple[tuple[str, ...], Any, str, Any]] = {
     [(family, name) for name, (families, *_) in MUTATIONS.items() for family in families],
 )
 def test_a_wrong_recipe_does_not_agree(family: str, mutation: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, module, name, wrong = MUTATIONS[mutation]
-    monkeypatch.setattr(module, name, wrong)
+    _, name, wrong = MUTATIONS[mutation]
+    monkeypatch.setattr(recipe, name, wrong)
     assert agreement(family, **UNGUIDED.get(family, {})) > 1e-3
 
 
 def test_rows_of_the_wrong_branch_do_not_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Unconditional(capture._Call):
+    class Unconditional(recipe._Call):
         def __init__(self, pictures: slice, *arguments: Any) -> None:
             super().__init__(slice(0, pictures.start), *arguments)
 
-    monkeypatch.setattr(capture, "_Call", Unconditional)
+    monkeypatch.setattr(recipe, "_Call", Unconditional)
     assert agreement("sd3", **guided("sd3")) > 1e-3

@@ -29,7 +29,10 @@ Maps = NDArray[np.float32]
 PLAIN = ("PixArtAlphaPipeline", "PixArtSigmaPipeline", "SanaPipeline", "SanaSprintPipeline")
 """Transformers with plain cross-attention."""
 
-WATCHED = "Stable Diffusion 1, 2, XL, 3 or 3.5, Flux, Chroma, PixArt-α, PixArt-Σ, Sana, Sana-Sprint, or the studio"
+WATCHED = (
+    "Stable Diffusion 1, 2, XL, 3 or 3.5, Flux, Chroma, AuraFlow, Qwen-Image, PixArt-α, PixArt-Σ, Sana, Sana-Sprint, "
+    "or the studio"
+)
 """Models whose attention to words can be watched."""
 
 
@@ -40,10 +43,10 @@ class AttentionMaps:
     ...     pipe("a photo of a nurse")
     >>> maps.word("gender")  # doctest: +SKIP
 
-    pipe         a pipeline of diffusers: Stable Diffusion 1, 2, XL, 3, Flux, Chroma, PixArt or Sana
+    pipe         a pipeline of diffusers: Stable Diffusion 1, 2, XL, 3, Flux, Chroma, AuraFlow, Qwen-Image, PixArt, Sana
     attribution  any text; all of its tokens get a map
     branch       `cond` or, with plain cross-attention and guidance, `uncond`: whose image is listened to
-    definition   `ovam` or, for Stable Diffusion 3, Flux and Chroma, `output`
+    definition   `ovam` or, where text and image attend to each other in one sequence, `output`
     options      `middle` of `UNetAttentionMaps`, `softmax` of `TransformerAttentionMaps`, of which this is then an
                  instance
 
@@ -127,7 +130,7 @@ class AttentionMaps:
         tokenizers = [part for name, part in parts if "tokenizer" in name and part is not None]
         written = re.findall(rf"(?<!\w){re.escape(word.strip())}(?!\w)", self._attribution, re.IGNORECASE) or [word]
         forms = dict.fromkeys([*written, *(form.lower() for form in written)])  # T5 knows capital letters, PixArt none
-        for start in ("", " "):  # Gemma's tokens hold the space before a word
+        for start in (" ", ""):  # Gemma's and Qwen's tokens hold the space before a word, but at the start of a text
             found = set[int]()
             for pieces in (one.tokenize(start + form) for one in tokenizers for form in forms):
                 for at in range(len(self.tokens) - len(pieces) + 1):

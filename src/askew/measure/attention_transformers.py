@@ -1,4 +1,5 @@
-"""Open-vocabulary attention maps of pictures by transformer models: SD3, SD3.5, Flux dev and schnell, Chroma.
+"""Open-vocabulary attention maps of pictures by transformers where text and image attend to each other in one sequence:
+SD3, SD3.5, Flux dev and schnell, Chroma, AuraFlow, Qwen-Image.
 
 The tokens of any text, the *passive stream*, run through the text side of every block while a picture is made. They
 attend to the picture and to themselves; neither the picture nor its own prompt attends to them, so that the picture
@@ -8,6 +9,7 @@ pass of the model would cost more and describe another picture. The pattern of a
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
@@ -21,73 +23,90 @@ from askew.errors import UnknownName, UsageError
 from askew.measure.attention import WATCHED, AttentionMaps
 from askew.measure.attribution import encode_rows
 
-FAMILIES = ("Chroma", "Flux", "StableDiffusion3")
+FAMILIES = ("AuraFlow", "Chroma", "Flux", "QwenImage", "StableDiffusion3")
 PIPELINES = [f"{family}{task}Pipeline" for family in FAMILIES for task in ("", "Img2Img", "Inpaint")]
 """Pipelines whose calls of the transformer are known."""
 
-PROJECTIONS = ("to_q", "to_k", "to_v")
+BLOCKS = {
+    "joint": ("transformer_blocks", "joint_transformer_blocks"),
+    "single": ("single_transformer_blocks",),
+}
+"""Where transformers hold their blocks, those with a text side of their own first."""
+
+PROJECTIONS, OF_TEXT = ("to_q", "to_k", "to_v"), ("add_q_proj", "add_k_proj", "add_v_proj")
 BEFORE = -1
 """No step was listened to yet; a scheduler counts its first one as None."""
 
 Softmax = Literal["text", "joint"]
 
-Rotation = tuple[Tensor, Tensor]
-"""Cosines and sines by which queries and keys turn with the place of a pixel, each (pixels, width)."""
-
 
 @dataclass(frozen=True, slots=True)
-class ImageSide:
-    """What the pixels of the pictures bring to the attention of a block: each (pictures, heads, pixels, width)."""
+class Side:
+    """What pixels, or tokens, bring to the attention of a block: each (pictures, heads, n, width)."""
 
     queries: Tensor
     keys: Tensor
     values: Tensor
 
 
-def image_side(attn: Any, projections: Iterable[Tensor], rotation: Rotation | None) -> ImageSide:
-    """The image side from plain queries, keys and values, each (pictures, pixels, heads x width): normed, then rotated.
-    `rotation` is None where places are not told by turning (SD3)."""
-    queries, keys, values = projections
-    queries, keys = _by_head(attn, queries, attn.norm_q), _by_head(attn, keys, attn.norm_k)
-    return ImageSide(_rotated(queries, rotation), _rotated(keys, rotation), _by_head(attn, values))
-
-
-def joint_block(block: Any, tokens: Tensor, image: ImageSide, temb: Tensor) -> tuple[Tensor, Tensor]:
-    """One block with a text side of its own: all of SD3, the first blocks of Flux and Chroma.
-
-    `tokens` are (pictures, tokens, channels), `temb` (pictures, channels), or of Chroma (pictures, 12, channels), six
-    for the picture and six for the text. Returns the keys of the tokens, (pictures, heads, tokens, width), and the
-    tokens after the block; SD3's last block leaves its text as it was.
+def side(attn: Any, projected: Iterable[Tensor], norms: tuple[Any, Any], rotation: Tensor | None) -> Side:
+    """From queries, keys and values as they were projected, each (pictures, n, heads x width): normed, then rotated.
+    `rotation`: complex numbers (n, width / 2) by which pairs turn with their place; None where places are not told so.
     """
-    attn, temb = block.attn, temb[:, 6:] if temb.ndim == 3 else temb
-    if getattr(block, "context_pre_only", False):
-        return _by_head(attn, attn.add_k_proj(block.norm1_context(tokens, temb)), attn.norm_added_k), tokens
-    normed, gate, shift, scale, gate_mlp = block.norm1_context(tokens, emb=temb)
-    keys = _by_head(attn, attn.add_k_proj(normed), attn.norm_added_k)
-    queries = _by_head(attn, attn.add_q_proj(normed), attn.norm_added_q)
-    values = _by_head(attn, attn.add_v_proj(normed))
-    tokens = tokens + gate[:, None] * attn.to_add_out(_attended(queries, keys, values, image))
-    normed = block.norm2_context(tokens) * (1 + scale[:, None]) + shift[:, None]
-    return keys, _in_range(tokens + gate_mlp[:, None] * block.ff_context(normed))
+    queries, keys, values = projected
+    queries, keys = (_by_head(attn, part, norm) for part, norm in zip((queries, keys), norms, strict=True))
+    return Side(_rotated(queries, rotation), _rotated(keys, rotation), _by_head(attn, values))
 
 
-def single_block(block: Any, tokens: Tensor, image: ImageSide, temb: Tensor) -> tuple[Tensor, Tensor]:
-    """One block whose weights serve text and picture alike: the later ones of Flux and Chroma. As `joint_block`."""
-    attn = block.attn
-    normed, gate = block.norm(tokens, emb=temb)
-    queries, keys = _by_head(attn, attn.to_q(normed), attn.norm_q), _by_head(attn, attn.to_k(normed), attn.norm_k)
-    gathered = _attended(queries, keys, _by_head(attn, attn.to_v(normed)), image)
-    both = torch.cat([gathered, block.act_mlp(block.proj_mlp(normed))], dim=2)
-    return keys, _in_range(tokens + gate[:, None] * block.proj_out(both))
+class Listening:
+    """What stands in a block for its attention while tokens pass: they attend to [pixels, tokens]. Afterwards it holds
+    their side, and what they gathered, (pictures, tokens, heads x width), before it is projected."""
+
+    tokens: Side
+    gathered: Tensor
+
+    def __init__(self, attn: Any, pixels: Side, rotation: Tensor | None) -> None:
+        self._attn, self._pixels, self._rotation = attn, pixels, rotation
+
+    def __call__(self, hidden_states: Tensor, encoder_hidden_states: Tensor | None = None, **_: Any) -> Any:
+        attn = self._attn
+        if has_text_side(attn):
+            states, names, norms = encoder_hidden_states, OF_TEXT, (attn.norm_added_q, attn.norm_added_k)
+        else:
+            states, names, norms = hidden_states, PROJECTIONS, (attn.norm_q, attn.norm_k)
+        self.tokens = side(attn, (getattr(attn, name)(states) for name in names), norms, self._rotation)
+        self.gathered = _attended(self.tokens, self._pixels)
+        if has_text_side(attn):
+            return hidden_states, self.gathered if attn.to_add_out is None else attn.to_add_out(self.gathered)
+        return attn.to_out[0](self.gathered) if hasattr(attn, "to_out") else self.gathered
 
 
-def shares_among_tokens(image: ImageSide, keys: Tensor) -> Tensor:
+def has_text_side(attn: Any) -> bool:
+    """Whether an attention has weights for text; those of single blocks serve text and picture alike."""
+    return getattr(attn, "add_q_proj", None) is not None
+
+
+def advance(block: Any, given: Mapping[str, Any], tokens: Tensor, listening: Listening) -> Tensor:
+    """The tokens (pictures, tokens, channels) after a block, by the block's own code. `given` is what it was called
+    with, of the pictures that count. SD3's last block leaves its text as it was."""
+    twin = copy(block)
+    twin._modules = {**block._modules, "attn": listening}
+    after: Tensor | None
+    if "encoder_hidden_states" not in given:
+        after = type(block).forward(twin, **{**given, "hidden_states": tokens})
+    else:
+        pixels = given["hidden_states"][:, : int(has_text_side(block.attn))]  # one that is thrown away, or none
+        after, _ = type(block).forward(twin, **{**given, "hidden_states": pixels, "encoder_hidden_states": tokens})
+    return tokens if after is None else after
+
+
+def shares_among_tokens(image: Side, keys: Tensor) -> Tensor:
     """How every pixel's attention divides among the tokens alone, summed over heads: (pictures, tokens, pixels)."""
     scores = torch.matmul(keys * keys.shape[-1] ** -0.5, image.queries.transpose(-1, -2))
     return scores.softmax(dim=2, dtype=torch.float32).sum(dim=1)
 
 
-def shares_among_all(image: ImageSide, keys: Tensor) -> Tensor:
+def shares_among_all(image: Side, keys: Tensor) -> Tensor:
     """The part of every pixel's attention to [pixels, tokens] that falls on each token, summed over heads.
 
     Shaped (pictures, tokens, pixels). Attention to values that are 1 for a single token reads its share off without the
@@ -108,10 +127,10 @@ def shares_among_all(image: ImageSide, keys: Tensor) -> Tensor:
 SHARES = {"text": shares_among_tokens, "joint": shares_among_all}
 
 
-def _attended(queries: Tensor, keys: Tensor, values: Tensor, image: ImageSide) -> Tensor:
+def _attended(tokens: Side, pixels: Side) -> Tensor:
     """What the tokens gather from [pixels, tokens]: (pictures, tokens, heads x width)."""
-    keys, values = torch.cat([image.keys, keys], dim=2), torch.cat([image.values, values], dim=2)
-    return functional.scaled_dot_product_attention(queries, keys, values).transpose(1, 2).flatten(2)
+    keys, values = torch.cat([pixels.keys, tokens.keys], dim=2), torch.cat([pixels.values, tokens.values], dim=2)
+    return functional.scaled_dot_product_attention(tokens.queries, keys, values).transpose(1, 2).flatten(2)
 
 
 def _by_head(attn: Any, projected: Tensor, norm: nn.Module | None = None) -> Tensor:
@@ -120,18 +139,12 @@ def _by_head(attn: Any, projected: Tensor, norm: nn.Module | None = None) -> Ten
     return by_head if norm is None else norm(by_head)
 
 
-def _rotated(by_head: Tensor, rotation: Rotation | None) -> Tensor:
-    """Turn neighbouring pairs of numbers by the angle of their pixel, in fp32 as Flux does."""
+def _rotated(by_head: Tensor, rotation: Tensor | None) -> Tensor:
+    """Turn neighbouring pairs of numbers, in fp32 as Flux does."""
     if rotation is None:
         return by_head
-    cosine, sine = (part[:, ::2].to(by_head.device) for part in rotation)  # every angle is written twice
     pairs = torch.view_as_complex(by_head.float().reshape(*by_head.shape[:-1], -1, 2))
-    return torch.view_as_real(pairs * torch.complex(cosine, sine)).flatten(-2).to(by_head.dtype)
-
-
-def _in_range(tokens: Tensor) -> Tensor:
-    """Flux keeps its fp16 streams finite in this way."""
-    return tokens.clip(-65504, 65504) if tokens.dtype == torch.float16 else tokens
+    return torch.view_as_real(pairs * rotation).flatten(-2).to(by_head.dtype)
 
 
 @dataclass(slots=True)
@@ -139,8 +152,9 @@ class _Call:
     """One call of the transformer that is listened to; its maps have a pixel per patch of the latents."""
 
     pictures: slice
-    text: int  # rows of the prompt
     size: tuple[int, int]
+    pixel_rotation: Tensor | None
+    token_rotation: Tensor | None
     tokens: Tensor
     embedded: bool = False
     block: Mapping[str, Any] = field(default_factory=dict)
@@ -148,7 +162,7 @@ class _Call:
 
 
 class TransformerAttentionMaps(AttentionMaps):
-    """`AttentionMaps` of Stable Diffusion 3, 3.5, Flux or Chroma.
+    """`AttentionMaps` of Stable Diffusion 3, 3.5, Flux, Chroma, AuraFlow or Qwen-Image.
 
     definition   `ovam`: attention weights. `output`: what pixels gather from attention against what tokens gather,
                  softmax(o_x o_cᵀ) over the tokens, which ConceptAttention found to fit objects better
@@ -157,7 +171,7 @@ class TransformerAttentionMaps(AttentionMaps):
                  itself would use for them as its prompt
 
     Of every step the conditional rows of the first call count: neither the unconditional rows, nor the calls that true
-    guidance and skip-layer guidance add.
+    guidance and skip-layer guidance add. AuraFlow sets registers before every text, which are tokens here too.
     """
 
     branches, definitions = ("cond",), ("ovam", "output")
@@ -177,7 +191,14 @@ class TransformerAttentionMaps(AttentionMaps):
         self._layers = {name: block for name, block in blocks.items() if name not in silent}
         self._call: _Call | None = None
         self._heard: int | None = BEFORE
+        registers = getattr(pipe.transformer, "register_tokens", None)
+        self._registers = 0 if registers is None else registers.shape[1]
         self._read_text(None, None)
+
+    @property
+    def tokens(self) -> list[str]:
+        """The tokens of the attribution prompt; of AuraFlow, its registers come first."""
+        return ["<register>"] * self._registers + super().tokens
 
     def _watch(self) -> Iterator[RemovableHandle]:
         transformer = self._pipe.transformer
@@ -189,13 +210,12 @@ class TransformerAttentionMaps(AttentionMaps):
         yield transformer.register_forward_pre_hook(self._begin, with_kwargs=True)
         yield transformer.register_forward_hook(self._end)
         for name, block in self._layers.items():
-            attn, shared = block.attn, not hasattr(block, "norm1_context")
+            attn = block.attn
             yield block.register_forward_pre_hook(self._enter, with_kwargs=True)
             for projection in PROJECTIONS:
                 yield getattr(attn, projection).register_forward_hook(partial(self._keep, projection))
-            outputs = {"tokens": block.proj_out} if shared else {"tokens": attn.to_add_out, "pixels": attn.to_out[0]}
-            for kept, module in outputs.items() if self._outputs else ():
-                yield module.register_forward_pre_hook(partial(self._keep, kept))
+            if self._outputs and hasattr(attn, "to_out"):
+                yield attn.to_out[0].register_forward_pre_hook(partial(self._keep, "pixels"))
             yield attn.register_forward_hook(partial(self._listen, name, block))
 
     def __exit__(self, *_: object) -> None:
@@ -207,16 +227,15 @@ class TransformerAttentionMaps(AttentionMaps):
         self._call = None
         if not self._begin_run() and self._pipe.scheduler.step_index == self._heard:
             return
-        hidden, text = kwargs["hidden_states"], kwargs["encoder_hidden_states"]
-        at_once = "img_ids" not in kwargs  # Flux and Chroma guide by a second call
-        unconditional = len(hidden) // 2 if at_once and self._pipe.do_classifier_free_guidance else 0
-        self._read_text(text.shape[1], getattr(self._pipe, "_clip_skip", None))
+        hidden, text = args[0] if args else kwargs["hidden_states"], kwargs["encoder_hidden_states"]
+        whole = hidden.ndim == 4  # not packed into patches: SD3 and AuraFlow, which guide within one call
+        unconditional = len(hidden) // 2 if whole and self._pipe.guidance_scale > 1 else 0
+        # Qwen-Image's text is as long as the longest prompt of a batch, not of a given length.
+        length = None if "img_shapes" in kwargs else text.shape[1]
+        self._read_text(length, getattr(self._pipe, "_clip_skip", None))
         tokens = self.text.vectors.to(text).expand(len(hidden) - unconditional, -1, -1)
-        if at_once:
-            height, width = (side // transformer.config.patch_size for side in hidden.shape[-2:])
-        else:
-            height, width = (int(kwargs["img_ids"][..., axis].max()) + 1 for axis in (1, 2))
-        self._call = _Call(slice(unconditional, None), text.shape[1], (height, width), tokens)
+        places = _places(transformer, hidden, kwargs, tokens.shape[1])
+        self._call = _Call(slice(unconditional, None), *places, tokens)
 
     def _end(self, *_: Any) -> None:
         if self._call is not None:
@@ -228,44 +247,68 @@ class TransformerAttentionMaps(AttentionMaps):
         if self._call is None:
             return
         if not self._call.embedded:
-            self._call.tokens = self._pipe.transformer.context_embedder(self._call.tokens)
+            self._call.tokens = _embedded(self._pipe.transformer, self._call.tokens)
             self._call.embedded = True
-        self._call.block, self._call.kept = kwargs, {}
+        rows = {name: kwargs[name][self._call.pictures] for name in ("hidden_states", "temb")}
+        self._call.block = {name: kwargs[name] for name in kwargs if name != "attention_mask"} | rows  # none is padding
+        self._call.kept = {}
 
     def _keep(self, name: str, _module: Any, args: tuple[Tensor, ...], output: Tensor | None = None) -> None:
         """What a part of a block gave, or was given, at its first use: later ones are those of passive streams."""
         if self._call is not None:
             self._call.kept.setdefault(name, args[0] if output is None else output)
 
-    def _listen(self, name: str, block: Any, _module: Any, _args: Any, output: Any) -> None:
+    def _listen(self, name: str, block: Any, attn: Any, _args: Any, output: Any) -> None:
         """After a block's attention: let the tokens attend too, and add their maps."""
         call = self._call
         if call is None:
             return
-        shared, text = not hasattr(block, "norm1_context"), call.text
-        rotation = call.block.get("image_rotary_emb")
-        image = image_side(
-            block.attn,
-            (call.kept[p][call.pictures, text if shared else 0 :] for p in PROJECTIONS),
-            None if rotation is None else (rotation[0][text:], rotation[1][text:]),
-        )
-        advance = single_block if shared else joint_block
-        call.kept.pop("tokens", None)  # those of the prompt: what the passive ones gather follows
-        keys, call.tokens = advance(block, call.tokens, image, call.block["temb"][call.pictures])
+        pixels = slice(-call.size[0] * call.size[1], None)  # text comes first, where it has no side of its own
+        projected = (call.kept[projection][call.pictures, pixels] for projection in PROJECTIONS)
+        image = side(attn, projected, (attn.norm_q, attn.norm_k), call.pixel_rotation)
+        listening = Listening(attn, image, call.token_rotation)
+        call.tokens = advance(block, call.block, call.tokens, listening)
         if self._outputs:
-            pixels = (output[:, text:] if shared else call.kept["pixels"])[call.pictures].float()
-            tokens = call.kept["tokens"][..., : pixels.shape[-1]].float()
-            shares = torch.matmul(tokens, pixels.mT).softmax(dim=1)
+            gathered = call.kept.get("pixels", output)[call.pictures, pixels].float()
+            shares = torch.matmul(listening.gathered.float(), gathered.mT).softmax(dim=1)
         else:
-            shares = self._shares(image, keys)
+            shares = self._shares(image, listening.tokens.keys)
         maps, run = shares.reshape(*shares.shape[:2], *call.size), self._runs[-1]
         run[name] = run[name] + maps if name in run else maps.contiguous()
 
 
+def _places(
+    transformer: Any, hidden: Tensor, call: Mapping[str, Any], tokens: int
+) -> tuple[tuple[int, int], Tensor | None, Tensor | None]:
+    """Height and width of the maps, and the rotations that tell the places of pixels and of tokens."""
+    if "img_shapes" in call:
+        ((_, height, width),) = call["img_shapes"][0]
+        turned = transformer.pos_embed(call["img_shapes"], max_txt_seq_len=tokens, device=hidden.device)
+        return (height, width), *turned
+    if "img_ids" in call:
+        height, width = (int(call["img_ids"][..., axis].max()) + 1 for axis in (1, 2))
+        cosines, sines = transformer.pos_embed(call["img_ids"])  # every angle twice
+        return (height, width), torch.complex(cosines[:, ::2], sines[:, ::2]), None
+    height, width = (side // transformer.config.patch_size for side in hidden.shape[-2:])
+    return (height, width), None, None
+
+
+def _embedded(transformer: Any, tokens: Tensor) -> Tensor:
+    """Tokens as the first block is given them."""
+    embedder = getattr(transformer, "context_embedder", None)
+    embedded: Tensor = embedder(tokens) if embedder else transformer.txt_in(transformer.txt_norm(tokens))
+    registers = getattr(transformer, "register_tokens", embedded[:1, :0])
+    return torch.cat([registers.to(embedded).expand(len(embedded), -1, -1), embedded], dim=1)
+
+
 def layer_blocks(transformer: Any) -> dict[str, Any]:
     """The blocks of a transformer in order of depth, called joint-1, joint-2, …, single-1, …"""
-    kinds = {"joint": transformer.transformer_blocks, "single": getattr(transformer, "single_transformer_blocks", ())}
-    return {f"{kind}-{k}": block for kind, blocks in kinds.items() for k, block in enumerate(blocks, start=1)}
+    return {
+        f"{kind}-{k}": block
+        for kind, names in BLOCKS.items()
+        for name in names
+        for k, block in enumerate(getattr(transformer, name, ()), start=1)
+    }
 
 
 def _fused(attn: Any) -> bool:

@@ -72,24 +72,26 @@ def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
 
 @torch.no_grad()
 def encode_rows(pipe: Any, text: str, length: int | None = None, clip_skip: int | None = None) -> EncodedText:
-    """An attribution prompt as SD3 (rows of CLIP, then of T5), Flux and Chroma (of T5) read it in `length` rows.
+    """An attribution prompt as SD3 (rows of CLIP, then of T5), Flux, Chroma, AuraFlow (of T5) and Qwen-Image (of Qwen,
+    behind an instruction whose tokens are left out) read it in `length` rows.
 
     The length matters because T5 reads the padding too; None is what the pipeline does by default. Raises UsageError
     for an attribution prompt with more tokens than rows.
     """
     with_clip = hasattr(pipe, "tokenizer_3")
     start = pipe.tokenizer_max_length if with_clip else 0
-    length = length or (start + 256 if with_clip else 512)
-    parts = [("CLIP", pipe.tokenizer, 0, start)] if with_clip else []
-    if not with_clip or pipe.text_encoder_3 is not None:  # without it, these rows are zeros
-        parts.append(
-            ("T5", pipe.tokenizer_3 if with_clip else getattr(pipe, "tokenizer_2", pipe.tokenizer), start, length)
-        )
+    length = length or start + signature(type(pipe).__call__).parameters["max_sequence_length"].default
+    parts = [("", getattr(pipe, "tokenizer_2", pipe.tokenizer), 0, length)]
+    if with_clip:
+        parts = [("CLIP ", pipe.tokenizer, 0, start)]
+        if pipe.text_encoder_3 is not None:  # without it, its rows are zeros
+            parts.append(("T5 ", pipe.tokenizer_3, start, length))
+    told = getattr(pipe, "prompt_template_encode", "{}").format(text)
     tokens: list[str] = []
     used: list[int] = []
     for encoder, tokenizer, first, end in parts:
-        ids = tokenizer(text, verbose=False).input_ids
-        _fitting(ids, end - first, text, f"{encoder} ")
+        ids = tokenizer(told, verbose=False).input_ids[getattr(pipe, "prompt_template_encode_start_idx", 0) :]
+        _fitting(ids, end - first, text, encoder)
         tokens += tokenizer.convert_ids_to_tokens(ids)
         used += range(first, first + len(ids))
     more: dict[str, Any] = {"clip_skip": clip_skip} if with_clip else {}

@@ -71,7 +71,7 @@ def map(
     taus
         Thresholds at which masks are held against these, with commas; 10,20,…,90 if not given.
     definition
-        ovam (if not given): attention weights; output: what attention gathers, of SD3, Flux, Chroma.
+        ovam (if not given): attention weights; output: what attention gathers, of SD3, Flux and their like.
     branch
         cond (if not given) or, with guidance, uncond.
 
