@@ -67,6 +67,12 @@ def test_what_costs_is_used_less_and_a_bound_that_nothing_keeps_changes_nothing(
         plan_policy([])
 
 
+@pytest.mark.parametrize("ideal", [[1.0, 1.0], [0.0, 0.0], [0.5, np.nan]])
+def test_an_ideal_that_is_no_share_of_anything_is_refused(ideal: list[float]) -> None:
+    with pytest.raises(ValueError, match="must all sum to 1"):
+        Goal(np.array([[0.9, 0.1], [0.0, 1.0]]), np.array(ideal))
+
+
 def test_composed_prompts_show_what_the_planted_world_says() -> None:
     """The product rule over one-statement tables, against the exact tables of two statements."""
 

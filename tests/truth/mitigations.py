@@ -64,8 +64,10 @@ def judged(observed: ObservedSet, subjects: Sequence[str] = ()) -> Judged:
 def told(before: Judged, after: Judged, way: PromptPolicy, **settings: object) -> WayFindings:
     plan = planned(**settings)  # type: ignore[arg-type]
     head = planted_answers.head(plan)  # type: ignore[arg-type]
-    found = MitigationGathered(head.model, None, head.instruments, (), {}, {}, {"prompts": way},
-                               {NURSE: [before, after]})  # fmt: skip
+    observed = {NURSE: [before.observed, after.observed]}
+    found = MitigationGathered(
+        head.model, None, head.instruments, (), observed, {}, {}, {"prompts": way}, {NURSE: [before, after]}
+    )
     return score(plan, found, head).ways[0]
 
 

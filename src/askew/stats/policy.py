@@ -34,8 +34,8 @@ Cell = tuple[tuple[int, int], ...]
 class Goal:
     """Where a mixture of cells should be on an axis or a pair of axes.
 
-    shares    (cells, m) of each cell, or what is linear in them
-    ideal     (m,) wanted
+    shares    (cells, m) of each cell, which sum to 1, or differences of shares, which sum to 0
+    ideal     (m,) wanted, with the same sum
     distance  a name of `distance.DISTANCES`
     weight    importance of the distance; 0 for a goal that is only bounded
     most      beyond which the distance counts by itself, whatever its weight, as much as one of weight 1; None: nowhere
@@ -46,6 +46,11 @@ class Goal:
     distance: str = "total_variation"
     weight: float = 1.0
     most: float | None = None
+
+    def __post_init__(self) -> None:
+        sums = np.append(self.shares.sum(axis=1), self.ideal.sum())
+        if not (np.allclose(sums, 1) or np.allclose(sums, 0)):
+            raise ValueError(f"shares and ideal must all sum to 1, or all to 0; they sum to {sums.round(3).tolist()}")
 
     def distance_of(self, weights: Floats) -> float:
         """The distance of the mixture with these weights (cells,) from the ideal."""
@@ -109,10 +114,10 @@ def _solved(goals: Sequence[Goal], cost: Floats) -> Floats:
     distances = scipy.sparse.block_diag([np.full((1, len(form)), unit) for form, unit in forms], format="csr")
     most = {k: goal.most for k, goal in enumerate(goals) if goal.most is not None}
     size, excess = scipy.sparse.eye_array(len(ideals)), scipy.sparse.eye_array(len(most))
-    bounds = [[None, distances[[*most]], -excess]] if most else []
+    bounds = [[mixed, -size, None], [-mixed, -size, None], [None, distances[[*most]], -excess]]
     found = scipy.optimize.linprog(
         np.concatenate([cost, np.array([goal.weight for goal in goals]) @ distances, np.ones(len(most))]),
-        A_ub=scipy.sparse.block_array([[one, -size, *[None] * bool(most)] for one in (mixed, -mixed)] + bounds),
+        A_ub=scipy.sparse.block_array(bounds),
         b_ub=np.concatenate([ideals, -ideals, [*most.values()]]),
         A_eq=np.repeat([1.0, 0.0], [number, len(ideals) + len(most)])[None], b_eq=[1.0], method="highs",
     )  # fmt: skip

@@ -1,8 +1,7 @@
 """What a classifier takes pictures of social groups for ("downstream", Saravanan et al., sections 3, 4.2.2 and 7.2)."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Self
 
@@ -10,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.findings import Head, with_q
-from askew.methods.classify import findings
-from askew.methods.classify.findings import Classification, ClassificationFindings, family
+from askew.methods.classify import findings as f
+from askew.methods.classify.findings import ClassificationFindings
 from askew.methods.classify.gather import ClassesGathered, ErrorsOfClasses
 from askew.methods.classify.plan import GENDER, ClassificationPlan
 from askew.parts.scoring import Scoring, or_missing
-from askew.parts.sources import Neutrality, Showing
 from askew.prompts.given import stated_value
 from askew.stats import classification as stats
 from askew.stats.clustered import clustered_rate
@@ -54,52 +52,75 @@ class Decided:
 def score(plan: ClassificationPlan, found: ClassesGathered, head: Head) -> ClassificationFindings:
     """The findings of a run."""
     scoring = Scoring("denoising", plan.seed, plan.draws, plan.level)
-    section = classification(plan, found.targets, found.labels, scoring, found.showing, found.neutrality)
+    section = classification(plan, found.targets, found.labels, scoring)
+    section = replace(section, showing=found.showing, neutrality=found.neutrality)
     return head.into(ClassificationFindings, classification=section)
 
 
 def classification(
-    plan: ClassificationPlan, targets: Sequence[ErrorsOfClasses], labels: Sequence[ErrorsOfClasses], scoring: Scoring,
-    showing: Sequence[Showing] = (), neutral: Sequence[Neutrality] = (),
-) -> Classification:  # fmt: skip
-    """The section `classification`, with q-values.
+    plan: ClassificationPlan, targets: Sequence[ErrorsOfClasses], labels: Sequence[ErrorsOfClasses], scoring: Scoring
+) -> f.Classification:
+    """What the errors say of the section `classification`, with q-values.
 
     `targets` are readings with the target classes, `labels` with those of which one is right, both by rising samples.
     """
-    decided, true = [Decided.of(one, plan.pairs) for one in targets], plan.true_classes
-    last, association, differential, shares, accuracy, errors = decided[-1], [], [], [], [], []
-    for one in decided:
-        samples, groups = one.readings.samples, one.readings.errors
-        rng = partial(scoring.rng, "association", "denoising", str(samples))
-        for group, decisions in one.decisions.items():
-            found = or_missing(stats.association, decisions, rng=rng(group), **scoring.how)
-            association.append(findings.Association(group, samples, group in one.pooled, found))
-        rng = partial(scoring.rng, "differential", "denoising", str(samples))
-        for x, y in (*combinations(groups, 2), *combinations(one.pooled, 2)):
-            sides = (one.decisions[x], one.decisions[y])
-            found = or_missing(stats.differential, *sides, rng=rng(x, y), **scoring.how)
-            differential.append(findings.Differential(x, y, samples, x in one.pooled, found))
-    for group in last.readings.errors:
-        for (a, b), column in zip(plan.pairs, last.decisions[group].T, strict=True):
+    decided = [Decided.of(one, plan.pairs) for one in targets]
+    section = f.Classification(
+        accuracy=tuple(entry for read in labels for entry in _accuracy(read, plan.true_classes, scoring)),
+        association=tuple(entry for one in decided for entry in _association(one, scoring)),
+        differential=tuple(entry for one in decided for entry in _differential(one, scoring)),
+        pairs=tuple(_pairs(decided[-1], plan.pairs, scoring)),
+        comparison=_comparison(decided[-1], plan.pairs),
+        showing=(),
+        neutrality=(),
+        errors=tuple(entry for read in (*targets, *labels) for entry in _mean_errors(read)),
+    )
+    return with_q(section, f.family)
+
+
+def _association(one: Decided, scoring: Scoring) -> Iterator[f.Association]:
+    """By group, pooled ones last (Eq. 2)."""
+    samples = one.readings.samples
+    for group, decisions in one.decisions.items():
+        rng = scoring.rng("association", "denoising", str(samples), group)
+        found = or_missing(stats.association, decisions, rng=rng, **scoring.how)
+        yield f.Association(group, samples, group in one.pooled, found)
+
+
+def _differential(one: Decided, scoring: Scoring) -> Iterator[f.Differential]:
+    """By pair of groups, pooled ones last (Eq. 3)."""
+    samples = one.readings.samples
+    for x, y in (*combinations(one.readings.errors, 2), *combinations(one.pooled, 2)):
+        rng = scoring.rng("differential", "denoising", str(samples), x, y)
+        found = or_missing(stats.differential, one.decisions[x], one.decisions[y], rng=rng, **scoring.how)
+        yield f.Differential(x, y, samples, x in one.pooled, found)
+
+
+def _pairs(one: Decided, pairs: Sequence[tuple[str, str]], scoring: Scoring) -> Iterator[f.PairShare]:
+    """By group and pair of classes."""
+    for group in one.readings.errors:
+        for (a, b), column in zip(pairs, one.decisions[group].T, strict=True):
             found = or_missing(stats.pair_share, column, level=scoring.level)
             skewed = isinstance(found, Estimate) and max(found.value, 1 - found.value) > SKEWED
-            shares.append(findings.PairShare(group, last.readings.samples, a, b, found, skewed))
-    for read in labels:
-        for group, own in read.errors.items():
-            right = true.get(group)
-            hits = None if right is None else stats.hits(own, read.classes.index(right))
-            found = NO_TRUTH if hits is None else or_missing(clustered_rate, hits, level=scoring.level)
-            accuracy.append(findings.Accuracy(group, right, read.samples, found))
-    for read in (*targets, *labels):
-        for group, own in read.errors.items():
-            means = map(tuple, own.mean(axis=2, dtype=float).round(9).tolist())
-            errors.append(findings.MeanErrors(group, read.samples, read.classes, tuple(means)))
-    section = Classification(tuple(accuracy), tuple(association), tuple(differential), tuple(shares),
-                             _comparison(last, plan.pairs), tuple(showing), tuple(neutral), tuple(errors))  # fmt: skip
-    return with_q(section, family)
+            yield f.PairShare(group, one.readings.samples, a, b, found, skewed)
 
 
-def _comparison(one: Decided, pairs: Sequence[tuple[str, str]]) -> findings.Comparison | None:
+def _accuracy(read: ErrorsOfClasses, true: Mapping[str, str], scoring: Scoring) -> Iterator[f.Accuracy]:
+    """By group, by its right class in `true`."""
+    for group, errors in read.errors.items():
+        right = true.get(group)
+        hits = None if right is None else stats.hits(errors, read.classes.index(right))
+        found = NO_TRUTH if hits is None else or_missing(clustered_rate, hits, level=scoring.level)
+        yield f.Accuracy(group, right, read.samples, found)
+
+
+def _mean_errors(read: ErrorsOfClasses) -> Iterator[f.MeanErrors]:
+    for group, errors in read.errors.items():
+        means = map(tuple, errors.mean(axis=2, dtype=float).round(9).tolist())
+        yield f.MeanErrors(group, read.samples, read.classes, tuple(means))
+
+
+def _comparison(one: Decided, pairs: Sequence[tuple[str, str]]) -> f.Comparison | None:
     """The pair of classes between which the groups differ most, and by group which pictures went to its first class."""
     own = {group: one.decisions[group] for group in one.readings.errors}
     shares = np.ma.stack([np.ma.masked_invalid(decisions).mean(axis=0) for decisions in own.values()])
@@ -108,4 +129,4 @@ def _comparison(one: Decided, pairs: Sequence[tuple[str, str]]) -> findings.Comp
         return None
     at = int(np.nanargmax(spread))
     chosen = {group: tuple(None if np.isnan(d) else bool(d) for d in some[:, at]) for group, some in own.items()}
-    return findings.Comparison(*pairs[at], one.readings.samples, chosen)
+    return f.Comparison(*pairs[at], one.readings.samples, chosen)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from askew import mitigation, registry
 from askew.errors import UsageError
-from askew.findings import Gathered
 from askew.measure.base import VQA, Embedder
 from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
 from askew.methods.mitigate.policy import Chosen, Tables, choose, most_drawn
@@ -22,7 +21,7 @@ from askew.mitigation import Mitigation
 from askew.models.base import Model, Request
 from askew.parts.survey import reader as survey
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import Errors, Observed, Reader, calibrations
+from askew.parts.survey.reader import Observed, Reader, calibrations
 from askew.plan import PromptPlan
 from askew.prompts.axes import table_question
 from askew.run.base import Answer, Outcome, Run
@@ -56,11 +55,10 @@ class Judged:
     text: Vectors | None
 
 
-@dataclass(frozen=True, slots=True)
-class MitigationGathered(Gathered):
+@dataclass(frozen=True)
+class MitigationGathered(survey.Surveyed):
     """All of a run: `chosen` policies by prompt, the `ways` by name, what is `judged` by prompt, before it first."""
 
-    errors: Errors
     chosen: Mapping[str, Chosen]
     ways: Mapping[str, Mitigation]
     judged: Mapping[str, Sequence[Judged]]
@@ -90,18 +88,9 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
         prompt.text: [_judged(reader, prompt, way, made[way][prompt.text], ways, embedder, seed) for way in models]
         for prompt in plan.prompts
     }
-    run.warn(*survey.oddities(plan.texts(), model, reader.instruments))
-    run.warn(*survey.studio_warnings([model.name], reader.instruments, [plan.embedder]))
-    return MitigationGathered(
-        survey.identity_of(model, plan.model_args),
-        getattr(model, "device", None),
-        survey.fingerprints(reader.instruments, embedder),
-        survey.picture_sets({text: [one.observed for one in some] for text, some in judged.items()}),
-        calibrations(plan.prompts, reader.instruments),
-        chosen,
-        ways,
-        judged,
-    )
+    observed = {text: [one.observed for one in some] for text, some in judged.items()}
+    found = survey.surveyed(plan, model, reader, embedder, observed=observed)
+    return found.into(MitigationGathered, chosen=chosen, ways=ways, judged=judged)
 
 
 def _policies(plan: MitigationPlan, run: Run, model: Model, reader: Reader, observed: Observed) -> dict[str, Chosen]:

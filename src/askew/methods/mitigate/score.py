@@ -40,8 +40,7 @@ def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> Mitiga
 
     q-values: changes of the aimed axes are one family, those of the watched axes another, rises of dependence a third.
     """
-    observed = {text: [one.observed for one in some] for text, some in found.judged.items()}
-    confused = confusions(plan.prompts, observed, plan.vqa)
+    confused = confusions(plan.prompts, found.observed, plan.vqa)
     known = known_errors(found.errors, confused)
     scoring = Scoring.of(plan)
     prompts = {prompt.text: prompt for prompt in plan.prompts}

@@ -131,11 +131,12 @@ class Surveyed(Gathered):
 
 
 def surveyed(
-    plan: Plan, source: Source, reader: Reader, embedder: Embedder | None = None, also: Iterable[str] = ()
-) -> Surveyed:
-    """All sets of a plan. The run is warned of words that are not known, oddities of files, and of the studio's
-    instruments where `source`, or `also` another model, is no studio."""
-    observed = observed_sets(plan, reader.run, source, reader)
+    plan: Plan, source: Source, reader: Reader, embedder: Embedder | None = None, also: Iterable[str] = (),
+    observed: Observed | None = None,
+) -> Surveyed:  # fmt: skip
+    """All sets of a plan, unless others are `observed`. The run is warned of words that are not known, oddities of
+    files, and of the studio's instruments where `source`, or `also` another model, is no studio."""
+    observed = observed_sets(plan, reader.run, source, reader) if observed is None else observed
     reader.run.warn(*oddities(plan.texts(), source, reader.instruments))
     reader.run.warn(*studio_warnings([source.name, *also], reader.instruments, [embedder.name] if embedder else []))
     return Surveyed(
