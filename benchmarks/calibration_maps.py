@@ -11,8 +11,8 @@ import argparse
 
 import numpy as np
 
-from askew.stats.overlap import Entanglement, chance_iou, entanglement, iou_matrix, mask
-from askew.types import Missing
+from askew.stats.overlap import entanglement, iou_matrix, mask
+from askew.types import Estimate, Missing
 from benchmarks.planted_overlap import planted_maps, planted_truth
 
 OVERLAPS = (0.0, 0.1, 0.2, 0.3, None, 0.5, 0.7, 0.9, 1.0)
@@ -20,23 +20,24 @@ PICTURES = (6, 12, 24, 48, 100)
 SIDE = 32
 
 
-def simulate(overlap: float | None, spread: float, pictures: int, rng: np.random.Generator, draws: int) -> Entanglement:
-    """One run: maps of so many pictures, whose planted overlap varies by `spread` from picture to picture."""
+def simulate(
+    overlap: float | None, spread: float, pictures: int, rng: np.random.Generator, draws: int
+) -> tuple[Estimate, Estimate | Missing]:
+    """mIoU and corrected mIoU of one run: maps of so many pictures, whose planted overlap varies by `spread`."""
     if overlap is None or spread == 0:
         a, b = planted_maps(pictures, overlap, rng, SIDE)
     else:
         each = np.clip(rng.normal(overlap, spread, pictures), 0, 1)
         a, b = (np.concatenate(maps) for maps in zip(*(planted_maps(1, x, rng, SIDE) for x in each), strict=True))
-    first, second = mask(a), mask(b)
-    return entanglement(iou_matrix(first, second), float(chance_iou(first, second).mean()), rng=rng, draws=draws)
+    return entanglement(iou_matrix(mask(a), mask(b)), rng=rng, draws=draws)
 
 
 def truth(overlap: float | None, spread: float) -> tuple[float, float]:
     """mIoU and corrected mIoU of endless pictures."""
     if overlap is not None and spread == 0:
         return overlap / (2 - overlap), planted_truth(overlap)
-    found = simulate(overlap, spread, 1500, np.random.default_rng(99), 1)
-    return found.miou.value, 0.0 if overlap is None else float(found.miou.corrected or 0.0)
+    miou, _ = simulate(overlap, spread, 1500, np.random.default_rng(99), 1)
+    return miou.value, 0.0 if overlap is None else float(miou.corrected or 0.0)
 
 
 def row(overlap: float | None, spread: float, pictures: int, repeats: int, draws: int) -> str:
@@ -44,13 +45,13 @@ def row(overlap: float | None, spread: float, pictures: int, repeats: int, draws
     rng = np.random.default_rng([5, pictures, int(100 * (overlap or 9)), int(100 * spread)])
     runs = [simulate(overlap, spread, pictures, rng, draws) for _ in range(repeats)]
     own, corrected = truth(overlap, spread)
-    kept = [run.corrected for run in runs if not isinstance(run.corrected, Missing)]
+    mious, kept = [miou for miou, _ in runs], [beyond for _, beyond in runs if not isinstance(beyond, Missing)]
     covered = np.mean([(e.low or 0) - 1e-9 <= corrected <= (e.high or 0) + 1e-9 for e in kept])
     mean = np.mean([e.value for e in kept])
-    raw = np.mean([(r.miou.low or 0) - 0.006 <= own <= (r.miou.high or 0) + 0.006 for r in runs])
-    beyond = np.mean([(r.miou.p or 1) < 0.05 for r in runs])
+    raw = np.mean([(e.low or 0) - 0.006 <= own <= (e.high or 0) + 0.006 for e in mious])
+    beyond = np.mean([(e.p or 1) < 0.05 for e in mious])
     width = np.mean([(e.high or 0) - (e.low or 0) for e in kept])
-    chance = np.mean([r.chance_other_picture or 0 for r in runs])
+    chance = np.mean([e.null or 0 for e in mious])
     name = "chance" if overlap is None else f"{overlap:.1f}" + (f" ± {spread:.1f}" if spread else "")
     figures = (f"{own:.3f}", f"{chance:.3f}", f"{corrected:+.3f}", f"{mean:+.3f}", *(
         f"{x:.3f}" for x in (raw, covered, width, beyond)))  # fmt: skip

@@ -58,7 +58,7 @@ def pointing_estimate(
         scores: (n, n, members) from `pointing_matrix`.
     """
     x = np.asarray(scores, dtype=float)
-    found = entanglement(x.mean(axis=2), 0.0, rng=rng, draws=draws, level=level).miou
+    found, _ = entanglement(x.mean(axis=2), rng=rng, draws=draws, level=level)
     rate = clustered_rate(np.diagonal(x).T, level=level)
     return replace(found, low=rate.low, high=rate.high, interval=rate.interval, level=level, n=rate.n)
 
@@ -72,7 +72,7 @@ def overlap_estimate(
         scores: (n, n, members) from `overlap_with_regions`.
     """
     x = np.asarray(scores, dtype=float)
-    return entanglement(x.mean(axis=2), 0.0, rng=rng, draws=draws, level=level).miou
+    return entanglement(x.mean(axis=2), rng=rng, draws=draws, level=level)[0]
 
 
 def overlap_beyond_other_maps(

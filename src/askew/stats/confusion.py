@@ -72,18 +72,22 @@ class ReadingErrors:
 
     def variances(self, shares: Floats, coefficients: Floats) -> Floats:
         """What the sampling error of R adds to the variance of forms (L, m) of answers, of true shares (m,): (L,)."""
-        of_rows = self.rates @ np.square(coefficients).T - np.square(self.rates @ coefficients.T)
+        of_rows = form_variances(self.rates, coefficients)
         return np.asarray(np.square(shares) @ (of_rows / self.counts.sum(axis=1, keepdims=True)))
 
     def standard_errors(self, shares: Floats, pictures: int) -> Floats:
         """Of the corrected shares (m,) of so many pictures, where the true shares are (m,)."""
-        coefficients, answered = self.inverse.T, shares @ self.rates
-        of_answers = answered @ np.square(coefficients).T - np.square(answered @ coefficients.T)
-        return np.asarray(np.sqrt(np.maximum(of_answers, 0) / pictures + self.variances(shares, coefficients)))
+        of_answers = form_variances(shares @ self.rates, self.inverse.T)
+        return np.asarray(np.sqrt(of_answers / pictures + self.variances(shares, self.inverse.T)))
 
     def drawn(self, draws: int, seed: int) -> Floats:
         """Matrices (draws, m, m) that the counts are compatible with."""
         return _drawn(self.key, len(self.counts), draws, seed)
+
+
+def form_variances(answered: Floats, coefficients: Floats) -> Floats:
+    """Of forms (L, m) of one picture's answer, where answers have the shares (..., m): (..., L)."""
+    return np.asarray(np.maximum(answered @ np.square(coefficients).T - np.square(answered @ coefficients.T), 0))
 
 
 def corrected_share_intervals(

@@ -20,19 +20,17 @@ MOST_AT_ONCE = 2_000_000  # numbers in one block of permuted tables
 class ChiSquare:
     """Result of a test of independence.
 
-    statistic       Pearson's chi-squared, without continuity correction
-    dof             its degrees of freedom
-    p               from the chi-squared distribution, or (1 + exceedances) / (1 + draws) by permutation
-    draws           permutations made; None where the chi-squared distribution was used
-    least_expected  the smallest expected count
-    cramers_v       strength of the dependence: sqrt(chi2 / (n (min(K, m) - 1))), in [0, 1], not corrected for chance
+    statistic  Pearson's chi-squared, without continuity correction
+    dof        its degrees of freedom
+    p          from the chi-squared distribution, or (1 + exceedances) / (1 + draws) by permutation
+    draws      permutations made; None where the chi-squared distribution was used
+    cramers_v  strength of the dependence: sqrt(chi2 / (n (min(K, m) - 1))), in [0, 1], not corrected for chance
     """
 
     statistic: float
     dof: int
     p: float
     draws: int | None
-    least_expected: float
     cramers_v: float
 
 
@@ -60,9 +58,9 @@ def chi_square(
     rows, columns = counts.sum(axis=1), counts.sum(axis=0)
     expected = np.outer(rows, columns) / counts.sum()
     statistic, dof = float(_pearson(counts, expected)), (len(rows) - 1) * (len(columns) - 1)
-    strength, least = float(cramers_v(counts)), float(expected.min())
-    if least >= SMALL_EXPECTED:
-        return ChiSquare(statistic, dof, float(scipy.stats.chi2.sf(statistic, dof)), None, least, strength)
+    strength = float(cramers_v(counts))
+    if expected.min() >= SMALL_EXPECTED:
+        return ChiSquare(statistic, dof, float(scipy.stats.chi2.sf(statistic, dof)), None, strength)
     reached = statistic - TOLERANCE * max(statistic, 1.0)
     exceedances = draws = 0
     while draws < max_draws:
@@ -72,7 +70,7 @@ def chi_square(
         certain = scipy.stats.binomtest(exceedances, draws).proportion_ci(CERTAINTY)  # Clopper-Pearson
         if certain.low > threshold or certain.high < threshold:
             break
-    return ChiSquare(statistic, dof, (1 + exceedances) / (1 + draws), draws, least, strength)
+    return ChiSquare(statistic, dof, (1 + exceedances) / (1 + draws), draws, strength)
 
 
 def chi_squares(

@@ -5,7 +5,7 @@ pictures, so those of *different* pictures of a prompt share more: that is the n
 picture and for masks that are all empty, whose overlap is not defined; ValueError for shapes that do not fit.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -82,56 +82,35 @@ def covered(masks: ArrayLike, regions: ArrayLike) -> Floats:
     return np.asarray((first @ second.T).astype(float) / sizes)
 
 
-@dataclass(frozen=True, slots=True)
-class Entanglement:
-    """How much two concepts overlap in the pictures of a prompt.
-
-    miou        mean IoU over pictures; its null is `chance_other_picture`
-    corrected   (mIoU - null) / (1 - null), with the interval that the Estimate of mIoU has no room for
-    pictures    (n,) IoU of every picture
-    """
-
-    miou: Estimate
-    corrected: Estimate | Missing
-    pictures: Floats
-    chance_area: float
-    chance_other_picture: float | None
-
-
 def entanglement(
-    matrix: ArrayLike, chance_area: float, *, rng: Generator, draws: int = 1000, level: float = 0.95, missing: int = 0
-) -> Entanglement:
-    """Mean IoU of two concepts in n pictures, against chance.
+    matrix: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95, missing: int = 0
+) -> tuple[Estimate, Estimate | Missing]:
+    """Mean IoU of two concepts in n pictures, and (mIoU - null) / (1 - null) with an interval of its own.
 
-    Interval of the mean: Student's t over pictures. Chance: the mean IoU of the one concept in a picture with the other
+    Interval of the mean: Student's t over pictures. Null: the mean IoU of the one concept in a picture with the other
     in another picture of the prompt. p: the pictures of one concept are dealt anew, (1 + exceedances) / (1 + draws).
     Interval of the corrected mean: t over pseudo-values of the jackknife, since its null errs too. With fewer than
-    three pictures there is neither chance nor correction; with one no interval. The matrix (n, n) is from `iou_matrix`,
-    for mBIoU the mean of those of all blocks (BiasMap, Eq. 6); `chance_area` is the mean of `chance_iou`.
+    three pictures there is neither null nor correction; with one no interval. The matrix (n, n) is from `iou_matrix`,
+    for mBIoU the mean of those of all blocks (BiasMap, Eq. 6).
     """
     x = np.asarray(matrix, dtype=float)
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
         raise ValueError(f"the matrix has shape {x.shape}; (pictures, pictures) is needed")
-    pictures = np.diagonal(x).copy()
-    miou = replace(student_mean(pictures, level, bounds=(0, 1)), missing=missing, max=1.0)
-    if len(x) < 3:
-        too_few = Missing("not_asked", "chance by other pictures needs three pictures of the prompt")
-        return Entanglement(miou, too_few, pictures, chance_area, None)
-    null = float((x.sum() - pictures.sum()) / (len(x) * (len(x) - 1)))
-    orders = rng.permuted(np.tile(np.arange(len(x)), (draws, 1)), axis=1)
-    dealt = x[np.arange(len(x)), orders].mean(axis=1)
-    miou = corrected(miou, null, p_value(miou.value, dealt))
-    own, n = pictures, len(x)
+    own, n = np.diagonal(x), len(x)
+    miou = replace(student_mean(own, level, bounds=(0, 1)), missing=missing, max=1.0)
+    if n < 3:
+        return miou, Missing("not_asked", "chance by other pictures needs three pictures of the prompt")
+    null = float((x.sum() - own.sum()) / (n * (n - 1)))
+    orders = rng.permuted(np.tile(np.arange(n), (draws, 1)), axis=1)
+    miou = corrected(miou, null, p_value(miou.value, x[np.arange(n), orders].mean(axis=1)))
     across = x.sum() - own.sum() - (x.sum(axis=0) + x.sum(axis=1) - 2 * own)  # every picture left out in turn
     m, u = (own.sum() - own) / (n - 1), across / ((n - 1) * (n - 2))
     if 1 - null <= TOLERANCE or np.any(1 - u <= TOLERANCE):
-        same = Missing("error", "all maps of all pictures are the same: chance leaves no room")
-        return Entanglement(miou, same, pictures, chance_area, null)
+        return miou, Missing("error", "all maps of all pictures are the same: chance leaves no room")
     value = float((own.mean() - null) / (1 - null))
     error = float((n * value - (n - 1) * (m - u) / (1 - u)).std(ddof=1) / np.sqrt(n))
     reach = float(scipy.stats.t.isf(tail(level), n - 1)) * error
-    beyond = Estimate(value, value - reach, min(value + reach, 1.0), level, "jackknife t", n, missing, max=1.0)
-    return Entanglement(miou, beyond, pictures, chance_area, null)
+    return miou, Estimate(value, value - reach, min(value + reach, 1.0), level, "jackknife t", n, missing, max=1.0)
 
 
 def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Mask, Mask]:

@@ -26,7 +26,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from askew.stats.confusion import ReadingErrors
+from askew.stats.confusion import ReadingErrors, form_variances
 from askew.stats.differences import joined
 from askew.stats.distance import DISTANCES, distance_max, linear_forms, normalised
 from askew.stats.distance_intervals import (
@@ -196,11 +196,11 @@ def _counted(
     mean, (forms, _) = each.mean(axis=0), linear_forms(distance, len(ideal))
     coefficients = forms if errors is None else forms @ errors.inverse.T
     shares = mean if errors is None else errors.shares(mean)
-    variances = (_variances(each, coefficients) / np.maximum(n - 1, 1)).sum(axis=0) / len(sets) ** 2
+    variances = (form_variances(each, coefficients) / np.maximum(n - 1, 1)).sum(axis=0) / len(sets) ** 2
     if errors is not None:
         variances = variances + errors.variances(shares, coefficients)
     if ideal_pictures is not None:
-        variances = variances + _variances(ideal, forms) / max(ideal_pictures - 1, 1)
+        variances = variances + form_variances(ideal, forms) / max(ideal_pictures - 1, 1)
     smooth = (sets + 1 / sets.shape[1]) / (n + 1)  # so that a set of one value varies too
     common, variance = smooth.mean(axis=0), (smooth * (1 - smooth) / n).sum() / len(sets) ** 2
     effective = max(1, round(float((common * (1 - common)).sum() / variance)))  # independent pictures as exact as these
@@ -208,11 +208,6 @@ def _counted(
     alike, excess = rounded_pictures(len(sets) ** 2 / float((1 / n).sum())), mean @ coefficients.T - forms @ ideal
     answers = int(sets.sum())
     return Margin(shares, excess, variances, pictures, alike, answers, ideal, distance, coefficients, errors)
-
-
-def _variances(answered: Floats, coefficients: Floats) -> Floats:
-    """Of forms (L, m) of one picture's answer, where answers have the shares (..., m): (..., L)."""
-    return np.asarray(np.maximum(answered @ np.square(coefficients).T - np.square(answered @ coefficients.T), 0))
 
 
 def _value(m: Margins) -> float:
@@ -247,7 +242,7 @@ def _null(m: Margins, common: CommonDraws) -> Floats:
     parts: list[Floats] = []
     for stream, pictures in enumerate((n, k)):
         answered = before.sampled(population, pictures, common, stream)
-        variances = _variances(answered, before.coefficients) / max(pictures - 1, 1) + of_matrix
+        variances = form_variances(answered, before.coefficients) / max(pictures - 1, 1) + of_matrix
         parts += [answered @ before.coefficients.T - before.ideal @ forms.T, variances]
     return weight * _debiased(*parts)
 

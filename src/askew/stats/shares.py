@@ -107,14 +107,11 @@ def wilson(share: float, n: float, level: float) -> tuple[float, float]:
 @lru_cache(maxsize=4096)
 def _mid_p_upper(k: float, n: int, level: float) -> float:
     """High end of the interval: the share at which P(X < k) + P(X = k) / 2 has fallen to the tail (1 for k = n)."""
-    low, high, wanted = k / n, 1.0, tail(level)
-    if k == n:
-        return high
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        below, upto = scipy.special.bdtr([max(k - 1, 0), k], n, middle).tolist()
-        low, high = (middle, high) if (below + upto) / 2 > wanted else (low, middle)
-    return high
+
+    def reached(share: Floats) -> bool:
+        return bool(scipy.special.bdtr([max(k - 1, 0), k], n, share).mean() <= tail(level))
+
+    return float(first_accepted(reached, k / n, 1.0, BISECTIONS))
 
 
 @lru_cache(maxsize=1024)

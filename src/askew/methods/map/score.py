@@ -169,22 +169,20 @@ def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> Pair:
     other blocks have.
     """
 
-    def scored(overlaps: Overlaps, what: str) -> tuple[E, E, float | None, float | None]:
-        """The overlap, beyond chance, and the two chances."""
+    def scored(overlaps: Overlaps, what: str) -> tuple[E, E]:
+        """The overlap, and beyond chance."""
         kept = np.flatnonzero(overlaps.usable)
         if not len(kept):
-            return FLAT, FLAT, None, None
-        found = overlap.entanglement(
-            overlaps.matrix[np.ix_(kept, kept)], float(overlaps.areas[kept].mean()),
-            rng=scoring.rng(maps.model, maps.prompt, maps.a, maps.b, what),
-            missing=maps.missing + len(overlaps.usable) - len(kept), **scoring.how,
-        )  # fmt: skip
-        return found.miou, found.corrected, found.chance_area, found.chance_other_picture
+            return FLAT, FLAT
+        rng = scoring.rng(maps.model, maps.prompt, maps.a, maps.b, what)
+        missing = maps.missing + len(overlaps.usable) - len(kept)
+        return overlap.entanglement(overlaps.matrix[np.ix_(kept, kept)], rng=rng, missing=missing, **scoring.how)
 
     blocks = {block: Overlaps.of(found, masking) for block, found in block_maps(maps.layers).items()}
     whole, mean = Overlaps.of(maps.total(), masking), Overlaps.mean(blocks)
-    miou, corrected, by_area, by_other = scored(whole, "whole")
-    mbiou, mbiou_corrected, *_ = scored(mean, "mean of blocks")
+    (miou, corrected), (mbiou, mbiou_corrected) = scored(whole, "whole"), scored(mean, "mean of blocks")
+    by_area = float(whole.areas[whole.usable].mean()) if whole.usable.any() else None
+    by_other = miou.null if isinstance(miou, Estimate) else None
     by_block = {block: scored(one, block)[0] for block, one in blocks.items()}
     return Pair(maps.prompt, maps.model, maps.a, maps.b, miou, corrected, mbiou, mbiou_corrected, by_block, by_area,
                 by_other, whole.pictures(), mean.pictures(), maps.seeds)  # fmt: skip
@@ -227,9 +225,9 @@ def accuracies(one: Watched, maps: Sequence[PairMaps], plan: MapPlan, scoring: S
             sides = {"mask": (high, places), "complement": (~high, ~places)}
             found = (
                 overlap.entanglement(
-                    overlap.covered(*side), 0.0, rng=scoring.rng(one.model, one.prompt, word, what, f"{tau:g}"),
+                    overlap.covered(*side), rng=scoring.rng(one.model, one.prompt, word, what, f"{tau:g}"),
                     missing=len(one.pictures) - len(kept), **scoring.how,
-                ).miou
+                )[0]
                 for what, side in sides.items()
             )  # fmt: skip
             yield entry(tau, *found)
