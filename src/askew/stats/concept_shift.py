@@ -14,7 +14,7 @@ equal), the others from the bootstrap of each set.
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -24,7 +24,8 @@ from askew.stats.intervals import POINT, Floats, tail
 CLEAR_Z = 3.0  # concepts beyond this z-value keep their difference on the dense path
 SPARSE_STEPS = np.linspace(0.0, 1.0, 13)
 DENSE_STEPS = np.concatenate([np.linspace(0.0, 1.0, 8), [1.25, 1.6, 2.1, 2.8, 4.0, 6.0, 9.0]])
-Path = Literal["sparse", "dense"]
+Populations = tuple[Floats, Floats]
+"""(steps, concepts): the difference, and the share of the observed one that is in it."""
 FEW = 5.0  # shared occurrences below which the normal shape of errors is not to be trusted
 
 
@@ -63,19 +64,22 @@ class ConceptShift:
         distance, total = np.minimum(np.abs(difference), self.total).sum(), self.total.sum()
         return float((total - distance) / (total + distance))
 
-    def at(self, path: Path, step: float) -> tuple[Floats, Floats]:
-        """The population at a step of a path: (difference, share of the observed difference that is in it)."""
-        z = np.abs(self.difference) / self.standard_error
-        if path == "dense":
-            share = np.where(z > CLEAR_Z, 1.0, min(step, 1.0))
-            outward = np.where(self.difference < 0, -1.0, 1.0) * self.standard_error * max(step - 1.0, 0.0)
-            return share * self.difference + outward, share
-        order = np.argsort(-np.round(z, 9), kind="stable")  # so that rounding decides no order
-        size = np.abs(self.difference)[order]
-        inside = np.clip(step * size.sum() - (np.cumsum(size) - size), 0, size)
-        share = np.zeros_like(size)
-        share[order] = np.divide(inside, size, out=np.zeros_like(size), where=size > 0)
+    def sparse(self) -> Populations:
+        """On the path on which concepts come to differ by falling z-value."""
+        size = np.abs(self.difference)
+        order = np.argsort(-np.round(size / self.standard_error, 9), kind="stable")  # so that rounding decides no order
+        size = size[order]
+        inside = np.clip(SPARSE_STEPS[:, None] * size.sum() - (np.cumsum(size) - size), 0, size)
+        share = np.zeros_like(inside)
+        share[:, order] = np.divide(inside, size, out=np.zeros_like(inside), where=size > 0)
         return share * self.difference, share
+
+    def dense(self) -> Populations:
+        """On the path on which all concepts come to differ at once."""
+        steps, clear = DENSE_STEPS[:, None], np.abs(self.difference) / self.standard_error > CLEAR_Z
+        share = np.where(clear, 1.0, np.minimum(steps, 1.0))
+        outward = np.where(self.difference < 0, -1.0, 1.0) * self.standard_error * np.maximum(steps - 1.0, 0.0)
+        return share * self.difference + outward, share
 
     def draws(self, difference: Floats, share: Floats | float = 1.0) -> Floats:
         """CAS of samples from the population with this difference: (draws,).
@@ -87,11 +91,10 @@ class ConceptShift:
         distance, total = np.minimum(np.abs(difference + errors), totals).sum(axis=1), totals.sum(axis=1)
         return np.asarray((total - distance) / np.maximum(total + distance, np.finfo(float).tiny))
 
-    def curve(self, path: Path, level: float) -> Curve:
+    def curve(self, path: Populations, level: float) -> Curve:
         """The calibration curve along a path, with the quantiles that a central interval of `level` needs."""
-        populations = [self.at(path, step) for step in (SPARSE_STEPS if path == "sparse" else DENSE_STEPS)]
-        quantiles = [np.quantile(self.draws(*p), [tail(level), 0.5, 1 - tail(level)]) for p in populations]
-        scores = np.minimum.accumulate([self.score_of(difference) for difference, _ in populations])
+        quantiles = [np.quantile(self.draws(*p), [tail(level), 0.5, 1 - tail(level)]) for p in zip(*path, strict=True)]
+        scores = np.minimum.accumulate([self.score_of(difference) for difference in path[0]])
         return Curve(scores, *np.minimum.accumulate(np.array(quantiles), axis=0).T)
 
     def interval(self, level: float) -> tuple[float, float, float, float]:
@@ -101,7 +104,7 @@ class ConceptShift:
         Two sets that are more alike than equal populations usually give do not exclude small differences: for the low
         end the observed CAS counts at most as the median under equality.
         """
-        sparse, dense = self.curve("sparse", level), self.curve("dense", level)
+        sparse, dense = self.curve(self.sparse(), level), self.curve(self.dense(), level)
         at_most = min(self.score, float(dense.median[0]))
 
         def ends(of_dense: Floats, of_sparse: Floats, level: float) -> tuple[float, float]:

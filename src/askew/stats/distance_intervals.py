@@ -99,7 +99,13 @@ class SampledShares:
 
     def debiased(self, fair: Floats, rng: np.random.Generator) -> float:
         """The low end of `interval` at the level `POINT`, without the work for the high one."""
-        return float(low_ends(self, fair, lambda tried: self.samples(tried, len(fair), rng), POINT))
+        held = self.held_against(fair, POINT)
+        return float(_low_ends(self, held, lambda tried: self.samples(tried, len(fair), rng), POINT))
+
+    def held_against(self, fair: Floats, level: float) -> tuple[Floats, Floats]:
+        """The distances (...) that samples are held against, and the shares (...) of fair samples below them."""
+        observed = np.maximum(self.observed, np.quantile(fair, tail(level), axis=-1))
+        return observed, _share_below(fair, observed)
 
     def sparse(self) -> Path:
         """The path, t in [0, 1], to the observed shares where values leave the ideal by z-value."""
@@ -139,33 +145,26 @@ def distance_intervals(sample: SampledShares, fair: Floats, sampler: Sampler, le
 
     `fair` are distances (..., draws) of samples from the ideal; `sampler` draws as many from other populations.
     """
-    low, alpha, path = low_ends(sample, fair, sampler, level), tail(level), sample.outward()
-    observed, below_if_fair = _held_against(sample, fair, alpha)
+    path, held = sample.outward(), sample.held_against(fair, level)
+    low, (observed, below_if_fair) = _low_ends(sample, held, sampler, level), held
 
     def not_too_close(t: Floats) -> Bools:
-        return np.asarray(_share_below(sampler(path(t)), observed) > alpha * below_if_fair)
+        return np.asarray(_share_below(sampler(path(t)), observed) > tail(level) * below_if_fair)
 
     start, end = np.zeros_like(observed), np.full_like(observed, END)
     high = sample.distance(path(first_accepted(not_too_close, end, start)))
     return low, np.maximum(low, high)
 
 
-def low_ends(sample: SampledShares, fair: Floats, sampler: Sampler, level: float) -> Floats:
+def _low_ends(sample: SampledShares, held: tuple[Floats, Floats], sampler: Sampler, level: float) -> Floats:
     """The low ends (...) of `distance_intervals`."""
-    alpha, path = tail(level), sample.sparse()
-    observed, below_if_fair = _held_against(sample, fair, alpha)
+    (observed, below_if_fair), path, enough = held, sample.sparse(), 1 - tail(level)
 
     def not_too_far(t: Floats) -> Bools:
-        return np.asarray(_share_below(sampler(path(t)), observed) < 1 - alpha)
+        return np.asarray(_share_below(sampler(path(t)), observed) < enough)
 
     start = np.zeros_like(observed)
-    return sample.distance(path(first_accepted(not_too_far, start, start + 1, accepted=below_if_fair < 1 - alpha)))
-
-
-def _held_against(sample: SampledShares, fair: Floats, alpha: float) -> tuple[Floats, Floats]:
-    """The distances (...) that samples are held against, and the shares (...) of fair samples below them."""
-    observed = np.maximum(sample.observed, np.quantile(fair, alpha, axis=-1))
-    return observed, _share_below(fair, observed)
+    return sample.distance(path(first_accepted(not_too_far, start, start + 1, accepted=below_if_fair < enough)))
 
 
 def _share_below(distances: Floats, observed: Floats) -> Floats:
