@@ -25,6 +25,7 @@ SMALL: dict[str, Setting] = {"height": 32, "width": 32}
 UNBINNED: dict[str, Setting] = {**SMALL, "use_resolution_binning": False}
 SETTINGS: dict[str, dict[str, Setting]] = {
     "auraflow": SMALL,
+    "chroma": SMALL,
     "flux": SMALL,
     "flux-stochastic": SMALL,
     "kandinsky": {**SMALL, "prior_num_inference_steps": 2},
