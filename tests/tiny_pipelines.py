@@ -487,6 +487,40 @@ def qwen_image() -> d.DiffusionPipeline:
     )
 
 
+def lumina_2() -> d.DiffusionPipeline:
+    transformer = d.Lumina2Transformer2DModel(
+        sample_size=8, in_channels=4, hidden_size=24, num_layers=2, num_refiner_layers=1, num_attention_heads=3,
+        num_kv_heads=1, multiple_of=16, axes_dim_rope=(4, 2, 2), axes_lens=(300, 128, 128), cap_feat_dim=8,
+    ).eval()  # fmt: skip
+    return d.Lumina2Pipeline(
+        transformer=transformer,
+        scheduler=d.FlowMatchEulerDiscreteScheduler(),
+        vae=autoencoder(use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.06),
+        text_encoder=gemma_text(),
+        tokenizer=gemma_tokenizer(),
+    )
+
+
+def z_image() -> d.DiffusionPipeline:
+    tokenizer = qwen_tokenizer()
+    tokenizer.chat_template = "{{ messages[0]['content'] }}"
+    config = t.Qwen3Config(
+        vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=2, head_dim=8,
+    )  # fmt: skip
+    transformer = d.ZImageTransformer2DModel(
+        in_channels=4, dim=32, n_layers=2, n_refiner_layers=1, n_heads=2, n_kv_heads=2, cap_feat_dim=16,
+        axes_dims=[8, 4, 4], axes_lens=[1024, 64, 64],
+    ).eval()  # fmt: skip
+    return d.ZImagePipeline(
+        transformer=transformer,
+        scheduler=d.FlowMatchEulerDiscreteScheduler(),
+        vae=autoencoder(use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.06),
+        text_encoder=t.Qwen3Model(config).eval(),
+        tokenizer=tokenizer,
+    )
+
+
 def with_safety_checker(threshold: float) -> Builder:
     """Stable Diffusion with a safety checker that hides every picture (threshold -1) or none (threshold 1)."""
 
@@ -521,6 +555,8 @@ OTHERS: dict[str, Builder] = {
     "none hidden": with_safety_checker(1.0),
     "not a number": decoder_gives(0.0, float("nan")),
     "flat": decoder_gives(0.0, 0.2),
+    "lumina-2": lumina_2,
+    "z-image": z_image,
 }
 
 FAMILIES: dict[str, Builder] = {

@@ -34,6 +34,8 @@ NAMES = {
     "chroma": "Chroma",
     "qwen-image": "Qwen-Image",
     "auraflow": "AuraFlow",
+    "lumina-2": "Lumina 2",
+    "z-image": "Z-Image",
     "pixart": "PixArt-α",
     "pixart-sigma": "PixArt-Σ",
     "sana": "Sana",
