@@ -146,7 +146,8 @@ def distance_intervals(sample: SampledShares, fair: Floats, sampler: Sampler, le
     `fair` are distances (..., draws) of samples from the ideal; `sampler` draws as many from other populations.
     """
     path, held = sample.outward(), sample.held_against(fair, level)
-    low, (observed, below_if_fair) = _low_ends(sample, held, sampler, level), held
+    low = _low_ends(sample, held, sampler, level)
+    observed, below_if_fair = held
 
     def not_too_close(t: Floats) -> Bools:
         return np.asarray(_share_below(sampler(path(t)), observed) > tail(level) * below_if_fair)
@@ -158,7 +159,8 @@ def distance_intervals(sample: SampledShares, fair: Floats, sampler: Sampler, le
 
 def _low_ends(sample: SampledShares, held: tuple[Floats, Floats], sampler: Sampler, level: float) -> Floats:
     """The low ends (...) of `distance_intervals`."""
-    (observed, below_if_fair), path, enough = held, sample.sparse(), 1 - tail(level)
+    path, enough = sample.sparse(), 1 - tail(level)
+    observed, below_if_fair = held
 
     def not_too_far(t: Floats) -> Bools:
         return np.asarray(_share_below(sampler(path(t)), observed) < enough)
