@@ -33,6 +33,7 @@ from askew.store.keys import picture_seed
 from askew.studio.caption import LEADS, lexicon, parse, phrase, unheard
 from askew.studio.planted import truth
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, spread
+from askew.types import Missing
 from benchmarks.marked_page import update
 
 SEED = 31_415_926
@@ -98,15 +99,18 @@ class Reader:
         size = self.model.batch_size
         for start in range(0, len(new), size):
             self._make(new[start : start + size])
-        return {text: [self._read[text, k] for k in numbers] for text in texts}
+        return {text: [self._read[text, k] for k in numbers if (text, k) in self._read] for text in texts}
 
     def _make(self, part: Sequence[tuple[str, int]]) -> None:
         images = self.model.generate([Request(text, picture_seed(SEED, text, k)) for text, k in part])
-        vectors = self.vqa.embedder.embed_pixels(np.stack([np.asarray(image) for image in images]))
+        made = [(one, image) for one, image in zip(part, images, strict=True) if not isinstance(image, Missing)]
+        if not made:
+            return
+        vectors = self.vqa.embedder.embed_pixels(np.stack([np.asarray(image) for _, image in made]))
         somebody = self.vqa.sees_somebody(vectors)
         rows = zip(*(self.vqa.read(vectors, name) for name in VALUES), strict=True)
         with self._file.open("a") as file:
-            for (text, k), there, row in zip(part, somebody, rows, strict=True):
+            for ((text, k), _), there, row in zip(made, somebody, rows, strict=True):
                 self._read[text, k] = {**dict(zip(VALUES, row, strict=True)), "person": str(bool(there))}
                 print(json.dumps([text, k, self._read[text, k]]), file=file)
 
