@@ -132,6 +132,26 @@ def test_robustness_needs_the_mitigated_run_no_more(folder: Path) -> None:
     assert run(["robustness", str(held), "--repeats", "1", "--json"]) == 0
 
 
+@pytest.mark.parametrize(("command", "of"), [("sensitivity", "audit"), ("robustness", "run")])
+def test_what_errors_would_do_is_told_of_what_was_seen_and_nothing_is_made(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, of: str
+) -> None:
+    own = str(folder.parent / of)
+    assert run([command, own, "--repeats", "1"]) == 0
+    capsys.readouterr()
+    assert run([command, own, "--store", str(tmp_path / "empty")]) == 2
+    assert f"does not hold all that {own} saw" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "empty").exists()
+
+
+def test_thresholds_of_edges_are_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = {"--open-threshold": "0.1", "--global-threshold": "0.01", "--least-sensitivity": "0.2"}
+    told = [part for one in asked.items() for part in one]
+    assert run(["interact", *ASKED, *told, "--run", str(folder.parent / "edges"), "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)["plan"]
+    assert [plan[name.removeprefix("--").replace("-", "_")] for name in asked] == [0.1, 0.01, 0.2]
+
+
 def test_an_ideal_from_a_run_and_occupations_are_planned(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["interact", "--occupations", "--model", "studio/planted", "--axes", "gender", "--ideal", str(folder)]
     assert run([*command, "--run", str(folder.parent / "many"), "--dry-run"]) == 0

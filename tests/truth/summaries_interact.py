@@ -84,7 +84,7 @@ def named_together(seed: int) -> bool:
 
 def graphs_claim(seed: int) -> bool:
     """Two runs of one model with other seeds."""
-    runs = {"a": findings(alone(seed)), "b": findings(alone(seed + 1))}
+    runs = {"a": findings(alone(2 * seed)), "b": findings(alone(2 * seed + 1))}
     found = model_graphs(runs)
     none = PHRASES["graphs_alike"][0].format(pairs=PAIRS, run="b", first="a")
     assert (list(against(runs, found)) == [none]) is not any(one.clear for one in found.changes)

@@ -55,7 +55,6 @@ def test_estimates_count_what_is_missing_and_find_the_lean() -> None:
     alone = replace(NURSES, one_each=lambda texts: {"a male nurse": Missing("refused")}).again(first, "a nurse", 0)
     assert isinstance(alone, Alignment)
     assert alone.chance is None
-    assert isinstance(replace(alone, corrected=True).loss(), Missing)
 
 
 def test_a_search_may_take_chance_off_every_score() -> None:
@@ -68,6 +67,14 @@ def test_a_search_may_take_chance_off_every_score() -> None:
     assert isinstance(corrected, float)
     assert estimate.corrected == pytest.approx(-corrected, abs=0.05)  # other draws
     assert corrected < 0 < bias
+
+
+def test_where_chance_is_taken_off_a_prompt_without_a_picture_of_a_variation_has_no_score() -> None:
+    refused = {one: Missing("refused") for one in VARIATIONS}
+    unpictured = replace(NURSES, one_each=lambda texts: refused, corrected=True)
+    for found in (unpictured.read("a nurse", 0), unpictured.again(Missing("not_asked"), "a nurse", 1)):
+        assert isinstance(found, Missing)
+        assert found.detail == "no picture of a variation could be made"
 
 
 def test_too_few_pictures_are_missing_not_a_lower_score() -> None:

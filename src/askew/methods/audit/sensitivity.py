@@ -1,6 +1,7 @@
 """How much TIBET's scores move when the VQA errs (section 5.3, figure 5c)."""
 
 from collections.abc import Mapping, Sequence, Set
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,8 @@ from askew.pages.terminal import Fitted
 from askew.pages.words import measured, plural
 from askew.parts.survey.blocks import exceeds_chance
 from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.reader import seen_again
 from askew.parts.survey.shares import Place
-from askew.run.live import opened_run
 from askew.stats.association import SPREADS, score_change
 from askew.stats.means import student_mean
 from askew.store.keys import derived_seed
@@ -83,7 +84,7 @@ def sensitivity(
     Raises
     ------
     UsageError
-        For a folder that holds no finished audit.
+        For a folder that holds no finished audit, and a store that does not hold what it saw.
     """
     result = load(run, store)
     if not isinstance(result.plan, AuditPlan):
@@ -93,8 +94,8 @@ def sensitivity(
         raise UsageError(f"--repeats is {repeats}; it must be 1 or more")
     beyond = {(entry.prompt, name) for entry in result.found.tibet for name, axis in entry.axes.items()
               if exceeds_chance(axis.mad)}  # fmt: skip
-    with opened_run(result.plan, result.folder, result.store) as live:
-        return changes_by_rate(gather(result.plan, live).observed, result.plan, beyond, repeats)
+    sets = seen_again(result.plan, result.folder, result.store, partial(gather, result.plan))
+    return changes_by_rate(sets, result.plan, beyond, repeats)
 
 
 def changes_by_rate(

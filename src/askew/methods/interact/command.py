@@ -31,6 +31,9 @@ def interact(
     ideal: shared.Texts = None,
     distance: Literal["auto", "ordinal", "nominal", "values"] | None = None,
     threshold: float | None = None,
+    open_threshold: float | None = None,
+    global_threshold: float | None = None,
+    least_sensitivity: float | None = None,
     open_answers: shared.Flag = False,
     as_read: shared.Flag = False,
     mitigated: shared.Texts = None,
@@ -70,6 +73,12 @@ def interact(
         From the ideal: auto (if not given: by the axis's scale), ordinal, nominal or values.
     threshold
         p below which there is an edge in the graph of a prompt; 0.0001 if not given.
+    open_threshold
+        The same of axes with open answers; 0.05 if not given.
+    global_threshold
+        The same in the graph of all prompts together; 0.00005 if not given.
+    least_sensitivity
+        What |IS| of an edge must exceed in the graph of all prompts together; 0.03 if not given.
     open_answers
         Take the concepts in any answer instead of the axes' values.
     as_read
@@ -85,7 +94,10 @@ def interact(
         For a request that cannot be met; other AskewErrors where a run fails.
     """
     shared.only_known(options, InteractOptions)
-    fields = shared.given(images=images, distance=distance, threshold=threshold)
+    fields = shared.given(
+        images=images, distance=distance, threshold=threshold, open_threshold=open_threshold,
+        global_threshold=global_threshold, least_sensitivity=least_sensitivity,
+    )  # fmt: skip
     if plan is not None:
         shared.only_plan(
             options, prompts=prompts, model=model, occupations=occupations, axes=axes, ideal=ideal,

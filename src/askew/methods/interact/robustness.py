@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -21,9 +22,8 @@ from askew.pages.terminal import Fitted
 from askew.pages.words import measured, percent, plural
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import Answer, ObservedSet
-from askew.parts.survey.reader import Observed
+from askew.parts.survey.reader import Observed, seen_again
 from askew.plan import PLAN_FILE, AxisPlan, PromptPlan
-from askew.run.count import counted_run
 from askew.stats.means import student_mean
 from askew.store.keys import derived_seed
 from askew.store.store import default_store
@@ -112,13 +112,8 @@ def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, jso
     plan, place = InteractionPlan.read(Path(run) / PLAN_FILE), Path(store) if store else default_store(Path(run))
     if repeats < 1:
         raise UsageError(f"--repeats is {repeats}; it must be 1 or more")
-    with counted_run(plan, Path(run), place) as counted:
-        sets = gather(plan.model_copy(update={"mitigated": {}}), counted).observed  # of the model itself alone
-    if counted.work.left:
-        raise UsageError(
-            f"the store {place} does not hold all that {run} saw: name its store (--store), or give the run's own "
-            "command again"
-        )
+    alone = plan.model_copy(update={"mitigated": {}})  # what the model itself made
+    sets = seen_again(plan, Path(run), place, partial(gather, alone))
     return simulated(sets, plan, Scoring.of(plan), repeats)
 
 

@@ -72,7 +72,7 @@ class Alignment:
     missing     pictures that could not be made
     quantile    alpha of the score
     chance      pictures of the variations held against them in the same way, where there are any
-    corrected   whether the mean score of as many of those is taken off the loss
+    corrected   whether the mean score of as many of those, which there are then, is taken off the loss
     """
 
     prompt: str
@@ -89,10 +89,8 @@ class Alignment:
         """The bias score of Eq. 1, or what it is above that of pictures of the variations."""
         try:
             value = bias_score(self.similarity, self.quantile)
-            if not self.corrected:
+            if self.chance is None or not self.corrected:
                 return value
-            if self.chance is None:
-                return Missing("error", "no picture of a variation could be made")
             rng = np.random.default_rng(derived_seed(self.seed, "corrected", self.prompt))
             null = null_scores(self.chance.similarity, len(self.pictures), self.quantile, SEARCH_DRAWS, rng)
             return value - float(null.mean())
@@ -150,7 +148,7 @@ class BiasObjective(Objective):
             return found
         varied = self.one_each(found.variations)
         if not any(isinstance(one, Picture) for one in varied.values()):
-            return found
+            return Missing("error", "no picture of a variation could be made") if self.corrected else found
         chance = self._align(found.prompt, tuple(varied), list(varied.values()), found.seed)
         return found if isinstance(chance, Missing) else replace(found, chance=chance, corrected=self.corrected)
 

@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from askew.parts.survey.observed import ObservedSet, observe
 from askew.plan import Plan, PromptPlan
 from askew.prompts.axes import BIASCONNECT
 from askew.run.base import Outcome, Run
+from askew.run.count import counted_run
 from askew.types import MISSING_REASONS, Axis, Missing, Prompt, Question, record
 
 LABELS = "labels"
@@ -144,6 +146,19 @@ def surveyed(
         fingerprints(reader.instruments, embedder), picture_sets(observed), observed,
         calibrations(plan.prompts, reader.instruments),
     )  # fmt: skip
+
+
+def seen_again(plan: Plan, folder: Path, store: Path, gather: Callable[[Run], Surveyed]) -> Observed:
+    """What a run of this plan saw, as its store holds it. Raises UsageError for a store that lacks any of it: nothing
+    is made or asked anew."""
+    with counted_run(plan, folder, store) as counted:
+        found = gather(counted).observed
+    if counted.work.left:
+        raise UsageError(
+            f"the store {store} does not hold all that {folder} saw: name its store (--store), or give the run's own "
+            "command again"
+        )
+    return found
 
 
 def picture_sets(sets: Observed) -> tuple[PictureSet, ...]:
