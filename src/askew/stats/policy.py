@@ -104,22 +104,24 @@ def plan_policy(goals: Sequence[Goal], *, costs: ArrayLike | None = None, most_p
 
 
 def _solved(goals: Sequence[Goal], cost: Floats) -> Floats:
-    """The best weights; variables are these, the sizes of all goals' forms and what exceeds the bounds.
+    """The best weights; variables are these, how far each form is over and under its ideal, and what exceeds bounds.
 
-    |form . (mixture - ideal)| <= size,    distance - most <= excess.
+    form . mixture - over + under = form . ideal,    distance - excess <= most.
     """
     number, forms = len(cost), [linear_forms(goal.distance, len(goal.ideal)) for goal in goals]
     mixed = np.concatenate([form @ goal.shares.T for goal, (form, _) in zip(goals, forms, strict=True)])
     ideals = np.concatenate([form @ goal.ideal for goal, (form, _) in zip(goals, forms, strict=True)])
     distances = scipy.sparse.block_diag([np.full((1, len(form)), unit) for form, unit in forms], format="csr")
     most = {k: goal.most for k, goal in enumerate(goals) if goal.most is not None}
-    size, excess = scipy.sparse.eye_array(len(ideals)), scipy.sparse.eye_array(len(most))
-    bounds = [[mixed, -size, None], [-mixed, -size, None], [None, distances[[*most]], -excess]]
+    size, bounded = scipy.sparse.eye_array(len(ideals)), distances[[*most]]
+    unbounded, whole = scipy.sparse.csr_array((len(most), number)), scipy.sparse.csr_array((1, len(most)))
+    each = np.array([goal.weight for goal in goals]) @ distances
     found = scipy.optimize.linprog(
-        np.concatenate([cost, np.array([goal.weight for goal in goals]) @ distances, np.ones(len(most))]),
-        A_ub=scipy.sparse.block_array(bounds),
-        b_ub=np.concatenate([ideals, -ideals, [*most.values()]]),
-        A_eq=np.repeat([1.0, 0.0], [number, len(ideals) + len(most)])[None], b_eq=[1.0], method="highs",
+        np.concatenate([cost, each, each, np.ones(len(most))]),
+        A_ub=scipy.sparse.block_array([[unbounded, bounded, bounded, -scipy.sparse.eye_array(len(most))]]),
+        b_ub=[*most.values()],
+        A_eq=scipy.sparse.block_array([[mixed, -size, size, None], [np.ones((1, number)), None, None, whole]]),
+        b_eq=np.append(ideals, 1.0), method="highs",
     )  # fmt: skip
     if found.x is None:
         raise AskewError(f"no policy over {number} prompts was found: {found.message}")
