@@ -27,11 +27,11 @@ from askew.types import Estimate, Missing
 E = Estimate | Missing
 """A score, or why there is none."""
 
-Scale = Literal["unit", "share", "signed", "points", "degrees", "range"]
+Scale = Literal["unit", "share", "signed", "fine", "points", "degrees", "range"]
 """How scores lie on an axis and are written: unit from 0 to 1 (further if a score is); share in percent; around zero
-with their sign signed, points (percentage points) and degrees; range from the lowest to the highest."""
+with their sign signed, fine (of four digits), points (of percent) and degrees; range from the lowest to the highest."""
 
-Column = Literal["value", "interval", "null", "corrected", "p", "q"]
+Column = Literal["value", "mark", "interval", "null", "corrected", "p", "q"]
 """A part of an estimate that stands beside its plot. `null` is headed "chance"; `q` shows p, named, where q is none."""
 
 SCORE: tuple[Column, ...] = ("value", "interval", "null", "corrected", "q")
@@ -165,7 +165,6 @@ class Lanes:
     chance: tuple[str, str] = ("chance", "what chance alone would give")
     interval: str = "interval for the true score"
     points: str = ""
-    digits: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,14 +124,14 @@ class Axis:
         return tag("svg", *labels, class_="scale", width="100%", height=18, aria_hidden="true")
 
 
-def axis(scale: Scale, values: Iterable[float], digits: int | None = None) -> Axis:
+def axis(scale: Scale, values: Iterable[float]) -> Axis:
     """An axis of a scale that holds these values: shares and scores from 0 to 1, differences to both sides of 0."""
     found = list(values)
     if scale == "share" or (scale == "unit" and max(found, default=1.0) <= 1):
         labels = ("0 %", "", "50 %", "", "100 %") if scale == "share" else ("0", "", "0.5", "", "1")
         return Axis(0, 1, (0.0, 0.25, 0.5, 0.75, 1.0), labels)
     high, low = max(found, default=1.0), 0.0 if scale == "unit" else min(found, default=0.0)
-    if scale in ("signed", "points", "degrees"):
+    if scale in words.SIGNED:
         high = (max(high, -low) if found else 0.0) or 0.1
         low = -high
     length = (high - low) or abs(high) or 1.0
@@ -139,7 +139,7 @@ def axis(scale: Scale, values: Iterable[float], digits: int | None = None) -> Ax
     step = max(step, 0.01) if scale == "points" else step
     first = math.floor(low / step)
     ticks = tuple(k * step for k in range(first, max(math.ceil(high / step), first + 1) + 1))
-    places = len(f"{step:.5f}".rstrip("0").partition(".")[2]) if digits is None or step >= 1 else digits
+    places = 0 if scale == "points" else len(f"{step:.5f}".rstrip("0").partition(".")[2])
     return Axis(ticks[0], ticks[-1], ticks, tuple(words.written(tick, scale, places) for tick in ticks))
 
 

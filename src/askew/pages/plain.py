@@ -65,7 +65,7 @@ def _(one: blocks.Shares) -> Table | None:
 @as_table.register
 def _(one: Lanes) -> Table | None:
     grouped = any(row.group for row in one.rows)
-    at = [{m.name: words.written(m.at, one.scale, one.digits) for m in row.marks} for row in one.rows]
+    at = [{m.name: words.written(m.at, one.scale) for m in row.marks} for row in one.rows]
     marks = {name: {own.get(name, "") for own in at} for own in at for name in own if name not in one.more}
     alike = [name for name, found in marks.items() if len(found) == 1 and len(at) > 1]
     apart = [name for name in marks if name not in alike]
@@ -73,7 +73,7 @@ def _(one: Lanes) -> Table | None:
     for row, own in zip(one.rows, at, strict=True):
         notes = "; ".join(filter(None, (row.note, words.absence(row.score))))
         label = (*((row.group,) if grouped else ()), Cell(row.label, notes))
-        texts = (words.part(row.score, column, one.scale, one.digits) for column in one.columns)
+        texts = (words.part(row.score, column, one.scale) for column in one.columns)
         scores = (Cell(text, strong=words.strong(row)) for text in texts)
         rows.append((*label, *scores, *row.more, *(own.get(name, "") for name in apart)))
     labels = (one.heading, "") if grouped else (one.heading,)

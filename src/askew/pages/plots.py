@@ -85,7 +85,7 @@ def lanes(one: Lanes, ids: Ids) -> Markup:
     def lane(row: Lane) -> Markup:
         remark = note(row.note, words.absence(row.score))
         label = tag("th", key(row.series), link(row.label, row.link, ids), " ", remark, scope="row")
-        texts = [words.part(row.score, column, one.scale, one.digits) for column in one.columns]
+        texts = [words.part(row.score, column, one.scale) for column in one.columns]
         texts += [words.content(cell, one.scale) for cell in row.more]
         numbers = (tag("td", text, class_="num", data_name=name if text.strip("–") else None)
                    for name, text in zip(names, texts, strict=True))  # fmt: skip
@@ -101,8 +101,7 @@ def _lane_keys(one: Lanes, on: Axis) -> list[tuple[str, str]]:
     """What the marks of a plot mean, of those that appear."""
     known = [row.score for row in one.rows if isinstance(row.score, Estimate)]
     less = ", allowing for few pictures" if "value" in one.columns and any(
-        words.written(e.value, one.scale, one.digits) != words.written(e.mark, one.scale, one.digits)
-        for e in known) else ""  # fmt: skip
+        words.written(e.value, one.scale) != words.written(e.mark, one.scale) for e in known) else ""  # fmt: skip
     keys = [("dot", one.name + less)] if any(row.series is None for row in one.rows) else []
     keys += [("line", one.interval)] if any(e.low is not None for e in known) else []
     band = any(row.chance for row in one.rows) or (on.low >= 0 and any(e.null for e in known))
@@ -116,7 +115,7 @@ def _lane_keys(one: Lanes, on: Axis) -> list[tuple[str, str]]:
 def lanes_axis(one: Lanes) -> Axis:
     """The axis that holds all rows of a block."""
     values = [v for row in one.rows for v in (*reach(row.score), *row.points, *(row.chance or ()))]
-    return axis(one.scale, [*values, *(m.at for row in one.rows for m in row.marks)], one.digits)
+    return axis(one.scale, [*values, *(m.at for row in one.rows for m in row.marks)])
 
 
 def _drawn(on: Axis, one: Lanes, row: Lane) -> Markup:
@@ -127,8 +126,8 @@ def _drawn(on: Axis, one: Lanes, row: Lane) -> Markup:
     small = (tag("circle", class_="one", cx=on.at(value), cy=LANE - 4, r=2.5) for value in row.points)
     marks = (tag("circle", class_="mark ring", cx=on.at(m.at), cy=LANE // 2, r=4) if m.shape == "ring"
              else rule(f"mark {m.shape}", on.at(m.at), on.at(m.at), 1, LANE - 1) for m in row.marks)  # fmt: skip
-    said = words.told(row.score, one.name, one.scale, one.digits)
-    said += "".join(f"; {m.name} {words.written(m.at, one.scale, one.digits)}" for m in row.marks)
+    said = words.told(row.score, one.name, one.scale)
+    said += "".join(f"; {m.name} {words.written(m.at, one.scale)}" for m in row.marks)
     title = ", ".join(filter(None, (row.group, row.label)))
     parts, e, middle = [*lines], row.score, LANE // 2
     low, high = row.chance or (0.0, (isinstance(e, Estimate) and e.null) or 0.0)

@@ -10,6 +10,10 @@ from askew.types import Estimate, Missing
 ABSENT = "–"
 SIGNIFICANT = 0.05
 """The q below which something is called beyond chance."""
+SIGNED = ("signed", "fine", "points", "degrees")
+DIGITS: Mapping[Scale, int] = {
+    "unit": 2, "share": 0, "signed": 2, "fine": 4, "points": 0, "degrees": 1, "range": 3,
+}  # fmt: skip
 
 _REASONS: Mapping[str, str] = {
     "no_person": "no person seen",
@@ -44,58 +48,52 @@ def signed(value: float | None, digits: int = 2) -> str:
     return f"+{text}" if value is not None and value > 0 and float(text) > 0 else text
 
 
-def percent(share: float | None) -> str:
-    """A share as a whole percentage."""
-    return ABSENT if share is None else f"{number(100 * share, 0)} %"
-
-
-def points(difference: float | None) -> str:
-    """A difference of shares in percentage points, with its sign."""
-    return ABSENT if difference is None else signed(100 * difference, 0)
-
-
 def written(value: float | None, scale: Scale = "unit", digits: int | None = None) -> str:
     """A value on a scale."""
-    if scale in ("share", "points"):
-        return percent(value) if scale == "share" else points(value)
-    write = signed if scale in ("signed", "degrees") else number
-    text = write(value, {"degrees": 1, "range": 3}.get(scale, 2) if digits is None else digits)
-    return f"{text}°" if scale == "degrees" and value is not None else text
+    if value is None:
+        return ABSENT
+    shown = 100 * value if scale in ("share", "points") else value
+    text = (signed if scale in SIGNED else number)(shown, DIGITS[scale] if digits is None else digits)
+    return text + {"share": " %", "degrees": "°"}.get(scale, "")
 
 
-def interval(score: E | None, scale: Scale = "unit", digits: int | None = None) -> str:
+def percent(share: float | None) -> str:
+    """A share as a whole percentage."""
+    return written(share, "share")
+
+
+def interval(score: E | None, scale: Scale = "unit") -> str:
     """The interval in brackets; nothing where there is none."""
     if not isinstance(score, Estimate) or score.low is None or score.high is None:
         return ""
-    if scale in ("signed", "degrees"):
-        digits, scale = (1 if scale == "degrees" else 2) if digits is None else digits, "range"
-    return f"[{written(score.low, scale, digits)}, {written(score.high, scale, digits)}]".replace(" %", "")
+    if scale in ("signed", "fine", "degrees"):
+        return f"[{number(score.low, DIGITS[scale])}, {number(score.high, DIGITS[scale])}]"
+    return f"[{written(score.low, scale)}, {written(score.high, scale)}]".replace(" %", "")
 
 
-def measured(score: E | None, scale: Scale = "unit", digits: int | None = None) -> str:
+def measured(score: E | None, scale: Scale = "unit") -> str:
     """A score's mark as "0.71 [0.66, 0.75]", or a dash if it is missing."""
-    value = score.mark if isinstance(score, Estimate) else None
-    return f"{written(value, scale, digits)} {interval(score, scale, digits)}".strip()
+    return f"{part(score, 'mark', scale)} {interval(score, scale)}".strip()
 
 
-def part(score: E | None, column: Column, scale: Scale = "unit", digits: int | None = None) -> str:
+def part(score: E | None, column: Column, scale: Scale = "unit") -> str:
     """One part of a score; in place of an absent q its p, which says that it is one."""
     if not isinstance(score, Estimate):
         return "" if column == "interval" else ABSENT
     if column == "interval":
-        return interval(score, scale, digits)
+        return interval(score, scale)
     if column in ("p", "q"):
         return probability(score.p, "p") if column == "q" and score.q is None else probability(getattr(score, column))
-    return written(getattr(score, column), scale, digits)
+    return written(getattr(score, column), scale)
 
 
-def told(score: E | None, name: str = "", scale: Scale = "unit", digits: int | None = None) -> str:
+def told(score: E | None, name: str = "", scale: Scale = "unit") -> str:
     """A score in a sentence, for who cannot see its plot: beside chance as it is, then allowing for few pictures."""
     if not isinstance(score, Estimate):
         return f"not measured: {absence(score)}" if score else "not asked"
-    found = measured(score, scale, digits)
+    found = measured(score, scale)
     if score.null:
-        value, mark, null = (written(v, scale, digits) for v in (score.value, score.mark, score.null))
+        value, mark, null = (written(v, scale) for v in (score.value, score.mark, score.null))
         chance = f"chance alone would give {null}"
         found = f"{found}; {chance}" if value == mark else f"{value}; {chance}; allowing for few pictures {found}"
     return f"{name} {found}".strip()

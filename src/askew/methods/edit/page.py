@@ -114,7 +114,7 @@ class View:
         plot = b.Lanes("Skin tone of edits towards {} less that of their sources (ITA in degrees; right = lighter)",
                        "Group", (), "change", "degrees", b.DIFFERENCE, ("before", "after"))  # fmt: skip
         plots = self._plots(plot, lambda one: one.ita_change, lambda one: tuple(
-            w.part(e, "value", "range", 1) for e in (one.ita_before, one.ita_after)))  # fmt: skip
+            w.part(e, "value", "degrees") for e in (one.ita_before, one.ita_after)))  # fmt: skip
         pooled = self._pooled("ethnicity", "ita_change", "Change of ITA in degrees (right = lighter)", "middle")
         return b.Section("Skin tone", (*plots, *pooled))
 

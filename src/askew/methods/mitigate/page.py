@@ -126,7 +126,7 @@ def _others(way: WayFindings) -> b.Fold:
     small = [("fit to the prompt (cosine)", way.nearness), ("unlike those before, as a whole", way.quality)]
     lanes = (
         b.Lanes("After less before, in percentage points", "What", _lanes(shares), "change", "points", b.DIFFERENCE),
-        b.Lanes("After less before", "What", _lanes(small), "change", "signed", b.DIFFERENCE, digits=4),
+        b.Lanes("After less before", "What", _lanes(small), "change", "fine", b.DIFFERENCE),
     )
     pairs = sorted(way.pairs, key=lambda one: -(_mark(one.rise) or 0))[:10]
     rows = tuple(b.Lane(capital(_pair(one.axes)), one.rise, (*map(number, (one.before, one.carried, one.after)),))
