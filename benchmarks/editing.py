@@ -25,6 +25,7 @@ from askew.methods.edit.plan import EditPlan, plan_editing
 from askew.models.base import Model
 from askew.models.diffusers import editor_of
 from askew.models.diffusers.editing import DiffusersEditor
+from askew.models.pipeline import PipelineEditor
 from askew.run.live import Live
 from askew.store.imagefile import opened
 from askew.store.store import Store
@@ -44,9 +45,10 @@ def main() -> None:
     choice = parser.parse_args()
     torch.set_num_threads(1)
     model = registry.model(choice.model)
-    editor = editor_of(model, {})
-    assert isinstance(editor, DiffusersEditor)
     assert isinstance(model, Model)
+    made = editor_of(model, {})
+    assert isinstance(made, PipelineEditor)
+    editor = made.network
     plan = plan_editing(GROUP, model=choice.model, sources="studio/planted", images=choice.pictures)
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "store") as store:
         sources = _sources(Live(Path(folder) / "run", store, plan), plan)

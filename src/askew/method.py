@@ -1,5 +1,6 @@
 """A method: one folder, one entry point in `askew.methods`. What the command line, Python and the web need of it."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from askew.conditions import Condition
 from askew.document import Document, Row, rows
 from askew.errors import UsageError
 from askew.findings import FORMAT, RESULTS_FILE, Gathered, Head, PictureSet, Scored
+from askew.models.diffusers import read_json
+from askew.models.pipeline import remembering
 from askew.options import RunOptions
 from askew.pages.blocks import Page
 from askew.plan import PLAN_FILE, RunPlan, read_toml
@@ -27,14 +30,14 @@ from askew.run.base import Run
 from askew.run.count import counted_run
 from askew.run.environment import environment
 from askew.run.live import opened_run
-from askew.store.files import SUMS_FILE, changed_files, write_sums
+from askew.store.files import SUMS_FILE, changed_files, write_file, write_sums
 from askew.store.imagefile import opened
 from askew.store.store import Store, default_store
 
 if TYPE_CHECKING:
     from askew.pages.media import Media
 
-REPORT_FILE = "report.html"
+REPORT_FILE, OPENED_FILE = "report.html", "opened.json"
 TOLERATED, DIFFERENT, MOST_TOLD = 0.03, 0.01, 5
 """The share of missing pictures from which a reader is warned, and the p at which a set is said to lack more."""
 
@@ -84,7 +87,7 @@ class Method(Generic[P, G, F, R_co]):
             return cast("R_co", counted)
         if (found := self._finished(plan, folder, store)) is None:
             started = datetime.now(UTC)
-            with opened_run(plan, folder, store, **options) as live:
+            with opened_run(plan, folder, store, **options) as live, remembering({}) as known:
                 gathered = self.gather(plan, live)
                 live.settle()
                 live.warn(*lost(gathered.sets))
@@ -98,6 +101,8 @@ class Method(Generic[P, G, F, R_co]):
                 findings.write(found, folder / RESULTS_FILE)
                 write_sums(folder, PLAN_FILE, RESULTS_FILE)
                 self.result(self, plan, folder, store, found).write_report()
+                if known:
+                    write_file(folder / OPENED_FILE, json.dumps(known).encode())
         conditions.check(wanted, found)
         return self.result(self, plan, folder, store, found)
 
@@ -132,7 +137,7 @@ class Method(Generic[P, G, F, R_co]):
             return None
         if (found.plan_hash, found.askew, found.version) != (plan.hash, version("askew"), self.version):
             return None
-        with counted_run(plan, folder, store) as counted:
+        with remembering(read_json(folder / OPENED_FILE)), counted_run(plan, folder, store) as counted:
             gathered = self.gather(plan, counted)
             same = (gathered.model, gathered.instruments) == (found.model, found.instruments)
             whole = all(one.reason or (one.path and one.path.exists()) for one in counted.store.planned(plan.hash))

@@ -129,6 +129,14 @@ def find_pretrained(name: str, revision: str | None = None) -> Pretrained:
     return found
 
 
+def state_of(name: str, revision: str | None = None) -> object:
+    """What changes whenever the files of the network `name` do. Those of a folder are not read."""
+    path = Path(name).expanduser()
+    if not name or not path.exists():
+        return find_pretrained(name, revision).identity
+    return [(file, facts.st_size, facts.st_mtime_ns) for file in _files_below(path) if (facts := (path / file).stat())]
+
+
 def _snapshot(name: str, revision: str | None, files: list[str], *, local_files_only: bool = False) -> Path:
     """The cache's folder of a repository, with the files that fit these patterns; no progress bars in logs."""
     from huggingface_hub import snapshot_download

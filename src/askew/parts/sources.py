@@ -48,11 +48,11 @@ class Group:
     prompt: str
 
 
-def social_groups(source: Source, names: str | Sequence[str] | None = None) -> list[Group]:
+def social_groups(source: Source | None, names: str | Sequence[str] | None = None) -> list[Group]:
     """The groups by name. Of a model each has the paper's prompt; of a collection its prompts are the groups. `names`
     None means the paper's four groups, of a collection all of its own. Raises UsageError for no group, and UnknownName
     for one that a collection has no pictures of."""
-    if isinstance(source, Model):
+    if not isinstance(source, Collection):
         return [Group(name, prompt_of(name)) for name in group_names(PAPER_GROUPS if names is None else names)]
     filed = list(dict.fromkeys(one.prompt for one in source.pictures()))
     wanted = tuple(filed) if names is None else group_names(names)
@@ -120,7 +120,7 @@ def planned_sources(groups: str | Sequence[str] | None, settings: PlanFields) ->
         )
     given = (given if sources else settings.get("model_args")) or {}
     own = {**paper_settings(sources or model, PAPER_SOURCES), **given}
-    named = social_groups(registry.model(sources or model, **own), groups)
+    named = social_groups(registry.planned(sources or model, **own), groups)
     return {**settings, "model": model, "sources_args" if sources else "model_args": own}, named
 
 

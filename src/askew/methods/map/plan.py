@@ -107,7 +107,7 @@ def plan_map(
         settings["masks_digest"] = sha256("\n".join(parts).encode()).hexdigest()
     if "images" not in settings:
         args = cast("PlanFields", settings).get("model_args", {})
-        suggestion = getattr(registry.model(models[0], **args), "suggestion", None)
+        suggestion = getattr(registry.planned(models[0], **args), "suggestion", None)
         settings["images"] = 24 if suggestion is None else suggestion.images
     read = dict.fromkeys(axes_of(concepts).values()) or ("gender",)
     axes = tuple(AxisPlan.of(find_axis(name)) for name in read)

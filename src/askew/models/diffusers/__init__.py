@@ -10,16 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import TypeAdapter
 
-from askew.errors import UsageError
+from askew.errors import MissingPackage, UsageError
 from askew.models.base import Collection, Editor, Model, Setting
-from askew.models.studio import StudioModel
-
-if TYPE_CHECKING:
-    from askew.models.diffusers.model import DiffusersModel
+from askew.models.pipeline import PipelineModel
 
 Settings = Mapping[str, Setting]
 INDEX = "model_index.json"
@@ -90,12 +87,11 @@ def recommended(model: str) -> Settings:
     return RECOMMENDED["black-forest-labs/FLUX.1-schnell"].settings if family == "FluxPipeline" and distilled else {}
 
 
-def create(name: str, **settings: Setting) -> "DiffusersModel":
+def create(name: str, **settings: Setting) -> PipelineModel:
     """The provider's factory; `name` is a folder or a repository's ID. Raises UsageError and ModelError. Settings are
     those of `DiffusersModel`, and every text, number or yes/no that the pipeline takes when called."""
-    from askew.models.diffusers.model import DiffusersModel
-
-    return DiffusersModel(name, name=f"diffusers/{name}", defaults=recommended(name), **settings)
+    MissingPackage.unless_installed("torch", "models", f"the model {f'diffusers/{name}'!r}")
+    return PipelineModel(name, f"diffusers/{name}", recommended(name), None, **settings)
 
 
 def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Editor:
@@ -118,7 +114,7 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
             f"{works}. What {model.name} makes of the same words is asked by: "
             f'askew audit "a photo of a doctor" --model {model.name}'
         )
-    if isinstance(model, StudioModel):
+    if isinstance(model, PipelineModel):
         return model.editor(settings)
     from askew.models.diffusers.editing import DiffusersEditor
 

@@ -37,6 +37,7 @@ from askew.models.diffusers.settings import (
     scheduler_class,
 )
 from askew.models.hub import explained, is_out_of_memory
+from askew.models.pipeline import HARMLESS
 from askew.store.imagefile import is_blank
 from askew.types import Missing
 
@@ -55,9 +56,6 @@ BATCHED = frozenset(
 
 CLIP = "CLIPTokenizer"
 """Of text encoders that read 77 tokens alone."""
-HARMLESS = 75
-"""A prompt of so few characters has no more tokens than characters."""
-
 BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
 
 

@@ -17,6 +17,7 @@ import torch
 from askew.errors import UnknownName, UsageError
 from askew.models.base import Setting
 from askew.models.diffusers.repository import Repository, quiet
+from askew.models.pipeline import CLEANING
 
 with quiet():  # on import, pipelines complain about packages that they could use
     from diffusers import AutoPipelineForText2Image, DiffusionPipeline
@@ -46,7 +47,6 @@ ABOUT_SETTINGS = re.compile(r"[/\\]diffusers[/\\](?:pipelines|schedulers)[/\\]")
 
 NEGATIVE = ("negative_prompt", "negative_prompt_2", "negative_prompt_3")
 LAYERS = ("skip_layer_guidance_scale", "skip_layer_guidance_start", "skip_layer_guidance_stop")
-CLEANING = {"bs4": "beautifulsoup4", "ftfy": "ftfy"}
 
 
 @dataclass(frozen=True, slots=True)

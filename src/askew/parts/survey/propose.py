@@ -55,7 +55,8 @@ def survey_plan(
     desk = desk or Desk()
     defaults = {name: field.get_default(call_default_factory=True) for name, field in Plan.model_fields.items()}
     chosen = cast("PlanFields", defaults | settings)
-    source = registry.model(chosen["model"], **chosen["model_args"])
+    opened = registry.planned if chosen["llm"].startswith("lexicon") else registry.model  # before writers are paid
+    source = opened(chosen["model"], **chosen["model_args"])
     usual_axes = None
     if suggested := getattr(source, "suggestion", None):
         settings = {"images": suggested.images} | settings

@@ -1,0 +1,140 @@
+"""A pipeline of diffusers as a model, opened when more is asked of it than is known. To open it imports PyTorch and
+diffusers; who looks at a finished run again asks nothing but what was found out when it was made."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property
+from importlib.util import find_spec
+from platform import node
+from typing import TYPE_CHECKING, Any, cast
+
+from PIL import Image
+
+from askew.models.base import Editor, Request, Setting
+from askew.models.hub import state_of
+from askew.run.environment import package_versions
+from askew.types import Missing
+
+if TYPE_CHECKING:
+    from askew.models.diffusers.editing import DiffusersEditor
+    from askew.models.diffusers.model import DiffusersModel
+
+HARMLESS = 75
+"""A prompt of so few characters has no more tokens than characters, and text encoders read at least 77."""
+
+FACTS = ("revision", "settings", "batch_size", "device", "dtype")
+CLEANING = {"bs4": "beautifulsoup4", "ftfy": "ftfy"}
+"""Modules, and their packages, without which some pipelines skip the cleaning of captions."""
+
+_OPENED: ContextVar[dict[str, Any]] = ContextVar("opened")
+
+
+@contextmanager
+def remembering(opened: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Within, what is found out about pipelines is kept in `opened`, and what stands there is not found out again."""
+    token = _OPENED.set(opened)
+    try:
+        yield opened
+    finally:
+        _OPENED.reset(token)
+
+
+class PipelineModel:
+    """A pipeline as a model. `defaults` hold unless others are `given`; `known` are its `FACTS`, None where
+    they must be found out. Raises UsageError and ModelError for what cannot be met."""
+
+    has_pipeline = True
+    watch: Any = None
+    steer: Any = None
+
+    def __init__(
+        self, location: str, name: str, defaults: Mapping[str, Setting], known: Mapping[str, Any] | None,
+        **given: Setting,
+    ) -> None:  # fmt: skip
+        self.name, self._location, self._defaults, self._given = name, location, defaults, given
+        self._facts = known or self.facts(lambda: self.network)
+        self.revision: str = self._facts["revision"]
+        self.settings: Mapping[str, Setting] = self._facts["settings"]
+        self.batch_size: int = self._facts["batch_size"]
+        self.dtype: str = self._facts["dtype"]
+
+    def facts(self, network: Callable[[], Any], *of: object) -> Mapping[str, Any]:
+        """The `FACTS` of a network, unless they are known of the same files, packages and machine."""
+        opened = _OPENED.get({})
+        files = state_of(self._location, str(self._given.get("revision") or "") or None)
+        about = [self.name, self._given, files, dict(package_versions()), [*map(bool, map(find_spec, CLEANING))],
+                 node(), *of]  # fmt: skip
+        key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+        if key in opened:
+            return cast("Mapping[str, Any]", opened[key])
+        found = {name: getattr(network(), name) for name in FACTS}
+        if "+" not in found["revision"]:  # else parts of it lie elsewhere, and may change
+            opened[key] = found
+        return found
+
+    @cached_property
+    def network(self) -> "DiffusersModel":
+        """The opened pipeline."""
+        from askew.models.diffusers.model import DiffusersModel
+
+        return DiffusersModel(self._location, name=self.name, defaults=self._defaults, **self._given)
+
+    @property
+    def device(self) -> str | None:
+        """Where the pictures are made; None where that is not known before one was."""
+        return self.network.device if "network" in self.__dict__ else self._facts["device"]
+
+    @property
+    def pipeline(self) -> Any:
+        """The diffusers pipeline itself, loaded."""
+        return self.network.pipeline
+
+    @property
+    def pipeline_class(self) -> type:
+        """Its class."""
+        return self.network.pipeline_class
+
+    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+        """One RGB picture per request, or `Missing("blank_image")`; it depends on the request alone."""
+        self.network.watch, self.network.steer = self.watch, self.steer
+        return self.network.generate(requests)
+
+    def unknown_words(self, prompt: str) -> list[str]:
+        """Words that no text encoder sees, in their order; none if any of them takes prompts of other lengths."""
+        return [] if len(prompt) <= HARMLESS else self.network.unknown_words(prompt)
+
+    def editor(self, settings: Mapping[str, Setting]) -> Editor:
+        """The model as an editor; `settings` replace its own."""
+        return cast("Editor", PipelineEditor(self, settings))
+
+
+class PipelineEditor:
+    """A pipeline as an editor. It is opened when something is edited, and for what is not `known`."""
+
+    def __init__(
+        self, model: PipelineModel, given: Mapping[str, Setting], known: Mapping[str, Any] | None = None
+    ) -> None:
+        self._made_of = model, dict(given), known
+        facts = known or model.facts(lambda: self.network, "editing", dict(given))
+        self.name, self.revision, self.batch_size = model.name, model.revision, model.batch_size
+        self.settings: Mapping[str, Setting] = facts["settings"]
+
+    @cached_property
+    def network(self) -> "DiffusersEditor":
+        """The opened pipeline."""
+        from askew.models.diffusers.editing import DiffusersEditor
+
+        return DiffusersEditor(*self._made_of[:2])  # type: ignore[arg-type]
+
+    def __getattr__(self, name: str) -> Any:
+        """What edits, by the pipeline; and where, in which number format."""
+        if name not in ("check", "edit", "encode_decode", "device", "dtype"):
+            raise AttributeError(name)
+        return getattr(self._made_of[0] if name in ("device", "dtype") else self.network, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By what it was made of: the pipeline stays behind."""
+        return type(self), self._made_of

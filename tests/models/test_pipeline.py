@@ -1,0 +1,54 @@
+"""Pipelines that are not opened: a finished run of one is shown again by what was found out when it was made."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from askew import registry
+from askew.cli import run
+from askew.errors import UsageError
+from askew.models.pipeline import remembering
+
+HEAVY = {"torch", "transformers", "diffusers", "scipy.stats"}
+MODEL = ["-M", "num_inference_steps=2", "--images", "2", "--model"]
+COMMANDS = {
+    "audit": ["a photo of a nurse", "--axes", "gender", "--draws", "100"],
+    "map": ["a photo of a nurse", "--concept", "sex", "--against", "nurse", "--draws", "100"],
+    "edit": ["--targets", "job=nurse,pilot", "--groups", "man,woman", "--edit-arg", "num_inference_steps=4",
+             "--draws", "100", "--embedder", "none", "--landmarks", "none", "--strengths", "0.5"],
+    "classify": ["--targets", "a=nurse,maid", "--targets", "b=pilot,chef", "--groups", "man,woman", "--samples", "1"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_finished_run_is_shown_without_importing_what_made_it(
+    command: str, tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    told = [command, *COMMANDS[command], *MODEL, f"diffusers/{tiny('stable-diffusion')}", "--run", str(tmp_path / "it")]
+    assert run(told) == 0
+    written = (tmp_path / "it" / "results.json").read_bytes()
+    code = f"import sys; from askew.cli import run; print(run({told!r}), *sorted({HEAVY!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0", done.stderr
+    assert (tmp_path / "it" / "results.json").read_bytes() == written
+
+
+def test_a_pipeline_whose_files_or_settings_are_others_is_opened_again(copy: Path) -> None:
+    def opened(**settings: object) -> bool:
+        with remembering(known):
+            return "network" in vars(registry.model(f"diffusers/{copy}", **settings))
+
+    known: dict[str, object] = {}
+    assert [opened(), opened(), opened(guidance_scale=2.0), opened(guidance_scale=2.0)] == [True, False, True, False]
+    index = copy / "model_index.json"
+    index.write_text(json.dumps(json.loads(index.read_text()), indent=3))
+    assert [opened(), opened()] == [True, False]
+    with pytest.raises(UsageError, match="nonsense"):
+        opened(nonsense=1)
+    assert "network" in vars(registry.model(f"diffusers/{copy}")), "where no run is looked at again"
