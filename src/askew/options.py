@@ -220,6 +220,14 @@ class SourceOptions(ManifestOptions, total=False):
     ]
 
 
+class ModelOptions(SettingOptions, StatisticsOptions, RunOptions, total=False):
+    """What every measurement of a model takes."""
+
+
+class SurveyOptions(PromptOptions, MitigationOptions, VQAOptions, ModelOptions, total=False):
+    """What every reading of a model's pictures of prompts takes."""
+
+
 OF_FOLDERS = {name: name for name in (*ManifestOptions.__annotations__, "prompt_column", "condition", "initial")}
 OF_FOLDERS |= {"file_column": "file", "group_column": "prompt_column"}
 """By option the setting of `folder/PATH` that it is."""

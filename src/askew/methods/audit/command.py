@@ -25,9 +25,8 @@ Axes = shared.Names
 
 
 class AuditOptions(
-    shared.PromptOptions, shared.SettingOptions, shared.MitigationOptions, shared.VQAOptions, shared.EmbedderOptions,
-    shared.WriterOptions, shared.FolderOptions, shared.StatisticsOptions, shared.RunOptions, total=False,
-):  # fmt: skip
+    shared.EmbedderOptions, shared.WriterOptions, shared.FolderOptions, shared.SurveyOptions, total=False
+):
     """Options that other commands have, too."""
 
 

@@ -11,9 +11,7 @@ from askew.methods.classify.findings import ClassificationResult
 from askew.methods.classify.plan import NONE, ClassificationPlan, plan_classification
 
 
-class ClassifyOptions(
-    opt.SettingOptions, opt.VQAOptions, opt.SourceOptions, opt.StatisticsOptions, opt.RunOptions, total=False
-):
+class ClassifyOptions(opt.VQAOptions, opt.SourceOptions, opt.ModelOptions, total=False):
     """Options that other commands have, too."""
 
 

@@ -12,10 +12,7 @@ from askew.methods.edit.findings import EditingResult
 from askew.methods.edit.plan import EditPlan, Finder, Skin, plan_editing
 
 
-class EditOptions(
-    opt.SettingOptions, opt.VQAOptions, opt.EmbedderOptions, opt.SourceOptions, opt.StatisticsOptions, opt.RunOptions,
-    total=False,
-):  # fmt: skip
+class EditOptions(opt.VQAOptions, opt.EmbedderOptions, opt.SourceOptions, opt.ModelOptions, total=False):
     """Options that other commands have, too."""
 
 

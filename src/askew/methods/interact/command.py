@@ -13,10 +13,7 @@ from askew.methods.interact.plan import InteractionPlan, plan_interactions
 from askew.prompts.given import OCCUPATIONS, occupation_prompts
 
 
-class InteractOptions(
-    shared.PromptOptions, shared.SettingOptions, shared.MitigationOptions, shared.VQAOptions, shared.WriterOptions,
-    shared.FolderOptions, shared.StatisticsOptions, shared.RunOptions, total=False
-):  # fmt: skip
+class InteractOptions(shared.WriterOptions, shared.FolderOptions, shared.SurveyOptions, total=False):
     """Options that other commands have, too."""
 
 

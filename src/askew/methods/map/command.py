@@ -11,12 +11,6 @@ from askew.plan import DEFAULT_MODEL
 from askew.stats.overlap import Threshold
 
 
-class MapOptions(
-    o.PromptOptions, o.SettingOptions, o.MitigationOptions, o.VQAOptions, o.StatisticsOptions, o.RunOptions, total=False
-):
-    """Options that other commands have, too."""
-
-
 def map(
     *prompts: o.Prompt,
     concept: o.Texts = None,
@@ -32,7 +26,7 @@ def map(
     taus: Annotated[Sequence[float] | None, o.numbers(float, "numbers from 0 to 100, such as 10,50,90,")] = None,
     definition: Literal["ovam", "output"] | None = None,
     branch: Literal["cond", "uncond"] | None = None,
-    **options: Unpack[MapOptions],
+    **options: Unpack[o.SurveyOptions],
 ) -> MapResult:
     """Where a model attends to concepts while it makes pictures, and which it attends to in one place (BiasMap).
 
@@ -80,7 +74,7 @@ def map(
     UsageError
         For a request that cannot be met; other AskewErrors where a run fails.
     """
-    o.only_known(options, MapOptions)
+    o.only_known(options, o.SurveyOptions)
     own = {"model": o.names(model)[0]} if o.names(model) else {}
     fields = o.plan_fields({**own, **options, "embedder": "none"})
     models = o.names(model) if model is not None else [fields.get("model", DEFAULT_MODEL)]

@@ -33,9 +33,8 @@ def _words(_: object, tokens: Sequence[Token]) -> tuple[int, int]:
 
 
 class SearchOptions(
-    shared.EmbedderOptions, shared.WriterOptions, shared.StatisticsOptions, shared.SettingOptions,
-    shared.MitigationOptions, shared.RunOptions, total=False,
-):  # fmt: skip
+    shared.EmbedderOptions, shared.WriterOptions, shared.MitigationOptions, shared.ModelOptions, total=False
+):
     """How searches are made, beside their size."""
 
     axes: Annotated[Names, Parameter(help="Axes of a search for leans: gender,age,…; gender if not given.")]

@@ -12,10 +12,7 @@ from askew.methods.mitigate.findings import MitigationResult
 from askew.methods.mitigate.plan import MitigationPlan, plan_mitigation
 
 
-class MitigateOptions(
-    o.PromptOptions, o.SettingOptions, o.MitigationOptions, o.VQAOptions, o.EmbedderOptions, o.WriterOptions,
-    o.StatisticsOptions, o.RunOptions, total=False,
-):  # fmt: skip
+class MitigateOptions(o.EmbedderOptions, o.WriterOptions, o.SurveyOptions, total=False):
     """Options that other commands have, too."""
 
 

@@ -20,9 +20,8 @@ from askew.studies.rank.steps import ModelPlan, RankPlan
 
 
 class RankOptions(
-    o.PromptOptions, o.EmbedderOptions, o.WriterOptions, o.StatisticsOptions, o.SettingOptions, o.MitigationOptions,
-    o.RunOptions, total=False,
-):  # fmt: skip
+    o.PromptOptions, o.EmbedderOptions, o.WriterOptions, o.MitigationOptions, o.ModelOptions, total=False
+):
     """Options that other commands have, too."""
 
 
