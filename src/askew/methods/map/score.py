@@ -257,15 +257,7 @@ def overall(
     for model, a in dict.fromkeys((p.model, p.a) for p in pairs):
         own = [p for p in pairs if (p.model, p.a) == (model, a)]
         found = [r.estimate for r in risks if (r.model, r.axis) == (model, axis_of.get(a))]
-        blocks = dict.fromkeys(block for p in own for block in p.blocks)
-        tested = partial(student_mean, level=level, null=0.0)
-        entries.append(f.Overall(
-            model, a, len(own),
-            miou=_mean([p.miou for p in own], level), mbiou=_mean([p.mbiou for p in own], level),
-            corrected=_combined([p.corrected for p in own], tested),
-            risk_difference=_mean(found, level) if found else None,
-            blocks={block: _mean([p.blocks.get(block, NO_MAP) for p in own], level) for block in blocks},
-        ))  # fmt: skip
+        entries.append(f.Overall(model, a, len(own), **_means(own, found, partial(_mean, level=level), level)))
     return tuple(entries)
 
 
@@ -282,48 +274,51 @@ def changes(
     for model in models[1:]:
         for a in dict.fromkeys(p.a for p in pairs):
             befores, afters = ([p for p in pairs if (p.model, p.a) == (m, a)] for m in (models[0], model))
-            matched = [(x, y) for x in befores for y in afters if x.prompt == y.prompt]
+            matched = [(x, y, _less(y, x)) for x in befores for y in afters if x.prompt == y.prompt]
             if not matched:
                 continue
-            common = dict.fromkeys(name for x, y in matched for name in x.blocks if name in y.blocks)
-            read = [[seen.get((p.model, p.prompt, axis_of.get(a, ""))) for p in both] for both in matched]
-            risk = [y.value - x.value for x, y in read if isinstance(x, Estimate) and isinstance(y, Estimate)]
-            corrected = [_minus(y.corrected, x.corrected) for x, y in matched]
-            entries.append(f.Change(
-                (models[0], model), a,
-                tuple(
-                    f.PromptChange(x.prompt, _paired(x, y, "miou", "pictures", tested),
-                                 _other_blocks(x, y) or _paired(x, y, "mbiou", "block_pictures", tested))
-                    for x, y in matched
-                ),
-                miou=_combined([_minus(y.miou, x.miou) for x, y in matched], tested),
-                mbiou=_combined([_other_blocks(x, y) or _minus(y.mbiou, x.mbiou) for x, y in matched], tested),
-                corrected=_combined(corrected, partial(student_mean, level=level, null=0.0)),
-                blocks={name: _combined([_minus(y.blocks.get(name, NO_MAP), x.blocks.get(name, NO_MAP))
-                                         for x, y in matched], tested) for name in common},
-                risk_difference=tested(risk) if risk else None,
-            ))  # fmt: skip
+            read = [[seen.get((p.model, p.prompt, axis_of.get(a, ""))) for p in (x, y)] for x, y, _ in matched]
+            risk = [_minus(y, x) for x, y in read if isinstance(x, Estimate) and isinstance(y, Estimate)]
+            prompts = tuple(f.PromptChange(x.prompt, _paired(less.miou, x, y, "pictures", tested),
+                                           _paired(less.mbiou, x, y, "block_pictures", tested))
+                            for x, y, less in matched)  # fmt: skip
+            means = _means([less for _, _, less in matched], risk, partial(_combined, combine=tested), level)
+            entries.append(f.Change((models[0], model), a, prompts, **means))
     return tuple(entries)
 
 
-def _paired(x: Pair, y: Pair, score: str, pictures: str, tested: Mean) -> E:
-    """Mean difference of IoU between pictures of one seed, of those that have a score."""
-    gap = _minus(getattr(y, score), getattr(x, score))
-    if isinstance(gap, Missing):
-        return gap
+def _means(pairs: Sequence[Pair], risks: Sequence[E], mean: Callable[[Sequence[E]], E], level: float) -> dict[str, Any]:
+    """What `Overall` and `Change` tell of the pairs of all prompts, or of their differences."""
+    blocks = dict.fromkeys(block for p in pairs for block in p.blocks)
+    return {
+        "miou": mean([p.miou for p in pairs]),
+        "mbiou": mean([p.mbiou for p in pairs]),
+        "corrected": _combined([p.corrected for p in pairs], partial(student_mean, level=level, null=0.0)),
+        "blocks": {block: mean([p.blocks.get(block, NO_MAP) for p in pairs]) for block in blocks},
+        "risk_difference": mean(risks) if risks else None,
+    }
+
+
+def _less(after: Pair, before: Pair) -> Pair:
+    """The pair with differences in the place of scores."""
+    first, second = ([block for block, e in one.blocks.items() if block != MIDDLE and isinstance(e, Estimate)]
+                     for one in (before, after))  # fmt: skip
+    mbiou = _minus(after.mbiou, before.mbiou)
+    if first and second and first != second:
+        mbiou = Missing("error", f"mBIoU counts other blocks: {', '.join(second)} and not {', '.join(first)}")
+    blocks = {name: _minus(after.blocks[name], e) for name, e in before.blocks.items() if name in after.blocks}
+    return replace(after, miou=_minus(after.miou, before.miou), mbiou=mbiou, blocks=blocks,
+                   corrected=_minus(after.corrected, before.corrected))  # fmt: skip
+
+
+def _paired(difference: E, x: Pair, y: Pair, pictures: str, tested: Mean) -> E:
+    """Mean difference of IoU between pictures of one seed, of those that have a score; Missing as the `difference`."""
+    if isinstance(difference, Missing):
+        return difference
     before, after = (dict(zip(one.seeds, getattr(one, pictures), strict=True)) for one in (x, y))
     values = [v - u for seed, u in before.items()
               if seed is not None and u is not None and (v := after.get(seed)) is not None]  # fmt: skip
     return tested(values) if values else Missing("error", "the models have no picture of one seed in common")
-
-
-def _other_blocks(before: Pair, after: Pair) -> Missing | None:
-    """Why mBIoU of two models cannot be compared; None where it can, or where one has none."""
-    first, second = ([b for b, e in one.blocks.items() if b != MIDDLE and isinstance(e, Estimate)]
-                     for one in (before, after))  # fmt: skip
-    if first == second or not first or not second:
-        return None
-    return Missing("error", f"mBIoU counts other blocks: {', '.join(second)} and not {', '.join(first)}")
 
 
 def _mean(estimates: Sequence[E], level: float) -> E:
@@ -335,14 +330,14 @@ def _mean(estimates: Sequence[E], level: float) -> E:
     return replace(mean, null=float(np.mean(known)) if len(nulls) == len(known) else None, max=1.0)
 
 
-def _combined(scores: Sequence[E | float], combine: Mean) -> E:
+def _combined(scores: Sequence[E], combine: Mean) -> E:
     """What becomes of those scores that are known; without one, why the first is missing."""
     gaps = [one for one in scores if isinstance(one, Missing)]
-    known = [one.value if isinstance(one, Estimate) else one for one in scores if not isinstance(one, Missing)]
+    known = [one.value for one in scores if isinstance(one, Estimate)]
     return replace(combine(known), missing=len(gaps)) if known else gaps[0]
 
 
-def _minus(a: E, b: E) -> float | Missing:
+def _minus(a: E, b: E) -> E:
     if isinstance(a, Missing):
         return a
-    return b if isinstance(b, Missing) else a.value - b.value
+    return b if isinstance(b, Missing) else Estimate(a.value - b.value)
