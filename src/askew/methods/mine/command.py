@@ -32,31 +32,10 @@ def _words(_: object, tokens: Sequence[Token]) -> tuple[int, int]:
     return int(least), int(most)
 
 
-class SearchOptions(
+class MineOptions(
     shared.EmbedderOptions, shared.WriterOptions, shared.MitigationOptions, shared.ModelOptions, total=False
 ):
-    """How searches are made, beside their size."""
-
-    axes: Annotated[Names, Parameter(help="Axes of a search for leans: gender,age,…; gender if not given.")]
-    target: Annotated[str, Parameter(help="What texts are about: people, clothing, style, any words.")]
-    selection: Annotated[
-        Selection,
-        Parameter(help="What prompts are chosen by: score, their own; learned (if not given, in a search for leans), "
-                  "the one that the scores of all prompts with the same words let expect."),
-    ]  # fmt: skip
-    words: Annotated[
-        tuple[int, int],
-        Parameter(converter=_words, n_tokens=1, negative="", metavar="LEAST-MOST",
-                  help="Least and greatest number of words of a prompt; 3-8 if not given."),
-    ]  # fmt: skip
-    fresh_images: Annotated[int, Parameter(help="Pictures of each winner of a search for leans; 48 if not given.")]
-    variations: Annotated[int, Parameter(help="Variations per prompt in a search for bias; 15 if not given.")]
-    quantile: Annotated[float, Parameter(help="Alpha of the score bias; 0.25 if not given.")]
-    similarity: Annotated[
-        Literal["auto", "cosine", "unit"],
-        Parameter(help="cosine, unit ((1 + cosine) / 2), or auto (if not given): unit for the studio's embedder."),
-    ]
-    top: Annotated[int, Parameter(help="Best prompts of a search, scored again on fresh seeds; 5 if not given.")]
+    """Options that other commands have, too."""
 
 
 def mine(
@@ -64,15 +43,26 @@ def mine(
     *,
     plan: Place = None,
     objective: Annotated[str | None, Parameter(converter=_objective, n_tokens=1)] = None,
+    axes: Names = None,
+    target: str | None = None,
     vqa: str | None = None,
     iterations: int | None = None,
     population: int | None = None,
     selected: int | None = None,
     mutations: int | None = None,
+    selection: Selection | None = None,
+    words: Annotated[
+        tuple[int, int] | None, Parameter(converter=_words, n_tokens=1, negative="", metavar="LEAST-MOST")
+    ] = None,
     images: int | None = None,
+    fresh_images: int | None = None,
+    variations: int | None = None,
+    quantile: float | None = None,
+    similarity: Literal["auto", "cosine", "unit"] | None = None,
+    top: int | None = None,
     runs: int | None = None,
     baseline: Annotated[bool | None, Parameter(negative="--no-baseline")] = None,
-    **options: Unpack[SearchOptions],
+    **options: Unpack[MineOptions],
 ) -> MiningResult:
     """Search for the prompts that a model is most one-sided on (MineTheGap).
 
@@ -97,6 +87,10 @@ def mine(
         What to search for: lean, how far the shares of --axes are from equal ones (if not given, for --target
         people); bias (if not given, for anything else), the paper's score; bias-corrected, that score less chance;
         color:red; or module:function of (prompt, pictures), whose low values are sought.
+    axes
+        Axes of a search for leans: gender,age,…; gender if not given.
+    target
+        What texts are about: people, clothing, style, any words.
     vqa
         Who reads the axes of leans, and what the prompts found leave out; the embedder if not given.
     iterations
@@ -107,8 +101,23 @@ def mine(
         Best prompts of an iteration that are mutated; 5 if not given.
     mutations
         Mutations of each, 2 if not given; random prompts fill the rest.
+    selection
+        What prompts are chosen by: score, their own; learned (if not given, in a search for leans), the one that the
+        scores of all prompts with the same words let expect.
+    words
+        Least and greatest number of words of a prompt; 3-8 if not given.
     images
         Pictures per prompt; 15 if not given, 5 in a search for leans.
+    fresh_images
+        Pictures of each winner of a search for leans; 48 if not given.
+    variations
+        Variations per prompt in a search for bias; 15 if not given.
+    quantile
+        Alpha of the score bias; 0.25 if not given.
+    similarity
+        cosine, unit ((1 + cosine) / 2), or auto (if not given): unit for the studio's embedder.
+    top
+        Best prompts of a search, scored again on fresh seeds; 5 if not given.
     runs
         Independent searches; 1 if not given.
     baseline
@@ -119,15 +128,15 @@ def mine(
     UsageError
         For a request that cannot be met; other AskewErrors where a run fails.
     """
-    shared.only_known(options, SearchOptions)
-    own = given(objective=objective, vqa=vqa, iterations=iterations, population=population, selected=selected,
-                mutations=mutations, images=images, runs=runs, baseline=baseline)  # fmt: skip
+    shared.only_known(options, MineOptions)
+    own = given(objective=objective, target=target, vqa=vqa, iterations=iterations, population=population,
+                selected=selected, mutations=mutations, selection=selection, words=words, images=images,
+                fresh_images=fresh_images, variations=variations, quantile=quantile, similarity=similarity, top=top,
+                runs=runs, baseline=baseline)  # fmt: skip
     if plan is not None:
-        shared.only_plan(options, model=model, **{name: str(value) for name, value in own.items()})
+        shared.only_plan(options, model=model, axes=axes, **{name: str(value) for name, value in own.items()})
         return METHOD.run(read_mine_plan(Path(plan)), **shared.run_options(options))
     fields = {**shared.plan_fields({"model": model, **options}), "llm_args": shared.writer_settings(options)}
     fields.pop("vqa", None)  # a preset's are those of an audit
-    searched = SearchOptions.__annotations__.keys() & MinePlan.model_fields.keys()
-    data = {**given(**{name: options.get(name) for name in searched}), **fields, **own,
-            "axes": shared.names(options.get("axes"))}  # fmt: skip
+    data = {**fields, **own, "axes": shared.names(axes)}
     return METHOD.run(MinePlan.checked(data, "this request"), **shared.run_options(options))
