@@ -220,7 +220,7 @@ def association(given: argparse.Namespace) -> None:
     with opened_run(plan, given.folder / "association", given.folder / ".askew") as live:
         found, model = gather(plan, live), registry.model("studio")
         reader = Reader(live, instruments_of(plan, model), person=True)
-        planned = observed_sets(plan, live, model, reader)
+        planned = observed_sets(plan, model, reader)
     scores = []
     for prompt in plan.prompts:
         axes = [axis.axis() for axis in prompt.axes]

@@ -136,7 +136,7 @@ def test_what_is_killed_before_it_is_measured_again_goes_on(
     ("options", "why"),
     [
         ([], "--axes names what is to be mitigated"),
-        (["--axes", "gender", "--target", "gender=male:.5,female:.6"], "must be at least 0 and sum to 1"),
+        (["--axes", "gender", "--target", "gender=male:.5,female:.6"], "sum to 1.1, not 1"),
         (["--axes", "gender", "--target", "gender=male:.1,femal:.9"], "the target of gender cannot be used: the ideal"),
         (["--axes", "gender", "--target", "age=young:1"], "targets are of mitigated axes (gender), not age"),
         (["--axes", "gender", "--target", "gender=male"], "is not of the form AXIS=VALUE:SHARE"),

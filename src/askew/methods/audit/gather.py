@@ -10,7 +10,7 @@ from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.tibet import Vectors, extract_concepts, paired
 from askew.models.base import Model
 from askew.parts.scoring import Scoring
-from askew.parts.survey.reader import Reader, Surveyed, captioner_of, instruments_of, surveyed
+from askew.parts.survey.reader import Reader, Surveyed, captioner_of, instruments_of, observed_sets, surveyed
 from askew.run.base import Run
 from askew.run.work import Work, unique
 
@@ -34,7 +34,8 @@ def gather(plan: AuditPlan, run: Run) -> AuditGathered:
     wanted = isinstance(source, Model) or any(filed.axis in axes for filed in source.pictures())
     if captioner and wanted and plan.embedder != "none":
         embedder = registry.embedder(plan.embedder, **plan.embedder_args)
-    found = surveyed(plan, source, Reader(run, instruments, captioner), embedder)
+    reader = Reader(run, instruments, captioner)
+    found = surveyed(plan, source, reader, observed_sets(plan, source, reader), embedder)
     if captioner and embedder:
         everything = unique(picture for some in found.observed.values() for one in some for picture in one.pictures)
         rows = dict(zip((one.id for one in everything), run.read(embedder, everything), strict=True))

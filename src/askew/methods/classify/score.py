@@ -1,7 +1,7 @@
 """What a classifier takes pictures of social groups for ("downstream", Saravanan et al., sections 3, 4.2.2 and 7.2)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Self
 
@@ -14,6 +14,7 @@ from askew.methods.classify.findings import ClassificationFindings
 from askew.methods.classify.gather import ClassesGathered, ErrorsOfClasses
 from askew.methods.classify.plan import GENDER, ClassificationPlan
 from askew.parts.scoring import Scoring, or_missing
+from askew.parts.sources import Neutrality, Showing
 from askew.prompts.given import stated_value
 from askew.stats import classification as stats
 from askew.stats.clustered import clustered_rate
@@ -52,14 +53,14 @@ class Decided:
 def score(plan: ClassificationPlan, found: ClassesGathered, head: Head) -> ClassificationFindings:
     """The findings of a run."""
     scoring = Scoring("denoising", plan.seed, plan.draws, plan.level)
-    section = classification(plan, found.targets, found.labels, scoring)
-    section = replace(section, showing=found.showing, neutrality=found.neutrality)
+    section = classification(plan, found.targets, found.labels, scoring, found.showing, found.neutrality)
     return head.into(ClassificationFindings, classification=section)
 
 
 def classification(
-    plan: ClassificationPlan, targets: Sequence[ErrorsOfClasses], labels: Sequence[ErrorsOfClasses], scoring: Scoring
-) -> f.Classification:
+    plan: ClassificationPlan, targets: Sequence[ErrorsOfClasses], labels: Sequence[ErrorsOfClasses], scoring: Scoring,
+    showing: tuple[Showing, ...] = (), neutrality: tuple[Neutrality, ...] = (),
+) -> f.Classification:  # fmt: skip
     """What the errors say of the section `classification`, with q-values.
 
     `targets` are readings with the target classes, `labels` with those of which one is right, both by rising samples.
@@ -71,8 +72,8 @@ def classification(
         differential=tuple(entry for one in decided for entry in _differential(one, scoring)),
         pairs=tuple(_pairs(decided[-1], plan.pairs, scoring)),
         comparison=_comparison(decided[-1], plan.pairs),
-        showing=(),
-        neutrality=(),
+        showing=showing,
+        neutrality=neutrality,
         errors=tuple(entry for read in (*targets, *labels) for entry in _mean_errors(read)),
     )
     return with_q(section, f.family)

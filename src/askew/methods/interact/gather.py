@@ -12,7 +12,7 @@ from askew.methods.interact.plan import AXIS, InteractionPlan
 from askew.methods.interact.validation import Mitigated, of_run
 from askew.models.base import Model
 from askew.parts.references import is_run
-from askew.parts.survey.reader import Reader, Source, Surveyed, instruments_of, surveyed
+from askew.parts.survey.reader import Reader, Source, Surveyed, instruments_of, observed_sets, surveyed
 from askew.parts.survey.shares import recorded_shares
 from askew.plan import PromptPlan
 from askew.run.base import Run
@@ -32,7 +32,8 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
     it."""
     source = registry.model(plan.model, **plan.model_args)
     reader = Reader(run, instruments_of(plan, source), person=True)
-    found = surveyed(plan, source, reader, also=[name for name in plan.mitigated.values() if not is_run(name)])
+    others = [name for name in plan.mitigated.values() if not is_run(name)]
+    found = surveyed(plan, source, reader, observed_sets(plan, source, reader), also=others)
     mitigated = _mitigated(plan, source, reader) if plan.mitigated else {}
     return found.into(InteractionGathered, mitigated=mitigated)
 

@@ -8,7 +8,6 @@ nearer to its ideal then (3.4). Sensitivities are corrected for known errors of 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,6 @@ LEAST_FREQUENCY = 0.01
 """Concepts of open answers that are rarer than this, over all picture sets, are left out."""
 
 Counts = NDArray[np.int64]
-NO_ERRORS: Mapping[str, Counts] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +74,12 @@ def tables(
     sets: Sequence[ObservedSet],
     axes: Sequence[AxisPlan],
     instrument: str,
-    known_errors: Mapping[str, Counts] = NO_ERRORS,
+    known_errors: Mapping[str, Counts] | None = None,
     distance: str = "auto",
 ) -> Tables:
     """The tables of one prompt; `sets` are its initial set and its counterfactual ones. The values of an axis with open
     answers are the concepts in them, its ideal is uniform over those. `known_errors` are the instrument's, by axis."""
-    counted = [_counted(axis, sets, instrument, known_errors.get(axis.name), distance) for axis in axes]
+    counted = [_counted(axis, sets, instrument, (known_errors or {}).get(axis.name), distance) for axis in axes]
     own = {axis.name: [k for k, s in enumerate(sets) if s.prompt.axis == axis.name] for axis in axes}
     first = next((k for k, s in enumerate(sets) if s.prompt.axis is None), None)
     return Tables(

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from askew import registry
 from askew.errors import UnknownName, UsageError
-from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PlanFields, PromptPlan, Text
+from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PlanFields, PromptPlan, Text, check_distinct
 from askew.prompts.axes import find_axis
 
 PROFESSIONS = (
@@ -61,8 +61,7 @@ class MapPlan(Plan):
     def _fits_prompts(self) -> Self:
         if len(self.against) != len(self.prompts):
             raise ValueError(f"{len(self.prompts)} prompts need as many words to hold concepts against")
-        if len(set(self.concepts)) < len(self.concepts):
-            raise ValueError(f"a concept is named twice: {', '.join(self.concepts)}")
+        check_distinct("concept", self.concepts)
         held = {word.casefold() for word in self.against} & {concept.casefold() for concept in self.concepts}
         if held:
             raise ValueError(f"the concept {', '.join(sorted(held))} is the word that concepts are held against")

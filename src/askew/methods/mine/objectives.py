@@ -126,6 +126,13 @@ class BiasObjective(Objective):
 
     def read(self, prompt: str, seed: int) -> Alignment | Missing:
         """Missing with too few variations, of which no picture is made then, or too few pictures."""
+        return self._read(prompt, seed, self.corrected)
+
+    def again(self, first: Reading | Missing, prompt: str, seed: int) -> Alignment | Missing:
+        """Beside pictures of the variations, which tell what is chance."""
+        return self._read(prompt, seed, True)
+
+    def _read(self, prompt: str, seed: int, with_chance: bool) -> Alignment | Missing:
         variations, least = self.variations(prompt), max(2, enough(self.planned))
         if len(variations) < least:
             return Missing("error", f"the writer found fewer than {least} of {self.planned} variations")
@@ -136,20 +143,12 @@ class BiasObjective(Objective):
         if len(present) < enough(len(pictures)):
             return Missing("error", f"fewer than {enough(len(pictures))} of {len(pictures)} pictures could be made")
         found = self._align(prompt, variations, pictures, seed)
-        return self._with_chance(found) if self.corrected else found
-
-    def again(self, first: Reading | Missing, prompt: str, seed: int) -> Alignment | Missing:
-        """Beside pictures of the variations, which tell what is chance."""
-        found = self.read(prompt, seed)
-        return found if self.corrected else self._with_chance(found)
-
-    def _with_chance(self, found: Alignment | Missing) -> Alignment | Missing:
-        if isinstance(found, Missing):
+        if isinstance(found, Missing) or not with_chance:
             return found
-        varied = self.one_each(found.variations)
+        varied = self.one_each(variations)
         if not any(isinstance(one, Picture) for one in varied.values()):
             return Missing("error", "no picture of a variation could be made") if self.corrected else found
-        chance = self._align(found.prompt, tuple(varied), list(varied.values()), found.seed)
+        chance = self._align(prompt, tuple(varied), list(varied.values()), seed)
         return found if isinstance(chance, Missing) else replace(found, chance=chance, corrected=self.corrected)
 
     def _align(

@@ -10,6 +10,7 @@ from askew.errors import UsageError
 from askew.methods.mitigate import METHOD
 from askew.methods.mitigate.findings import MitigationResult
 from askew.methods.mitigate.plan import MitigationPlan, plan_mitigation
+from askew.parts.references import given_shares
 
 
 class MitigateOptions(o.EmbedderOptions, o.WriterOptions, o.SurveyOptions, total=False):
@@ -88,34 +89,26 @@ def mitigate(
         For a request that cannot be met; other AskewErrors where a run fails.
     """
     o.only_known(options, MitigateOptions)
-    own = o.given(images=images, confirm=confirm, statements=statements, most_prompts=most_prompts, worsening=worsening,
-                joint=joint, way_args=None if way_args is None else o.key_values(way_args, "--way-arg"))  # fmt: skip
+    own = o.given(ways=tuple(o.names(ways)) or None, images=images, confirm=confirm, statements=statements,
+                  most_prompts=most_prompts, worsening=worsening, joint=joint,
+                  way_args=None if way_args is None else o.key_values(way_args, "--way-arg"))  # fmt: skip
     if plan is not None:
-        o.only_plan(options, prompts=prompts, model=model, axes=axes, ways=ways, also=also, target=target,
-                  priority=priority, **own)  # fmt: skip
+        o.only_plan(options, prompts=prompts, model=model, axes=axes, also=also, target=target, priority=priority,
+                    **own)  # fmt: skip
         made = MitigationPlan.read(Path(plan))
     else:
         if not o.names(axes):
             raise UsageError("--axes names what is to be mitigated, such as: --axes gender,age")
         made = plan_mitigation(
             o.prompts_of(prompts, options), axes=o.names(axes), also=None if also is None else o.names(also),
-            targets=dict(map(_target, o.several(target))), priorities=_priorities(o.names(priority)),
-            desk=o.Desk.of(options), **({"ways": tuple(o.names(ways))} if ways else {}), **own,
+            targets={axis: one for text in o.several(target) for axis, one in given_shares(text).shares[""].items()},
+            priorities=_priorities(o.names(priority)), desk=o.Desk.of(options), **own,
             **o.plan_fields({**options, "model": model}),
         )  # fmt: skip
     result = METHOD.run(made, **o.run_options(options))
     if not options.get("dry_run"):
         result.write_files()
     return result
-
-
-def _target(text: str) -> tuple[str, dict[str, float]]:
-    """AXIS=VALUE:SHARE,… as an axis and its wanted shares."""
-    axis, _, shares = text.partition("=")
-    try:
-        return axis, {value: float(share) for value, _, share in (one.rpartition(":") for one in o.names(shares))}
-    except ValueError as error:
-        raise UsageError(f"--target {text!r} is not of the form AXIS=VALUE:SHARE,VALUE:SHARE") from error
 
 
 def _priorities(given: list[str]) -> dict[str, float]:

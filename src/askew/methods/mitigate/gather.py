@@ -71,7 +71,7 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
         raise UsageError(f"{model.name} holds pictures that exist already; a mitigation needs a model to work on")
     reader = Reader(run, survey.instruments_of(plan, model), person=True)
     embedder = None if plan.embedder == "none" else registry.embedder(plan.embedder, **plan.embedder_args)
-    planning = survey.observed_sets(plan, run, model, reader) if {*plan.ways} & {PROMPTS, TOKENS} else {}
+    planning = survey.observed_sets(plan, model, reader) if {*plan.ways} & {PROMPTS, TOKENS} else {}
     chosen = _policies(plan, run, model, reader, planning) if PROMPTS in plan.ways else {}
     learned: dict[str, Mapping[str, object]] = {way: {} for way in plan.ways}
     if chosen:
@@ -89,7 +89,7 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
         for prompt in plan.prompts
     }
     observed = {text: [one.observed for one in some] for text, some in judged.items()}
-    found = survey.surveyed(plan, model, reader, embedder, observed=observed)
+    found = survey.surveyed(plan, model, reader, observed, embedder)
     return found.into(MitigationGathered, chosen=chosen, ways=ways, judged=judged)
 
 

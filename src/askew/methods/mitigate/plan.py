@@ -9,7 +9,7 @@ from askew.errors import UsageError
 from askew.options import Desk
 from askew.parts.survey.propose import survey_plan
 from askew.parts.survey.shares import ideal_of
-from askew.plan import AxisPlan, Plan, PromptPlan, Settings, Text
+from askew.plan import AxisPlan, Plan, PromptPlan, Settings, Text, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.statements import states
 
@@ -63,8 +63,7 @@ class MitigationPlan(Plan):
         owners = {key.rpartition(":")[0] for key in self.way_args} - {""}
         if unknown := owners - {*self.ways}:
             raise ValueError(f"settings are of ways that are tried ({', '.join(self.ways)}), not {', '.join(unknown)}")
-        if len({*self.ways}) < len(self.ways):
-            raise ValueError("a way to mitigate is named twice")
+        check_distinct("way to mitigate", self.ways)
         return self
 
     def targets(self, prompt: PromptPlan) -> dict[str, dict[str, float]]:

@@ -110,8 +110,9 @@ def captioner_of(instruments: Iterable[str]) -> str | None:
     return next((name for name in instruments if name != LABELS), None)
 
 
-def observed_sets(plan: Plan, run: Run, source: Source, reader: Reader) -> dict[str, list[ObservedSet]]:
+def observed_sets(plan: Plan, source: Source, reader: Reader) -> dict[str, list[ObservedSet]]:
     """By prompt its sets, the initial one first: made, or those of a collection."""
+    run = reader.run
     if isinstance(source, Collection):
         sets: dict[str, dict[Prompt, list[Outcome]]] = {prompt.text: {} for prompt in plan.prompts}
         for filed, picture in run.collect(source):
@@ -133,18 +134,19 @@ class Surveyed(Gathered):
 
 
 def surveyed(
-    plan: Plan, source: Source, reader: Reader, embedder: Embedder | None = None, also: Iterable[str] = (),
-    observed: Observed | None = None,
+    plan: Plan, source: Source, reader: Reader, observed: Observed, embedder: Embedder | None = None,
+    also: Iterable[str] = (),
 ) -> Surveyed:  # fmt: skip
-    """All sets of a plan, unless others are `observed`. The run is warned of words that are not known, oddities of
-    files, and of the studio's instruments where `source`, or `also` another model, is no studio."""
-    observed = observed_sets(plan, reader.run, source, reader) if observed is None else observed
+    """What was `observed`. The run is warned of words that are not known, oddities of files, and of the studio's
+    instruments where `source`, or `also` another model, is no studio."""
     reader.run.warn(*oddities(plan.texts(), source, reader.instruments))
     reader.run.warn(*studio_warnings([source.name, *also], reader.instruments, [embedder.name] if embedder else []))
     return Surveyed(
         identity_of(source, plan.model_args), getattr(source, "device", None),
-        fingerprints(reader.instruments, embedder), picture_sets(observed), observed,
-        calibrations(plan.prompts, reader.instruments),
+        fingerprints(reader.instruments, embedder),
+        tuple(PictureSet.of(text, one.pictures, one.prompt.axis, one.prompt.value, one.prompt.text)
+              for text, some in observed.items() for one in some),
+        observed, calibrations(plan.prompts, reader.instruments),
     )  # fmt: skip
 
 
@@ -159,15 +161,6 @@ def seen_again(plan: Plan, folder: Path, store: Path, gather: Callable[[Run], Su
             "command again"
         )
     return found
-
-
-def picture_sets(sets: Observed) -> tuple[PictureSet, ...]:
-    """Observed sets as they stand in findings."""
-    return tuple(
-        PictureSet.of(prompt, one.pictures, one.prompt.axis, one.prompt.value, one.prompt.text)
-        for prompt, some in sets.items()
-        for one in some
-    )
 
 
 def identity_of(source: Source, settings: Mapping[str, Setting]) -> Identity:
