@@ -7,7 +7,6 @@ from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.tibet import domain, paired, tibet, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import missing_pictures
-from askew.parts.survey.reader import confusions, known_errors
 from askew.parts.survey.shares import SetShares, differences, shares, with_q_of_differences, with_verdicts
 from askew.types import Estimate
 
@@ -16,8 +15,7 @@ def score(plan: AuditPlan, found: AuditGathered, head: Head) -> AuditFindings:
     """The findings of a run. The q of a distance and of MAD are those of the verdict on their axis. Shares are those of
     every axis in initial sets and conditions, and in the counterfactuals of an axis of that axis alone; differences are
     those between the initial set and conditions."""
-    confused, readers = confusions(plan.prompts, found.observed, plan.vqa), dict.fromkeys(plan.vqa)
-    known, entries, counted, moved = known_errors(found.errors, confused), list[Tibet](), list[SetShares](), []
+    readers, entries, counted, moved = dict.fromkeys(plan.vqa), list[Tibet](), list[SetShares](), []
     for prompt in plan.prompts:
         sets, text = found.observed[prompt.text], prompt.text
         if found.captioner and (own := paired(prompt, sets)):
@@ -25,7 +23,7 @@ def score(plan: AuditPlan, found: AuditGathered, head: Head) -> AuditFindings:
             scoring = Scoring.of(plan, found.captioner)
             entries.append(tibet(own[0], own[1:], axes, scoring, vectors, plan.concepts == "axis"))
         free = [one for one in sets if not prompt.has(one.prompt.axis)]
-        counted += [shares(one, axis, text, Scoring.of(plan, name), known.get((name, axis.name)))
+        counted += [shares(one, axis, text, Scoring.of(plan, name), found.errors.get((name, axis.name)))
                     for one in sets for axis in prompt.closed for name in readers
                     if one.prompt.axis == axis.name or not prompt.has(one.prompt.axis)]  # fmt: skip
         moved += [one for axis in prompt.closed for name in readers
@@ -39,7 +37,7 @@ def score(plan: AuditPlan, found: AuditGathered, head: Head) -> AuditFindings:
         missing_pictures=missing_pictures(found.observed, Scoring.of(plan)),
         shares=judged,
         differences=with_q_of_differences(moved),
-        confusion=confused,
+        confusion=found.confusion,
         tibet=scores,
         domain=domain(scores, plan.level),
     )

@@ -10,7 +10,6 @@ from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.validation import validation
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import missing_pictures
-from askew.parts.survey.reader import confusions, known_errors
 from askew.parts.survey.shares import shares, with_verdicts
 from askew.types import Estimate
 
@@ -19,23 +18,21 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
     """The findings of a run. Graphs are those of the first instrument; of several prompts there is one of all together,
     before the others."""
     scoring, sets = Scoring.of(plan), found.observed
-    compared = confusions(plan.prompts, sets, list(plan.vqa))
-    known = known_errors(found.errors, compared)
-    seen = {axis: n for (name, axis), n in known.items() if name == scoring.instrument and n.sum(axis=1).all()}
-    errors = {} if plan.as_read else seen  # known where the reference has seen every value
+    errors = {axis: n for (name, axis), n in found.errors.items() if name == scoring.instrument
+              and n.sum(axis=1).all() and not plan.as_read}  # the reference has seen every value  # fmt: skip
     counted = {one.text: tables(sets[one.text], one.axes, scoring.instrument, errors, plan.distance)
                for one in plan.prompts}  # fmt: skip
     every: dict[str | None, Tables] = {None: pooled(list(counted.values()))} if len(counted) > 1 else {}
     every.update(counted)
     drawn = tuple(graphs(every, plan, scoring))
-    initial = (shares(one, axis, prompt.text, Scoring.of(plan, name), known.get((name, axis.name)))
+    initial = (shares(one, axis, prompt.text, Scoring.of(plan, name), found.errors.get((name, axis.name)))
                for prompt in plan.prompts for one in sets[prompt.text] if one.prompt.axis is None
                for axis in prompt.closed for name in plan.vqa)  # fmt: skip
     return head.into(
         InteractionFindings,
         missing_pictures=missing_pictures(sets, scoring),
         shares=with_verdicts(initial, plan.prompts)[0],
-        confusion=compared,
+        confusion=found.confusion,
         biasconnect=drawn,
         over_prompts=over_prompts(drawn, plan.level),
         validation=validation(counted, drawn, found.mitigated, scoring) if plan.mitigated else None,

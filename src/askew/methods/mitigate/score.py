@@ -13,7 +13,6 @@ from askew.methods.mitigate.gather import Judged, MitigationGathered
 from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
 from askew.methods.mitigate.policy import wanted
 from askew.parts.scoring import Scoring, or_missing
-from askew.parts.survey.reader import confusions, known_errors
 from askew.parts.survey.shares import DISTANCE, SetShares, shares, with_verdicts
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.statements import occupations_in
@@ -40,15 +39,13 @@ def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> Mitiga
 
     q-values: changes of the aimed axes are one family, those of the watched axes another, rises of dependence a third.
     """
-    confused = confusions(plan.prompts, found.observed, plan.vqa)
-    known = known_errors(found.errors, confused)
     scoring = Scoring.of(plan)
     prompts = {prompt.text: prompt for prompt in plan.prompts}
     seen: list[SetShares] = []
     ways: list[WayFindings] = []
     for text, judged in found.judged.items():
         own = [
-            [shares(one.observed, axis, text, scoring, known.get((plan.vqa[0], axis.name)))
+            [shares(one.observed, axis, text, scoring, found.errors.get((plan.vqa[0], axis.name)))
              for axis in prompts[text].closed]
             for one in judged
         ]  # fmt: skip
@@ -64,7 +61,7 @@ def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> Mitiga
     return head.into(
         MitigationFindings,
         shares=with_verdicts(seen, plan.prompts)[0],
-        confusion=confused,
+        confusion=found.confusion,
         ways=with_q(tuple(ways), family),
         mitigations={name: way.to_toml() for name, way in found.ways.items()},
     )

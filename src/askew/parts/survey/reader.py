@@ -127,9 +127,11 @@ def observed_sets(plan: Plan, source: Source, reader: Reader) -> dict[str, list[
 
 @dataclass(frozen=True)
 class Surveyed(Gathered):
-    """What the gather of a survey brings: by prompt its sets, and what instruments know of their own errors."""
+    """What the gather of a survey brings: by prompt its sets; how instruments read what people say of pictures, if they
+    do; and where instruments err, by that or else by what they know themselves."""
 
     observed: Observed
+    confusion: tuple["Confusion", ...]
     errors: Errors
 
 
@@ -141,12 +143,14 @@ def surveyed(
     instruments where `source`, or `also` another model, is no studio."""
     reader.run.warn(*oddities(plan.texts(), source, reader.instruments))
     reader.run.warn(*studio_warnings([source.name, *also], reader.instruments, [embedder.name] if embedder else []))
+    confused = confusions(plan.prompts, observed, plan.vqa)
+    seen = {(one.instrument, one.axis): one.table for one in confused}
     return Surveyed(
         identity_of(source, plan.model_args), getattr(source, "device", None),
         fingerprints(reader.instruments, embedder),
         tuple(PictureSet.of(text, one.pictures, one.prompt.axis, one.prompt.value, one.prompt.text)
               for text, some in observed.items() for one in some),
-        observed, calibrations(plan.prompts, reader.instruments),
+        observed, confused, {**calibrations(plan.prompts, reader.instruments), **seen},
     )  # fmt: skip
 
 
@@ -280,11 +284,6 @@ def calibrations(prompts: Sequence[PromptPlan], instruments: Mapping[str, VQA]) 
         for axis in _axes(prompts).values()
         if (counts := vqa.known_errors(axis)) is not None
     }
-
-
-def known_errors(own: Errors, confused: Iterable[Confusion]) -> Errors:
-    """Errors of instruments: as seen against a person's labels, else what they know themselves."""
-    return {**own, **{(one.instrument, one.axis): one.table for one in confused}}
 
 
 def _axes(prompts: Sequence[PromptPlan]) -> dict[str, Axis]:
