@@ -67,7 +67,7 @@ def scored(
 ) -> InteractionFindings:
     """The findings of a run that saw these sets."""
     own = head(plan)
-    return score(plan, InteractionGathered(own.model, None, own.instruments, (), sets, errors or {}, {}), own)
+    return score(plan, InteractionGathered(own.model, None, own.instruments, (), sets, (), errors or {}, {}), own)
 
 
 def known(score: Estimate | Missing | None) -> Any:

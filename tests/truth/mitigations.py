@@ -66,7 +66,7 @@ def told(before: Judged, after: Judged, way: PromptPolicy, **settings: object) -
     head = planted_answers.head(plan)  # type: ignore[arg-type]
     observed = {NURSE: [before.observed, after.observed]}
     found = MitigationGathered(
-        head.model, None, head.instruments, (), observed, {}, {}, {"prompts": way}, {NURSE: [before, after]}
+        head.model, None, head.instruments, (), observed, (), {}, {}, {"prompts": way}, {NURSE: [before, after]}
     )
     return score(plan, found, head).ways[0]
 
