@@ -90,9 +90,17 @@ def test_a_link_to_nothing_is_text() -> None:
 
 
 def test_a_link_leads_to_a_fold() -> None:
-    page = shown(Lanes("c", "Axis", (Lane("here", estimate(0.2), link="a b"),), "MAD"), Fold("more", (), anchor="a b"))
+    fold = Fold("more", (Text("told"),), anchor="a b")
+    page = shown(Lanes("c", "Axis", (Lane("here", estimate(0.2), link="a b"),), "MAD"), fold)
     assert '<a href="#a-b"><bdi>here</bdi></a>' in page
     assert '<details id="a-b">' in page
+
+
+def test_what_holds_nothing_is_left_out() -> None:
+    empty = Section("Empty", (Fold("nobody", (Lanes("c", "Axis", (), "MAD"),)), Table("t", ("a",), ())))
+    one = Page("", "", "", (), (Section("Full", iter([Text("told"), empty])), empty))
+    assert [section.title for section in one.sections] == ["Full"]
+    assert one.sections[0].blocks == (Text("told"),)
 
 
 def test_the_same_page_gives_the_same_bytes(page: str) -> None:

@@ -16,9 +16,11 @@ of a plot is the estimate's `debiased` value where it has one; numbers beside it
 markup; names of others are quoted and cut by `words.quote`, `words.shorten`. A `link` leads to the block with the same
 `anchor`, any text, and is plain text if there is none. `series` numbers what belongs together over rows and blocks: one
 colour each, 0 to 5. What pages share is written once: `skeleton`, `media`, `words`.
+
+Sections and folds take blocks by any iterable, and leave out those that hold nothing: no rows, bars or blocks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -163,7 +165,7 @@ class Lanes:
     columns: tuple[Column, ...] = SCORE
     more: tuple[str, ...] = ()
     chance: tuple[str, str] = ("chance", "what chance alone would give")
-    interval: str = "interval for the true score"
+    interval: str = "interval for the true value"
     points: str = ""
 
 
@@ -310,10 +312,13 @@ class Fold:
     """Blocks behind a summary, which says what is in them. A terminal leaves them out unless `screen`."""
 
     summary: str
-    blocks: "tuple[Block, ...]"
+    blocks: "Iterable[Block]"
     anchor: str | None = None
     open: bool = False
     screen: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "blocks", _filled(self.blocks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,9 +326,12 @@ class Section:
     """A heading (within another section a smaller one) and what stands below it; `anchor` is by default its title."""
 
     title: str
-    blocks: "tuple[Block, ...]"
+    blocks: "Iterable[Block]"
     screen: bool = True
     anchor: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "blocks", _filled(self.blocks))
 
     @property
     def name(self) -> str:
@@ -332,6 +340,10 @@ class Section:
 
 
 Block = Text | Code | Shares | Lanes | Lines | Scatter | Network | Pictures | Table | Terms | Fold | Section
+
+
+def _filled(found: Iterable[Block]) -> tuple[Block, ...]:
+    return tuple(one for one in found if all(getattr(one, name, True) for name in ("rows", "bars", "blocks")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,3 +361,6 @@ class Page:
     notes: tuple[str, ...] = ()
     detail: str = ""
     version: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sections", _filled(self.sections))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from askew.errors import MissingPackage
@@ -60,7 +60,7 @@ def figure(page: Page) -> Figure:
 Plot = Shares | Lanes | Lines | Scatter
 
 
-def _plots(blocks: Sequence[Block]) -> Iterator[Plot]:
+def _plots(blocks: Iterable[Block]) -> Iterator[Plot]:
     for one in blocks:
         if isinstance(one, Section) and one.screen:
             yield from _plots(one.blocks)

@@ -28,16 +28,19 @@ CONCEPTS = 14
 def page(found: AuditFindings, media: Media) -> b.Page:
     """What to show of an audit."""
     view, many = View(found, media), len(found.plan.prompts) > 1
-    seen = tuple(survey.seen(view.seen, view.anchor)) or (b.Text("No share was counted."),)
-    errors = b.Section("Reading errors", tuple(map(survey.confusion, found.confusion)), screen=False)
     started, tested = found.environment.started, len(view.leads)
     alone = (f"An interval is of one value alone; a verdict allows for all {tested} that were tested.",) * (tested > 1)
     return skeleton.page(
         found, f"askew audit of {shorten(found.model.name, 80)}",
         plural(len(found.plan.prompts), "prompt") if many else f"“{found.plan.prompts[0].text}”",
         texts.answer(found, view.leads),
-        (b.Section("What was seen", seen), *view.pictures(), *view.scores(), *view.differences(), *view.details(),
-         *view.domain(), *([errors] if found.confusion else [])),
+        (b.Section("What was seen", survey.seen(view.seen, view.anchor) or [b.Text("No share was counted.")]),
+         b.Section("The pictures", view.pictures(), screen=False),
+         b.Section("Scores", view.scores()),
+         b.Section("Differences between picture sets", view.differences()),
+         b.Section("Each prompt" if len(view.details) > 1 else "Each axis", view.each(), screen=False),
+         b.Section("Prompts compared", view.domain(), screen=False),
+         b.Section("Reading errors", map(survey.confusion, found.confusion), screen=False)),
         detail=texts.detail(found, view.leads),
         facts=(*skeleton.facts(found), *((("Date", started.replace("T", " ")[:16]),) if started else ())),
         reading=texts.reading(found), notes=(*skeleton.notes(found), *alone),
@@ -56,6 +59,7 @@ class View:
         self.leads = survey.leads(self.seen)
         order = list(dict.fromkeys(one.prompt for one in self.leads))
         self.tibet = sorted(found.tibet, key=lambda one: order.index(one.prompt) if one.prompt in order else 0)
+        self.details = list(dict.fromkeys([*(one.prompt for one in self.tibet), *order]))
         axes = {one.prompt: {*one.axes} for one in found.tibet}
         self.others = [s for s in found.shares
                        if (own := axes.get(s.prompt)) is None or (s.of_prompt and s.axis not in own)]  # fmt: skip
@@ -80,34 +84,30 @@ class View:
         seed = None if self.found.plan.model.startswith("folder/") else self.found.plan.seed
         return set_row(self.media, one, usual if most is None else most, seed)
 
-    def pictures(self) -> Iterator[b.Section]:
+    def pictures(self) -> Iterator[b.Block]:
         """The first pictures of the prompt that leans most, in every condition; of a single set the others, folded."""
         prompts = [prompt.text for prompt in self.found.plan.prompts]
         first = self.leads[0].prompt if self.leads else prompts[0]
         sets = [one for one in self._own_sets(first) if one.pictures]
-        if not sets:
-            return
         most = FIRST if len(sets) == 1 else FIRST // 2
+        yield b.Pictures("" if len(prompts) == 1 else quote(first, 160), tuple(self._row(one, most) for one in sets))
+        if top := next((e.top_concepts for e in self.found.tibet if e.prompt == first), ()):
+            yield b.Text(_frequencies(top[:15]), lead="Most seen:", muted=True)
         every = [self._row(one) for one in sets if len(one.pictures) > most]
         rest = tuple(replace(row, shots=row.shots[most:], note="") for row in every if row.shots[most:])
         more = plural(sum(len(row.shots) for row in rest), "more picture")
-        folds = [b.Fold(more, (b.Pictures("", rest),))] if rest else []
-        top = next((e.top_concepts for e in self.found.tibet if e.prompt == first), ())
-        concepts = [b.Text(_frequencies(top[:15]), lead="Most seen:", muted=True)] if top else []
-        head = b.Pictures("" if len(prompts) == 1 else quote(first, 160), tuple(self._row(one, most) for one in sets))
-        yield b.Section("The pictures", (head, *concepts, *folds), screen=False)
+        yield b.Fold(more, (b.Pictures("", rest),))
 
-    def scores(self) -> Iterator[b.Section]:
+    def scores(self) -> Iterator[b.Block]:
         """MAD of every axis, of many prompts as a table; distances of shares that stand for themselves."""
-        blocks: list[b.Block] = []
         names = list(dict.fromkeys(name for entry in self.tibet for name in entry.axes))
         if sum(len(entry.axes) for entry in self.tibet) > ROWS:
             rows = tuple((entry.prompt, *(entry.axes[n].mad if n in entry.axes else None for n in names))
                          for entry in self.tibet)  # fmt: skip
-            blocks.append(b.Table("MAD of every prompt and axis, the prompt that leans most first",
-                                  ("Prompt", *(capital(axis_label(n)) for n in names)), rows, shaded=True,
-                                  note="Below: the interval. Bold: beyond chance (q < 0.05)."))  # fmt: skip
-        elif self.tibet:
+            yield b.Table("MAD of every prompt and axis, the prompt that leans most first",
+                          ("Prompt", *(capital(axis_label(n)) for n in names)), rows, shaded=True,
+                          note="Below: the interval. Bold: beyond chance (q < 0.05).")  # fmt: skip
+        else:
             lanes = tuple(
                 b.Lane(capital(axis_label(name)), axis.mad, (texts.nearest(axis),),
                        group=shorten(entry.prompt, 60) if len(self.tibet) > 1 else "", link=f"{entry.prompt} {name}")
@@ -115,60 +115,47 @@ class View:
                 for name, axis in texts.ranked(entry.axes.items())
             )  # fmt: skip
             caption = "How unequally near the pictures are to the counterfactuals of each axis (MAD)"
-            blocks.append(b.Lanes(caption, "Axis", lanes, "MAD", more=("nearest to",)))
-        if axes := dict.fromkeys(s.axis for s in self.others):
-            distances = (survey.distances([s for s in self.others if s.axis == axis]) for axis in axes)
-            blocks.append(b.Fold("Distances from the ideal, with interval, chance and q", tuple(distances)))
-        if blocks:
-            yield b.Section("Scores", tuple(blocks))
+            yield b.Lanes(caption, "Axis", lanes, "MAD", more=("nearest to",))
+        axes = dict.fromkeys(s.axis for s in self.others)
+        distances = (survey.distances([s for s in self.others if s.axis == axis]) for axis in axes)
+        yield b.Fold("Distances from the ideal, with interval, chance and q", distances)
 
-    def differences(self) -> Iterator[b.Section]:
+    def differences(self) -> Iterator[b.Block]:
         """Between the prompt's pictures and conditions."""
         if found := self.found.differences:
+            told = tuple(f"{quote(d.prompt, 60)}. {text}" for d in found if (text := difference_sentence(d)))
+            yield b.Text("" if told else say("sets_alike"), items=told)
             places = dict.fromkeys((d.axis, d.instrument) for d in found)
             lanes = (survey.differences([d for d in found if (d.axis, d.instrument) == place]) for place in places)
-            told = tuple(f"{quote(d.prompt, 60)}. {text}" for d in found if (text := difference_sentence(d)))
-            fold = b.Fold("All differences, by axis and value", tuple(lanes))
-            said = b.Text("" if told else say("sets_alike"), items=told)
-            yield b.Section("Differences between picture sets", (said, fold))
+            yield b.Fold("All differences, by axis and value", lanes)
 
-    def domain(self) -> Iterator[b.Section]:
+    def domain(self) -> Iterator[b.Fold]:
         """Prompts compared: how much nearer each is to one counterfactual than to another."""
-        folds = []
         for one in self.found.domain:
             first, *others = one.cas
             rest = shorten(others[0], 40) if len(others) == 1 else "the others"
             summary = (f"{capital(axis_label(one.axis))}: CAS of {shorten(first, 40)} less that of {rest}, mean "
                        f"over all prompts {measured(one.against_rest[first], 'signed')}")  # fmt: skip
-            folds.append(b.Fold(summary, tuple(_domain(one))))
-        if folds:
-            yield b.Section("Prompts compared", tuple(folds), screen=False)
+            yield b.Fold(summary, _domain(one))
 
-    def details(self) -> Iterator[b.Section]:
-        """All of every prompt and axis, folded."""
-        order = [entry.prompt for entry in self.tibet]
-        order += [prompt for prompt in dict.fromkeys(s.prompt for s in self.leads) if prompt not in order]
-        if len(order) == 1:
-            yield b.Section("Each axis", (*self._axes(order[0]), *self._own_shares(order[0])), screen=False)
-        elif order:
-            folds = []
-            for prompt in order:
+    def each(self) -> Iterator[b.Block]:
+        """All of every axis, of several prompts folded."""
+        for prompt in self.details:
+            if len(self.details) == 1:
+                yield from self._axes(prompt)
+            else:
                 rows = b.Pictures("", tuple(map(self._row, self._own_sets(prompt))))
-                told = (rows, *self._axes(prompt), *self._own_shares(prompt))
-                folds.append(b.Fold(quote(prompt, 160), told, anchor=prompt))
-            yield b.Section("Each prompt", tuple(folds), screen=False)
+                yield b.Fold(quote(prompt, 160), (rows, *self._axes(prompt)), anchor=prompt)
 
-    def _own_shares(self, prompt: str) -> Iterator[b.Block]:
-        for entry in (s for s in self.others if s.prompt == prompt):
-            yield b.Text(f"{capital(perceived(entry.axis))} in {words.set_label(entry.set)}: {sentence(entry)}.")
-            yield survey.numbers(entry)
-
-    def _axes(self, prompt: str) -> Iterator[b.Fold]:
+    def _axes(self, prompt: str) -> Iterator[b.Block]:
         for name, axis in (one for e in self.tibet if e.prompt == prompt for one in texts.ranked(e.axes.items())):
             own = [s for s in self.found.shares if (s.prompt, s.set, s.axis) == (prompt, "initial", name)]
             told = verdict(own[0]) if own else "leans" if exceeds_chance(axis.mad) else say("none")
-            yield b.Fold(f"{capital(axis_label(name))}: {told}", tuple(self._axis(prompt, name, axis, own)),
-                         anchor=f"{prompt} {name}")  # fmt: skip
+            inner = self._axis(prompt, name, axis, own)
+            yield b.Fold(f"{capital(axis_label(name))}: {told}", inner, anchor=f"{prompt} {name}")
+        for entry in (s for s in self.others if s.prompt == prompt):
+            yield b.Text(f"{capital(perceived(entry.axis))} in {words.set_label(entry.set)}: {sentence(entry)}.")
+            yield survey.numbers(entry)
 
     def _axis(self, prompt: str, name: str, axis: AxisScores, shares: Sequence[SetShares]) -> Iterator[b.Block]:
         """Everything of one axis of one prompt; `shares` of its own pictures, those of the first instrument first."""
@@ -180,23 +167,22 @@ class View:
         yield from map(survey.numbers, shares)
         sets = [s for s in self.found.sets if s.prompt == prompt and s.axis in (None, name) and s.pictures]
         strip = min(self._most) if any(one.axis for one in sets) else self._most[0]
-        yield from [b.Pictures("", tuple(self._row(one, strip) for one in sets))] if sets else []
+        yield b.Pictures("", tuple(self._row(one, strip) for one in sets))
         yield from _concepts(axis)
         if axis.second_tests:
-            yield b.Fold(f"What else changes with {axis_label(name)}", tuple(_second(axis)))
+            yield b.Fold(f"What else changes with {axis_label(name)}", _second(axis))
 
     def _associations(self, prompt: str, name: str, axis: AxisScores) -> b.Lanes:
         """CAS of every counterfactual with their mean, other scores, and how often each shows what it asks for."""
         known = [e.value for e in axis.cas.values() if isinstance(e, Estimate)]
         marks = (b.Mark(sum(known) / len(known), "mean of the axis", "dash"),) if len(known) > 1 else ()
         own = {s.set: s for s in reversed(self.found.shares) if (s.prompt, s.axis) == (prompt, name)}
-        read = {v: own[at].shares.get(v) for v in axis.cas if (at := f"{name}: {v}") in own}
-        asked = {v: words.part(e, "value", "share") for v, e in read.items()}
         columns: dict[str, Mapping[str, b.Content]] = {
             "by embedding": axis.cas_clip or {},
             "concept matching": {v: words.number(e) for v, e in (axis.bipartite or {}).items()},
-            "read as asked": asked,
-        }
+            "read as asked": {v: words.part(own[at].shares.get(v), "value", "share")
+                              for v in axis.cas if (at := f"{name}: {v}") in own},
+        }  # fmt: skip
         more = {head: cells for head, cells in columns.items() if cells}
         rows = tuple(
             b.Lane(shorten(v, 60), e, tuple(cells.get(v) for cells in more.values()), marks=marks)

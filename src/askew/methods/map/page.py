@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from PIL.Image import Image
 
@@ -49,7 +48,10 @@ def page(found: MapFindings, media: Media) -> b.Page:
     return skeleton.page(
         found, f"askew map: where {shorten(w.listing(view.models), 100)} {attend} to {w.listing(concepts)}",
         f"{len(view.prompts)} prompts" if several else f"“{view.prompts[0]}”", view.answer(),
-        (view.seen(), *(view.concept(one) for one in concepts), *view.nearness(), *view.accuracy(), *view.changes()),
+        (b.Section("What was seen", view.seen()),
+         *(b.Section(capital(shorten(one, 60)), view.concept(one)) for one in concepts),
+         b.Section("Nearness in meaning", view.nearness(), screen=False),
+         b.Section("Against the given masks", view.accuracy()), b.Section("Models compared", view.changes())),
         facts=(*skeleton.facts(found, found.models), ("Mask", f"{found.plan.threshold} {found.plan.tau:g}")),
         reading=reading(found),
         notes=(
@@ -84,18 +86,18 @@ class View:
         said = "; to ".join(finding(self.pairs(a, first), self.overall(a, first)) for a in self.found.plan.concepts)
         return f"In pictures of {where}, {model_label(first, 60)} attends to {said}."
 
-    def seen(self) -> b.Section:
+    def seen(self) -> Iterator[b.Block]:
         """Who is shown: by axis the shares in every prompt's pictures by every model, with their risk difference."""
         risks = sorted(self.found.biasmap.risk_difference, key=lambda one: self.prompts.index(one.prompt))
         axes = dict.fromkeys(one.axis for one in risks)
         seen = {capital(perceived(axis)): [self._bar(one) for one in risks if one.axis == axis] for axis in axes}
         if len(self.prompts) == len(self.models) == 1:
-            alone = tuple(replace(bar, label=axis) for axis, (bar,) in seen.items())
-            return b.Section("What was seen", (b.Shares("Shares in percent", alone),))
-        found = (folded(f"{axis}, shares in percent", bars, "With", BARS) for axis, bars in seen.items())
-        return b.Section("What was seen", tuple(chain(*found)))
+            yield b.Shares("Shares in percent", tuple(replace(bar, label=axis) for axis, (bar,) in seen.items()))
+        else:
+            for axis, bars in seen.items():
+                yield from folded(f"{axis}, shares in percent", bars, "With", BARS)
 
-    def concept(self, a: str) -> b.Section:
+    def concept(self, a: str) -> Iterator[b.Block]:
         """Overlaps of a concept, with the word of every prompt by every model, through the network and in pictures."""
         own: list[Pair | Overall] = [*sorted(self.pairs(a), key=lambda one: self.prompts.index(one.prompt))]
         own += [self.overall(a, model) for model in self.models] if len(self.prompts) > 1 else []
@@ -109,14 +111,13 @@ class View:
                 e = replace(e, corrected=one.corrected.value, p=one.corrected.p, q=one.corrected.q)
             rows.append(b.Lane(label, e, more, group, series, muted=isinstance(one, Overall)))
         caption = f"How much of their union the places of “{shorten(a, 40)}” and of the word beside it share"
-        overlaps = b.Lanes(f"{caption} (mIoU)", "With", tuple(rows), "mIoU", more=("mBIoU", "RD"),
-                         chance=("chance", "the same words in other pictures of the prompt"))  # fmt: skip
-        network = b.Section("Through the network", (self._profile(a),), screen=False)
-        return b.Section(capital(shorten(a, 60)), (overlaps, network, *self._pictures(a)))
+        yield b.Lanes(f"{caption} (mIoU)", "With", tuple(rows), "mIoU", more=("mBIoU", "RD"),
+                      chance=("chance", "the same words in other pictures of the prompt"))  # fmt: skip
+        yield b.Section("Through the network", (self._profile(a),), screen=False)
+        yield b.Section("In the pictures", self._pictures(a), screen=False)
 
-    def nearness(self) -> Iterator[b.Section]:
+    def nearness(self) -> Iterator[b.Table]:
         """Whether words that are nearer in meaning overlap more."""
-        tables = []
         for one in self.found.biasmap.gradient:
             caption = f"Do words that mean nearly the same as “{shorten(one.b, 30)}” overlap more with it?"
             if isinstance(one.spearman, Estimate):
@@ -125,11 +126,9 @@ class View:
             near = sorted(one.cosines.items(), key=lambda item: -item[1])
             rows = tuple((shorten(a, 40), w.number(cosine), overlaps[a]) for a, cosine in near)
             note = f"{w.quote(one.prompt, 60)}, {model_label(one.model, 40)}"
-            tables.append(b.Table(caption, ("Word", "cosine of text embeddings", "mIoU"), rows, note=note))
-        if tables:
-            yield b.Section("Nearness in meaning", tuple(tables), screen=False)
+            yield b.Table(caption, ("Word", "cosine of text embeddings", "mIoU"), rows, note=note)
 
-    def accuracy(self) -> Iterator[b.Section]:
+    def accuracy(self) -> Iterator[b.Block]:
         """How well maps find the places that were given, over thresholds (the paper's figure 11)."""
         found = self.found.biasmap.accuracy
         plots, told = [], []
@@ -152,28 +151,26 @@ class View:
                         f"{w.number(outside.null)})")  # fmt: skip
             told.append(f"{name}: {said}")
         if plots:
-            rest = tuple(plots[PLOTS:])
-            more = (b.Fold(w.plural(len(rest), "more plot"), rest),) if rest else ()
-            yield b.Section("Against the given masks", (b.Text(items=tuple(told)), *plots[:PLOTS], *more))
+            yield b.Text(items=tuple(told))
+            yield from plots[:PLOTS]
+            yield b.Fold(w.plural(len(plots) - PLOTS, "more plot"), plots[PLOTS:])
 
-    def changes(self) -> Iterator[b.Section]:
-        """Every model less the first."""
-        if found := self.found.biasmap.changes:
-            told = "Pictures of one prompt and seed are pairs; means over prompts have intervals by Student's t."
-            yield b.Section("Models compared", (b.Text(told, muted=True), *map(self._change, found)))
-
-    def _change(self, one: f.Change) -> b.Lanes:
-        """Over the pictures of a prompt, and over prompts; of a single prompt the first."""
-        first, second = (model_label(model, 40) for model in one.models)
-        found: dict[str, b.E | None] = {f"mIoU, {self._word(own)}": own.miou for own in one.prompts}
-        found |= {"mean mIoU": one.miou, "mean mBIoU": one.mbiou, "mean corrected mIoU": one.corrected}
-        if one.risk_difference:
-            found[f"mean risk difference of {w.axis_label(axes_of([one.a]).get(one.a, ''))}"] = one.risk_difference
-        if len(one.prompts) == 1:
-            found = {"mIoU": one.prompts[0].miou, "mBIoU": one.prompts[0].mbiou}
-        rows = tuple(b.Lane(name, e) for name, e in found.items())
-        return b.Lanes(f"“{shorten(one.a, 40)}”: {second} less {first}", "Score", rows, "difference", "signed",
-                       b.DIFFERENCE, interval="interval for the true difference")  # fmt: skip
+    def changes(self) -> Iterator[b.Block]:
+        """Every model less the first: over the pictures of a prompt, and of several over prompts."""
+        for k, one in enumerate(self.found.biasmap.changes):
+            if k == 0:
+                told = "Pictures of one prompt and seed are pairs; means over prompts have intervals by Student's t."
+                yield b.Text(told, muted=True)
+            first, second = (model_label(model, 40) for model in one.models)
+            found: dict[str, b.E | None] = {"mIoU": one.prompts[0].miou, "mBIoU": one.prompts[0].mbiou}
+            if len(one.prompts) > 1:
+                found = {f"mIoU, {self._word(own)}": own.miou for own in one.prompts}
+                found |= {"mean mIoU": one.miou, "mean mBIoU": one.mbiou, "mean corrected mIoU": one.corrected}
+                axis = w.axis_label(axes_of([one.a]).get(one.a, ""))
+                found |= {f"mean risk difference of {axis}": one.risk_difference} if one.risk_difference else {}
+            rows = tuple(b.Lane(name, e) for name, e in found.items())
+            caption = f"“{shorten(one.a, 40)}”: {second} less {first}"
+            yield b.Lanes(caption, "Score", rows, "difference", "signed", b.DIFFERENCE)
 
     def _word(self, one: Pair | Overall | RiskDifference | f.PromptChange) -> str:
         """What tells its prompt from the others: the word that concepts are held against, if each has its own."""
@@ -217,7 +214,7 @@ class View:
         return b.Lines(f"Overlap by block, from input to output{over}", "Block", blocks, tuple(lines), "overlap",
                        levels=levels, chance="chance: other pictures of the prompt")  # fmt: skip
 
-    def _pictures(self, a: str) -> Iterator[b.Section]:
+    def _pictures(self, a: str) -> Iterator[b.Block]:
         """The first pictures of every prompt and model with the maps of both words, and one of each block by block."""
         most = SHOWN if len(self.prompts) == 1 else 1
         rows, strips = [], []
@@ -239,12 +236,10 @@ class View:
                     blocks = {name: of for name, of in block_maps(maps.layers).items() if not flat_pictures(of).any()}
                     shots = (self._high(image, of, f"{label}: {name}", f"{name}, ") for name, of in blocks.items())
                     strips.append(b.PictureRow(tuple(shots), label))
-        if rows:
-            title = "The picture, attention to both words, and where it is high"
-            by_block = b.Fold("Block by block", (b.Pictures("Where attention is high, block by block", tuple(strips)),))
-            heads = ("picture", shorten(a, 20), "the other word", "both")
-            pictures = b.Pictures(title, tuple(rows), True, heads, "large", KEYS)
-            yield b.Section("In the pictures", (pictures, by_block), screen=False)
+        title = "The picture, attention to both words, and where it is high"
+        heads = ("picture", shorten(a, 20), "the other word", "both")
+        yield b.Pictures(title, tuple(rows), True, heads, "large", KEYS)
+        yield b.Fold("Block by block", (b.Pictures("Where attention is high, block by block", tuple(strips)),))
 
     def _high(self, image: Image, maps: Maps, alt: str, name: str = "") -> b.Shot:
         """Where the maps (2, 1, H, W) of two words are high, over the picture, and how much they overlap."""

@@ -120,8 +120,7 @@ def differences(entries: Sequence[SharesDifference]) -> b.Lanes:
                  for value, score in entry.shares.items()]  # fmt: skip
     axis, reader = entries[0].axis, shorten(entries[0].instrument, 60)
     caption = f"Differences of {perceived(axis)}, in percentage points, read by {reader}"
-    return b.Lanes(caption, "Pictures", tuple(rows), "points", "points", b.DIFFERENCE,
-                   interval="interval for the true difference")  # fmt: skip
+    return b.Lanes(caption, "Pictures", tuple(rows), "points", "points", b.DIFFERENCE)
 
 
 def confusion(entry: Confusion) -> b.Table:

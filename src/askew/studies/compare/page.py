@@ -180,8 +180,7 @@ class View:
                 strong=differs and exceeds_chance(e.difference) is True,
             ))  # fmt: skip
         return b.Lanes(caption, "Axis", tuple(rows), "points" if share else self.less(pair),
-                       "points" if share else "signed", b.DIFFERENCE, tuple(map(self.letter, pair)),
-                       interval="interval for the true difference")  # fmt: skip
+                       "points" if share else "signed", b.DIFFERENCE, tuple(map(self.letter, pair)))  # fmt: skip
 
     def pictures(self) -> Iterator[b.Section]:
         """The first pictures of the set that differs most, of every run."""
