@@ -67,10 +67,10 @@ def facts(found: Head, models: Sequence[Identity] = ()) -> tuple[Named, ...]:
     lost = sum(sum(one.missing.values()) for one in found.sets)
     readers = [*(found.instruments.vqa or ()), *(found.instruments.embedder or ())]
     seed, sizes = getattr(found.plan, "seed", None), sorted({len(one.pictures) for one in found.sets}) or [0]
-    each = " to ".join(dict.fromkeys(map(words.thousands, (sizes[0], sizes[-1]))))
+    each = " to ".join(dict.fromkeys(f"{size:,}" for size in (sizes[0], sizes[-1])))
     told = [
         ("Models" if len(models) > 1 else "Model", "; ".join(map(identity, models or (found.model,)))),
-        ("Pictures", f"{words.thousands(made)} in {words.plural(len(found.sets), 'set')} of {each}"),
+        ("Pictures", f"{made:,} in {words.plural(len(found.sets), 'set')} of {each}"),
         ("Read by", words.listing(list(dict.fromkeys(readers)))),
         ("Missing", words.plural(lost, "picture") if lost else "no picture"),
         ("Run seed", "" if seed is None else str(seed)),
@@ -91,8 +91,8 @@ def missing_section(gaps: Sequence[Gap], sentences: Sequence[str] = ()) -> Secti
     for gap in gaps:
         if lost := sum(gap.missing.values()):
             share = f" ({words.percent(lost / gap.of)})" if gap.of else ""
-            counted = f"{words.thousands(lost)} of {words.thousands(gap.of)}{share}"
-            rows.append((words.capital(gap.what), gap.where, counted, words.reasons(gap.missing)))
+            found = f"{lost:,} of {gap.of:,}{share}"
+            rows.append((words.capital(gap.what), gap.where, found, words.reasons(gap.missing)))
     if not rows:
         nothing = "Nothing is missing: every picture was made and every question was answered."
         return Section("Missing data", (Text(nothing),), screen=False)

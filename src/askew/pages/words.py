@@ -11,9 +11,7 @@ ABSENT = "–"
 SIGNIFICANT = 0.05
 """The q below which something is called beyond chance."""
 SIGNED = ("signed", "fine", "points", "degrees")
-DIGITS: Mapping[Scale, int] = {
-    "unit": 2, "share": 0, "signed": 2, "fine": 4, "points": 0, "degrees": 1, "range": 3,
-}  # fmt: skip
+DIGITS: Mapping[Scale, int] = {"unit": 2, "share": 0, "signed": 2, "fine": 4, "points": 0, "degrees": 1, "range": 3}
 
 _REASONS: Mapping[str, str] = {
     "no_person": "no person seen",
@@ -104,6 +102,11 @@ def beyond_chance(score: E | None) -> bool:
     return isinstance(score, Estimate) and score.q is not None and score.q < SIGNIFICANT
 
 
+def largest_first(score: E | None) -> float:
+    """Sort key: missing scores come last."""
+    return -score.mark if isinstance(score, Estimate) else float("inf")
+
+
 def absence(score: E | None) -> str:
     """Why a score is missing, or how many pictures it lacks; nothing if it has all."""
     if isinstance(score, Missing):
@@ -119,7 +122,7 @@ def reason(missing: Missing) -> str:
 
 def reasons(missing: Mapping[str, int]) -> str:
     """How many are missing and why: "no person seen 2, refused 1"."""
-    return ", ".join(f"{_REASONS.get(name, name)} {thousands(count)}" for name, count in missing.items() if count)
+    return ", ".join(f"{_REASONS.get(name, name)} {count:,}" for name, count in missing.items() if count)
 
 
 def leading(bar: Bar) -> Part | None:
@@ -131,7 +134,7 @@ def leading(bar: Bar) -> Part | None:
 
 def part_told(one: Part) -> str:
     """A part of a bar: "female 42, 88 % [76, 95]"."""
-    counted = "" if one.count is None else f" {thousands(one.count)},"
+    counted = "" if one.count is None else f" {one.count:,},"
     return f"{one.value}{counted} {measured(one.share, 'share')}"
 
 
@@ -139,10 +142,10 @@ def bar_note(bar: Bar) -> str:
     """What a bar's leading part rests on: "female 42 of 48, 88 % [76, 95]; even would be 50 %"."""
     lost = sum(bar.missing.values())
     if not bar.n:
-        return f"none of {thousands(lost)} could be read: {reasons(bar.missing)}" if lost else "no pictures"
-    told, missing = [plural(bar.n, "picture")], f"{thousands(lost)} not read: {reasons(bar.missing)}"
+        return f"none of {lost:,} could be read: {reasons(bar.missing)}" if lost else "no pictures"
+    told, missing = [plural(bar.n, "picture")], f"{lost:,} not read: {reasons(bar.missing)}"
     if one := leading(bar):
-        counted = f"of {thousands(bar.n)}" if one.count is None else f"{thousands(one.count)} of {thousands(bar.n)}"
+        counted = f"of {bar.n:,}" if one.count is None else f"{one.count:,} of {bar.n:,}"
         alike = len({p.ideal and round(p.ideal, 9) for p in bar.parts}) == 1
         ideal = [] if one.ideal is None else [f"{'even' if alike else 'ideal'}: {percent(one.ideal)}"]
         told = [f"{one.value} {counted}, {measured(one.share, 'share')}", *ideal]
@@ -157,7 +160,7 @@ def content(found: Content, scale: Scale = "unit") -> str:
         return ", ".join(found)
     if isinstance(found, Estimate | Missing):
         return measured(found, scale)
-    return ABSENT if found is None else thousands(found) if isinstance(found, int) else found
+    return ABSENT if found is None else f"{found:,}" if isinstance(found, int) else found
 
 
 def strong(found: Content | Lane) -> bool:
@@ -186,14 +189,9 @@ def probability(value: float | None, name: str = "") -> str:
     return text if not name else f"{name} {text}" if text.startswith("<") else f"{name} = {text}"
 
 
-def thousands(count: int) -> str:
-    """A count with commas."""
-    return f"{count:,}"
-
-
 def plural(count: int, noun: str) -> str:
     """ "1 picture", "48 pictures"."""
-    return f"{thousands(count)} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def listing(words: Sequence[str]) -> str:

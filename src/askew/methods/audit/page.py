@@ -232,11 +232,10 @@ def _domain(entry: Domain) -> Iterator[b.Lanes]:
     more = ("less the others", "of the sum of CAS (the paper's scaling)")
     yield b.Lanes(caption, capital(axis_label(entry.axis)), rows, "CAS", columns=b.PLAIN, more=more)
     if entry.differences:
-        own = sorted(((one.prompt, one.estimate) for one in entry.differences),
-                     key=lambda item: -item[1].mark if isinstance(item[1], Estimate) else float("inf"))  # fmt: skip
+        own = sorted(entry.differences, key=lambda one: words.largest_first(one.estimate))
         first, second = (shorten(value, 30) for value in entry.differences[0].values)
         caption = f"CAS {first} minus CAS {second}: left of zero nearer to {second}, right of zero nearer to {first}"
-        lanes = tuple(b.Lane(shorten(prompt, 60), score, strong=exceeds_chance(score)) for prompt, score in own)
+        lanes = tuple(b.Lane(shorten(one.prompt, 60), one.estimate, strong=exceeds_chance(one.estimate)) for one in own)
         yield b.Lanes(caption, "Prompt", lanes, "difference", "signed", b.DIFFERENCE)
 
 

@@ -6,7 +6,7 @@ from askew.methods.audit.findings import AuditFindings, AxisScores
 from askew.pages import skeleton, words
 from askew.pages.blocks import Section, Terms, Text
 from askew.pages.phrases import say
-from askew.pages.words import listing, measured, number, perceived, percent, plural, quote, reason, shorten, thousands
+from askew.pages.words import listing, measured, number, perceived, percent, plural, quote, reason, shorten
 from askew.parts.survey.blocks import LIMITS, exceeds_chance, leans, most_seen, strongest_first, tests
 from askew.parts.survey.shares import SetShares
 from askew.stats.intervals import ends as ends_of
@@ -28,7 +28,7 @@ def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
     if not lean:
         names = list(dict.fromkeys(perceived(entry.axis) for entry in read))
         counts = sorted(sum(entry.counts.values()) for entry in read)
-        looked = " to ".join(map(thousands, dict.fromkeys((counts[0], counts[-1]))))  # "48", or "45 to 48"
+        looked = " to ".join(f"{n:,}" for n in dict.fromkeys((counts[0], counts[-1])))  # "48", or "45 to 48"
         axes = listing(names) if len(names) <= NAMED else f"any of {len(names)} axes"
         of = quote(prompts[0]) if len(prompts) == 1 else f"each of {plural(len(prompts), 'prompt')}"
         return say("leans_on_none", axes=axes, pictures=f"{looked} pictures", of=of, who=who)
@@ -53,7 +53,7 @@ def detail(found: AuditFindings, leads: Sequence[SetShares]) -> str:
     could = say("could_have", distance=number(max(known))) if known and len(known) == len(shown) else ""
     if not count:
         return " ".join(filter(None, (could or say("too_few"), open_axes(found))))
-    of = f"{count} of {thousands(len(tested))}"
+    of = f"{count} of {len(tested):,}"
     if len(tested) == 1:
         where = f"on {perceived(tested[0].axis)}"
     elif len({(entry.prompt, entry.set) for entry in tested}) == 1:
@@ -142,7 +142,7 @@ def reading(found: AuditFindings) -> Section:
         ("By embedding (Eq. 4)", "mean cosine of every initial picture with every counterfactual picture"),
         ("MAD (Eq. 5–7)", "√( (1⁄K) Σ |CAS of k − mean CAS| ÷ 2(K − 1)⁄K² ), for K counterfactuals"),
         ("Chance for MAD", "the initial set redrawn from the equal mixture of the counterfactual sets, and scored "
-                           f"again; {thousands(found.plan.draws)} draws"),
+                           f"again; {found.plan.draws:,} draws"),
     )  # fmt: skip
     of_shares = (
         ("Shares", "answers that name a value ⁄ answers at all"),

@@ -36,7 +36,10 @@ def page(found: ClassificationFindings, media: Media) -> b.Page:
     return skeleton.page(
         found, f"askew classify: what {w.shorten(found.model.name, 80)} takes pictures of people for",
         f"{w.capital(w.shorten(first, 40))} or {w.shorten(second, 40)}?", view.answer(),
-        (view.chosen(), *view.pictures(), *view.pairs(), *view.accuracy(),
+        (b.Section("Which class it chooses, by group", view.chosen()),
+         b.Section("Pictures of one comparison", view.pictures(), screen=False),
+         b.Section("Pairs that are decided one way", view.pairs(), screen=False),
+         b.Section("Accuracy", view.accuracy(), screen=False),
          showing_section(section.showing), neutrality_section(section.neutrality)),
         facts=(*skeleton.facts(found), *facts), notes=skeleton.notes(found),
         reading=reading(first, plan.level),
@@ -66,7 +69,7 @@ class View:
         return (f"Of two classes, {model} takes pictures of {w.quote(group, 40)} for the {w.quote(first, 40)} one in "
                 f"{w.measured(share, 'share')} of its decisions; without a lean it would be half.")  # fmt: skip
 
-    def chosen(self) -> b.Section:
+    def chosen(self) -> Iterator[b.Block]:
         """Associations of all groups, and the differences between them."""
         (first, second), bars = self.sets, []
         for group, share in self.shares.items():
@@ -80,20 +83,18 @@ class View:
                 bars.append(b.Bar(w.shorten(group, 40), parts, pictures, verdict=verdict, strong=sure))
         first, samples = w.shorten(first, 40), w.plural(self.most, "noise sample")
         chosen = f"Of two classes, which is chosen for each group's pictures, with {samples}"
+        yield b.Shares(chosen, tuple(bars), "Group")
         caption = f"Association: share of decisions for the {first} class of a pair"
-        rates = self._rates(caption, [(one.group, one.samples, one.S) for one in self.found.classification.association],
-                            HALF, b.DIFFERENCE)  # fmt: skip
-        blocks: list[b.Block] = [b.Shares(chosen, tuple(bars), "Group"), rates]
+        rates = [(one.group, one.samples, one.S) for one in self.found.classification.association]
+        yield self._rates(caption, rates, HALF, b.DIFFERENCE)
         pooled_first = sorted(self.found.classification.differential, key=lambda one: not one.pooled)
-        rows = [b.Lane(f"{w.shorten(one.group_x, 40)} less {w.shorten(one.group_y, 40)}", one.S)
-                for one in pooled_first if one.samples == self.most]  # fmt: skip
-        if rows:
-            of = f"decisions for the {first} class, {w.plural(self.most, 'sample')}"
-            caption = f"Difference in the share of {of}, in percentage points"
-            blocks.append(b.Lanes(caption, "Groups", tuple(rows), "difference", "points", b.DIFFERENCE))
-        return b.Section("Which class it chooses, by group", tuple(blocks))
+        rows = tuple(b.Lane(f"{w.shorten(one.group_x, 40)} less {w.shorten(one.group_y, 40)}", one.S)
+                     for one in pooled_first if one.samples == self.most)  # fmt: skip
+        of = f"decisions for the {first} class, {w.plural(self.most, 'sample')}"
+        caption = f"Difference in the share of {of}, in percentage points"
+        yield b.Lanes(caption, "Groups", rows, "difference", "points", b.DIFFERENCE)
 
-    def pictures(self) -> Iterator[b.Section]:
+    def pictures(self) -> Iterator[b.Block]:
         """The pictures on both sides of the comparison in which the groups differ most (figures 16 to 19)."""
         shown = self.found.classification.comparison
         if shown is None:
@@ -108,36 +109,32 @@ class View:
                 more = f", the first {SHOWN} shown" if len(own) > SHOWN else ""
                 title = f"{w.shorten(group, 60)}: {w.shorten(word, 40)}"
                 rows.append(b.PictureRow(tuple(shots), title, f"{len(own)} of {len(to_a)}{more}"))
-        text = (f"Each picture is taken for {w.quote(shown.a, 40)} or {w.quote(shown.b, 40)}: of all pairs of classes "
-                f"the one in which the groups differ most. Run seed {self.found.plan.seed}.")  # fmt: skip
-        yield b.Section("Pictures of one comparison", (b.Text(text), b.Pictures("", tuple(rows))), screen=False)
+        yield b.Text(f"Each picture is taken for {w.quote(shown.a, 40)} or {w.quote(shown.b, 40)}: of all pairs of "
+                     f"classes the one in which the groups differ most. Run seed {self.found.plan.seed}.")  # fmt: skip
+        yield b.Pictures("", tuple(rows))
 
-    def pairs(self) -> Iterator[b.Section]:
+    def pairs(self) -> Iterator[b.Block]:
         """Pairs of which one class gets more than three quarters of a group's pictures (tables 6 and 7)."""
-        folds: list[b.Fold] = []
-        for group in self.shares:
-            own = [(one.share_a, f"{one.a} or {one.b}") for one in self.found.classification.pairs
-                   if (one.group, one.skewed) == (group, True)]  # fmt: skip
-            rows = [b.Lane(pair, _plain(share), marks=(HALF,)) for share, pair in own if isinstance(share, Estimate)]
-            rows.sort(key=lambda row: -row.score.value if isinstance(row.score, Estimate) else 0.0)
-            if rows:
-                caption = f"Pictures of {group} that are taken for the first class of a pair"
-                block = b.Lanes(caption, "Pair", tuple(rows), "share", "share", b.DIFFERENCE)
-                name = f"{w.shorten(group, 60)}: {w.plural(len(rows), 'pair')}"
-                folds.append(b.Fold(name, (block,), open=not folds))
-        if folds:
+        skewed = [one for one in self.found.classification.pairs if one.skewed]
+        groups = [group for group in self.shares if any(one.group == group for one in skewed)]
+        if groups:
             samples = w.plural(self.most, "noise sample")
             text = f"Pairs in which one class gets more than three quarters of a group's pictures, with {samples}."
-            yield b.Section("Pairs that are decided one way", (b.Text(text), *folds), screen=False)
+            yield b.Text(text)
+        for group in groups:
+            own = sorted((one for one in skewed if one.group == group), key=lambda one: w.largest_first(one.share_a))
+            rows = tuple(b.Lane(f"{one.a} or {one.b}", _plain(one.share_a), marks=(HALF,)) for one in own)
+            caption = f"Pictures of {group} that are taken for the first class of a pair"
+            block = b.Lanes(caption, "Pair", rows, "share", "share", b.DIFFERENCE)
+            yield b.Fold(f"{w.shorten(group, 60)}: {w.plural(len(rows), 'pair')}", (block,), open=group == groups[0])
 
-    def accuracy(self) -> Iterator[b.Section]:
+    def accuracy(self) -> Iterator[b.Block]:
         """How often the right class is chosen."""
         rates = [(one.group, one.samples, one.estimate) for one in self.found.classification.accuracy]
         if any(isinstance(score, Estimate) for *_, score in rates):
             classes = self.found.plan.classes
             text = f"Share of pictures given to the right one of {w.listing(classes)}"
-            lanes = self._rates(text, rates, b.Mark(1 / len(classes), "chance"), b.PLAIN)
-            yield b.Section("Accuracy", (lanes,), screen=False)
+            yield self._rates(text, rates, b.Mark(1 / len(classes), "chance"), b.PLAIN)
 
     def _rates(self, caption: str, rates: Iterable[Rate], chance: b.Mark, columns: tuple[b.Column, ...]) -> b.Lanes:
         """A rate of every group by number of noise samples (figure 3, tables 4 and 5)."""
@@ -154,7 +151,7 @@ def _plain(score: b.E) -> b.E:
 
 def against(model: str, first: str, main: Differential, shares: Sequence[b.E]) -> str:
     """The answer for two groups, whose difference was measured."""
-    x, y = (w.percent(one.value if isinstance(one, Estimate) else None) for one in shares)
+    x, y = (w.part(one, "value", "share") for one in shares)
     phrase = "chosen_apart" if w.beyond_chance(main.S) else "chosen_alike"
     q = w.probability(main.S.q if isinstance(main.S, Estimate) else None, "q")
     return (f"Of two classes, {model} chooses the {w.quote(first, 40)} one in {x} of its decisions about "

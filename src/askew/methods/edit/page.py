@@ -32,7 +32,7 @@ def page(found: EditFindings, media: Media) -> b.Page:
         ("Pictures from", shorten(found.sources.name, 120)),
         ("Groups", f"{len(plan.groups)}, {w.plural(plan.images, 'picture')} each"),
         *showing_fact(found.showing),
-        ("Edits", w.thousands(sum(one.n for one in found.editing))),
+        ("Edits", f"{sum(one.n for one in found.editing):,}"),
         ("Strengths", ", ".join(f"{one:g}" for one in plan.strengths)),
     )
     targets = w.capital(", ".join(shorten(name, 40) for name in plan.targets))

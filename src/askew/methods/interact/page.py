@@ -344,8 +344,7 @@ def reading(found: InteractionFindings) -> b.Section:
         ("Sensitivity (Eq. 1–4)", "IS = d(initial, ideal) − d(mean of the counterfactual sets, ideal), both corrected "
          "for their number of pictures; results.json has the plain one as plug_in"),
         ("Distance d", distances),
-        ("Intervals", f"at {percent(plan.level)}, {words.thousands(plan.draws)} draws; q by Benjamini and "
-         "Hochberg (1995)"),
+        ("Intervals", f"at {percent(plan.level)}, {plan.draws:,} draws; q by Benjamini and Hochberg (1995)"),
     ))  # fmt: skip
     limit = "An edge tells what changing the prompt does to what the instrument reads. It is no statement about people."
     return skeleton.reading(terms, (*LIMITS, limit), (source, computed))

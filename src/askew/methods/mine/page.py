@@ -56,12 +56,12 @@ class View:
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What was searched, and with whom."""
-        plan, evaluated = self.found.plan, w.thousands(self.found.minethegap.evaluated)
+        plan, tried = self.found.plan, self.found.minethegap.evaluated
         searches = "1 search" if plan.runs == 1 else f"{plan.runs} searches"
         more = f", {w.plural(plan.variations, 'variation')}" if plan.is_bias else ""
         more += f", {plan.fresh_images} of each found" if self.leans else ""
         own = (
-            ("Prompts", f"{evaluated}: {searches}, {w.plural(plan.iterations, 'iteration')} of {plan.population}"),
+            ("Prompts", f"{tried:,}: {searches}, {w.plural(plan.iterations, 'iteration')} of {plan.population}"),
             ("Each prompt", w.plural(plan.images, "picture") + more),
             ("Written by", w.shorten(plan.llm, 60)),
             ("Target", w.shorten(plan.target, 60)),

@@ -204,7 +204,7 @@ def most_seen(entry: SetShares) -> str:
     how = "perceived" if words.reads_appearance(entry.axis) else "seen as"
     ideal = "" if entry.even else f", ideal {percent(entry.ideal.get(value))}"
     return say("seen", share=percent(entry.counts[value] / read), how=how, value=shorten(value, 40),
-               count=words.thousands(entry.counts[value]), n=f"{words.thousands(read)}{ideal}")  # fmt: skip
+               count=f"{entry.counts[value]:,}", n=f"{read:,}{ideal}")  # fmt: skip
 
 
 def sentence(entry: SetShares) -> str:
