@@ -13,8 +13,8 @@ MACHINE = ("python", "platform", "device", "threads", "started", "finished")
 
 INTERVAL = ("Interval", "Where the score would lie if the model were asked for endless pictures, at the confidence "
             "level of the plan. If that of a difference holds zero, the direction is not settled.")  # fmt: skip
-Q = ("q", "How often chance alone gives as much, adjusted for all that is tested together. Below 0.05 this page says "
-     "“beyond chance”. A larger value does not show that there is nothing.")  # fmt: skip
+Q = ("q", "How often chance alone gives as much, adjusted for all that is tested together (Benjamini and Hochberg "
+     "1995). Below 0.05 this page says “beyond chance”. A larger q does not show that there is nothing.")  # fmt: skip
 PERCEIVED = ("Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are "
              "perceived: nobody's identity is known.")  # fmt: skip
 HOLDS = ("What is found holds for these prompts, this model with these settings, and these instruments. It says "
@@ -62,11 +62,12 @@ def identity(one: Identity) -> str:
 
 
 def facts(found: Head, models: Sequence[Identity] = ()) -> tuple[Named, ...]:
-    """Model, pictures, who read them, what is missing, the run's seed."""
+    """Model, pictures, who read them, what is missing, the run's seed, the level of intervals."""
     made = sum(name is not None for one in found.sets for name in one.pictures)
     lost = sum(sum(one.missing.values()) for one in found.sets)
     readers = [*(found.instruments.vqa or ()), *(found.instruments.embedder or ())]
-    seed, sizes = getattr(found.plan, "seed", None), sorted({len(one.pictures) for one in found.sets}) or [0]
+    seed, level = (getattr(found.plan, name, None) for name in ("seed", "level"))
+    sizes = sorted({len(one.pictures) for one in found.sets}) or [0]
     each = " to ".join(dict.fromkeys(f"{size:,}" for size in (sizes[0], sizes[-1])))
     told = [
         ("Models" if len(models) > 1 else "Model", "; ".join(map(identity, models or (found.model,)))),
@@ -74,6 +75,7 @@ def facts(found: Head, models: Sequence[Identity] = ()) -> tuple[Named, ...]:
         ("Read by", words.listing(list(dict.fromkeys(readers)))),
         ("Missing", words.plural(lost, "picture") if lost else "no picture"),
         ("Run seed", "" if seed is None else str(seed)),
+        ("Intervals", "" if level is None else words.percent(level)),
     ]
     return tuple((name, text) for name, text in told if text)
 

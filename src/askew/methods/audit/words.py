@@ -6,7 +6,7 @@ from askew.methods.audit.findings import AuditFindings, AxisScores
 from askew.pages import skeleton, words
 from askew.pages.blocks import Section, Terms, Text
 from askew.pages.phrases import say
-from askew.pages.words import listing, measured, number, perceived, percent, plural, quote, reason, shorten
+from askew.pages.words import listing, measured, number, perceived, plural, quote, reason, shorten
 from askew.parts.survey.blocks import LIMITS, exceeds_chance, leans, most_seen, strongest_first, tests
 from askew.parts.survey.shares import SetShares
 from askew.stats.intervals import ends as ends_of
@@ -150,7 +150,6 @@ def reading(found: AuditFindings) -> Section:
                      "divided by their number less one; chance: as many answers drawn from the ideal"),
         ("Corrected for reading errors", "the shares that, read with known errors, come nearest to those seen"),
         ("Worst case", "the shares if all missing answers had gone against a value, or all to it"),
-        ("q", f"by Benjamini and Hochberg (1995); intervals at {percent(found.plan.level)}"),
     )  # fmt: skip
     method = Terms((*(computed if found.tibet else ()), *of_shares))
     return skeleton.reading(terms, LIMITS, (tibet, method) if tibet else (method,))

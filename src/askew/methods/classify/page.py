@@ -42,7 +42,7 @@ def page(found: ClassificationFindings, media: Media) -> b.Page:
          b.Section("Accuracy", view.accuracy(), screen=False),
          showing_section(section.showing), neutrality_section(section.neutrality)),
         facts=(*skeleton.facts(found), *facts), notes=skeleton.notes(found),
-        reading=reading(first, plan.level),
+        reading=reading(first),
     )  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def against(model: str, first: str, main: Differential, shares: Sequence[b.E]) -
             f"{say(phrase, points=w.measured(main.S, 'points'), q=q)}.")  # fmt: skip
 
 
-def reading(first: str, level: float) -> b.Section:
+def reading(first: str) -> b.Section:
     """How to read the scores, and how they are computed."""
     terms = (
         ("Decision", "Noise is added to a picture, and the model is asked to find it, once told that the picture shows "
@@ -179,9 +179,8 @@ def reading(first: str, level: float) -> b.Section:
         ("Association and difference", "Eq. 2 and 3 of Saravanan et al. (2023), “Exploring social bias in downstream "
          "applications of text-to-image foundation models”"),
         ("Intervals", "Wilson's at the number of independent decisions that would vary as much over pictures; of "
-         f"differences both joined (MOVER); of single pairs mid-P; at {w.percent(level)}"),
+         "differences both joined (MOVER); of single pairs mid-P"),
         ("p and q", "of an association: the classes change places at random, picture by picture; of a difference: "
-         "pictures are dealt to the groups at random; of a pair: exact "
-         "binomial; q by Benjamini and Hochberg (1995) within each kind"),
+         "pictures are dealt to the groups at random; of a pair: exact binomial; q within each kind"),
     ))  # fmt: skip
     return skeleton.reading(terms, limits, (computed,))

@@ -288,10 +288,10 @@ def reading(plan: EditPlan) -> b.Section:
     )
     computed = b.Terms((
         ("Intervals of rates", "Wilson's, at the effective number of edits: their number over the design effect of "
-         f"several edits of one picture; at {w.percent(plan.level)}"),
+         "several edits of one picture"),
         ("Intervals of means", "bootstrap over source pictures; of average faces, averaged anew in every draw"),
-        ("p", "signs of the sources' differences flipped at random: (1 + draws at least as far) / (1 + draws)"),
-        ("q", "by Benjamini and Hochberg (1995), per score"),
+        ("p", "signs of the sources' differences flipped at random: (1 + draws at least as far) / (1 + draws); q per "
+         "score"),
         ("Skin", f"{skin}; ITA = atan2(mean L* − 50, mean b*), each trimmed to one standard deviation"),
     ))  # fmt: skip
     two = "Two values of gender are what the instrument tells apart, not what there is."

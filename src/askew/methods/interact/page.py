@@ -308,7 +308,7 @@ def pair(source: str, target: str) -> str:
 
 def reading(found: InteractionFindings) -> b.Section:
     """What the words of a page mean, and how it was computed."""
-    plan, first, told = found.plan, found.biasconnect[0], []
+    first, told = found.biasconnect[0], []
     distances = "; ".join(f"{axis_label(axis.name)}: {DISTANCES[axis.distance]}" for axis in first.axes)
     for axis in first.axes:
         if axis.known_errors:
@@ -344,7 +344,6 @@ def reading(found: InteractionFindings) -> b.Section:
         ("Sensitivity (Eq. 1–4)", "IS = d(initial, ideal) − d(mean of the counterfactual sets, ideal), both corrected "
          "for their number of pictures; results.json has the plain one as plug_in"),
         ("Distance d", distances),
-        ("Intervals", f"at {percent(plan.level)}, {plan.draws:,} draws; q by Benjamini and Hochberg (1995)"),
     ))  # fmt: skip
     limit = "An edge tells what changing the prompt does to what the instrument reads. It is no statement about people."
     return skeleton.reading(terms, (*LIMITS, limit), (source, computed))

@@ -290,7 +290,7 @@ def reading(found: MapFindings) -> b.Section:
     )
     source = b.Text(
         "BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). Maps are made "
-        "while the pictures are. Intervals are at the level of the plan, q-values by Benjamini and Hochberg (1995)."
+        "while the pictures are."
     )
     layers = {name.partition("-")[0] for pair in found.biasmap.pairs for name in pair.blocks}
     listening, output = layers & {"joint", "single"}, found.plan.definition == "output"  # those have passive streams

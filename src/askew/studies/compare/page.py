@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from string import ascii_uppercase
 
 from askew.findings import PictureSet
@@ -36,25 +35,23 @@ def page(found: Comparison) -> b.Page:
     view = View(found)
     prompts = list(dict.fromkeys(entry.prompt for entry in found.entries))
     counterfactuals = any(entry.score not in OF_SETS for entry in found.entries)
-    plan = next(iter(found.runs.values())).plan
     return b.Page(
         kicker=f"askew comparison of {len(found.runs)} runs",
         title=f"“{prompts[0]}”" if len(prompts) == 1 else w.plural(len(prompts), "prompt"),
         answer=pair_sentence(view.pairs[0], view.changes[view.pairs[0]], view.own),
         facts=tuple((view.letter(name), view.fact(name, run)) for name, run in found.runs.items()),
         sections=(
-            *view.seen(), b.Section("Where they differ", tuple(view.differences())), *view.pictures(),
+            b.Section("What was seen", view.seen()), b.Section("Where they differ", view.differences()),
+            b.Section("The pictures", [view.pictures(place, FIRST) for place in [*view.places][:1]], screen=False),
             b.Section("Each prompt and axis", view.each(), screen=False),
             skeleton.missing_section([
                 replace(gap, what=f"{view.letter(name)}: {gap.what}") for name, run in found.runs.items()
                 for gap in (*skeleton.picture_gaps([one for one in run.found.sets if one.prompt in prompts]),
                             *survey.gaps(one for one in run.found.shares if one.prompt in prompts))
             ]),
-            reading(view.paired, counterfactuals, plan.level),
-            b.Section("Runs", tuple(
-                b.Fold(f"{view.letter(name)}: {w.shorten(name, 80)}", skeleton.provenance(run.found))
-                for name, run in found.runs.items()
-            ), screen=False),
+            reading(view.paired, counterfactuals),
+            b.Section("Runs", (b.Fold(f"{view.letter(name)}: {w.shorten(name, 80)}", skeleton.provenance(run.found))
+                               for name, run in found.runs.items()), screen=False),
         ),
         warnings=tuple(found.warnings),
         notes=("Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err.",
@@ -70,14 +67,15 @@ class View:
     comparison: Comparison
 
     @cached_property
-    def pairs(self) -> list[Pair]:
-        """Every two runs that were compared, in order."""
-        return list(dict.fromkeys(entry.runs for entry in self.comparison.entries))
-
-    @cached_property
     def changes(self) -> Mapping[Pair, list[Change]]:
-        """What differs between every two runs."""
-        return {pair: changes(self.comparison.entries, pair) for pair in self.pairs}
+        """What differs between every two runs, in order."""
+        entries = self.comparison.entries
+        return {pair: changes(entries, pair) for pair in dict.fromkeys(entry.runs for entry in entries)}
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Every two runs that were compared."""
+        return [*self.changes]
 
     @cached_property
     def places(self) -> dict[Place, list[str]]:
@@ -116,22 +114,18 @@ class View:
                               if any(other.get(setting) != value for other in everyone)))  # fmt: skip
         return w.shorten(", ".join([name, *(one for one in told if one not in name), str(run.folder)]), 240)
 
-    def seen(self) -> Iterator[b.Section]:
+    def seen(self) -> Iterator[b.Block]:
         """What every run shows: a group of bars for each axis, of several sets for each axis and set."""
-        groups: list[list[b.Bar]] = []
+        bars, runs = list[b.Bar](), self.comparison.runs
         for place, axis in ((place, axis) for place, axes in self.places.items() for axis in axes):
             group = w.capital(w.axis_label(axis)) + (f", {self._where(place)}" if len(self.places) > 1 else "")
-            bars = []
-            for k, (name, run) in enumerate(self.comparison.runs.items()):
+            for k, (name, run) in enumerate(runs.items()):
                 label = f"{self.letter(name)}: {w.shorten(name, 40)}"
                 own = [one for one in run.found.shares if (one.prompt, one.set, one.axis) == (*place, axis)]
                 bars += [survey.bar(one, label, group, k, _anchor(place, axis)) for one in own[:1]]
-            groups.append(bars)
-        most = len([*chain(*groups[: max(1, BARS // len(self.comparison.runs))])])
         caption = "Shares in percent, a bar a run; what differs most first"
-        if every := [*chain(*groups)]:
-            shown = survey.folded(caption, every, "Axis", most, "The shares that differ less")
-            yield b.Section("What was seen", tuple(shown))
+        most = max(1, BARS // len(runs)) * len(runs)
+        yield from survey.folded(caption, bars, "Axis", most, "The shares that differ less")
 
     def _where(self, place: Place) -> str:
         prompt, name = place
@@ -139,17 +133,12 @@ class View:
 
     def differences(self) -> Iterator[b.Block]:
         """By pair of runs the scores that differ most."""
-        for pair in self.pairs:
-            found = self.changes[pair]
-            blocks = [*self._pair(pair, found[:ROWS])]
-            if found[ROWS:]:
-                blocks.append(b.Fold("The smaller differences", tuple(self._pair(pair, found[ROWS:]))))
-            if len(self.pairs) == 1:
-                yield from blocks
-                continue
+        for pair, found in self.changes.items():
+            smaller = b.Fold("The smaller differences", self._pair(pair, found[ROWS:]))
             first, second = (f"{w.shorten(name, 60)} ({self.letter(name)})" for name in pair)
             told = [] if pair == self.pairs[0] else [b.Text(pair_sentence(pair, found, self.own))]
-            yield b.Section(f"{second} less {first}", (*told, *blocks))
+            blocks = (*told, *self._pair(pair, found[:ROWS]), smaller)
+            yield from blocks if len(self.changes) == 1 else [b.Section(f"{second} less {first}", blocks)]
 
     def _pair(self, pair: Pair, found: Sequence[Change]) -> Iterator[b.Block]:
         """By how much the second run is more one-sided, and on each axis the value whose share differs most."""
@@ -182,25 +171,16 @@ class View:
         return b.Lanes(caption, "Axis", tuple(rows), "points" if share else self.less(pair),
                        "points" if share else "signed", b.DIFFERENCE, tuple(map(self.letter, pair)))  # fmt: skip
 
-    def pictures(self) -> Iterator[b.Section]:
-        """The first pictures of the set that differs most, of every run."""
-        if (place := next(iter(self.places), None)) and (shown := self._pictures(place, FIRST)).rows:
-            yield b.Section("The pictures", (shown,), screen=False)
-
-    def each(self) -> tuple[b.Block, ...]:
+    def each(self) -> Iterator[b.Block]:
         """All pictures and all axes of every set of a prompt, folded where there are several."""
         sets = [one for run in self.comparison.runs.values() for one in run.found.sets]
         most, _ = allowance(sum(one.axis is None for one in sets), sum(one.axis is not None for one in sets))
-        found: dict[Place, tuple[b.Block, ...]] = {}
         for place, axes in self.places.items():
-            pictures = self._pictures(place, most)
-            more = [b.Fold("More pictures", (pictures,))] if pictures.rows else []
-            found[place] = (*more, *(self._axis(place, axis) for axis in axes))
-        if len(found) == 1:
-            return next(iter(found.values()))
-        return tuple(b.Fold(self._where(place), blocks) for place, blocks in found.items())
+            pictures = b.Fold("More pictures", (self.pictures(place, most),))
+            blocks = (pictures, *(self._axis(place, axis) for axis in axes))
+            yield from blocks if len(self.places) == 1 else [b.Fold(self._where(place), blocks)]
 
-    def _pictures(self, place: Place, most: int) -> b.Pictures:
+    def pictures(self, place: Place, most: int) -> b.Pictures:
         """A set in every run; pictures under each other where they come from the same seeds."""
         prompt, name = place
         axis, _, value = (None, "", None) if name == "initial" else name.partition(": ")
@@ -217,15 +197,12 @@ class View:
 
     def _axis(self, place: Place, axis: str) -> b.Fold:
         """All of one axis of a set: what is said of it, and every value's difference beside the runs' own scores."""
-        prompt, name = place
-        blocks: list[b.Block] = []
-        told: list[Change] = []
-        for pair in self.pairs:
-            for one in self.changes[pair]:
-                if (one.prompt, one.set, one.axis) == (prompt, name, axis):
-                    told.append(one)
-                    said = change_sentence(one, self.letter(pair[0]), self.letter(pair[1]), self.own)
-                    blocks.append(b.Text(said, lead=f"{self.less(pair)}:" if len(self.pairs) > 1 else ""))
+        (prompt, name), blocks = place, list[b.Block]()
+        told = {pair: one for pair, found in self.changes.items() for one in found
+                if (one.prompt, one.set, one.axis) == (*place, axis)}  # fmt: skip
+        for pair, one in told.items():
+            said = change_sentence(one, self.letter(pair[0]), self.letter(pair[1]), self.own)
+            blocks.append(b.Text(said, lead=f"{self.less(pair)}:" if len(self.pairs) > 1 else ""))
             own = [e for e in self.comparison.entries if (e.runs, e.prompt, e.axis) == (pair, prompt, axis)]
             shares = [e for e in own if e.score == "share" and e.set == name]
             how = "Perceived shares" if w.reads_appearance(axis) else "Shares seen"
@@ -235,9 +212,9 @@ class View:
             others = [e for e in own if e.score != "share" and (e.set or "initial") == name]
             kinds.append((f"Scores of {w.axis_label(axis)}", others))
             blocks += [self._lanes(caption, some, pair, scores=True) for caption, some in kinds if some]
-        differs = any(one.differs for one in told)
-        verdict = "differs beyond chance" if differs else f"no difference shown by {_judged_by(told)}"
-        return b.Fold(f"{w.capital(w.axis_label(axis))}: {verdict}", tuple(blocks), anchor=_anchor(place, axis))
+        differs = any(one.differs for one in told.values())
+        verdict = "differs beyond chance" if differs else f"no difference shown by {_judged_by([*told.values()])}"
+        return b.Fold(f"{w.capital(w.axis_label(axis))}: {verdict}", blocks, anchor=_anchor(place, axis))
 
 
 def _anchor(place: Place, axis: str) -> str:
@@ -315,7 +292,7 @@ def _ground(entry: Difference | None, own: Own) -> str:
     return f"{what} ({after}, against {before}){q}"
 
 
-def reading(paired: bool, counterfactuals: bool, level: float) -> b.Section:
+def reading(paired: bool, counterfactuals: bool) -> b.Section:
     """The terms of the page, what a difference does not mean, and how differences are computed."""
     seed = ("Same seed", "Picture 7 of a prompt starts from the same seed in every run. Pictures are compared in such "
             "pairs, so that what differs is the model and not the luck of the draw.")  # fmt: skip
@@ -329,9 +306,9 @@ def reading(paired: bool, counterfactuals: bool, level: float) -> b.Section:
               "of shares: a score test; of the others: pictures are dealt to both runs at random")  # fmt: skip
     tibet = ("MAD and CAS", "as in TIBET (Chinchure et al., ECCV 2024), synonyms merged over both runs")
     computed = b.Terms((
-        ("Intervals", f"{joined}; at {w.percent(level)}"),
+        ("Intervals", joined),
         ("p", f"{tested}, (1 + draws at least as far from zero) ⁄ (1 + draws)"),
-        ("q", "shares by Holm over the values of an axis, then by Benjamini and Hochberg (1995) over sets and axes"),
+        ("q", "of shares by Holm over the values of an axis first, then over sets and axes"),
         *([tibet] if counterfactuals else []),
         ("Distance", "of the shares from equal shares, or from the plan's own ideal"),
     ))  # fmt: skip
