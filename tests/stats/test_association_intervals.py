@@ -169,9 +169,9 @@ def test_too_little_data_is_refused() -> None:
     ones = np.ones((4, 3))
     with pytest.raises(NotEnoughData, match="at least 2 counterfactual sets, got 1"):
         associations(ones, [ones], rng=rng())
-    with pytest.raises(NotEnoughData, match="counterfactual set 1: no picture"):
+    with pytest.raises(NotEnoughData, match="counterfactual set 1: nothing there"):
         associations(ones, [ones, np.empty((0, 3))], rng=rng())
-    with pytest.raises(NotEnoughData, match="holds no concept"):
+    with pytest.raises(NotEnoughData, match="concepts: all zero"):
         associations(np.zeros((4, 3)), [ones, ones], rng=rng())
     with pytest.raises(ValueError, match="same columns"):
         associations(ones, [ones, np.ones((4, 2))], rng=rng())

@@ -14,6 +14,7 @@ from statsmodels.stats.multitest import multipletests
 from askew.errors import NotEnoughData
 from askew.stats.intervals import (
     ENOUGH,
+    array_of,
     benjamini_hochberg,
     bootstrap_errors,
     bootstrap_weights,
@@ -22,7 +23,6 @@ from askew.stats.intervals import (
     p_by_rounds,
     p_value,
     percentile_interval,
-    picture_matrix,
     positive_counts,
     tail,
 )
@@ -75,14 +75,14 @@ def test_correction_for_chance() -> None:
 
 
 def test_nothing_to_count_is_said_so() -> None:
-    with pytest.raises(NotEnoughData, match="set A: no picture"):
-        picture_matrix(np.empty((0, 3)), "set A")
+    with pytest.raises(NotEnoughData, match="set A: nothing there"):
+        array_of(np.empty((0, 3)), "set A")
     with pytest.raises(NotEnoughData, match="all zero"):
         positive_counts([[1, 2], [0, 0]])
     with pytest.raises(ValueError, match="not finite"):
-        picture_matrix([[np.nan]])
+        array_of([[np.nan]])
     with pytest.raises(ValueError, match="1 axes"):
-        picture_matrix([1.0, 2.0])
+        array_of([1.0, 2.0])
     with pytest.raises(ValueError, match="between 0 and 1"):
         tail(1.0)
 

@@ -14,7 +14,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData, UnknownName
-from askew.stats.intervals import Floats, picture_matrix
+from askew.stats.intervals import Floats, array_of, positive_counts
 
 Codes = NDArray[np.int64]
 Variant = Literal["paper", "code"]
@@ -104,7 +104,7 @@ def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) 
 
 def unit_vectors(embeddings: ArrayLike) -> Floats:
     """Rows scaled to length 1: (pictures, dimensions) to the same shape."""
-    rows = picture_matrix(embeddings, "embeddings")
+    rows = array_of(embeddings, "embeddings")
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     if not np.all(length):
         raise ValueError("an embedding has length zero; cosine is not defined for it")
@@ -119,13 +119,8 @@ def variant_of(name: str) -> Variant:
 
 
 def _histogram(frequencies: ArrayLike, variant: str) -> Floats:
-    w = np.asarray(frequencies, dtype=float)
-    if w.ndim == 0 or not np.all(np.isfinite(w)) or np.any(w < 0):
-        raise ValueError("a histogram holds frequencies along its last axis: finite and not negative")
-    total = w.sum(axis=-1, keepdims=True)
-    if np.any(total == 0):
-        raise NotEnoughData("a histogram holds no concept; CAS needs at least one answer in each picture set")
-    return w / total if variant_of(variant) == "code" else w
+    w = positive_counts(frequencies, "a histogram of concepts")
+    return w / w.sum(axis=-1, keepdims=True) if variant_of(variant) == "code" else w
 
 
 def _scores(scores: ArrayLike, variant: str) -> Floats:

@@ -32,6 +32,7 @@ from askew.stats.differences import ROUNDS, PairedSets, correlations, joined, tw
 from askew.stats.intervals import (
     POINT,
     Floats,
+    array_of,
     bootstrap_errors,
     bootstrap_weights,
     corrected,
@@ -39,7 +40,7 @@ from askew.stats.intervals import (
     first_accepted,
     p_by_rounds,
     p_value,
-    picture_matrix,
+    student_stretch,
     tail,
 )
 from askew.types import Estimate
@@ -105,8 +106,7 @@ def associations(
     union = np.maximum(w, v).sum(axis=-1)
     null = np.divide(np.minimum(w, v).sum(axis=-1), union, out=np.zeros_like(union), where=union > 0).T
     drawn = np.stack([shift.draws(shift.difference) for shift in shifts], axis=-1)
-    student = scipy.stats.t.isf(tail(level), max(min(map(len, sets)) - 1, 1)) / scipy.stats.norm.isf(tail(level))
-    errors = (drawn - drawn.mean(axis=0)) * student * WIDER
+    errors = (drawn - drawn.mean(axis=0)) * student_stretch(level, max(min(map(len, sets)) - 1, 1)) * WIDER
     marks = np.array([min(max(debiased, low), high) for low, high, debiased in ranges])
     nearer = max(1.0, float(np.mean(((1 + marks) / (1 + scores)) ** 2)))
     noisy = [(scores * nearer**power, errors * nearer**power) for power in STRETCH]
@@ -146,7 +146,7 @@ def _sets(initial: ArrayLike, counterfactuals: Sequence[ArrayLike], what: str) -
     if len(counterfactuals) < 2:
         raise NotEnoughData(f"the spread of an axis needs at least 2 counterfactual sets, got {len(counterfactuals)}")
     names = ["the initial set", *(f"counterfactual set {k}" for k in range(len(counterfactuals)))]
-    sets = [picture_matrix(s, f"{what} of {name}") for name, s in zip(names, (initial, *counterfactuals), strict=True)]
+    sets = [array_of(s, f"{what} of {name}") for name, s in zip(names, (initial, *counterfactuals), strict=True)]
     if len({pictures.shape[1] for pictures in sets}) > 1:
         raise ValueError(f"{what} of all sets must have the same columns, got {[s.shape[1] for s in sets]}")
     return sets

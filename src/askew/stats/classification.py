@@ -12,9 +12,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from askew.errors import NotEnoughData
 from askew.stats.clustered import clustered_mean, clustered_rate
-from askew.stats.intervals import TOLERANCE, Floats, ends, less_null, mover, p_value
+from askew.stats.intervals import TOLERANCE, Floats, array_of, ends, less_null, mover, p_value
 from askew.stats.shares import share_intervals
 from askew.types import Estimate
 
@@ -86,12 +85,7 @@ def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
 
 
 def _checked(errors: ArrayLike) -> Floats:
-    e = np.asarray(errors, dtype=float)
-    if e.ndim != 3:
-        raise ValueError(f"errors have {e.ndim} axes; (pictures, classes, samples) is needed")
-    if not e.size:
-        raise NotEnoughData("there are no errors to decide by")
-    return e
+    return array_of(errors, "an array of errors", "(pictures, classes, samples)", finite=False)
 
 
 def _mean(gaps: Floats) -> Floats:

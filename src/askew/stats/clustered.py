@@ -6,12 +6,21 @@ comparison needs one; ValueError for other arrays.
 """
 
 import numpy as np
-import scipy
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import TOLERANCE, Floats, bootstrap_errors, corrected, ends, mover, percentile_interval, tail
+from askew.stats.intervals import (
+    TOLERANCE,
+    Floats,
+    array_of,
+    bootstrap_errors,
+    corrected,
+    ends,
+    mover,
+    percentile_interval,
+    student_stretch,
+)
 from askew.stats.shares import wilson
 from askew.types import Estimate
 
@@ -36,8 +45,7 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
         independent = share * (1 - share) / n
         variance = clusters / (clusters - 1) * float(((sums - share * counts) ** 2).sum()) / n**2
         effect = largest if independent == 0 else min(max(variance / independent, 1.0), largest)
-        z, t = scipy.stats.norm.isf(tail(level)), scipy.stats.t.isf(tail(level), clusters - 1)
-        effective = n / effect * float(z / t) ** 2
+        effective = n / effect / student_stretch(level, clusters - 1) ** 2
     low, high = wilson(share, effective, level)
     return Estimate(share, low, high, level, "Wilson, effective size", n, int(x.size - n), max=1.0)
 
@@ -100,9 +108,7 @@ def clustered_mean_difference(
 
 
 def _checked(values: ArrayLike) -> Floats:
-    x = np.asarray(values, dtype=float)
-    if x.ndim != 2:
-        raise ValueError(f"values have {x.ndim} axes; (clusters, members) is needed")
+    x = array_of(values, "an array of clusters", "(clusters, members)", finite=False)
     if np.isnan(x).all():
         raise NotEnoughData("no member of any cluster has a value")
     return x

@@ -27,6 +27,7 @@ from askew.stats.distance_intervals import METHOD, SampledShares
 from askew.stats.intervals import (
     TOLERANCE,
     Floats,
+    array_of,
     bootstrap_weights,
     corrected,
     first_accepted,
@@ -35,7 +36,6 @@ from askew.stats.intervals import (
     p_by_rounds,
     p_value,
     percentile_interval,
-    picture_matrix,
 )
 from askew.stats.shares import axis_counts, wilson
 from askew.types import Estimate
@@ -67,7 +67,7 @@ class PairedSets:
         Raises NotEnoughData where a set has no picture, ValueError for different columns, and for a key that occurs
         twice in a set.
         """
-        a, b = picture_matrix(first, "the first set"), picture_matrix(second, "the second set")
+        a, b = array_of(first, "the first set"), array_of(second, "the second set")
         if a.shape[1] != b.shape[1]:
             raise ValueError(f"the sets have {a.shape[1]} and {b.shape[1]} columns; they must have the same")
         at_a, at_b = _places(first_keys, len(a)), _places(second_keys, len(b))
@@ -308,7 +308,7 @@ def kernel_distance(first: ArrayLike, second: ArrayLike, *, rng: np.random.Gener
     two of a pair change places at random, which turns the signs of their h. Both sets are (n, d), pairs in the same
     row; NotEnoughData is raised for fewer than two pairs.
     """
-    x, y = picture_matrix(first), picture_matrix(second)
+    x, y = array_of(first), array_of(second)
     n, width = x.shape
     if n < 2:
         raise NotEnoughData("a distance between two sets of pictures needs at least two pictures in each")

@@ -12,7 +12,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData, UnknownName
-from askew.stats.intervals import TOLERANCE, Floats
+from askew.stats.intervals import TOLERANCE, Floats, positive_counts
 from askew.types import Scale
 
 FINEST = 1000  # steps of a lattice between two whole numbers of pictures
@@ -121,13 +121,8 @@ def distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
 
 def normalised(shares: ArrayLike, name: str = "a distribution") -> Floats:
     """(..., K) counts or shares, scaled to sum 1 along the last axis."""
-    values = np.asarray(shares, dtype=float)
-    if values.ndim == 0 or not ((values >= 0) & (values < np.inf)).all():
-        raise ValueError(f"{name} must hold finite numbers that are not negative")
-    total = values.sum(axis=-1, keepdims=True)
-    if not total.all():
-        raise NotEnoughData(f"{name} sums to 0; at least one picture with an answer is needed")
-    return np.asarray(values / total)
+    values = positive_counts(shares, name)
+    return np.asarray(values / values.sum(axis=-1, keepdims=True))
 
 
 def expected_distance(n: int, ideal: ArrayLike, distance: str = "total_variation") -> float:

@@ -9,12 +9,11 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-import scipy
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import Floats, p_value, percentile_interval, tail
+from askew.stats.intervals import Floats, array_of, p_value, percentile_interval, student_stretch
 from askew.types import Estimate
 
 QUANTILE = 0.25
@@ -72,7 +71,7 @@ def gap_estimate(
     rows = rng.integers(s.shape[0], size=(draws, s.shape[0], 1))
     columns = rng.integers(s.shape[1], size=(draws, 1, s.shape[1]))
     resampled = _scores(s[rows, columns], quantile)
-    stretch = scipy.stats.t.isf(tail(level), max(min(s.shape) - 1, 1)) / scipy.stats.norm.isf(tail(level))
+    stretch = student_stretch(level, max(min(s.shape) - 1, 1))
     below, above = percentile_interval(stretch * (resampled - resampled.mean()), level)
     low, high = min(value, value - above), max(value, value - below)
     found = Estimate(value, low, high, level, "bootstrap over variations and pictures", s.shape[1], missing)
@@ -103,11 +102,4 @@ def _scores(s: Floats, quantile: float) -> Floats:
 
 
 def _matrix(similarity: ArrayLike) -> Floats:
-    s = np.asarray(similarity, dtype=float)
-    if s.ndim != 2:
-        raise ValueError(f"a similarity matrix has two axes, variations and pictures; this one has {s.ndim}")
-    if s.size == 0:
-        raise NotEnoughData(f"a similarity matrix of {s.shape[0]} variations and {s.shape[1]} pictures holds nothing")
-    if not np.all(np.isfinite(s)):
-        raise ValueError("a similarity matrix holds numbers that are not finite")
-    return s
+    return array_of(similarity, "a similarity matrix", "(variations, pictures)")

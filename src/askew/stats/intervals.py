@@ -27,14 +27,22 @@ def tail(level: float) -> float:
     return (1 - level) / 2
 
 
-def picture_matrix(pictures: ArrayLike, name: str = "a picture set") -> Floats:
-    """`pictures` as a (pictures, columns) array: NotEnoughData without a picture, ValueError for anything else."""
-    x = np.asarray(pictures, dtype=float)
-    if x.ndim != 2:
-        raise ValueError(f"{name} has {x.ndim} axes; (pictures, columns) is needed")
-    if len(x) == 0:
-        raise NotEnoughData(f"{name}: no picture, and at least one is needed")
-    if not np.all(np.isfinite(x)):
+def student_stretch(level: float, freedom: int) -> float:
+    """How much wider Student's interval is than a normal one."""
+    return float(scipy.stats.t.isf(tail(level), freedom) / scipy.stats.norm.isf(tail(level)))
+
+
+def array_of(
+    numbers: ArrayLike, name: str = "a picture set", axes: str = "(pictures, columns)", finite: bool = True
+) -> Floats:
+    """`numbers` as an array with these axes: NotEnoughData without any, ValueError for others, and for a number that is
+    not finite where all must be."""
+    x = np.asarray(numbers, dtype=float)
+    if x.ndim != axes.count(",") + 1:
+        raise ValueError(f"{name} has {x.ndim} axes; {axes} is needed")
+    if not x.size:
+        raise NotEnoughData(f"{name}: nothing there; at least one picture with an answer is needed")
+    if finite and not np.all(np.isfinite(x)):
         raise ValueError(f"{name} holds numbers that are not finite")
     return x
 
@@ -138,13 +146,13 @@ def mover(
     return a - b - reach(a - of_a[0], of_b[1] - b), a - b + reach(of_a[1] - a, b - of_b[0])
 
 
-def positive_counts(counts: ArrayLike, name: str = "counts") -> Floats:
+def positive_counts(counts: ArrayLike, name: str = "counts", whole: bool = False) -> Floats:
     """`counts` as an array (..., values) with an observation in every row, NotEnoughData otherwise."""
     c = np.asarray(counts, dtype=float)
-    if c.ndim == 0 or not np.all(np.isfinite(c)) or np.any(c < 0):
-        raise ValueError(f"{name} must be counts: finite and not negative")
-    if np.any(c.sum(axis=-1) == 0):
-        raise NotEnoughData(f"{name} are all zero; at least one picture with an answer is needed")
+    if c.ndim == 0 or not ((c >= 0) & (c < np.inf)).all() or (whole and np.any(c % 1)):
+        raise ValueError(f"{name} must hold finite {'whole ' if whole else ''}numbers that are not negative")
+    if not c.sum(axis=-1).all():
+        raise NotEnoughData(f"{name}: all zero; at least one picture with an answer is needed")
     return c
 
 

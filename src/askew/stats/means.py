@@ -9,7 +9,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import TOLERANCE, ends, tail
+from askew.stats.intervals import TOLERANCE, array_of, ends, tail
 from askew.types import Estimate
 
 
@@ -27,11 +27,7 @@ def student_mean(
     `interval` says what it is over; the mean is tested against `null`, two-sided. Raises NotEnoughData without a
     number, ValueError for more than one axis and for a number that is not finite.
     """
-    x = np.asarray(numbers, dtype=float)
-    if x.ndim != 1 or not np.all(np.isfinite(x)):
-        raise ValueError("a mean takes one list of finite numbers")
-    if len(x) == 0:
-        raise NotEnoughData("a mean needs at least one number")
+    x = array_of(numbers, "a mean", "(numbers)")
     if len(x) == 1:
         return Estimate(float(x[0]), n=1, missing=missing, null=null)
     error = float(x.std(ddof=1) / math.sqrt(len(x)))

@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import Floats, p_value, tail
+from askew.stats.intervals import Floats, array_of, p_value, tail
 from askew.types import Estimate
 
 
@@ -38,9 +38,7 @@ def spearman(x: ArrayLike, y: ArrayLike, *, rng: Generator, draws: int = 1000, l
 
 def standard_ranks(x: ArrayLike) -> Floats:
     """Ranks less their mean, scaled to length 1, so that the product of two is their correlation."""
-    values = np.asarray(x, dtype=float)
-    if values.ndim != 1 or not np.all(np.isfinite(values)):
-        raise ValueError("a rank correlation takes two lists of finite numbers")
+    values = array_of(x, "a list of a rank correlation", "(numbers)")
     if len(values) < 3 or np.ptp(values) == 0:
         raise NotEnoughData("a rank correlation needs at least three pairs, and numbers that are not all equal")
     centred = scipy.stats.rankdata(values) - (len(values) + 1) / 2

@@ -90,9 +90,9 @@ def worst_case_bounds(counts: ArrayLike, missing: int) -> tuple[Floats, Floats]:
 
 def axis_counts(counts: ArrayLike) -> Floats:
     """`counts` as a checked (K,) array of whole numbers with a sum above 0."""
-    c = positive_counts(counts)
-    if c.ndim != 1 or np.any(c % 1):
-        raise ValueError("counts of one picture set on one axis must be one list of whole numbers")
+    c = positive_counts(counts, "counts of one picture set", whole=True)
+    if c.ndim != 1:
+        raise ValueError("counts of one picture set on one axis must be one list")
     return c
 
 
