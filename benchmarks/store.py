@@ -22,12 +22,13 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from askew.measure.base import slices
 from askew.models.base import Request, Setting
 from askew.plan import RunPlan
 from askew.run.base import Outcome, Run
 from askew.run.count import Count
 from askew.run.live import Live
-from askew.run.work import slices, wanted_pictures
+from askew.run.work import wanted_pictures
 from askew.store.files import write_whole
 from askew.store.imagefile import EncodedPicture
 from askew.store.store import Store, Wanted

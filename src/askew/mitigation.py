@@ -1,7 +1,5 @@
 """A mitigation: a value, kept as a file, that wraps a model, so that every command measures the mitigated model."""
 
-import hashlib
-import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,6 +17,7 @@ from askew import registry
 from askew.errors import UsageError
 from askew.models.base import Collection, Model, Request, Setting
 from askew.plan import Part, read_toml
+from askew.store.files import digest_of, sha256
 from askew.types import Missing
 
 MITIGATION = "mitigation"
@@ -76,8 +75,7 @@ class Mitigation(Part):
     @property
     def fingerprint(self) -> str:
         """A digest of all that decides pictures."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return digest_of(self.model_dump(mode="json"))[:16]
 
     def extra(self) -> Mapping[str, bytes]:
         """What else is written beside its file, by suffix, for others to use."""
@@ -196,4 +194,4 @@ def drawn(shares: Sequence[float], prompt: str, request: Request, rule: Rule = "
 
 
 def _uniform(text: str) -> float:
-    return int(hashlib.sha256(text.encode()).hexdigest()[:13], 16) / 16**13
+    return int(sha256(text.encode())[:13], 16) / 16**13

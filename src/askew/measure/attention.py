@@ -3,7 +3,6 @@ pictures of a prompt, as vectors that a store can keep; made while the pictures 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import ModelError, NotEnoughData, UsageError
+from askew.measure.base import slices
 from askew.models.base import Request, WhiteBox
 from askew.stats.overlap import bilinear
+from askew.store.files import digest_of
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture
 
@@ -215,13 +216,12 @@ class AttentionReader:
         self.attributions = [attribution_text(prompt, *pair) for pair in self.words]
         content = [VERSION, model.name, model.revision, dict(model.settings), self.attributions, self.words,
                    definition, branch]  # fmt: skip
-        self.fingerprint = f"attention-{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]}"
+        self.fingerprint = f"attention-{digest_of(content)[:16]}"
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Maps:
         """Maps of pictures whose own were not kept: they are made again, and must come out the same."""
         rows: list[Maps] = []
-        for start in range(0, len(pictures), self._model.batch_size):
-            part = pictures[start : start + self._model.batch_size]
+        for part in slices(pictures, self._model.batch_size):
             requests = [Request(self.prompt, one.seed or 0, self._numbers.get(one.seed)) for one in part]
             with watching(self._model, self) as found:
                 images = self._model.generate(requests)

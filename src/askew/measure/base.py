@@ -1,7 +1,7 @@
 """What askew asks of the instruments that read pictures, and what those share that compare pictures with texts."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ CAPTION = Question("Describe the image in one sentence.")
 PERSON = Question("Is there a person in the image (yes or no)?", ("yes", "no"))
 """BiasConnect's filter for pictures in which nobody can be seen (appendix A.3)."""
 
+T = TypeVar("T")
 Vectors = NDArray[np.float32]
 
 
@@ -84,6 +85,11 @@ class Calibrated(Protocol):
         """(true values, answered values): counts of its answers on pictures whose truth is known."""
 
 
+def slices(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    """Consecutive parts of `size` items, the last one shorter."""
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
 class Remembering:
     """An embedder that remembers vectors by picture, since VQA and embedder ask for the same ones."""
 
@@ -94,8 +100,7 @@ class Remembering:
     def embed_pictures(self, pictures: Sequence[Picture]) -> Vectors:
         """(pictures, dimensions), unit rows."""
         new = list({picture.id: picture for picture in pictures if picture.id not in self._known}.values())
-        for start in range(0, len(new), self._batch_size):
-            part = new[start : start + self._batch_size]
+        for part in slices(new, self._batch_size):
             rows = self._embedded([opened(picture.path) for picture in part])
             self._known.update(zip((picture.id for picture in part), rows, strict=True))
         return np.stack([self._known[picture.id] for picture in pictures])

@@ -1,7 +1,5 @@
 """Denoising errors of stored pictures as an instrument's readings. PyTorch is imported when something is to be read."""
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.models.base import WhiteBox
+from askew.store.files import digest_of
 from askew.store.imagefile import opened
 from askew.types import Picture
 
@@ -49,8 +48,7 @@ class ClassErrors:
         self.at_once = max(1, min(BATCH, AT_ONCE // self.evaluations))
         self._model, self._loss, self._seed_of = model, loss, seed_of
         facts = [model.name, model.revision, dict(model.settings), model.dtype, self.prompts, samples, loss, seed]
-        text = json.dumps(facts, sort_keys=True)
-        self.fingerprint = f"denoising/{VERSION} {hashlib.sha256(text.encode()).hexdigest()}"
+        self.fingerprint = f"denoising/{VERSION} {digest_of(facts)}"
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Errors:
         """One row per picture, to be stored as it is: errors by class and sample."""

@@ -12,7 +12,7 @@ from PIL import Image
 from transformers import MODEL_MAPPING, AutoImageProcessor, AutoModel, AutoTokenizer
 
 from askew.errors import UsageError
-from askew.measure.base import CAPTION, PERSON, ComparingVQA, Remembering, Vectors
+from askew.measure.base import CAPTION, PERSON, ComparingVQA, Remembering, Vectors, slices
 from askew.measure.loading import NetworkSettings, load_config, load_part, load_weights, picture_reader
 from askew.models.device import dtype_name
 from askew.models.hub import Pretrained, explained, find_pretrained
@@ -128,10 +128,9 @@ class ClipEmbedder(Remembering):
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, dimensions), unit rows. Padded to full length as in training, cut where they are longer."""
         rows = []
-        for start in range(0, len(texts), self._batch_size):
-            part = list(texts[start : start + self._batch_size])
+        for part in slices(texts, self._batch_size):
             inputs = self._tokenizer(
-                part, padding="max_length", max_length=self._length, truncation=True, return_tensors="pt"
+                list(part), padding="max_length", max_length=self._length, truncation=True, return_tensors="pt"
             )
             rows.append(self._features("get_text_features", inputs))
         return np.concatenate(rows)

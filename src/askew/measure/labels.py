@@ -1,8 +1,6 @@
 """Answers from the labels that a person gave to pictures in a manifest: what they wrote, and the value they meant."""
 
 import difflib
-import hashlib
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -17,6 +15,7 @@ from askew.models.folder import FolderCollection, Names, Pairs, pairs, shorten, 
 from askew.prompts.axes import AXES, table_question
 from askew.stats.contingency import ChiSquare, chi_square
 from askew.stats.intervals import benjamini_hochberg
+from askew.store.files import digest_of
 from askew.store.imagefile import read
 from askew.types import MISSING_REASONS, Axis, Missing, MissingReason, Picture, Question
 
@@ -58,7 +57,7 @@ class LabelVQA:
         self.warnings = (*warnings, *_unevenly_absent(self.values, answers, absent))
         read = sorted((digest, axis, repr(a)) for digest, by_axis in self._by_id.items() for axis, a in by_axis.items())
         content = [sorted((axis, list(known)) for axis, known in self.values.items()), read]
-        self.fingerprint = f"labels/{VERSION}/{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}"
+        self.fingerprint = f"labels/{VERSION}/{digest_of(content)[:16]}"
 
     def axes(self) -> tuple[Axis, ...]:
         """The labelled axes, each with one question, in the catalogue's words where it asks one for the same values."""

@@ -15,6 +15,7 @@ from transformers import (
 )
 
 from askew.errors import UsageError
+from askew.measure.base import slices
 from askew.measure.decoding import AnyReader, Generate, Reader, Rows, likeliest_options, written_tokens
 from askew.measure.loading import NetworkSettings, load_config, load_processor, load_weights, picture_reader
 from askew.models.device import dtype_name
@@ -83,8 +84,8 @@ class TransformersVQA:
     def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
         """Answers by picture, then by question. Questions of one kind share batches, whatever their options are."""
         answers: list[list[str | Missing]] = []
-        for start in range(0, len(pictures), self.settings.batch_size):
-            images = [opened(picture.path) for picture in pictures[start : start + self.settings.batch_size]]
+        for part in slices(pictures, self.settings.batch_size):
+            images = [opened(picture.path) for picture in part]
             found: dict[tuple[int, Question], str | Missing] = {}
             for read, closed in ((self._written, False), (self._chosen, True)):
                 asked = [question for question in dict.fromkeys(questions) if bool(question.options) == closed]

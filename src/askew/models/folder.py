@@ -7,7 +7,6 @@ folder belong to one prompt named after it.
 import csv
 import hashlib
 import io
-import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from askew.errors import ManifestError, UnknownName
 from askew.models.base import FiledPicture
 from askew.prompts.axes import AXES
 from askew.prompts.given import read_text
-from askew.store.files import shown
+from askew.store.files import digest_of, shown
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 NO_MANIFEST = "none"
@@ -65,8 +64,7 @@ class FolderCollection:
     @cached_property
     def revision(self) -> str:
         """SHA-256 over files, prompts and conditions, in order; the same wherever the folder lies."""
-        content = [(self.digests.get(p.path), p.prompt, p.axis, p.value) for p in self._pictures]
-        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+        return digest_of([(self.digests.get(p.path), p.prompt, p.axis, p.value) for p in self._pictures])
 
 
 def create(

@@ -1,8 +1,6 @@
 """A pipeline of diffusers as a model, opened when more is asked of it than is known. To open it imports PyTorch and
 diffusers; who looks at a finished run again asks nothing but what was found out when it was made."""
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +14,7 @@ from PIL import Image
 from askew.models.base import Editor, Request, Setting
 from askew.models.hub import state_of
 from askew.run.environment import package_versions
+from askew.store.files import digest_of
 from askew.types import Missing
 
 if TYPE_CHECKING:
@@ -65,9 +64,8 @@ class PipelineModel:
         """The `FACTS` of a network, unless they are known of the same files, packages and machine."""
         opened = _OPENED.get({})
         files = state_of(self._location, str(self._given.get("revision") or "") or None)
-        about = [self.name, self._given, files, dict(package_versions()), [*map(bool, map(find_spec, CLEANING))],
-                 node(), *of]  # fmt: skip
-        key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+        cleaned = [bool(find_spec(module)) for module in CLEANING]
+        key = digest_of([self.name, self._given, files, dict(package_versions()), cleaned, node(), *of])
         if key in opened:
             return cast("Mapping[str, Any]", opened[key])
         found = {name: getattr(network(), name) for name in FACTS}

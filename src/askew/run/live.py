@@ -12,14 +12,14 @@ import numpy as np
 
 from askew.console import neutral
 from askew.errors import Interrupted, RunError, UsageError
-from askew.measure.base import VQA, PictureReader, VectorVQA
+from askew.measure.base import VQA, PictureReader, VectorVQA, slices
 from askew.models.base import Collection, FiledPicture, heard_by
 from askew.options import RunOptions
 from askew.plan import PLAN_FILE, RunPlan, read_plan
 from askew.run.base import CONTINUES, Answer, Filed, L, Maker, Outcome, Rows, Run, T, W, expect, provider
 from askew.run.environment import environment
 from askew.run.progress import Event, Progress, Stage, StageName, choose, opened_log, silent, stage
-from askew.run.work import SLICE, Budget, Engine, Work, lacking, slices, unfinished, unique, wanted_files
+from askew.run.work import SLICE, Budget, Engine, Work, lacking, unfinished, unique, wanted_files
 from askew.store.files import write_file
 from askew.store.keys import question_hash
 from askew.store.store import Store, Wanted

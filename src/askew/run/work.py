@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self, TypeVar
 
 from askew.errors import RunError, UsageError
+from askew.measure.base import slices
 from askew.models.base import Collection, FiledPicture, Model
 from askew.store.keys import file_key, picture_key, picture_seed, question_hash
 from askew.store.store import Wanted
@@ -94,11 +95,6 @@ def wanted_files(collection: Collection, filed: Sequence[FiledPicture]) -> list[
     """Files of a collection, in their order."""
     who, revision = collection.name, collection.revision
     return [Wanted(file_key(who, revision, str(one.path)), one.prompt, None, who, one.path) for one in filed]
-
-
-def slices(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    """Consecutive parts of `size` items, the last one shorter."""
-    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 def unfinished(parts: Sequence[Sequence[Wanted]], stored: Container[str]) -> list[Sequence[Wanted]]:

@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import json
 import os
 import secrets
 from collections.abc import Mapping
@@ -20,6 +21,11 @@ WRITERS = 8
 def sha256(data: bytes) -> str:
     """SHA-256 as 64 hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
+
+
+def digest_of(content: object) -> str:
+    """SHA-256 of what JSON can hold, whatever the order of its keys."""
+    return sha256(json.dumps(content, sort_keys=True).encode())
 
 
 def shown(path: Path) -> str:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from askew.errors import StoreError
 from askew.models.base import Setting
 from askew.run.environment import package_versions
-from askew.store.files import sha256, write_whole
+from askew.store.files import digest_of, sha256, write_whole
 from askew.store.imagefile import EncodedPicture, read
 from askew.store.index import TABLES, Index, Journal, Row, faults, salvaged
 from askew.store.keys import question_hash, slot_key
@@ -199,7 +199,7 @@ class Store:
 
         The system itself forgets the turns of a process that ends. Where it knows none, each process works for itself.
         """
-        place = int(sha256(json.dumps(names).encode())[:15], 16)
+        place = int(digest_of(names)[:15], 16)
         with faults(self._where), (self.path / TURNS_FILE).open("ab") as file:
             mine = True
             if fcntl:
@@ -360,10 +360,6 @@ def _changed(path: str | Path) -> int | None:
         return None
 
 
-def _digest(record: Mapping[str, Any]) -> str:
-    return sha256(json.dumps(record, sort_keys=True).encode("ascii"))
-
-
 def _why(outcome: object) -> tuple[str | None, str]:
     """The reason and details of what is missing."""
     return (outcome.reason, outcome.detail) if isinstance(outcome, Missing) else (None, "")
@@ -393,14 +389,14 @@ class Completions:
         if not isinstance(record, dict):
             return None
         told = record.pop("sha256", None)
-        return record if told in (None, _digest(record)) else None  # earlier versions told none
+        return record if told in (None, digest_of(record)) else None  # earlier versions told none
 
     def put_completion(self, key: str, record: Mapping[str, Any]) -> None:
         """Keep a record. Raises StoreError."""
         path = self._file(key)
         with faults(self._where):
             path.parent.mkdir(parents=True, exist_ok=True)
-            told = json.dumps({**record, "sha256": _digest(record)}, indent=1, sort_keys=True)
+            told = json.dumps({**record, "sha256": digest_of(record)}, indent=1, sort_keys=True)
             write_whole({path: told.encode("ascii")})
 
     def _file(self, key: str) -> Path:

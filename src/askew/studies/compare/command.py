@@ -1,7 +1,5 @@
 """askew compare: what finished audits saw, and whether it can be compared. No model and no instrument is loaded."""
 
-import hashlib
-import json as jsons
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -21,6 +19,7 @@ from askew.parts.survey import blocks as survey
 from askew.parts.survey.observed import Answer, Gone, MissingPictures, ObservedSet, observe, uneven
 from askew.parts.survey.reader import LABELS, captioner_of, studio_warnings
 from askew.plan import PromptPlan
+from askew.store.files import digest_of, sha256
 from askew.store.keys import question_hash
 from askew.store.store import Store
 from askew.studies.compare import COMPARISON_FILE
@@ -104,7 +103,7 @@ def compare(
     found = dict(zip(names_of([(run.folder, run.found) for run in audits], names), audits, strict=True))
     prompts, warnings = _matched(found)
     compared = [ComparedRun(name, identity(run), observed_sets(run, prompts)) for name, run in found.items()]
-    digest = hashlib.sha256(" ".join(run.plan.hash for run in audits).encode()).hexdigest()[:8]
+    digest = sha256(" ".join(run.plan.hash for run in audits).encode())[:8]
     place, plan = Path(to) if to else folders[0].absolute().parent / f"comparison-{digest}", audits[0].plan
     entries = score(compared, prompts, plan.vqa, _scoring(audits), plan.concepts == "axis")
     result = Comparison(place, found, entries, warnings).write()
@@ -197,7 +196,7 @@ def identity(run: AuditResult) -> str:
     """A name for what the run was and saw: the same for the same plan, weights and pictures."""
     sets = [{name: value for name, value in asdict(one).items() if name != "model"} for one in run.found.sets]
     content = [run.plan.hash, asdict(run.found.model), sets]
-    return hashlib.sha256(jsons.dumps(content, sort_keys=True).encode()).hexdigest()
+    return digest_of(content)
 
 
 def is_generated(found: Head) -> bool:
