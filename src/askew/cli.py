@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from askew.console import NeutralConsole
-from askew.errors import STOPPED, AskewError, UsageError
+from askew.errors import STOPPED, AskewError, CheckFailed, UsageError
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -138,7 +138,12 @@ def _call(arguments: Sequence[str]) -> None:
     except CycloptsError as error:
         raise UsageError(f"{re.sub(r'(?<![.])[.]$', '', str(error))} (--help tells how to use it)") from None
     progress = {"progress": True} if "options" in getattr(function, "__annotations__", {}) else {}  # of what runs plans
-    show(function(*bound.args, **progress, **bound.kwargs), bool(bound.kwargs.get("json")))
+    as_json = bool(bound.kwargs.get("json"))
+    try:
+        show(function(*bound.args, **progress, **bound.kwargs), as_json)
+    except CheckFailed as failed:
+        show(failed.result, as_json)
+        raise
 
 
 def show(result: Any, as_json: bool = False) -> None:

@@ -57,10 +57,10 @@ class Condition:
         return lines
 
 
-def check(conditions: Iterable[Condition], found: object) -> None:
-    """Raises CheckFailed that tells where one of the conditions holds."""
+def check(conditions: Iterable[Condition], found: object, result: object = None) -> None:
+    """Raises CheckFailed that tells where one of the conditions holds, with the result that holds what was found."""
     if failed := [line for condition in conditions for line in condition.violations(found)]:
-        raise CheckFailed("a condition given by --fail-if holds: " + "; ".join(failed))
+        raise CheckFailed("a condition given by --fail-if holds: " + "; ".join(failed), result)
 
 
 def parse(texts: str | Sequence[str] | None, scores: Scores) -> list[Condition]:

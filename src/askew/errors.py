@@ -85,6 +85,10 @@ class NotEnoughData(AskewError):
 
 
 class CheckFailed(AskewError):
-    """A condition given by --fail-if holds."""
+    """A condition given by --fail-if holds. `result` is what it holds of."""
 
     code = 3
+
+    def __init__(self, message: str, result: object = None) -> None:
+        super().__init__(message)
+        self.result = result

@@ -103,8 +103,9 @@ class Method(Generic[P, G, F, R_co]):
                 self.result(self, plan, folder, store, found).write_report()
                 if known:
                     write_file(folder / OPENED_FILE, json.dumps(known).encode())
-        conditions.check(wanted, found)
-        return self.result(self, plan, folder, store, found)
+        result = self.result(self, plan, folder, store, found)
+        conditions.check(wanted, found, result)
+        return result
 
     def folder(self, plan: P) -> Path:
         """Where a plan runs unless told otherwise: its label with plain letters, or the method, and the plan's hash."""

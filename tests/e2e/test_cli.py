@@ -96,6 +96,14 @@ def test_fail_if_decides_the_exit_code(finished: Path, condition: str, code: int
     assert run(command) == code
 
 
+def test_what_fails_a_check_is_shown_all_the_same(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["audit", "a photo of a nurse", *SMALL, "--run", str(finished), "--fail-if", "mad >= 0"]
+    assert run(command) == run([*command, "--json"]) == 3
+    table, written = capsys.readouterr().out.split("report.html\n")
+    assert "Shares in percent" in table
+    assert json.loads(written) == results(finished)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

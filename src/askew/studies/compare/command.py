@@ -107,7 +107,7 @@ def compare(
     place, plan = Path(to) if to else folders[0].absolute().parent / f"comparison-{digest}", audits[0].plan
     entries = score(compared, prompts, plan.vqa, _scoring(audits), plan.concepts == "axis")
     result = Comparison(place, found, entries, warnings).write()
-    conditions.check(wanted, result.entries)
+    conditions.check(wanted, result.entries, result)
     return result
 
 
