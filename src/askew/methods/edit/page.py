@@ -1,7 +1,8 @@
 """The page of `askew edit`: what editing changes in pictures of each group."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from askew.measure.skin import SCHEME, tone
 from askew.methods.edit.findings import Contrast, EditFindings, Editing, Place
@@ -23,11 +24,9 @@ OTHERS = ("others", "edit and the other pictures of the group")
 def page(found: EditFindings, media: Media) -> b.Page:
     """What to show of a run of edits."""
     view, plan = View(found, media), found.plan
-    uneven = []
-    for one in found.missing_pictures:
-        edits = f"edits towards {shorten(one.targets or '', 30)}, any of a source,"
-        what = edits if one.targets else "faces in sources" if one.of == "faces" else "sources"
-        uneven.append(missing_sentence(one, what))
+    uneven = [missing_sentence(one, f"edits towards {shorten(one.targets, 30)}, any of a source," if one.targets else
+                               "faces in sources" if one.of == "faces" else "sources")
+              for one in found.missing_pictures]  # fmt: skip
     facts = (
         ("Pictures from", shorten(found.sources.name, 120)),
         ("Groups", f"{len(plan.groups)}, {w.plural(plan.images, 'picture')} each"),
@@ -39,7 +38,16 @@ def page(found: EditFindings, media: Media) -> b.Page:
     return skeleton.page(
         found, f"askew edit: what editing by {shorten(found.model.name, 80)} does to people",
         f"{targets}: {w.plural(len(plan.groups), 'group')}", answer(found),
-        (view.gender(), *view.faces(), view.pictures(), view.skin(), view.axes(), view.likeness(), *view.differences(),
+        (b.Section("Perceived gender", view.gender()),
+         b.Section("Average faces", view.faces(), screen=False),
+         b.Section("Pictures", view.pictures(), screen=False),
+         b.Section("Skin tone", view.skin()),
+         b.Section("What else moved", (view.axes(),), screen=False),
+         b.Section("Likeness of source and edit", view.likeness(), screen=False),
+         b.Section("Differences", (
+             view.differences("gender_change", "perceived gender", "perceived gender, in percentage points", "points"),
+             view.differences("ita_change", "skin tone", "ITA, in degrees", "degrees"),
+         ), screen=False),
          showing_section(found.showing), neutrality_section(found.neutrality)),
         facts=(*skeleton.facts(found), *facts), reading=reading(plan),
         notes=skeleton.notes(found), uneven=[sentence for sentence in uneven if sentence],
@@ -53,12 +61,8 @@ class View:
     found: EditFindings
     media: Media
 
-    def gender(self) -> b.Section:
+    def gender(self) -> Iterator[b.Block]:
         """How often perceived gender changes; before and after at the strength of the headline."""
-        plot = b.Lanes("Edits towards {} whose perceived gender is not that of their source", "Group", (), "change",
-                       "share", chance=FLOOR)  # fmt: skip
-        plots = self._plots(plot, lambda one: one.gender_change)
-        pooled = self._pooled(GENDER, "gender_change", "Edits whose perceived gender changes", "left")
         values = next(axis.values for axis in self.found.plan.axes if axis.name == GENDER)
         bars, strength = [], told_strength(self.found.plan)
         for one in self.found.editing:
@@ -70,11 +74,13 @@ class View:
                 verdict = "changed beyond chance" if sure else "no change shown"
                 bars.append(_bar(f"towards {shorten(one.targets, 40)}", after, verdict, sure, title))
         caption = f"Perceived gender of edits at strength {strength:g}, and of their sources, each once for every edit"
-        known = tuple(bar for bar in bars if bar.n)
-        seen = (b.Shares(caption, known, "Group"),) if known else ()
-        return b.Section("Perceived gender", (*seen, *plots, *pooled))
+        yield b.Shares(caption, tuple(bar for bar in bars if bar.n), "Group")
+        yield from self._plots("gender_change", b.Lanes(
+            "Edits towards {} whose perceived gender is not that of their source", "Group", (), "change", "share",
+            chance=FLOOR))  # fmt: skip
+        yield self._pooled(GENDER, "gender_change", "share", "Edits whose perceived gender changes", "left")
 
-    def faces(self) -> Iterator[b.Section]:
+    def faces(self) -> Iterator[b.Block]:
         """The paper's figures 1, 14 and 15: the sources first, then each set of targets by strength."""
         found = {(one.group, one.targets, one.strength): one for one in self.found.average_faces}
         if not found:
@@ -95,7 +101,8 @@ class View:
             rows.append(b.PictureRow(tuple(shots), shorten(group, 40)))
         text = ("The mean of all pictures in which one face was found, laid on each other by eyes and nose. "
                 "Below each its ITA (larger is lighter skin), and how many of the pictures these are.")  # fmt: skip
-        pictures = b.Pictures("", tuple(rows), aligned=True, heads=tuple(heads.values()), size="medium")
+        yield b.Text(text, muted=True)
+        yield b.Pictures("", tuple(rows), aligned=True, heads=tuple(heads.values()), size="medium")
         lanes = tuple(
             b.Lane(f"{shorten(one.targets, 40)}, strength {one.strength:g}", face.ita_change,
                    tuple(f"{w.number(e.value, 2)}, {tone(e.value)}" if isinstance(e, Estimate) else e
@@ -106,19 +113,17 @@ class View:
         caption = ("ITA of the average face of edits less that of their sources; of both the ITA and its class by the "
                    f"scheme {SCHEME}, of skin found {how}; as the paper's tables 1 to 3")  # fmt: skip
         numbers = b.Lanes(caption, "Group", lanes, "change", "degrees", b.DIFFERENCE, ("before", "after"))
-        parts = (b.Text(text, muted=True), pictures, b.Fold("Their skin tone in numbers", (numbers,)))
-        yield b.Section("Average faces", parts, screen=False)
+        yield b.Fold("Their skin tone in numbers", (numbers,))
 
-    def skin(self) -> b.Section:
+    def skin(self) -> Iterator[b.Block]:
         """How much skin changes."""
-        plot = b.Lanes("Skin tone of edits towards {} less that of their sources (ITA in degrees; right = lighter)",
-                       "Group", (), "change", "degrees", b.DIFFERENCE, ("before", "after"))  # fmt: skip
-        plots = self._plots(plot, lambda one: one.ita_change, lambda one: tuple(
-            w.part(e, "value", "degrees") for e in (one.ita_before, one.ita_after)))  # fmt: skip
-        pooled = self._pooled("ethnicity", "ita_change", "Change of ITA in degrees (right = lighter)", "middle")
-        return b.Section("Skin tone", (*plots, *pooled))
+        yield from self._plots("ita_change", b.Lanes(
+            "Skin tone of edits towards {} less that of their sources (ITA in degrees; right = lighter)", "Group", (),
+            "change", "degrees", b.DIFFERENCE, ("before", "after")), ("ita_before", "ita_after"))  # fmt: skip
+        what = "Change of ITA in degrees (right = lighter)"
+        yield self._pooled("ethnicity", "ita_change", "degrees", what, "middle")
 
-    def axes(self) -> b.Section:
+    def axes(self) -> b.Table:
         """What else moved: how often the value of every other axis changes, beside its floor."""
         axes = [axis.name for axis in self.found.plan.axes if axis.name != GENDER]
         rows: list[tuple[b.Content, ...]] = []
@@ -131,72 +136,54 @@ class View:
                    "reading alone does (q < 0.05). Target seen: edits that show what they were to become")  # fmt: skip
         heads = (w.capital(w.axis_label(axis)) for axis in axes)
         columns = ("Group", "Targets", "Strength", "Target seen", *heads)
-        return b.Section("What else moved", (b.Table(caption, columns, tuple(rows), labels=3),), screen=False)
+        return b.Table(caption, columns, tuple(rows), labels=3)
 
-    def likeness(self) -> b.Section:
+    def likeness(self) -> Iterator[b.Lanes]:
         """How alike source and edit are."""
-        plot = b.Lanes("Likeness of edits towards {} to their own source (cosine of embeddings)", "Group", (),
-                       "likeness", "unit", ("value", "interval", "null", "corrected"), (), OTHERS)  # fmt: skip
-        plots = self._plots(plot, lambda one: one.identity)
-        return b.Section("Likeness of source and edit", tuple(plots), screen=False)
+        return self._plots("identity", b.Lanes(
+            "Likeness of edits towards {} to their own source (cosine of embeddings)", "Group", (), "likeness",
+            columns=("value", "interval", "null", "corrected"), chance=OTHERS))  # fmt: skip
 
-    def differences(self) -> Iterator[b.Section]:
+    def differences(self, score: str, what: str, of: str, scale: b.Scale) -> b.Fold:
         """Between groups, sets of targets and strengths: what is beyond chance first."""
-        folds = []
-        kinds: tuple[tuple[str, str, str, b.Scale], ...] = (
-            ("gender_change", "perceived gender", "perceived gender, in percentage points", "points"),
-            ("ita_change", "skin tone", "ITA, in degrees", "degrees"),
-        )
-        for score, what, of, scale in kinds:
-            lanes = [_difference(one, getattr(one, score)) for one in self.found.editing_contrasts]
-            lanes.sort(key=lambda one: (not w.beyond_chance(one.score),
-                                        -abs(one.score.value) if isinstance(one.score, Estimate) else 0.0))  # fmt: skip
-            rows = tuple(lanes)
-            plot = b.Lanes(f"Differences in the change of {of}", "Difference", rows, scale, scale, b.DIFFERENCE)
-            sure = sum(w.beyond_chance(row.score) for row in rows)
-            folds.append(b.Fold(f"{w.capital(what)}: {sure} of {len(rows)} beyond chance", (plot,)))
-        if self.found.editing_contrasts:
-            yield b.Section("Differences", tuple(folds), screen=False)
+        lanes = (_difference(one, getattr(one, score)) for one in self.found.editing_contrasts)
+        rows = sorted(lanes, key=lambda one: (not w.beyond_chance(one.score), -abs(getattr(one.score, "value", 0.0))))
+        plot = b.Lanes(f"Differences in the change of {of}", "Difference", tuple(rows), scale, scale, b.DIFFERENCE)
+        sure = sum(w.beyond_chance(row.score) for row in rows)
+        return b.Fold(f"{w.capital(what)}: {sure} of {len(rows)} beyond chance", (plot,))
 
-    def pictures(self) -> b.Section:
+    def pictures(self) -> Iterator[b.Fold]:
         """For every group and target its first pictures, above their edits at every strength."""
         plan, strengths = self.found.plan, sorted(self.found.plan.strengths)
         sets = {(one.prompt, one.target, one.strength): one for one in self.found.sets if one.axis != "encode-decode"}
         most = max(4, min(12, TOTAL // (len(plan.groups) * len(plan.words) * (len(strengths) + 1))))
         caption = f"Run seed {plan.seed}; below each picture its edits by strength"
-        folds: list[b.Fold] = []
-        for group in plan.groups:
-            for word in plan.words:
-                rows = [picture_row(self.media, sets[group, None, None].pictures, "source", most)]
-                rows += [picture_row(self.media, sets[group, word, s].pictures, f"{s:g}", most) for s in strengths]
-                title = f"{shorten(group, 60)} → {shorten(word, 60)}"
-                folds.append(b.Fold(title, (b.Pictures(caption, tuple(rows), aligned=True),), open=not folds))
-        return b.Section("Pictures", tuple(folds), screen=False)
+        for k, (group, word) in enumerate(product(plan.groups, plan.words)):
+            rows = [picture_row(self.media, sets[group, None, None].pictures, "source", most)]
+            rows += [picture_row(self.media, sets[group, word, s].pictures, f"{s:g}", most) for s in strengths]
+            pictures = b.Pictures(caption, tuple(rows), aligned=True)
+            yield b.Fold(f"{shorten(group, 60)} → {shorten(word, 60)}", (pictures,), open=k == 0)
 
-    def _plots(
-        self, plot: b.Lanes, score: Callable[[Editing], b.E],
-        more: Callable[[Editing], tuple[str, ...]] = lambda one: (),
-    ) -> Iterator[b.Lanes]:  # fmt: skip
+    def _plots(self, score: str, plot: b.Lanes, more: Sequence[str] = ()) -> Iterator[b.Lanes]:
         """A plot for every set of targets, which stands at {} in its caption: a row a group and strength."""
         for name, targets in self.found.plan.targets.items():
             rows = tuple(
-                b.Lane(f"strength {one.strength:g}", score(one), more(one), group=shorten(one.group, 60))
+                b.Lane(f"strength {one.strength:g}", getattr(one, score),
+                       tuple(w.part(getattr(one, cell), "value", plot.scale) for cell in more), shorten(one.group, 60))
                 for one in self.found.editing if one.targets == name
             )  # fmt: skip
             told = f"{shorten(name, 40)} ({shorten(', '.join(targets), 60)})"
             yield replace(plot, caption=plot.caption.format(told), rows=rows)
 
-    def _pooled(self, axis: str, score: str, what: str, side: str) -> Iterator[b.Fold]:
+    def _pooled(self, axis: str, score: str, scale: b.Scale, what: str, side: str) -> b.Fold:
         """The paper's figure 3: all groups whose names say the same value of an axis."""
         rows = tuple(
             b.Lane(f"{one.targets}, strength {one.strength:g}", getattr(one, score), group=w.capital(one.value))
             for one in self.found.editing_pooled if one.axis == axis
         )  # fmt: skip
         caption = f"{what}, all groups of one {axis} together; as the paper's figure 3, {side}"
-        if rows:
-            scale: b.Scale = "share" if score == "gender_change" else "degrees"
-            lanes = b.Lanes(caption, w.capital(axis), rows, "change", scale, b.PLAIN)
-            yield b.Fold(f"All groups of one {axis} together", (lanes,))
+        lanes = b.Lanes(caption, w.capital(axis), rows, "change", scale, b.PLAIN)
+        return b.Fold(f"All groups of one {axis} together", (lanes,))
 
 
 def _bar(label: str, counts: Mapping[str, int], verdict: str = "", strong: bool = False, group: str = "") -> b.Bar:
