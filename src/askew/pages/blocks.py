@@ -37,6 +37,7 @@ Column = Literal["value", "mark", "interval", "null", "corrected", "p", "q"]
 """A part of an estimate that stands beside its plot. `null` is headed "chance"; `q` shows p, named, where q is none."""
 
 SCORE: tuple[Column, ...] = ("value", "interval", "null", "corrected", "q")
+TESTED: tuple[Column, ...] = ("value", "interval", "null", "q")
 DIFFERENCE: tuple[Column, ...] = ("value", "interval", "q")
 PLAIN: tuple[Column, ...] = ("value", "interval")
 

@@ -29,10 +29,11 @@ def page(found: MineFindings, media: Media) -> b.Page:
     bold = f"Bold: {beyond} than chance explains (q < 0.05), on fresh seeds."
     return skeleton.page(
         found, f"askew mine: a search for prompts on {w.shorten(found.model.name, 80)}", title, answer(found),
-        (b.Section("The prompts found", tuple(view.scores()), anchor="prompts"), *view.against_random(),
-         b.Section("Pictures", tuple(view.pictures()), screen=False),
-         b.Section("The course of the search", tuple(view.course()), screen=False, anchor="course"),
-         *view.missed()),
+        (b.Section("The prompts found", view.scores(), anchor="prompts"),
+         b.Section("Against random search", view.against_random(), anchor="random"),
+         b.Section("Pictures", view.pictures(), screen=False),
+         b.Section("The course of the search", view.course(), screen=False, anchor="course"),
+         b.Section("What is missed", view.missed(), screen=False)),
         facts=view.facts(), reading=reading(plan), notes=(bold,) if plan.is_bias or view.leans else (),
     )  # fmt: skip
 
@@ -77,7 +78,7 @@ class View:
             return
         shown = [one.shares for one in entries if one.shares]
         for axis in dict.fromkeys(one.axis for one in shown):
-            bars = [bar(one, w.shorten(one.prompt, 60), link=_anchor(one.prompt)) for one in shown if one.axis == axis]
+            bars = (bar(one, w.shorten(one.prompt, 60), link=_anchor(one.prompt)) for one in shown if one.axis == axis)
             yield b.Shares(f"{w.capital(w.perceived(axis))} on fresh seeds, shares in percent", tuple(bars), "Prompt")
         is_bias, level = self.found.plan.is_bias, w.percent(self.found.plan.level)
         rows = tuple(
@@ -87,23 +88,19 @@ class View:
             for one in entries
         )  # fmt: skip
         further = "right leans further" if self.leans else "left is more one-sided" if is_bias else "left is nearer"
-        chance = f"{level} of scores of pictures of the variations" if is_bias else (
-            "mean distance of as many pictures drawn from equal shares"
-        )  # fmt: skip
+        chance = (f"{level} of scores of pictures of the variations" if is_bias
+                  else "mean distance of as many pictures drawn from equal shares")  # fmt: skip
         yield self._lanes(f"The best prompts of every search. Further {further}", rows, is_bias or self.leans, chance)
 
-    def _lanes(
-        self, caption: str, rows: Sequence[b.Lane], tested: bool, chance: str = "what chance alone would give"
-    ) -> b.Lanes:
-        columns: tuple[b.Column, ...] = ("value", "interval", "null", "q") if tested else b.PLAIN
+    def _lanes(self, caption: str, rows: tuple[b.Lane, ...], tested: bool, chance: str) -> b.Lanes:
         name = "distance" if self.leans else "fresh seeds"
-        return b.Lanes(caption, "Prompt", tuple(rows), name, "range", columns, chance=("chance", chance))
+        return b.Lanes(caption, "Prompt", rows, name, "range", b.TESTED if tested else b.PLAIN, (), ("chance", chance))
 
     def pictures(self) -> Iterator[b.Block]:
         """Every prompt with its pictures and with what they leave out: the first ones open."""
         for k, one in enumerate(self.ranked[:SHOWN], start=1):
             kind = b.Section if k <= OPEN else b.Fold
-            yield kind(f"{k}. {w.quote(one.prompt, 160)}", tuple(self._prompt(one)), anchor=_anchor(one.prompt))
+            yield kind(f"{k}. {w.quote(one.prompt, 160)}", self._prompt(one), anchor=_anchor(one.prompt))
 
     def _prompt(self, one: BestPrompt) -> Iterator[b.Block]:
         yield b.Text(finding(one))
@@ -136,26 +133,25 @@ class View:
             caption = f"Best {name} so far{of}. It flatters: the best of many noisy scores is partly luck"
             yield b.Lines(caption, "iteration", tuple(str(k + 1) for k in steps), tuple(lines), name, "range")
 
-    def against_random(self) -> Iterator[b.Section]:
+    def against_random(self) -> Iterator[b.Block]:
         """Whether the search found better prompts than a random one of the same size."""
-        random = self.found.minethegap.random
-        if random:
-            rows = [b.Lane(w.shorten(one.prompt, 70), one.fresh_score) for one in ranked(random.best, self.leans)]
-            best = b.Fold("The best random prompts", (self._lanes("On fresh seeds", rows, self.found.plan.is_bias),))
-            yield b.Section("Against random search", (b.Text(against_random(self.found)), best), anchor="random")
+        if random := self.found.minethegap.random:
+            yield b.Text(against_random(self.found))
+            best = ranked(random.best, self.leans)
+            rows = tuple(b.Lane(w.shorten(one.prompt, 70), one.fresh_score) for one in best)
+            chance = "what chance alone would give"
+            lanes = self._lanes("On fresh seeds", rows, self.found.plan.is_bias, chance)
+            yield b.Fold("The best random prompts", (lanes,))
 
-    def missed(self) -> Iterator[b.Section]:
+    def missed(self) -> Iterator[b.Block]:
         """What the missed variations of all prompts have in common."""
-        missed = self.found.minethegap.missed
-        if missed is None:
-            return
-        text = b.Text("Words of missed variations that their prompt does not hold, counted once per prompt, over "
-                      f"{w.plural(missed.prompts, 'prompt')}.")  # fmt: skip
-        plots = []
-        for caption, counted in (("Kinds of things missed", missed.categories), ("Words missed most", missed.terms)):
-            rows = tuple(b.Lane(name, Estimate(count / missed.prompts), (count,)) for name, count in counted)
-            plots.append(b.Lanes(caption, "", rows, "of the prompts", "share", ("value",), ("prompts",)))
-        yield b.Section("What is missed", (text, *plots), screen=False)
+        if missed := self.found.minethegap.missed:
+            yield b.Text("Words of missed variations that their prompt does not hold, counted once per prompt, over "
+                         f"{w.plural(missed.prompts, 'prompt')}.")  # fmt: skip
+            kinds = ("Kinds of things missed", missed.categories), ("Words missed most", missed.terms)
+            for caption, counted in kinds:
+                rows = tuple(b.Lane(name, Estimate(count / missed.prompts), (count,)) for name, count in counted)
+                yield b.Lanes(caption, "", rows, "of the prompts", "share", ("value",), ("prompts",))
 
 
 def least_fitting(made: PictureSet, names: Sequence[str]) -> str:
@@ -211,7 +207,7 @@ def answer(found: MineFindings) -> str:
 
 def finding(one: BestPrompt) -> str:
     """One prompt: its score on fresh seeds against chance, and what the search believed."""
-    fresh, when_found = one.fresh_score, w.number(one.score.value if isinstance(one.score, Estimate) else None, 3)
+    fresh, when_found = one.fresh_score, w.part(one.score, "value", "range")
     if isinstance(fresh, Missing):
         return "It could not be scored on fresh seeds."
     scores = f"on fresh seeds it scores {w.measured(fresh, 'range')}"

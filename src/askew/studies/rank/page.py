@@ -26,8 +26,9 @@ def page(found: RankFindings, media: Media) -> b.Page:
     facts = (fact for fact in skeleton.facts(found) if fact[0] in ("Read by", "Missing", "Run seed"))
     return skeleton.page(
         found, f"askew rank: {prompts} on {models}", "Which prompts are one-sided", answer(found),
-        (b.Section("The prompts, most one-sided first", tuple(_scores(found))), *_models(found), *_agreement(found),
-         b.Section("Pictures", tuple(_pictures(found, media)), screen=False)),
+        (b.Section("The prompts, most one-sided first", _scores(found)),
+         b.Section("Models against each other", _models(found)), b.Section("Against the table", _agreement(found)),
+         b.Section("Pictures", _pictures(found, media), screen=False)),
         facts=(
             ("Models", words.listing([one.name for one in found.models])),
             ("Each prompt", f"{words.plural(plan.images, 'picture')} per model, of the same seeds"),
@@ -81,15 +82,12 @@ def _scores(found: RankFindings) -> Iterator[b.Block]:
     )  # fmt: skip
     lean = found.plan.objective == "lean"
     caption = f"Scores of the prompts. Further {'right leans further' if lean else 'left is more one-sided'}"
-    lanes = b.Lanes(caption, "Prompt", rows, "distance" if lean else "score", "range",
-                         ("value", "interval", "null", "q"))  # fmt: skip
+    lanes = b.Lanes(caption, "Prompt", rows, "distance" if lean else "score", "range", b.TESTED)
     yield lanes if not lean else b.Fold("Distances with interval, chance and q", (lanes,))
 
 
-def _models(found: RankFindings) -> Iterator[b.Section]:
+def _models(found: RankFindings) -> Iterator[b.Lanes]:
     """Models against each other, over all prompts and over those of each search."""
-    if not found.differences:
-        return
     several = len({one.axis for one in found.means}) > 1
 
     def group(axis: str, search: str | None) -> str:
@@ -99,15 +97,14 @@ def _models(found: RankFindings) -> Iterator[b.Section]:
     means = tuple(b.Lane(one.model, one.mean, group=group(one.axis, one.mined_for)) for one in found.means)
     apart = tuple(b.Lane(f"{y} less {x}", one.difference, group=group(one.axis, one.mined_for))
                   for one in found.differences for x, y in [one.models])  # fmt: skip
-    yield b.Section("Models against each other", (
-        b.Lanes("Mean over the prompts. Further right is more one-sided", "Model", means, "mean", "range",
-                     ("value", "interval")),
-        b.Lanes("Differences, prompt by prompt on the same seeds. Right of 0 the first named is more one-sided",
-                     "Models", apart, "difference", "signed", ("value", "interval", "q")),
-    ))  # fmt: skip
+    if apart:
+        caption = "Mean over the prompts. Further right is more one-sided"
+        yield b.Lanes(caption, "Model", means, "mean", "range", b.PLAIN)
+        caption = "Differences, prompt by prompt on the same seeds. Right of 0 the first named is more one-sided"
+        yield b.Lanes(caption, "Models", apart, "difference", "signed", b.DIFFERENCE)
 
 
-def _agreement(found: RankFindings) -> Iterator[b.Section]:
+def _agreement(found: RankFindings) -> Iterator[b.Block]:
     """Spearman's correlations with the table, and each prompt's share in the pictures against the table's."""
     if not found.agreement:
         return
@@ -115,20 +112,19 @@ def _agreement(found: RankFindings) -> Iterator[b.Section]:
     for one in found.agreement:
         rows.append(b.Lane(f"{one.model}: score and how far the table is from one half", one.skew))
         rows += [b.Lane(f"{one.model}: share of {value} and the table's", one.share)] if one.share is not None else []
-    lanes = b.Lanes("Spearman's correlation over the prompts that the table has", "Model", tuple(rows), "rho",
-                         "signed", ("value", "interval", "p"))  # fmt: skip
+    yield b.Lanes("Spearman's correlation over the prompts that the table has", "Model", tuple(rows), "rho", "signed",
+                  ("value", "interval", "p"))  # fmt: skip
     series = {one.name: k for k, one in enumerate(found.models)}
     points = tuple(
         b.Point(one.share, e.value, f"{one.prompt}, {one.model}", series[one.model])
         for one in found.ranked
         if one.share is not None and one.shares and isinstance(e := one.shares.shares.get(value), Estimate)
     )
-    plot = b.Scatter(
-        f"Share of {value} in the pictures against the table's", points, ("table", "share"),
-        ("pictures", "share"), f"{len(points)} shares against the table's", tuple(series), square=True,
-        diagonal="as in the table",
-    )  # fmt: skip
-    yield b.Section("Against the table", (lanes, plot) if points else (lanes,))
+    if points:
+        yield b.Scatter(
+            f"Share of {value} in the pictures against the table's", points, ("table", "share"), ("pictures", "share"),
+            f"{len(points)} shares against the table's", tuple(series), square=True, diagonal="as in the table",
+        )  # fmt: skip
 
 
 def _pictures(found: RankFindings, media: Media) -> Iterator[b.Block]:
@@ -146,6 +142,6 @@ def _pictures(found: RankFindings, media: Media) -> Iterator[b.Block]:
         inner: list[b.Block] = [b.Pictures("", tuple(rows), aligned=True)]
         inner += [left_out(media, one, f"pictures by {one.model}") for one in own if one.missed_visual_concepts]
         if len(found.models) > 1 and prompt in maps:
-            inner.append(b.Fold("All its pictures in one plane",
-                                (plane(media, maps[prompt].places, maps[prompt].explained),)))  # fmt: skip
-        yield b.Section(words.quote(prompt, 160), tuple(inner))
+            lying = plane(media, maps[prompt].places, maps[prompt].explained)
+            inner.append(b.Fold("All its pictures in one plane", (lying,)))
+        yield b.Section(words.quote(prompt, 160), inner)
