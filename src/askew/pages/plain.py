@@ -84,7 +84,7 @@ def _(one: Lanes) -> Table | None:
 
 def heads(one: Lanes) -> tuple[str, ...]:
     """What stands above the numbers of a plot."""
-    named = {"value": one.name, "null": one.chance[0]}
+    named = {"value": one.name, "mark": one.name, "null": one.chance[0]}
     return (*(named.get(column, column) for column in one.columns), *one.more)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from askew.findings import E
-from askew.methods.interact.findings import Edge, Graph, InteractionFindings, OverPrompts, Validation
+from askew.methods.interact.findings import Edge, Graph, InteractionFindings, OverPrompts
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, allowance, set_row
@@ -32,14 +32,12 @@ def page(found: InteractionFindings, media: Media) -> b.Page:
         "IS: how much nearer the second axis comes to its ideal; intervals hold for all pairs of the page at once. "
         f"Edges: {rules(found)}. Bold, of a single pair: the interval leaves out 0. Attributes are perceived."
     )
-    shares = [b.Section("What was seen", tuple(seen(found.shares, lambda one: f"{one.prompt} {one.axis}")))]
-    held = [b.Section("Estimates against a real mitigation", tuple(_validation(found, one)))
-            for one in (found.validation,) if one]  # fmt: skip
     return skeleton.page(
         found, f"askew interact: how biases of {shorten(found.model.name, 80)} pull on each other",
         f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
         answer_over_prompts(found.over_prompts) if found.over_prompts else answer(first),
-        (*(shares if found.shares else []), *_graphs(found, media), *held),
+        (b.Section("What was seen", seen(found.shares, lambda one: f"{one.prompt} {one.axis}")), *_graphs(found, media),
+         b.Section("Estimates against a real mitigation", _validation(found))),
         facts=(*skeleton.facts(found), ("Axes", str(len(first.axes)))),
         reading=reading(found), notes=(note, *skeleton.notes(found)[1:]), gaps=gaps(found.shares),
         uneven=missing_sentences(found.missing_pictures),
@@ -92,8 +90,10 @@ def _axis(found: InteractionFindings, media: Media, graph: Graph, axis: str) -> 
     return b.Fold(summary, tuple(told), f"{graph.prompt} {axis}")
 
 
-def _validation(found: InteractionFindings, one: Validation) -> Iterator[b.Block]:
+def _validation(found: InteractionFindings) -> Iterator[b.Block]:
     """How well the estimates hold, in words, where axes are mitigated, and the edges of every prompt."""
+    if (one := found.validation) is None:
+        return
     overall, paper, worse = one.overall_correlation, one.paper_correlation, one.made_worse
     if isinstance(overall, Estimate):
         kind = "estimates_hold" if (overall.p or 0) < words.SIGNIFICANT else "estimates_chance"
@@ -113,22 +113,19 @@ def _validation(found: InteractionFindings, one: Validation) -> Iterator[b.Block
     settings = "".join(f", {name} {shorten(str(value), 40)}" for name, value in found.plan.mitigated_args.items())
     yield b.Text(held)
     yield b.Text(f"Mitigated: {'; '.join(told)}{settings}. Correlation averaged over prompts: "
-                 f"{_known(one.mean_correlation)}.", muted=True)  # fmt: skip
+                 f"{words.told(one.mean_correlation)}.", muted=True)  # fmt: skip
     for prompt in (prompt for prompt in one.prompts if prompt.edges):
         estimates = found.graph(prompt.prompt)
         rows = tuple(
             b.Lane(pair(e.source, e.target), at_once(e.measured, getattr(worse, "n", None) or 1),
-                   (measured(own.shown, "signed") if (own := estimates.edge(e.source, e.target)) else words.ABSENT,),
+                   (measured(own.shown if (own := estimates.edge(e.source, e.target)) else None, "signed"),),
                    marks=(b.Mark(e.estimated.value, "estimated"),) if isinstance(e.estimated, Estimate) else ())
             for e in prompt.edges
         )  # fmt: skip
-        yield b.Text(f"Correlation over its edges: {_known(prompt.correlation)}", lead=words.quote(prompt.prompt, 120))
+        of_edges = words.told(prompt.correlation)
+        yield b.Text(f"Correlation over its edges: {of_edges}", lead=words.quote(prompt.prompt, 120))
         yield b.Lanes("Sensitivity measured on the mitigated model, against the estimate", "Edge", rows, "measured",
                       "signed", b.PLAIN, ("estimated",), interval="interval, of all pairs at once")  # fmt: skip
-
-
-def _known(correlation: Estimate | Missing) -> str:
-    return measured(correlation) if isinstance(correlation, Estimate) else words.reason(correlation)
 
 
 def title(prompt: str | None, width: int = 160) -> str:

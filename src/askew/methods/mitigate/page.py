@@ -1,7 +1,6 @@
 """The page of `askew mitigate`: what was asked for, what became of it, what else changed, and what it costs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from askew.findings import E
 from askew.methods.mitigate.findings import AxisChange, MitigationFindings, WayFindings
@@ -33,19 +32,19 @@ def page(found: MitigationFindings, media: Media) -> b.Page:
     """What to show of a run."""
     prompts = [prompt.text for prompt in found.plan.prompts]
     told = [verdict(way, len(prompts) > 1) for way in found.ways]
-    files = tuple(b.Fold(f"mitigation-{way}.toml", (b.Code(text),)) for way, text in found.mitigations.items())
+    files = (b.Fold(f"mitigation-{way}.toml", (b.Code(text),)) for way, text in found.mitigations.items())
     aimed_at = {one.axis for way in found.ways for one in way.axes if one.aimed}
     aimed, others = ([one for one in found.shares if (one.axis in aimed_at) is wanted] for wanted in (True, False))
-    watched = [b.Fold("Axes that were not aimed at", tuple(survey.seen(others)))] if others else []
-    first, *more = _pictures(found, media)
+    watched = b.Fold("Axes that were not aimed at", survey.seen(others))
+    pictures = (b.Fold(one.caption, (one,)) if k else one for k, one in enumerate(_pictures(found, media)))
     sections = (
-        b.Section("Who was seen, before and after", (*survey.seen(aimed), *watched)),
-        b.Section("The same seeds, before and after", (first, *(b.Fold(one.caption, (one,)) for one in more)),
-                  screen=False),
-        b.Section("Distance from the target", tuple(map(_distances, found.ways))),
-        b.Section("What else changed", tuple(map(_others, found.ways))),
-        *_predicted(found), b.Section("The files", files, screen=False),
-    )  # fmt: skip
+        b.Section("Who was seen, before and after", (*survey.seen(aimed), watched)),
+        b.Section("The same seeds, before and after", pictures, screen=False),
+        b.Section("Distance from the target", map(_distances, found.ways)),
+        b.Section("What else changed", map(_others, found.ways)),
+        b.Section("Predicted and measured", _predicted(found), screen=False),
+        b.Section("The files", files, screen=False),
+    )
     return skeleton.page(
         found, f"askew mitigate · {skeleton.identity(found.model)}",
         quote(prompts[0], 160) if len(prompts) == 1 else plural(len(prompts), "prompt"), " ".join(told[:2]),
@@ -74,16 +73,11 @@ def verdict(way: WayFindings, several: bool = False) -> str:
 
 
 def _moved(one: AxisChange) -> str:
-    return f"{perceived(one.axis)} (distance {number(_mark(one.before))} → {measured(one.after)})"
+    return f"{perceived(one.axis)} (distance {words.part(one.before, 'mark')} → {measured(one.after)})"
 
 
-def _mark(score: object) -> float | None:
-    """The debiased value, which a difference beside it is a difference of."""
-    return score.mark if isinstance(score, Estimate) else None
-
-
-def _debiased(score: E) -> E:
-    return replace(score, value=score.mark) if isinstance(score, Estimate) else score
+def _ring(score: E, name: str) -> tuple[b.Mark, ...]:
+    return (b.Mark(score.mark, name, "ring"),) if isinstance(score, Estimate) else ()
 
 
 def _pair(axes: tuple[str, str]) -> str:
@@ -108,57 +102,52 @@ def _label(way: str | None) -> str:
 
 def _distances(way: WayFindings) -> b.Lanes:
     rows = tuple(
-        b.Lane(f"{capital(axis_label(one.axis))}{'' if one.aimed else ' (watched)'}", _debiased(one.after),
-               (measured(one.change, "signed") if isinstance(one.change, Estimate) else None,
-                words.probability(one.change.q) if isinstance(one.change, Estimate) else None,
+        b.Lane(f"{capital(axis_label(one.axis))}{'' if one.aimed else ' (watched)'}", one.after,
+               (measured(one.change, "signed"), words.part(one.change, "q"),
                 f"{percent(one.obeyed.value)} of {one.obeyed.n}" if isinstance(one.obeyed, Estimate) else None),
-               strong=one.fell or one.rose,
-               marks=(b.Mark(before, "before", "ring"),) if (before := _mark(one.before)) is not None else ())
+               strong=one.fell or one.rose, marks=_ring(one.before, "before"))
         for one in way.axes
     )  # fmt: skip
     return b.Lanes(f"{capital(way.way)}, {quote(way.prompt, 60)}: distance after", "Axis", rows, "distance",
-                   columns=b.PLAIN, more=("change", "q", "obeyed"))  # fmt: skip
+                   columns=("mark", "interval"), more=("change", "q", "obeyed"))  # fmt: skip
 
 
 def _others(way: WayFindings) -> b.Fold:
-    was = f" ({percent(_mark(way.subject_before))} before)" if way.subject_before is not None else ""
+    was = f" ({words.part(way.subject_before, 'mark', 'share')} before)" if way.subject_before is not None else ""
     shares = [(f"subject shown{was}", way.subject), ("aimed axis unread", way.unread)]
     small = [("fit to the prompt (cosine)", way.nearness), ("unlike those before, as a whole", way.quality)]
     lanes = (
         b.Lanes("After less before, in percentage points", "What", _lanes(shares), "change", "points", b.DIFFERENCE),
         b.Lanes("After less before", "What", _lanes(small), "change", "fine", b.DIFFERENCE),
     )
-    pairs = sorted(way.pairs, key=lambda one: -(_mark(one.rise) or 0))[:10]
+    pairs = sorted(way.pairs, key=lambda one: words.largest_first(one.rise))[:10]
     rows = tuple(b.Lane(capital(_pair(one.axes)), one.rise, (*map(number, (one.before, one.carried, one.after)),))
                  for one in pairs)  # fmt: skip
     tied = b.Lanes("Pairs of axes: rise of Cramér's V", "Pair", rows, "rise", "signed", b.DIFFERENCE,
                    more=("before", "by the new shares alone", "after"))  # fmt: skip
     worse = [one for one in way.axes if not one.aimed and isinstance(one.change, Estimate) and one.change.value > 0]
     watched = sum(not one.aimed for one in way.axes)
-    sides = b.Text(f"{len(worse)} of {watched} watched axes are further from their ideal than before, "
-                   f"{len([one for one in way.harmed if not one.aimed])} beyond chance; where nothing is done, chance "
-                   "moves about half of them so.") if watched else b.Text()  # fmt: skip
+    sides = (f"{len(worse)} of {watched} watched axes are further from their ideal than before, "
+             f"{len([one for one in way.harmed if not one.aimed])} beyond chance; where nothing is done, chance moves "
+             "about half of them so.")  # fmt: skip
     summary = f"{capital(way.way)}, {quote(way.prompt, 60)}: subject, pictures, pairs of axes, watched axes"
-    return b.Fold(summary, (sides, *lanes, tied), screen=True)
+    return b.Fold(summary, (*([b.Text(sides)] if watched else []), *lanes, tied), screen=True)
 
 
 def _lanes(told: Sequence[tuple[str, E | None]]) -> tuple[b.Lane, ...]:
     return tuple(b.Lane(name, score) for name, score in told if score is not None)
 
 
-def _predicted(found: MitigationFindings) -> Iterator[b.Section]:
+def _predicted(found: MitigationFindings) -> Iterator[b.Block]:
     """Of policies over prompts, which alone are predicted."""
-    told = [(way.prompt, one, one.predicted) for way in found.ways for one in way.axes if one.predicted is not None]
+    told = [(way.prompt, one) for way in found.ways for one in way.axes if one.predicted is not None]
     if told:
-        rows = tuple(
-            b.Lane(capital(axis_label(one.axis)), _debiased(predicted),
-                   (number(_mark(one.before)), measured(one.after)), shorten(prompt, 50),
-                   marks=(b.Mark(after, "measured", "ring"),) if (after := _mark(one.after)) is not None else ())
-            for prompt, one, predicted in told
-        )  # fmt: skip
-        within = f"{sum(one.as_predicted for _, one, _ in told)} of {plural(len(told), 'measured distance')}"
-        yield b.Section("Predicted and measured", (
-            b.Text(f"{within} lie within what was predicted; pictures that measure err by themselves."),
-            b.Lanes("Distances from the target, of watched axes from their ideal", "Axis", rows, "predicted",
-                    columns=b.PLAIN, more=("before", "measured")),
-        ), screen=False)  # fmt: skip
+        within = f"{sum(one.as_predicted for _, one in told)} of {plural(len(told), 'measured distance')}"
+        yield b.Text(f"{within} lie within what was predicted; pictures that measure err by themselves.")
+    rows = tuple(
+        b.Lane(capital(axis_label(one.axis)), one.predicted, (words.part(one.before, "mark"), measured(one.after)),
+               shorten(prompt, 50), marks=_ring(one.after, "measured"))
+        for prompt, one in told
+    )  # fmt: skip
+    yield b.Lanes("Distances from the target, of watched axes from their ideal", "Axis", rows, "predicted",
+                  columns=("mark", "interval"), more=("before", "measured"))  # fmt: skip
