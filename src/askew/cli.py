@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 OWN: Mapping[str, str] = {
     "axes": "askew.methods.audit.command:axes",
-    "sensitivity": "askew.methods.audit.sensitivity:sensitivity",
+    "sensitivity": "askew.methods.audit.reading_errors:sensitivity",
     "compare": "askew.studies.compare.command:compare",
     "report": "askew.commands:report",
     "check": "askew.commands:check",

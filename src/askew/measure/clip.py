@@ -16,7 +16,7 @@ from askew.measure.base import CAPTION, PERSON, ComparingVQA, Remembering, Vecto
 from askew.measure.loading import NetworkSettings, load_config, load_part, load_weights, picture_reader
 from askew.models.device import dtype_name
 from askew.models.hub import Pretrained, explained, find_pretrained
-from askew.prompts.axes import Entry, catalogue
+from askew.prompts.axes import CatalogueAxis, catalogue
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.vocabulary import article
 from askew.studio.caption import NO_OCCUPATION
@@ -82,7 +82,7 @@ def is_about_a_person(question: Question) -> bool:
     return entry is not None and entry.about == {"person"} and question != PERSON
 
 
-def _said(entry: Entry, value: str) -> tuple[str, ...]:
+def _said(entry: CatalogueAxis, value: str) -> tuple[str, ...]:
     subjects = [subject for kind in sorted(entry.about) for subject in SUBJECTS[kind]]
     return tuple(dict.fromkeys(counterfactual(text, entry.axis.name, value) for text in _framed(subjects)))
 

@@ -41,7 +41,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogueAxis:
     """An axis of the catalogue with its language.
 
     `spoken` is `forms` in better English, where those are a paper's; `stated` lists, by value, the words that say it
@@ -75,7 +75,7 @@ def find_axis(name: str) -> Axis:
     return find_entry(name).axis
 
 
-def find_entry(name: str) -> Entry:
+def find_entry(name: str) -> CatalogueAxis:
     """The axis that `name` spells, with its language. Raises UnknownName."""
     if (known := first_name(name)) not in catalogue():
         raise UnknownName("axis", name, catalogue())
@@ -100,7 +100,7 @@ def _tables() -> Mapping[str, Mapping[str, Any]]:
 
 
 @lru_cache
-def catalogue() -> Mapping[str, Entry]:
+def catalogue() -> Mapping[str, CatalogueAxis]:
     """Every axis of the catalogue with its language, by name, in the order of proposal."""
     return {name: _entry(name, table) for name, table in _tables().items()}
 
@@ -113,12 +113,12 @@ def value_words() -> frozenset[str]:
     return frozenset(word.lower() for words in phrases if not PHRASE_START.match(words) for word in words.split())
 
 
-def _entry(name: str, table: Mapping[str, Any]) -> Entry:
+def _entry(name: str, table: Mapping[str, Any]) -> CatalogueAxis:
     values = table["values"]
     questions = [Question(text, ("yes", "no"), name) for text in table.get("questions", ())]
     questions = questions or [Question(table.get("question") or table_question(name), tuple(values), name)]
     scale: Literal["ordinal", "nominal"] = "ordinal" if table.get("ordinal") else "nominal"
-    return Entry(
+    return CatalogueAxis(
         axis=Axis(name, tuple(values), table.get("kind", "societal"), scale, tuple(questions)),
         about=frozenset(table["about"]),
         forms={value: _form(text) for value, text in values.items()},

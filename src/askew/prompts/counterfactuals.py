@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from askew.errors import UnknownName, UsageError
-from askew.prompts.axes import Entry, Form, catalogue, find_entry
+from askew.prompts.axes import CatalogueAxis, Form, catalogue, find_entry
 from askew.prompts.base import whole_prompt
 from askew.prompts.statements import (
     DETERMINERS,
@@ -64,7 +64,7 @@ def counterfactual(prompt: str, axis: str, value: str, form: Form | None = None)
     return as_opened(text, changed)
 
 
-def _edits(parsed: ParsedPrompt, entry: Entry, value: str, form: Form) -> Iterator[Edit]:
+def _edits(parsed: ParsedPrompt, entry: CatalogueAxis, value: str, form: Form) -> Iterator[Edit]:
     axis, subjects = entry.axis.name, _subjects(parsed, entry)
     found = list(statements(parsed, entry, subjects))
     rivals = [statement for statement in found if statement.value != value]
@@ -100,7 +100,7 @@ def _edits(parsed: ParsedPrompt, entry: Entry, value: str, form: Form) -> Iterat
         yield phrase_edit(parsed, form, subjects)
 
 
-def _subjects(parsed: ParsedPrompt, entry: Entry) -> list[NounPhrase]:
+def _subjects(parsed: ParsedPrompt, entry: CatalogueAxis) -> list[NounPhrase]:
     """The phrases that an axis changes. An unknown noun may be anything; an animal may stand for a person."""
     subjects = parsed.subjects(entry.about) or (parsed.subjects({"animal"}) if "person" in entry.about else [])
     subjects = subjects or [phrase for phrase in parsed.phrases if phrase.noun is None][:1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from askew.prompts.axes import OTHER, PHRASE_START, Entry, catalogue, find_entry, value_words
+from askew.prompts.axes import OTHER, PHRASE_START, CatalogueAxis, catalogue, find_entry, value_words
 from askew.prompts.vocabulary import Noun, adjectives, agree, nouns, plural
 from askew.prompts.vocabulary import replace as exchange
 
@@ -253,7 +253,7 @@ def values_said(text: str, axis: str) -> set[str]:
     return found
 
 
-def statements(parsed: ParsedPrompt, entry: Entry, subjects: Sequence[NounPhrase]) -> Iterator[Statement]:
+def statements(parsed: ParsedPrompt, entry: CatalogueAxis, subjects: Sequence[NounPhrase]) -> Iterator[Statement]:
     """Every place that states a value: modifiers of the subjects, and phrases after the first of them."""
     for phrase in subjects:
         start, end = parsed.words[phrase.first].start, parsed.words[phrase.head].start
@@ -271,7 +271,7 @@ def statements(parsed: ParsedPrompt, entry: Entry, subjects: Sequence[NounPhrase
                 yield Statement(start, end, value if value in entry.axis.values else OTHER, False)
 
 
-def _matches(text: str, entry: Entry, before: bool, start: int, end: int) -> Iterator[Statement]:
+def _matches(text: str, entry: CatalogueAxis, before: bool, start: int, end: int) -> Iterator[Statement]:
     values = list(entry.stated)
     for found in _pattern(entry.axis.name, before).finditer(text, start, end):
         yield Statement(found.start(), found.end(), values[int((found.lastgroup or "v0")[1:])], before)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from askew.methods.audit import words
 from askew.methods.audit.findings import AuditFindings
-from askew.methods.audit.sensitivity import WITHIN, ErrorRate, Sensitivity
+from askew.methods.audit.reading_errors import WITHIN, ErrorRate, ErrorRates
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.blocks import difference_sentence, exceeds_chance, sentence, verdict
 from askew.types import Estimate, Missing
@@ -149,5 +149,5 @@ def test_q_goes_before_p() -> None:
 
 
 def test_errors_of_a_run_within_chance_are_a_sentence_and_no_empty_table() -> None:
-    told = Sensitivity((ErrorRate(0.05, 0, WITHIN, WITHIN, WITHIN, WITHIN),)).__rich__()
+    told = ErrorRates((ErrorRate(0.05, 0, WITHIN, WITHIN, WITHIN, WITHIN),)).__rich__()
     assert str(told) == "No axis of this run is beyond chance by MAD: what errors do to the others is noise."

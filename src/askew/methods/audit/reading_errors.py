@@ -49,7 +49,7 @@ class ErrorRate:
     standard_deviation: E
 
 
-class Sensitivity(tuple[ErrorRate, ...]):
+class ErrorRates(tuple[ErrorRate, ...]):
     """An `ErrorRate` for each of the rates."""
 
     def __rich__(self) -> RenderableType:
@@ -63,7 +63,7 @@ class Sensitivity(tuple[ErrorRate, ...]):
 
 def sensitivity(
     run: str | Path, /, *, store: str | Path | None = None, repeats: int = 10, json: Flag = False
-) -> Sensitivity:
+) -> ErrorRates:
     """How much the scores of a run would change if its VQA made errors: 5 to 40 % of the answers.
 
     Axes whose MAD is within chance are left out: what errors do to them is noise.
@@ -100,7 +100,7 @@ def sensitivity(
 
 def changes_by_rate(
     sets: Mapping[str, Sequence[ObservedSet]], plan: AuditPlan, beyond: Set[Place], repeats: int = 10
-) -> Sensitivity:
+) -> ErrorRates:
     """Over the prompts and axes that are `beyond` chance and have answers, by error rate. Errors are independent over
     pictures and questions: an answer becomes any other of the same question's values. Captions stay out."""
     changes: dict[float, list[Mapping[str, float]]] = {rate: [] for rate in RATES}
@@ -119,7 +119,7 @@ def changes_by_rate(
                     found.append(moved)
     means = {rate: [student_mean([one[name] for one in found], plan.level, "t over axes") if found else WITHIN
                     for name in SCORES] for rate, found in changes.items()}  # fmt: skip
-    return Sensitivity(ErrorRate(rate, len(found), *means[rate]) for rate, found in changes.items())
+    return ErrorRates(ErrorRate(rate, len(found), *means[rate]) for rate, found in changes.items())
 
 
 def encode(observed: ObservedSet, axes: Sequence[Axis], instrument: str) -> NDArray[np.int64]:
