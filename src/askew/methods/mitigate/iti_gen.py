@@ -113,7 +113,7 @@ def injected(encoder: CLIPTextModel, tokenizer: CLIPTokenizer, prompt: str, adde
     end = int((ids[0, 1:] == tokenizer.eos_token_id).int().argmax()) + 1
     if end + PLACES >= ids.shape[1]:
         raise UsageError(f"iti-gen: the prompt {prompt!r} leaves no room for {PLACES} tokens more")
-    tower = getattr(encoder, "text_model", encoder)
+    tower = encoder if hasattr(encoder, "embeddings") else encoder.text_model
 
     def replace(_: object, __: object, embedded: Tensor) -> Tensor:
         changed = embedded.clone()

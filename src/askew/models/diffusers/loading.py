@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Self
 
 import torch
@@ -145,6 +146,8 @@ def _network(source: Repository, part: str, folder: Path, dtype: torch.dtype, va
             f"the {part} of {source.name!r} has weights that are absent or of another shape, such as {lacking[0]}: "
             f"{ANOTHER}"
         )
+    if hasattr(network, "final_layer_norm") and not hasattr(network, "text_model"):
+        network.text_model = SimpleNamespace(final_layer_norm=network.final_layer_norm)  # where clip_skip looks for it
     return network  # type: ignore[no-any-return]
 
 
