@@ -16,8 +16,7 @@ of a plot is the estimate's `debiased` value where it has one; numbers beside it
 markup; names of others are quoted and cut by `words.quote`, `words.shorten`. A `link` leads to the block with the same
 `anchor`, any text, and is plain text if there is none. `series` numbers what belongs together over rows and blocks: one
 colour each, 0 to 5. What pages share is written once: `skeleton`, `media`, `words`.
-
-Sections and folds take blocks by any iterable, and leave out those that hold nothing: no rows, bars or blocks.
+Sections and folds leave out blocks without rows, bars or blocks, a page sections without blocks.
 """
 
 from collections.abc import Iterable, Mapping
@@ -308,8 +307,19 @@ class Terms:
     facts: bool = False
 
 
+class Holder:
+    """What holds blocks leaves out those that hold nothing themselves."""
+
+    __slots__ = ()
+    blocks: "Iterable[Block]"
+
+    def __post_init__(self) -> None:
+        filled = (one for one in self.blocks if all(getattr(one, name, True) for name in ("rows", "bars", "blocks")))
+        object.__setattr__(self, "blocks", tuple(filled))
+
+
 @dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(Holder):
     """Blocks behind a summary, which says what is in them. A terminal leaves them out unless `screen`."""
 
     summary: str
@@ -318,21 +328,15 @@ class Fold:
     open: bool = False
     screen: bool = False
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "blocks", _filled(self.blocks))
-
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class Section(Holder):
     """A heading (within another section a smaller one) and what stands below it; `anchor` is by default its title."""
 
     title: str
     blocks: "Iterable[Block]"
     screen: bool = True
     anchor: str | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "blocks", _filled(self.blocks))
 
     @property
     def name(self) -> str:
@@ -341,10 +345,6 @@ class Section:
 
 
 Block = Text | Code | Shares | Lanes | Lines | Scatter | Network | Pictures | Table | Terms | Fold | Section
-
-
-def _filled(found: Iterable[Block]) -> tuple[Block, ...]:
-    return tuple(one for one in found if all(getattr(one, name, True) for name in ("rows", "bars", "blocks")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,4 +364,4 @@ class Page:
     version: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sections", _filled(self.sections))
+        object.__setattr__(self, "sections", tuple(one for one in self.sections if one.blocks))

@@ -82,11 +82,8 @@ class Plane:
 def chart(plane: Plane, above: str, below: str, title: str, said: str, *parts: object, kind: str = "chart") -> Markup:
     """The plane between the names of its axes, with the vertical one in a drawing of its own width."""
     width = round(12 + LETTER * max(map(len, plane.y.labels), default=0))
-    labels = (
-        tag("text", label, x=width - 8, y=plane.down(tick) + 4, text_anchor="end")
-        for tick, label in zip(plane.y.ticks, plane.y.labels, strict=True)
-        if label
-    )
+    labels = (tag("text", label, x=width - 8, y=plane.down(tick) + 4, text_anchor="end")
+              for tick, label in zip(plane.y.ticks, plane.y.labels, strict=True) if label)  # fmt: skip
     ticks = tag("svg", *labels, class_="ticks", width=width, height=plane.height, aria_hidden="true")
     name = tag("text", below, class_="name", x="50%", y=plane.height - 4, text_anchor="middle")
     plot = tag("div", ticks, drawing("plane", plane.height, title, said, *parts, name), class_=kind)

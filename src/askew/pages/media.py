@@ -109,14 +109,14 @@ def masks(picture: Image.Image, a: NDArray[np.bool_], b: NDArray[np.bool_]) -> s
     rows, columns = (np.arange(new) * old // new for old, new in zip(a.shape, grey.shape, strict=False))
     first, second, shown = a[np.ix_(rows, columns)], b[np.ix_(rows, columns)], DIM * grey
     for where, colour in ((first & ~second, ONLY_A), (second & ~first, ONLY_B), (first & second, BOTH)):
-        shown[where] = (1 - TINT) * grey[where] + TINT * _rgb(colour)
+        shown[where] = (1 - TINT) * grey[where] + TINT * np.array([*bytes.fromhex(colour)])
     return _uri(shown)
 
 
 def colours(level: Pixels) -> Pixels:
     """Viridis (..., 3), 0 to 255, of numbers from 0 to 1."""
-    at = np.linspace(0, 1, len(VIRIDIS))
-    return np.stack([np.interp(level, at, channel) for channel in np.transpose([*map(_rgb, VIRIDIS)])], axis=-1)
+    at, channels = np.linspace(0, 1, len(VIRIDIS)), zip(*map(bytes.fromhex, VIRIDIS), strict=True)
+    return np.stack([np.interp(level, at, channel) for channel in channels], axis=-1)
 
 
 def _grey(picture: Image.Image) -> Pixels:
@@ -124,10 +124,6 @@ def _grey(picture: Image.Image) -> Pixels:
     width, height = (max(1, round(side * OVERLAY / max(picture.size))) for side in picture.size)
     pixels = np.asarray(picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS), dtype=float)
     return np.repeat((pixels @ [0.299, 0.587, 0.114])[..., None], 3, axis=-1)
-
-
-def _rgb(colour: str) -> Pixels:
-    return np.array([*bytes.fromhex(colour)], dtype=float)
 
 
 def _uri(image: Image.Image | Pixels, quality: int = 80) -> str:
