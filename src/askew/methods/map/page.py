@@ -21,23 +21,12 @@ from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
 
 OVAM = "open-vocabulary attention maps (OVAM, Marcos-Manchón et al., CVPR 2024)"
-PASSIVE = (
-    "attention weights of words that listen in every block of a transformer without being heard (after "
-    "ConceptAttention, Helbling et al., arXiv 2502.04320)"
-)
-OUTPUT = (
-    "what pixels gather from attention against what words gather that listen in every block of a transformer without "
-    "being heard: softmax(o_x o_cᵀ) over the words (ConceptAttention, Helbling et al., arXiv 2502.04320)"
-)
+LISTENING = ("words that listen in every block of a transformer without being heard (after ConceptAttention, Helbling "
+             "et al., arXiv 2502.04320)")  # fmt: skip
 
 SHOWN, MOST, BARS, PLOTS = 6, 24, 10, 4
 """Pictures with overlays, if there is one prompt; prompts with one each; bars of an axis and plots of given masks that
 are not folded."""
-
-KEYS: tuple[tuple[b.Swatch, str], ...] = (
-    ("heat", "attention: lowest to highest in the picture"), ("only-a", "the concept alone"),
-    ("only-b", "the other word alone"), ("both", "both"),
-)  # fmt: skip
 
 
 def page(found: MapFindings, media: Media) -> b.Page:
@@ -139,17 +128,15 @@ class View:
             name = f"{w.quote(word, 40)} in pictures of {w.quote(prompt, 60)}, {model_label(model, 40)}"
             steps = tuple(f"{one.tau:g}" for one in own)
             plots.append(b.Lines(name, "Threshold", steps, lines, "share", chance="chance: masks of other pictures"))
-            said = "no usable mask"
-            known = [
-                (one.tau, one.mask_accuracy, one.complement_accuracy) for one in own
-                if isinstance(one.mask_accuracy, Estimate) and isinstance(one.complement_accuracy, Estimate)
-            ]  # fmt: skip
+            known = [(abs(inside.value - outside.value), one.tau, inside, outside) for one in own
+                     if isinstance(inside := one.mask_accuracy, Estimate)
+                     and isinstance(outside := one.complement_accuracy, Estimate)]  # fmt: skip
             if known:
-                tau, inside, outside = min(known, key=lambda one: abs(one[1].value - one[2].value))
-                said = (f"most even at threshold {tau:g}, where the mask covers {w.measured(inside)} of the place and "
-                        f"leaves out {w.measured(outside)} of the rest (chance {w.number(inside.null)}, "
-                        f"{w.number(outside.null)})")  # fmt: skip
-            told.append(f"{name}: {said}")
+                _, tau, inside, outside = min(known, key=lambda one: one[0])
+                name += (f": most even at threshold {tau:g}, where the mask covers {w.measured(inside)} of the place "
+                         f"and leaves out {w.measured(outside)} of the rest (chance {w.number(inside.null)}, "
+                         f"{w.number(outside.null)})")  # fmt: skip
+            told.append(name if known else f"{name}: no usable mask")
         if plots:
             yield b.Text(items=tuple(told))
             yield from plots[:PLOTS]
@@ -238,7 +225,9 @@ class View:
                     strips.append(b.PictureRow(tuple(shots), label))
         title = "The picture, attention to both words, and where it is high"
         heads = ("picture", shorten(a, 20), "the other word", "both")
-        yield b.Pictures(title, tuple(rows), True, heads, "large", KEYS)
+        yield b.Pictures(title, tuple(rows), True, heads, "large", (
+            ("heat", "attention: lowest to highest in the picture"), ("only-a", "the concept alone"),
+            ("only-b", "the other word alone"), ("both", "both")))  # fmt: skip
         yield b.Fold("Block by block", (b.Pictures("Where attention is high, block by block", tuple(strips)),))
 
     def _high(self, image: Image, maps: Maps, alt: str, name: str = "") -> b.Shot:
@@ -254,7 +243,7 @@ def finding(own: Sequence[Pair], overall: Overall) -> str:
         return f"“{overall.a}” in places that cannot be told: {w.reason(own[0].miou)}"  # type: ignore[arg-type]
     e = known[0].miou if len(own) == 1 else overall.miou
     chance = f", where chance would give {e.null:.2f}" if isinstance(e, Estimate) and e.null is not None else ""
-    value = f"{e.value:.2f}" if isinstance(e, Estimate) else "–"
+    value = w.part(e, "value")
     if len(own) == 1:
         verdict = f" ({say('place_shared' if w.beyond_chance(e) else 'place_by_chance')})" if chance else ""
         return f"“{overall.a}” and “{own[0].b}” in places that share {value} of their union{chance}{verdict}"
@@ -284,18 +273,16 @@ def reading(found: MapFindings) -> b.Section:
          "the other word in another picture of the prompt. Corrected sets that to 0 and full overlap to 1: what is "
          "left happens picture by picture."),
     )  # fmt: skip
-    overlap = (
-        "Overlap says that two words are attended to in one place. A word for a whole person and a word for how people "
-        "look overlap wherever there is one person to see. That is not by itself an unfair link."
-    )
-    source = b.Text(
-        "BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). Maps are made "
-        "while the pictures are."
-    )
+    overlap = ("Overlap says that two words are attended to in one place. A word for a whole person and a word for "
+               "how people look overlap wherever there is one person to see. That is not by itself an unfair "
+               "link.")  # fmt: skip
+    source = b.Text("BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). Maps "
+                    "are made while the pictures are.")  # fmt: skip
     layers = {name.partition("-")[0] for pair in found.biasmap.pairs for name in pair.blocks}
     listening, output = layers & {"joint", "single"}, found.plan.definition == "output"  # those have passive streams
     sources = [OVAM] if layers - listening or not layers else []
-    sources += [OUTPUT if output else PASSIVE] if listening else []
+    gathered = "what pixels gather from attention against what it gives" if output else "attention weights of"
+    sources += [f"{gathered} {LISTENING}"] if listening else []
     resized = "each layer resized to the largest by bilinear interpolation"
     summed = f"{resized}; the middle block is shown by block only" if "mid" in layers else resized
     computed = (
