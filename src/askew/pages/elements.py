@@ -64,8 +64,7 @@ def bdi(text: str) -> Markup:
 
 def link(text: str, anchor: str | None, ids: Ids) -> Markup:
     """A text that leads to what carries an anchor; plain text if nothing does."""
-    name = ids.get(anchor) if anchor else None
-    return tag("a", bdi(text), href=f"#{name}") if name else bdi(text)
+    return tag("a", bdi(text), href=f"#{ids[anchor]}") if anchor and anchor in ids else bdi(text)
 
 
 def note(*parts: str) -> Markup | None:

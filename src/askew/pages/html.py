@@ -125,9 +125,8 @@ def block(one: Block, ids: Ids, level: int = 2) -> Markup:
 
 def _fold(one: Fold, ids: Ids, level: int, class_: str | None = None) -> Markup:
     inside = (block(inner, ids, level + 1) for inner in one.blocks)
-    name = ids.get(one.anchor) if one.anchor else None
     summary = tag("summary", bdi(one.summary), " ")
-    return tag("details", summary, *inside, id=name, open=one.open, class_=class_)
+    return tag("details", summary, *inside, id=ids.get(one.anchor or ""), open=one.open, class_=class_)
 
 
 def _led(one: Text) -> Markup:

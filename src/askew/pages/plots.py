@@ -37,13 +37,12 @@ def shares(one: Shares, ids: Ids) -> Markup:
         told = tag("td", verdict, note(words.bar_note(b)))
         return tag("tr", label, tag("td", bar(b), below, class_="bar"), told, class_="strong" if b.strong else None)
 
-    bodies = _bodies(one.bars, 3, row)
     heads = (tag("th", name, scope="col") for name in (one.heading, "what was seen", "how many"))
     head = tag("thead", tag("tr", *heads), class_="hidden")
     keys = [("edge", "interval of the value named at the right")] if any(edge(b) for b in one.bars) else []
     if any(p.ideal is not None for b in one.bars for p in b.parts):
         keys.append(("ideal", "where ideal shares would part the bar"))
-    table = tag("table", tag("caption", one.caption, names), head, *bodies, class_="shares")
+    table = tag("table", tag("caption", one.caption, names), head, *_bodies(one.bars, 3, row), class_="shares")
     return tag("div", table, legend(keys), class_="fit")
 
 

@@ -51,8 +51,7 @@ def reading(
     """How to read a page: what its words mean, what a score does not, and how it was computed."""
     not_meant = Text(lead=f"What a {of} does not mean", items=(PERCEIVED, *limits, HOLDS))
     told = Fold(f"The {of}s, and what they do not mean", (Terms((*terms, INTERVAL, Q)), not_meant))
-    computed = [Fold("Method", (*method, DRAWN))] if method else []
-    return Section("How to read this", (told, *computed), screen=False)
+    return Section("How to read this", (told, Fold("Method", (*method, DRAWN) if method else ())), screen=False)
 
 
 def identity(one: Identity) -> str:

@@ -134,8 +134,7 @@ def leading(bar: Bar) -> Part | None:
 
 def part_told(one: Part) -> str:
     """A part of a bar: "female 42, 88 % [76, 95]"."""
-    counted = "" if one.count is None else f" {one.count:,},"
-    return f"{one.value}{counted} {measured(one.share, 'share')}"
+    return f"{one.value}{'' if one.count is None else f' {one.count:,},'} {measured(one.share, 'share')}"
 
 
 def bar_note(bar: Bar) -> str:

@@ -134,9 +134,8 @@ class View:
             rows.append((one.group, one.targets, f"{one.strength:g}", w.measured(one.target_seen, "share"), *cells))
         caption = ("Edits in which the value read on an axis is not that of their source. Bold: more often than "
                    "reading alone does (q < 0.05). Target seen: edits that show what they were to become")  # fmt: skip
-        heads = (w.capital(w.axis_label(axis)) for axis in axes)
-        columns = ("Group", "Targets", "Strength", "Target seen", *heads)
-        return b.Table(caption, columns, tuple(rows), labels=3)
+        heads = ("Group", "Targets", "Strength", "Target seen", *(w.capital(w.axis_label(axis)) for axis in axes))
+        return b.Table(caption, heads, tuple(rows), labels=3)
 
     def likeness(self) -> Iterator[b.Lanes]:
         """How alike source and edit are."""

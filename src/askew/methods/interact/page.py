@@ -86,8 +86,7 @@ def _axis(found: InteractionFindings, media: Media, graph: Graph, axis: str) -> 
                  if one.prompt == graph.prompt and one.axis in (None, axis))  # fmt: skip
     if any(shot.uri for row in rows for shot in row.shots):
         told += [b.Pictures(f"Initial pictures, and those of each {axis_label(axis)}", rows)]
-    summary = f"{capital(axis_label(axis))}: {moved(graph, axis)}"
-    return b.Fold(summary, tuple(told), f"{graph.prompt} {axis}")
+    return b.Fold(f"{capital(axis_label(axis))}: {moved(graph, axis)}", told, f"{graph.prompt} {axis}")
 
 
 def _validation(found: InteractionFindings) -> Iterator[b.Block]:

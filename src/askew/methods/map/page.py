@@ -164,8 +164,7 @@ class View:
         if isinstance(one, Overall):
             return "mean"
         held = self.found.plan.against
-        names = held if len({*held}) == len(held) else self.prompts
-        return shorten(names[self.prompts.index(one.prompt)], 60)
+        return shorten((held if len({*held}) == len(held) else self.prompts)[self.prompts.index(one.prompt)], 60)
 
     def _named(self, label: str, model: str) -> tuple[str, str, int | None]:
         """Label, group and series of a row; of several models one of a group of rows under the label."""

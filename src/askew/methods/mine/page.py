@@ -139,8 +139,7 @@ class View:
             yield b.Text(against_random(self.found))
             best = ranked(random.best, self.leans)
             rows = tuple(b.Lane(w.shorten(one.prompt, 70), one.fresh_score) for one in best)
-            chance = "what chance alone would give"
-            lanes = self._lanes("On fresh seeds", rows, self.found.plan.is_bias, chance)
+            lanes = self._lanes("On fresh seeds", rows, self.found.plan.is_bias, "what chance alone would give")
             yield b.Fold("The best random prompts", (lanes,))
 
     def missed(self) -> Iterator[b.Block]:
@@ -148,8 +147,7 @@ class View:
         if missed := self.found.minethegap.missed:
             yield b.Text("Words of missed variations that their prompt does not hold, counted once per prompt, over "
                          f"{w.plural(missed.prompts, 'prompt')}.")  # fmt: skip
-            kinds = ("Kinds of things missed", missed.categories), ("Words missed most", missed.terms)
-            for caption, counted in kinds:
+            for caption, counted in ("Kinds of things missed", missed.categories), ("Words missed most", missed.terms):
                 rows = tuple(b.Lane(name, Estimate(count / missed.prompts), (count,)) for name, count in counted)
                 yield b.Lanes(caption, "", rows, "of the prompts", "share", ("value",), ("prompts",))
 

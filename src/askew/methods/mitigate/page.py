@@ -120,9 +120,8 @@ def _others(way: WayFindings) -> b.Fold:
         b.Lanes("After less before, in percentage points", "What", _lanes(shares), "change", "points", b.DIFFERENCE),
         b.Lanes("After less before", "What", _lanes(small), "change", "fine", b.DIFFERENCE),
     )
-    pairs = sorted(way.pairs, key=lambda one: words.largest_first(one.rise))[:10]
     rows = tuple(b.Lane(capital(_pair(one.axes)), one.rise, (*map(number, (one.before, one.carried, one.after)),))
-                 for one in pairs)  # fmt: skip
+                 for one in sorted(way.pairs, key=lambda one: words.largest_first(one.rise))[:10])  # fmt: skip
     tied = b.Lanes("Pairs of axes: rise of Cramér's V", "Pair", rows, "rise", "signed", b.DIFFERENCE,
                    more=("before", "by the new shares alone", "after"))  # fmt: skip
     worse = [one for one in way.axes if not one.aimed and isinstance(one.change, Estimate) and one.change.value > 0]

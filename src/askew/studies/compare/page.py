@@ -34,7 +34,6 @@ def page(found: Comparison) -> b.Page:
     """What to show of a comparison."""
     view = View(found)
     prompts = list(dict.fromkeys(entry.prompt for entry in found.entries))
-    counterfactuals = any(entry.score not in OF_SETS for entry in found.entries)
     return b.Page(
         kicker=f"askew comparison of {len(found.runs)} runs",
         title=f"“{prompts[0]}”" if len(prompts) == 1 else w.plural(len(prompts), "prompt"),
@@ -49,7 +48,7 @@ def page(found: Comparison) -> b.Page:
                 for gap in (*skeleton.picture_gaps([one for one in run.found.sets if one.prompt in prompts]),
                             *survey.gaps(one for one in run.found.shares if one.prompt in prompts))
             ]),
-            reading(view.paired, counterfactuals),
+            reading(view.paired, any(entry.score not in OF_SETS for entry in found.entries)),
             b.Section("Runs", (b.Fold(f"{view.letter(name)}: {w.shorten(name, 80)}", skeleton.provenance(run.found))
                                for name, run in found.runs.items()), screen=False),
         ),
@@ -192,8 +191,7 @@ class View:
         ]
         rows = [picture_row(self.comparison.runs[run], one.pictures, run, most, series=k) for k, run, one in found]
         seeds = [{*some} - {None} for some in zip(*(one.seeds for _, _, one in found), strict=False)]
-        aligned = any(seeds) and all(len(some) <= 1 for some in seeds)
-        return b.Pictures("", tuple(rows), aligned)
+        return b.Pictures("", tuple(rows), any(seeds) and all(len(some) <= 1 for some in seeds))
 
     def _axis(self, place: Place, axis: str) -> b.Fold:
         """All of one axis of a set: what is said of it, and every value's difference beside the runs' own scores."""

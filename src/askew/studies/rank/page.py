@@ -23,7 +23,6 @@ def page(found: RankFindings, media: Media) -> b.Page:
     """What to show of given prompts."""
     plan = found.plan
     prompts, models = words.plural(len(plan.prompts), "prompt"), words.plural(len(found.models), "model")
-    facts = (fact for fact in skeleton.facts(found) if fact[0] in ("Read by", "Missing", "Run seed"))
     return skeleton.page(
         found, f"askew rank: {prompts} on {models}", "Which prompts are one-sided", answer(found),
         (b.Section("The prompts, most one-sided first", _scores(found)),
@@ -32,7 +31,7 @@ def page(found: RankFindings, media: Media) -> b.Page:
         facts=(
             ("Models", words.listing([one.name for one in found.models])),
             ("Each prompt", f"{words.plural(plan.images, 'picture')} per model, of the same seeds"),
-            *facts,
+            *(fact for fact in skeleton.facts(found) if fact[0] not in ("Model", "Pictures")),
         ),
         reading=skeleton.reading([*terms(plan), *(TABLE if found.agreement else ())]),
         notes=("Bold: beyond chance (q < 0.05) over all prompts and models.",),
