@@ -31,11 +31,12 @@ from askew.methods.edit.findings import EditFindings
 from askew.pages.words import measured, number, percent, probability
 from askew.parts.scoring import Scoring, or_missing
 from askew.studio.planted import female_share
-from askew.studio.scene import OCCUPATIONS, spread
+from askew.studio.scene import OCCUPATIONS
 from askew.types import Estimate, Missing
 from benchmarks.marked_page import update
 from benchmarks.planted_classes import Planted, found_again, planted_preference
 from benchmarks.recovery import recovered, spearman_crossed
+from benchmarks.wording import spread
 
 GROUPS = ("man", "woman")
 SOURCES = "studio/planted"

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from askew.measure.attention import AttentionMaps
 from askew.measure.denoising import Denoiser, noise_of
-from askew.studio.caption import phrase
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 from benchmarks.evidence import evidence
+from benchmarks.wording import phrase
 from training.drawings import render
 
 SEED = 16_180_339

@@ -24,8 +24,7 @@ from askew.methods.edit.gather import Making, edited, wanted_edit
 from askew.methods.edit.plan import EditPlan, plan_editing
 from askew.models.base import Model
 from askew.models.diffusers import editor_of
-from askew.models.diffusers.editing import DiffusersEditor
-from askew.models.pipeline import PipelineEditor
+from askew.models.pipeline import Editor
 from askew.run.live import Live
 from askew.store.imagefile import opened
 from askew.store.store import Store
@@ -46,9 +45,7 @@ def main() -> None:
     torch.set_num_threads(1)
     model = registry.model(choice.model)
     assert isinstance(model, Model)
-    made = editor_of(model, {})
-    assert isinstance(made, PipelineEditor)
-    editor = made.network
+    editor = editor_of(model, {})
     plan = plan_editing(GROUP, model=choice.model, sources="studio/planted", images=choice.pictures)
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "store") as store:
         sources = _sources(Live(Path(folder) / "run", store, plan), plan)
@@ -91,7 +88,7 @@ class Clock:
         return Spent(time.perf_counter() - self._wall, time.process_time() - self._cpu)
 
 
-def _bare(editor: DiffusersEditor, sources: list[Picture]) -> Spent:
+def _bare(editor: Editor, sources: list[Picture]) -> Spent:
     """Time of a loop over the pipeline with generators of its own."""
     edits = [wanted_edit(editor, one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]
     images = [opened(one.path) for one in sources]
@@ -99,7 +96,7 @@ def _bare(editor: DiffusersEditor, sources: list[Picture]) -> Spent:
     clock = Clock()
     for first in range(0, len(edits), editor.batch_size):
         part = edits[first : first + editor.batch_size]
-        editor.pipeline(
+        editor.network.pipeline(
             prompt=[edit.prompt for edit in part],
             image=images[first : first + editor.batch_size],
             strength=STRENGTH,
@@ -109,7 +106,7 @@ def _bare(editor: DiffusersEditor, sources: list[Picture]) -> Spent:
     return clock.spent()
 
 
-def _askew(editor: DiffusersEditor, sources: list[Picture], folder: Path, plan: EditPlan) -> Spent:
+def _askew(editor: Editor, sources: list[Picture], folder: Path, plan: EditPlan) -> Spent:
     """Time of the same edits by a run with an empty store."""
     maker = Making(editor.name, editor.batch_size, partial(edited, editor))
     wanted = [wanted_edit(editor, one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]

@@ -23,11 +23,12 @@ from askew.models.base import Model, Request
 from askew.stats.means import student_mean
 from askew.stats.rank import spearman
 from askew.store.keys import picture_seed
-from askew.studio.caption import caption, phrase
+from askew.studio.caption import caption
 from askew.studio.planted import truth
-from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, OF_ANY_SCENE, Scene, spread
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, OF_ANY_SCENE, Scene
 from askew.types import Estimate, Missing
 from benchmarks.marked_page import measured, update
+from benchmarks.wording import phrase, spread
 
 SEED = 27_182_818
 LEVEL = 0.95

@@ -30,11 +30,12 @@ from askew.prompts.given import HEADSHOT, HIGH_PAID, LOW_PAID, PAPER_GROUPS, POR
 from askew.prompts.vocabulary import article
 from askew.store.files import sha256
 from askew.store.keys import picture_seed
-from askew.studio.caption import LEADS, lexicon, parse, phrase, unheard
+from askew.studio.caption import LEADS, lexicon, parse, unheard
 from askew.studio.planted import truth
-from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE, spread
+from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE
 from askew.types import Missing
 from benchmarks.marked_page import update
+from benchmarks.wording import phrase, spread
 
 SEED = 31_415_926
 HEARD = 0.9

@@ -26,10 +26,10 @@ from askew import registry
 from askew.measure.studio import VALUES, StudioEmbedder
 from askew.stats.means import student_mean
 from askew.stats.overlap import bilinear
-from askew.studio.caption import phrase
 from benchmarks.attention_truth import ALL, with_sum
 from benchmarks.drawn_attention import SAID, SEED, Drawings, OneStep
 from benchmarks.marked_page import measured, update
+from benchmarks.wording import phrase
 
 STEPS, BLUR = 8, 16
 """Equal parts in which pixels are covered; standard deviation of the blur that covers them, in pixels."""

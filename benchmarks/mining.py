@@ -60,8 +60,9 @@ from askew.stats.means import student_mean
 from askew.store.keys import derived_seed
 from askew.studio.caption import parse
 from askew.studio.planted import joint, truth
-from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, spread
+from askew.studio.scene import ATTRIBUTES, OCCUPATIONS
 from askew.types import Missing, Picture
+from benchmarks.wording import spread
 
 P = ParamSpec("P")
 R = TypeVar("R")

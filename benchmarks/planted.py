@@ -20,9 +20,8 @@ from scipy.stats import spearmanr
 
 import askew
 from askew.prompts.axes import BIASCONNECT
-from askew.studio.caption import phrase
 from askew.studio.planted import female_share
-from askew.studio.scene import spread
+from benchmarks.wording import phrase, spread
 
 
 def false_alarms(prompts: int, images: int, folder: Path) -> tuple[int, int]:

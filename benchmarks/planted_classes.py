@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.parts.scoring import Scoring, or_missing
-from askew.studio.caption import parse, phrase
+from askew.studio.caption import parse
 from askew.studio.planted import joint
 from askew.types import Estimate, Missing
 from benchmarks.recovery import recovered, spearman_crossed
+from benchmarks.wording import phrase
 
 Floats = NDArray[np.float64]
 Decisions = Floats

@@ -16,6 +16,7 @@ from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
 from askew.errors import RunError, UsageError
 from askew.models.base import Setting
 from askew.plan import RunPlan
+from askew.prompts.given import read_text
 from askew.run.environment import Environment
 from askew.stats.intervals import benjamini_hochberg
 from askew.store.files import write_file
@@ -228,7 +229,7 @@ def write(findings: object, path: Path, kind: Any = None) -> Path:
 
 def read(kind: type[T], path: Path) -> T:
     """Findings from a file. Raises UsageError that says where it is not what askew writes, and what to do."""
-    text = read_text(path)
+    text = results_text(path)
     try:
         data = json.loads(text, parse_constant=_refuse)
     except ValueError as error:
@@ -254,14 +255,11 @@ def valid(kind: type[T], text: str, path: Path) -> T:
     return found
 
 
-def read_text(path: Path) -> str:
+def results_text(path: Path) -> str:
     """The text of a results file. Raises UsageError where there is none."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise UsageError(f"{path.parent} holds no {path.name}: name the folder of a finished run") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from error
+    if not path.exists():
+        raise UsageError(f"{path.parent} holds no {path.name}: name the folder of a finished run")
+    return read_text(path, "the results")
 
 
 AGAIN = "run the same command again to write it anew; pictures and answers in the store are used again"

@@ -89,10 +89,10 @@ class Server:
         words = str(said or response.text or response.reason_phrase)
         return ServerError(f"{self.url} answered {status}: {self._quoted(words)} ({hint})", status)
 
-    def _quoted(self, text: str, most: int = 300) -> str:
+    def _quoted(self, text: str) -> str:
         """What a server said, in one line, without the key that it may repeat."""
         text = " ".join((text.replace(self._key, "***") if self._key else text).split())
-        return text if len(text) <= most else text[: most - 1] + "…"
+        return text if len(text) <= 300 else text[:299] + "…"
 
 
 def _key(variable: str) -> str:

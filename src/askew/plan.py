@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from askew import registry
 from askew.errors import UsageError
 from askew.models.base import Setting
+from askew.prompts.given import read_text
 from askew.types import Axis, Kind, Prompt, Question, Scale
 
 PLAN_FILE = "plan.toml"
@@ -203,10 +204,8 @@ class PlanFields(TypedDict, total=False):
 def read_toml(path: Path, what: str = "the plan") -> dict[str, object]:
     """What the TOML file of a plan holds. Raises UsageError."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {what} {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        return tomllib.loads(read_text(path, what))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{what} {path} is not valid TOML: {error}") from error
 
 

@@ -17,12 +17,11 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from inspect import Parameter, signature
 from pathlib import Path
-from types import NoneType
-from typing import Any, Literal, TypeVar, cast, get_args, get_type_hints
+from typing import Any, Literal, TypeVar, cast, get_type_hints
 
 from askew.errors import MissingPackage, UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
-from askew.models.base import Collection, Model
+from askew.models.base import Collection, Model, check_settings
 from askew.prompts.base import Writer
 
 T = TypeVar("T")
@@ -118,24 +117,15 @@ def find(what: str, string: str) -> tuple[EntryPoint, str]:
 
 
 def _check_settings(who: str, create: Callable[..., object], settings: Mapping[str, object]) -> None:
-    """Raises UsageError for settings that do not exist, words for numbers or switches, and broken for whole numbers."""
+    """Raises UsageError for settings that a factory does not take, or that are of the wrong kind."""
     _, *takes = signature(create).parameters.values()
-    known = [parameter.name for parameter in takes if parameter.kind is not Parameter.VAR_KEYWORD]
-    for name in settings:
-        if name not in known and len(known) == len(takes):
-            raise UsageError(f"{who}: {UnknownName('setting', name, known)}")
     try:
         hints = get_type_hints(create.__init__ if isinstance(create, type) else create)  # type: ignore[misc]
     except (NameError, TypeError):  # somebody else's provider, whose hints cannot be read
-        return
-    for name, value in settings.items():
-        kinds = set(get_args(hints[name]) or (hints[name],)) - {NoneType} if name in hints else set()
-        if not kinds or not kinds <= {int, float, bool}:
-            continue
-        needed = "a number" if float in kinds else "a whole number" if int in kinds else "true or false"
-        fits = isinstance(value, bool) == (kinds == {bool}) and (float in kinds or not isinstance(value, float))
-        if isinstance(value, str) or (value is not None and not fits):
-            raise UsageError(f"{who}: {name} is {value!r}; it must be {needed}")
+        hints = {}
+    known = {one.name: hints.get(one.name) for one in takes if one.kind is not Parameter.VAR_KEYWORD}
+    others = len(known) < len(takes)
+    check_settings(who, known, {name: one for name, one in settings.items() if name in known or not others})
 
 
 def _load(what: str, string: str, settings: Mapping[str, object]) -> Any:

@@ -13,7 +13,7 @@ from PIL import Image
 import tiny_networks
 from askew import registry
 from askew.errors import UsageError
-from askew.measure import clip
+from askew.measure import loading
 from askew.measure.base import CAPTION, PERSON
 from askew.measure.clip import ClipEmbedder, ClipVQA, create_embedder, create_vqa
 from askew.measure.studio import StudioEmbedder
@@ -151,7 +151,7 @@ def test_a_later_process_asks_and_embeds_without_reading_a_picture(
         made = run.pictures(PlantedModel(), ["a photo of a nurse"], 4, 0)["a photo of a nurse"]
         pictures = [one for one in made if isinstance(one, Picture)]
         run.ask(create_vqa(trained), pictures, AXES["gender"].questions)
-        clip._shared.cache_clear()
+        loading.shared.cache_clear()
         later = create_vqa(trained)
         expected = later.answer(pictures, AXES["age"].questions)
         vectors = later.embedder.embed_pictures(pictures)

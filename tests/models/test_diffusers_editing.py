@@ -13,7 +13,7 @@ from PIL import Image
 
 from askew.errors import ModelError, UsageError
 from askew.models.base import EditRequest, heard_by
-from askew.models.diffusers import editor_of
+from askew.models.diffusers import create, editor_of
 from askew.models.diffusers.editing import DiffusersEditor
 from askew.models.diffusers.model import DiffusersModel
 from askew.models.planted import PlantedModel
@@ -115,7 +115,7 @@ def test_what_cannot_be_edited_says_what_would_work(tiny: Saved) -> None:
     ):
         editor_of(PlantedModel(), {})
     with pytest.raises(UsageError, match="families that have: Stable Diffusion 1, 2, XL"):
-        editor_of(DiffusersModel(tiny("pixart")), {})
+        editor_of(create(str(tiny("pixart"))), {})
 
 
 class Greedy:

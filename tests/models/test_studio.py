@@ -21,9 +21,10 @@ from askew.models.base import Request
 from askew.models.studio import StudioModel
 from askew.parts.survey.reader import unknown_words
 from askew.studio import NETWORKS, weights
-from askew.studio.caption import parse, phrase
+from askew.studio.caption import parse
 from askew.studio.scene import ATTRIBUTES
 from askew.types import Missing
+from benchmarks.wording import phrase
 
 LARGEST = 40e6
 MODELS = ("studio", "studio/balanced")

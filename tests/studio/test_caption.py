@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askew.studio.caption import caption, parse, phrase, unheard, wordings
+from askew.studio.caption import caption, parse, unheard, wordings
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
+from benchmarks.wording import phrase
 
 EVERYTHING = (*ATTRIBUTES, "occupation")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from transformers import MODEL_MAPPING, AutoImageProcessor, AutoModel, AutoToken
 
 from askew.errors import UsageError
 from askew.measure.base import CAPTION, PERSON, ComparingVQA, Remembering, Vectors, slices
-from askew.measure.loading import NetworkSettings, load_config, load_part, load_weights, picture_reader
+from askew.measure.loading import NetworkSettings, load_config, load_part, load_weights, picture_reader, shared
 from askew.models.device import dtype_name
-from askew.models.hub import Pretrained, explained, find_pretrained
+from askew.models.hub import Pretrained, explained
 from askew.prompts.axes import CatalogueAxis, catalogue
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.vocabulary import article
@@ -192,19 +192,11 @@ class ClipVQA(ComparingVQA):
 
 def create_embedder(name: str, **settings: object) -> ClipEmbedder:
     """The embedder's factory: `name` is a folder or an ID; settings as in `NetworkSettings`."""
-    return _shared(name, NetworkSettings.of(PROVIDER, {"batch_size": BATCH_SIZE, **settings}))
+    return shared(ClipEmbedder, name, NetworkSettings.of(PROVIDER, {"batch_size": BATCH_SIZE, **settings}), EXAMPLE)  # type: ignore[no-any-return]
 
 
 def create_vqa(name: str, **settings: object) -> ClipVQA:
     """The VQA's factory. With the settings of an embedder it shares that one's weights and vectors."""
     chosen = ComparingSettings.of(PROVIDER, {"batch_size": BATCH_SIZE, **settings})
     network = NetworkSettings(chosen.device, chosen.dtype, chosen.revision, chosen.batch_size)
-    return ClipVQA(_shared(name, network), chosen.person_filter)
-
-
-@lru_cache
-def _shared(name: str, settings: NetworkSettings) -> ClipEmbedder:
-    """One embedder per process, so that weights are loaded once and no picture is embedded twice."""
-    if not name:
-        raise UsageError(f"clip needs a model: clip/ID-OR-PATH, such as {EXAMPLE}")
-    return ClipEmbedder(find_pretrained(name, settings.revision or None), settings)
+    return ClipVQA(shared(ClipEmbedder, name, network, EXAMPLE), chosen.person_filter)

@@ -1,24 +1,28 @@
 """Loads pretrained instruments by transformers: configuration, processor, weights. Safetensors only, no remote code."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Self, TypeVar, get_type_hints
 
 import torch
 from transformers import AutoConfig, AutoImageProcessor, AutoProcessor, AutoTokenizer, __version__
 from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 from transformers.utils import is_torchvision_available, logging
 
-from askew.errors import UnknownName, UsageError
+from askew.errors import UsageError
+from askew.models.base import check_settings
 from askew.models.device import AUTO, choose_device, choose_dtype
-from askew.models.hub import Pretrained, explained
+from askew.models.hub import Pretrained, explained, find_pretrained
 
 LIBRARY = f"transformers {__version__}"
 VIDEO = "video_processor"
 WEIGHTS = re.compile(r"model(?:-\d+-of-\d+)?\.safetensors")
 VOCABULARIES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model", "tekken.json")
-KINDS = {int: "a whole number", bool: "true or false"}
+
+T = TypeVar("T")
+S = TypeVar("S", bound="NetworkSettings")
 
 logging.set_verbosity_error()
 logging.disable_progress_bar()
@@ -42,12 +46,8 @@ class NetworkSettings:
     @classmethod
     def of(cls, provider: str, given: Mapping[str, object]) -> Self:
         """The settings that a user gave. Raises UsageError for one that does not exist or is of the wrong kind."""
-        kinds = {field.name: type(field.default) for field in fields(cls)}
-        for name, value in given.items():
-            if name not in kinds:
-                raise UsageError(f"{provider}: {UnknownName('setting', name, kinds)}")
-            if kinds[name] is not str and type(value) is not kinds[name]:
-                raise UsageError(f"{provider}: {name} is {value!r}; it must be {KINDS[kinds[name]]}")
+        kinds = get_type_hints(cls)
+        check_settings(provider, kinds, given)
         made = cls(**{name: str(value) if kinds[name] is str else value for name, value in given.items()})  # type: ignore[arg-type]
         if made.batch_size < 1:
             raise UsageError(f"{provider}: batch_size is {made.batch_size}; it must be at least 1")
@@ -57,6 +57,16 @@ class NetworkSettings:
         """Where the network works, and in which number format."""
         device = choose_device(self.device)
         return device, choose_dtype(self.dtype, device)
+
+
+@lru_cache
+def shared(kind: Callable[[Pretrained, S], T], name: str, settings: S, example: str) -> T:
+    """One instrument per process, so that weights are loaded once and no picture is embedded twice; an `example` says
+    how its `name` is written."""
+    if not name:
+        provider = example.partition("/")[0]
+        raise UsageError(f"{provider} needs a model: {provider}/ID-OR-PATH, such as {example}")
+    return kind(find_pretrained(name, settings.revision or None), settings)
 
 
 def load_config(network: Pretrained) -> Any:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,9 @@ from transformers import (
 from askew.errors import UsageError
 from askew.measure.base import slices
 from askew.measure.decoding import AnyReader, Generate, Reader, Rows, likeliest_options, written_tokens
-from askew.measure.loading import NetworkSettings, load_config, load_processor, load_weights, picture_reader
+from askew.measure.loading import NetworkSettings, load_config, load_processor, load_weights, picture_reader, shared
 from askew.models.device import dtype_name
-from askew.models.hub import Pretrained, explained, find_pretrained
+from askew.models.hub import Pretrained, explained
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture, Question
 
@@ -191,15 +191,7 @@ class TransformersVQA:
 
 def create(name: str, **settings: object) -> TransformersVQA:
     """The VQA's factory: `name` is a folder or an ID; settings as in `AskingSettings`."""
-    if not name:
-        raise UsageError(f"transformers needs a model: transformers/ID-OR-PATH, such as {EXAMPLE}")
-    return _shared(name, AskingSettings.of(PROVIDER, settings))
-
-
-@lru_cache
-def _shared(name: str, settings: AskingSettings) -> TransformersVQA:
-    """One per process, so that weights are loaded once."""
-    return TransformersVQA(find_pretrained(name, settings.revision or None), settings)
+    return shared(TransformersVQA, name, AskingSettings.of(PROVIDER, settings), EXAMPLE)  # type: ignore[no-any-return]
 
 
 def _chat(prompt: str, image: Image.Image | None) -> list[dict[str, Any]]:

@@ -5,13 +5,31 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from types import NoneType
+from typing import Any, Protocol, get_args, runtime_checkable
 
 from PIL import Image
 
+from askew.errors import UnknownName, UsageError
 from askew.types import Missing
 
 Setting = str | int | float | bool
+
+
+def check_settings(who: str, known: Mapping[str, Any], given: Mapping[str, object]) -> None:
+    """Raises UsageError for settings that do not exist, words for numbers or switches, and broken for whole numbers.
+    `known` are the types of settings by name, None where anything may do."""
+    for name, value in given.items():
+        if name not in known:
+            raise UsageError(f"{who}: {UnknownName('setting', name, known)}")
+        kinds = set(get_args(known[name]) or (known[name],))
+        numbers = kinds - {NoneType}
+        if not numbers <= {int, float, bool} or (value is None and numbers < kinds):
+            continue
+        needed = "a number" if float in kinds else "a whole number" if int in kinds else "true or false"
+        whole = isinstance(value, int) and isinstance(value, bool) == (numbers == {bool})
+        if not whole and not (float in kinds and isinstance(value, float)):
+            raise UsageError(f"{who}: {name} is {value!r}; it must be {needed}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +111,6 @@ class EditRequest:
     prompt: str
     strength: float
     seed: int
-
-
-class Editor(Protocol):
-    """A model that begins from a picture instead of pure noise. An edit depends on (revision, settings, request) alone,
-    not on its batch."""
-
-    name: str
-    revision: str
-    settings: Mapping[str, Setting]
-    batch_size: int
-
-    def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
-        """Raises UsageError if pictures of `size` (width, height) or one of the strengths cannot be edited."""
-
-    def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
-        """One RGB picture of the same size, or the reason why there is none, per request and in their order."""
-
-    def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:
-        """Every picture as it comes back from the model's autoencoder, with nothing edited."""
 
 
 _LISTENER: ContextVar[Callable[[int], None]] = ContextVar("listener", default=lambda count: None)

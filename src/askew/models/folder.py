@@ -305,7 +305,7 @@ def read_manifest(path: Path) -> Manifest:
     Blank lines are skipped. Raises ManifestError naming the file and the line for a file that cannot be read,
     is not UTF-8, has no rows, repeats or lacks a column name, or has rows of another length than the header.
     """
-    text = read_text(path, "manifest", ManifestError)
+    text = read_text(path, "the manifest", ManifestError)
     separator = max(DELIMITERS, key=text.lstrip().partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from PIL import Image
 
-from askew.models.base import Editor, Request, Setting
+from askew.models.base import Request, Setting
 from askew.models.hub import state_of
 from askew.run.environment import package_versions
 from askew.store.files import digest_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HARMLESS = 75
 """A prompt of so few characters has no more tokens than characters, and text encoders read at least 77."""
 
-FACTS = ("revision", "settings", "batch_size", "device", "dtype")
+FACTS = ("revision", "settings", "batch_size", "dtype")
 CLEANING = {"bs4": "beautifulsoup4", "ftfy": "ftfy"}
 """Modules, and their packages, without which some pipelines skip the cleaning of captions."""
 
@@ -54,18 +54,18 @@ class PipelineModel:
         **given: Setting,
     ) -> None:  # fmt: skip
         self.name, self._location, self._defaults, self._given = name, location, defaults, given
-        self._facts = known or self.facts(lambda: self.network)
-        self.revision: str = self._facts["revision"]
-        self.settings: Mapping[str, Setting] = self._facts["settings"]
-        self.batch_size: int = self._facts["batch_size"]
-        self.dtype: str = self._facts["dtype"]
+        facts = known or self.facts(lambda: self.network)
+        self.revision: str = facts["revision"]
+        self.settings: Mapping[str, Setting] = facts["settings"]
+        self.batch_size: int = facts["batch_size"]
+        self.dtype: str = facts["dtype"]
 
     def facts(self, network: Callable[[], Any], *of: object) -> Mapping[str, Any]:
         """The `FACTS` of a network, unless they are known of the same files, packages and machine."""
         opened = _OPENED.get({})
         files = state_of(self._location, str(self._given.get("revision") or "") or None)
         cleaned = [bool(find_spec(module)) for module in CLEANING]
-        key = digest_of([self.name, self._given, files, dict(package_versions()), cleaned, node(), *of])
+        key = digest_of(repr((self.name, self._given, files, package_versions(), cleaned, node(), of)))
         if key in opened:
             return cast("Mapping[str, Any]", opened[key])
         found = {name: getattr(network(), name) for name in FACTS}
@@ -82,8 +82,8 @@ class PipelineModel:
 
     @property
     def device(self) -> str | None:
-        """Where the pictures are made; None where that is not known before one was."""
-        return self.network.device if "network" in self.__dict__ else self._facts["device"]
+        """Where the pictures are made; None as long as none was."""
+        return self.network.device if "network" in self.__dict__ else None
 
     @property
     def pipeline(self) -> Any:
@@ -104,13 +104,14 @@ class PipelineModel:
         """Words that no text encoder sees, in their order; none if any of them takes prompts of other lengths."""
         return [] if len(prompt) <= HARMLESS else self.network.unknown_words(prompt)
 
-    def editor(self, settings: Mapping[str, Setting]) -> Editor:
+    def editor(self, settings: Mapping[str, Setting]) -> "Editor":
         """The model as an editor; `settings` replace its own."""
-        return cast("Editor", PipelineEditor(self, settings))
+        return Editor(self, settings)
 
 
-class PipelineEditor:
-    """A pipeline as an editor. It is opened when something is edited, and for what is not `known`."""
+class Editor:
+    """A pipeline that begins from a picture instead of pure noise. An edit depends on (revision, settings, request)
+    alone, not on its batch. It is opened when something is edited, and for what is not `known`."""
 
     def __init__(
         self, model: PipelineModel, given: Mapping[str, Setting], known: Mapping[str, Any] | None = None
@@ -125,7 +126,8 @@ class PipelineEditor:
         """The opened pipeline."""
         from askew.models.diffusers.editing import DiffusersEditor
 
-        return DiffusersEditor(*self._made_of[:2])  # type: ignore[arg-type]
+        model, given, _ = self._made_of
+        return DiffusersEditor(model.network, given)
 
     def __getattr__(self, name: str) -> Any:
         """What edits, by the pipeline; and where, in which number format."""

@@ -1,12 +1,12 @@
 """`studio`, `studio/balanced`: the embedded diffusion models of drawn portraits, one leaning as planted, one less."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from askew.errors import MissingPackage, UnknownName
-from askew.models.base import Editor, Setting, Suggestion
+from askew.models.base import Setting, Suggestion
 from askew.models.hub import find_pretrained
-from askew.models.pipeline import PipelineEditor, PipelineModel
+from askew.models.pipeline import Editor, PipelineModel
 from askew.studio import weights
 from askew.studio.caption import parse, unheard
 
@@ -31,15 +31,15 @@ class StudioModel(PipelineModel):
         if _need_no_check(settings):
             own: dict[str, Any] = {**KNOWN, **settings}
             known = {"revision": find_pretrained(folder).identity, "batch_size": int(own.pop("batch_size")),
-                     "settings": own, "device": None, "dtype": DTYPE}  # fmt: skip
-        given = {"batch_size": BATCH_SIZE, "dtype": DTYPE, **settings}
+                     "settings": own, "dtype": DTYPE}  # fmt: skip
+        given, self._known = {"batch_size": BATCH_SIZE, "dtype": DTYPE, **settings}, known is not None
         super().__init__(folder, f"studio/{name}".rstrip("/"), DEFAULTS, known, **given)
 
     def editor(self, settings: Mapping[str, Setting]) -> Editor:
         """The model as an editor; `settings` replace its own."""
-        plain = self._facts["device"] is None and _need_no_check(settings)
+        plain = self._known and _need_no_check(settings)
         known = {"settings": {**self.settings, **settings}} if plain else None
-        return cast("Editor", PipelineEditor(self, settings, known))
+        return Editor(self, settings, known)
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Words of the prompt that the caption grammar does not know."""

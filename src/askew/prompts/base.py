@@ -56,7 +56,6 @@ class Writer(Protocol):
         `axes` None lets the writer choose; otherwise exactly these, in this order.
         Raises UnknownName for an axis that the writer does not know, UsageError for an empty prompt.
         """
-        ...
 
     def write(
         self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
@@ -67,7 +66,6 @@ class Writer(Protocol):
         no more. Raises LanguageModelError where a language model gives none, and UsageError for an empty prompt and for
         counts or lengths that are impossible.
         """
-        ...
 
 
 def whole_prompt(text: str) -> str:

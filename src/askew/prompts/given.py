@@ -16,13 +16,13 @@ from askew.prompts.vocabulary import article
 from askew.types import Axis, Question
 
 
-def read_text(path: Path, what: str, error: type[UsageError]) -> str:
+def read_text(path: Path, what: str, error: type[UsageError] = UsageError) -> str:
     """The text of a UTF-8 file. Raises `error`, which says `what` it is and names the line."""
     try:
         data = path.read_bytes()
         return data.decode("utf-8-sig")
     except OSError as fault:
-        raise error(f"cannot read the {what} {path}: {fault.strerror}") from fault
+        raise error(f"cannot read {what} {path}: {fault.strerror}") from fault
     except UnicodeDecodeError as fault:
         line = data[: fault.start].count(b"\n") + 1
         place = f"{what} {path}, line {line}: byte {data[fault.start]:#04x}"
@@ -35,7 +35,7 @@ def read_prompts(path: Path) -> list[str]:
     Raises UsageError, with the line, for a file that cannot be read, is not text, holds no prompt or one twice.
     """
     prompts: dict[str, int] = {}
-    for number, line in enumerate(read_text(path, "prompts", UsageError).splitlines(), start=1):
+    for number, line in enumerate(read_text(path, "the prompts").splitlines(), start=1):
         prompt = " ".join(line.split())
         if prompt in prompts:
             raise UsageError(

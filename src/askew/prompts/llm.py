@@ -50,7 +50,6 @@ class LLM(Protocol):
 
         Raises ServerError.
         """
-        ...
 
 
 class CompletionCache(Protocol):
@@ -58,11 +57,9 @@ class CompletionCache(Protocol):
 
     def completion(self, key: str) -> Mapping[str, Any] | None:
         """The record under `key`, None if there is none."""
-        ...
 
     def put_completion(self, key: str, record: Mapping[str, Any]) -> None:
         """Keep a record."""
-        ...
 
 
 @dataclass(slots=True)

@@ -84,13 +84,6 @@ def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None)
     return f"{opening} of {_article(' '.join([*before, noun, *after]))}"
 
 
-def phrase(attribute: str, value: str) -> str:
-    """A caption that says this one thing, in the first wording."""
-    if attribute == "occupation":
-        return f"a photo of {_article(value)}"
-    return caption(Scene.of({attribute: value}), (attribute,))
-
-
 def wordings(attribute: str, value: str) -> list[str]:
     """Every caption that says this one thing."""
     if value == NO_OCCUPATION:

@@ -86,9 +86,3 @@ OCCUPATIONS: Mapping[str, Occupation] = {
     name: Occupation(name, tuple(filter(None, aliases.split(", "))), place, attire)
     for name, aliases, place, attire in rows("occupations.txt")
 }
-
-
-def spread(count: int) -> list[str]:
-    """Names of `count` occupations at even distances in the planted order, the first and the last among them."""
-    names = list(OCCUPATIONS)
-    return [names[round(k * (len(names) - 1) / max(1, count - 1))] for k in range(count)]

@@ -16,8 +16,9 @@ from askew.measure.portraits import FRAME, average_face
 from askew.methods.edit.findings import AverageFace, EditSet
 from askew.methods.edit.plan import NONE, EditPlan
 from askew.methods.edit.reading import EditedGroup, Readings, read
-from askew.models.base import Editor, EditRequest, Model
+from askew.models.base import EditRequest, Model
 from askew.models.diffusers import editor_of
+from askew.models.pipeline import Editor
 from askew.parts import sources as s
 from askew.parts.survey.reader import fingerprints, identity_of, load_instruments, oddities, studio_warnings
 from askew.prompts.given import prompt_of

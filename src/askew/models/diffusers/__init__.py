@@ -15,8 +15,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from askew.errors import MissingPackage, UsageError
-from askew.models.base import Collection, Editor, Model, Setting
-from askew.models.pipeline import PipelineModel
+from askew.models.base import Collection, Model, Setting
+from askew.models.pipeline import Editor, PipelineModel
 
 Settings = Mapping[str, Setting]
 INDEX = "model_index.json"
@@ -108,14 +108,10 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
             f"{model.name} is a collection of pictures and edits none: name the model that is to edit them, as in "
             f"{works} --sources {model.name}"
         )
-    if not getattr(model, "has_pipeline", False):
+    if not isinstance(model, PipelineModel):
         raise UsageError(
             f"{model.name} makes pictures from prompts alone, and editing begins from a picture; what works is: "
             f"{works}. What {model.name} makes of the same words is asked by: "
             f'askew audit "a photo of a doctor" --model {model.name}'
         )
-    if isinstance(model, PipelineModel):
-        return model.editor(settings)
-    from askew.models.diffusers.editing import DiffusersEditor
-
-    return DiffusersEditor(model, settings)  # type: ignore[arg-type]
+    return model.editor(settings)

@@ -49,22 +49,15 @@ class DiffusersEditor(Maker[EditRequest]):
     smaller = "use -M offload=model on a GPU, smaller pictures, as in --side 256, or -M dtype=bfloat16"
 
     def __init__(self, model: DiffusersModel, settings: Mapping[str, Setting]) -> None:
-        self._model, self._given = model, dict(settings)
-        self.name, self.revision = model.name, model.revision
+        self._model, self.name, self.revision, self.place = model, model.name, model.revision, model.place
         super().__init__(_editing_class(model), model.batch_size)
-        own: DiffusersModel = getattr(model, "network", model)
-        self.place = own.place
         fixed = ("height", "width", "strength")
         known = {name: kind for name, kind in parameters(self._class).items() if name not in fixed}
         inherited = {name: value for name, value in model.settings.items() if name in known}
         self._own = call_settings(known, inherited, settings, f"{self.name}, editing")
-        check_heard(own.repository, known, self._own, settings, own.scheduler, f"{self.name}, editing")
+        check_heard(model.repository, known, self._own, settings, model.scheduler, f"{self.name}, editing")
         kept = {name: value for name, value in model.settings.items() if name in ("scheduler", "variant")}
         self.settings: Mapping[str, Setting] = {**self._own, **kept}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """By what it was made of: the pipeline stays behind."""
-        return type(self), (self._model, self._given)
 
     @cached_property
     def pipeline(self) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData, UsageError
-from askew.findings import AGAIN, RESULTS_FILE, E, Keyed, adapter, read_text, with_q
+from askew.findings import AGAIN, RESULTS_FILE, E, Keyed, adapter, results_text, with_q
 from askew.pages.words import SIGNIFICANT
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet, why_missing
@@ -185,7 +185,7 @@ def recorded_shares(folder: Path) -> tuple[SetShares, ...]:
     """The shares that a finished run found, of whatever method. Raises UsageError for a folder that holds none."""
     path = folder / RESULTS_FILE
     try:
-        content = json.loads(read_text(path)).get("shares") or []
+        content = json.loads(results_text(path)).get("shares") or []
         found: tuple[SetShares, ...] = adapter(tuple[SetShares, ...]).validate_json(json.dumps(content))
     except (ValueError, AttributeError) as error:
         raise UsageError(f"the shares in {path} cannot be read ({error}): {AGAIN}") from error

@@ -119,7 +119,7 @@ def load_comparison(folder: Path, store: Path | None = None) -> Comparison:
         own, kept = (Path(os.path.normpath(folder / place)) for place in (one.folder, one.store))
         runs[one.name] = finished_run(own, store or kept)
     path = folder / COMPARISON_FILE
-    entries = findings.valid(tuple[Difference, ...], findings.read_text(path), path)
+    entries = findings.valid(tuple[Difference, ...], findings.results_text(path), path)
     return Comparison(folder, runs, entries, _matched(runs)[1])
 
 
