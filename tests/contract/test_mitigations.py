@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from askew import mitigation, registry
 from askew.errors import UsageError
@@ -17,6 +18,7 @@ from askew.methods.mitigate.iti_gen import as_text, digest
 from askew.methods.mitigate.steering import Steering
 from askew.mitigation import Mitigation
 from askew.models.base import Model, Request
+from askew.types import Missing
 
 NURSE = "a photo of a nurse"
 EVEN = {"gender": {"male": 0.5, "female": 0.5}}
@@ -40,9 +42,15 @@ def load(name: str) -> Mitigation:
 
 
 def studio() -> Model:
-    model = registry.model("studio", num_inference_steps=3)
+    model = registry.model("studio", num_inference_steps=2)
     assert isinstance(model, Model)
     return model
+
+
+@pytest.fixture(scope="module")
+def untouched() -> list[Image.Image | Missing]:
+    """Pictures of a model that nothing was ever wrapped around."""
+    return studio().generate(REQUESTS)
 
 
 def apart(some: list[Any], others: list[Any]) -> float:
@@ -65,7 +73,9 @@ def test_its_file_is_all_of_it(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_pictures_depend_on_the_request_alone_and_are_other_ones(name: str) -> None:
+def test_pictures_depend_on_the_request_alone_and_are_other_ones(
+    name: str, untouched: list[Image.Image | Missing]
+) -> None:
     plain, one = studio(), load(name)
     model = one.wrap(plain)
     assert isinstance(model, Model)
@@ -73,9 +83,8 @@ def test_pictures_depend_on_the_request_alone_and_are_other_ones(name: str) -> N
     together = model.generate(REQUESTS)
     sent = pickle.loads(pickle.dumps(model))
     assert apart(together, [sent.generate([request])[0] for request in REQUESTS[::-1]][::-1]) <= 1
-    before = plain.generate(REQUESTS)
-    assert apart(together, before) > 1
-    assert before == studio().generate(REQUESTS), "the plain model is left as it was"
+    assert apart(together, untouched) > 1
+    assert plain.generate(REQUESTS) == untouched, "the plain model is left as it was"
 
 
 @pytest.mark.parametrize("name", CASES)

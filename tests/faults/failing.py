@@ -1,8 +1,9 @@
 """Runs commands of askew in children of one process, in each of which one chosen system call fails or ends it.
 
-Usage, under LD_PRELOAD=shim.so: failing.py FOLDER MODE ERROR POINTS SEED ARGUMENTS. For POINTS moments, drawn by SEED,
-prints a JSON line of what happened: the exit codes of the disturbed command, of the same command again and of `check`,
-what the first said, and whether the results are those of an undisturbed run.
+Usage, under LD_PRELOAD=shim.so: failing.py FOLDER FAULTS POINTS SEED ARGUMENTS. FAULTS is JSON: by name the mode and
+the error. For POINTS moments of each, drawn by SEED, prints a JSON line of what happened: the exit codes of the
+disturbed command, of the same command again and of `check`, what the first said, and whether the results are those of
+an undisturbed run.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import shutil
 import signal
 import sys
 from contextlib import redirect_stdout
+from itertools import product
 from pathlib import Path
 
 COUNT = 1
@@ -58,7 +60,7 @@ def results(folder: Path) -> str | None:
     return re.sub(r"runs/run", "", json.dumps(found))
 
 
-def main(place: str, mode: str, error: str, points: str, seed: str, *arguments: str) -> None:
+def main(place: str, faults: str, points: str, seed: str, *arguments: str) -> None:
     folder = Path(place)
     command = [*arguments, "--run", str(folder / "runs" / "run")]
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):  # loads for all children what they need
@@ -67,15 +69,17 @@ def main(place: str, mode: str, error: str, points: str, seed: str, *arguments: 
     _, total, said = child(command, folder, COUNT)
     wanted = results(folder)
     assert wanted is not None, said
-    for at in sorted(random.Random(seed).sample(range(1, total + 1), min(int(points), total))):
+    moments = sorted(random.Random(seed).sample(range(1, total + 1), min(int(points), total)))
+    for (fault, (mode, error)), at in product(json.loads(faults).items(), moments):
         shutil.rmtree(folder)
         folder.mkdir()
-        first, _, said = child(command, folder, int(mode), int(error), at)
+        first, _, said = child(command, folder, mode, error, at)
         again, _, told = child(command, folder)
         check, _, _ = child(["check", str(folder / "runs" / "run")], folder)
         same = results(folder) == wanted
-        print(json.dumps({"at": at, "of": total, "first": first, "again": again, "check": check, "same": same,
-                          "said": said[-600:], "told": told[-300:] if again else ""}), flush=True)  # fmt: skip
+        print(json.dumps({"fault": fault, "at": at, "of": total, "first": first, "again": again, "check": check,
+                          "same": same, "said": said[-600:], "told": told[-300:] if again else ""}),
+              flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":
