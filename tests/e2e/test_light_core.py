@@ -21,14 +21,13 @@ PIP = [sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check",
 def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an environment with askew and what it depends on alone."""
     folder = tmp_path_factory.mktemp("core")
-    reached = subprocess.run(
-        [*PIP, "download", "--no-deps", "--dest", str(folder / "reached"), "hatchling"], check=False
-    )
-    if reached.returncode:
-        pytest.skip("pip reaches no package index, from which the core could be installed")
     venv.create(folder / "env")
     install = [*PIP, "--python", str(folder / "env"), "install", "--no-compile", "-c", str(ROOT / "constraints.txt")]
-    subprocess.run([*install, str(ROOT)], check=True)
+    if subprocess.run([*install, str(ROOT)], check=False).returncode:
+        reach = [*PIP, "download", "--no-deps", "--dest", str(folder / "reached"), "hatchling"]
+        if subprocess.run(reach, check=False).returncode:
+            pytest.skip("pip reaches no package index, from which the core could be installed")
+        pytest.fail("the core cannot be installed")
     return folder / "env"
 
 

@@ -92,8 +92,8 @@ def test_while_files_are_read_twice_in_a_row_and_while_scores_are_computed(
 def test_while_pictures_are_made(tmp_path: Path) -> None:
     """SIGTERM is what a scheduler and a container send, SIGHUP what a closed terminal does."""
     command = ["audit", "a photo of a nurse", "--model", "studio/planted", "--embedder", "none", "--axes", "gender",
-               "--images", "48", "--draws", "100"]  # fmt: skip
-    for by in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+               "--images", "33", "--draws", "100"]  # 99 pictures in two batches  # fmt: skip
+    for by in (signal.SIGTERM, signal.SIGHUP):
         process = start([*command, "--run", str(tmp_path / "run")])
         wait_for_line(process, "batch", "pictures")
         assert GOES_ON in interrupted(process, by=by)

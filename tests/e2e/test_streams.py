@@ -9,26 +9,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
-from askew.studio.drawing import draw
-from askew.studio.scene import Scene
 from processes import start
 
 if not Path("/dev/full").exists():
     pytest.skip("this system has no /dev/full", allow_module_level=True)
 
 
-@pytest.fixture
-def command(tmp_path: Path) -> list[str]:
-    """An audit of 40 labelled pictures: three batches, two stages, no network."""
-    folder = tmp_path / "pictures"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of 40 labelled pictures."""
+    folder = tmp_path_factory.mktemp("pictures")
     rows = ["file,prompt,gender"]
     for k in range(40):
-        draw(Scene(), k).save(folder / f"{k}.png")
+        Image.effect_noise((16, 16), 20 + k).convert("RGB").save(folder / f"{k}.png")
         rows.append(f"{k}.png,nurse,{'MF'[k % 3 == 0]}")
     (folder / "manifest.csv").write_text("\n".join(rows), encoding="utf-8")
-    return ["audit", "--model", f"folder/{folder}", "--draws", "200", "--run", str(tmp_path / "run")]
+    return folder
+
+
+@pytest.fixture
+def command(pictures: Path, tmp_path: Path) -> list[str]:
+    """An audit of these: three batches, two stages, no network."""
+    return ["audit", "--model", f"folder/{pictures}", "--draws", "100", "--run", str(tmp_path / "run")]
 
 
 def whole(place: Path) -> bool:
