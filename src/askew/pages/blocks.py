@@ -308,14 +308,14 @@ class Terms:
 
 
 class Holder:
-    """What holds blocks leaves out those that hold nothing themselves."""
+    """What holds blocks leaves out those that hold nothing themselves, and texts that say nothing."""
 
     __slots__ = ()
     blocks: "Iterable[Block]"
 
     def __post_init__(self) -> None:
         filled = (one for one in self.blocks if all(getattr(one, name, True) for name in ("rows", "bars", "blocks")))
-        object.__setattr__(self, "blocks", tuple(filled))
+        object.__setattr__(self, "blocks", tuple(one for one in filled if one != Text()))
 
 
 @dataclass(frozen=True, slots=True)

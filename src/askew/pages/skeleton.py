@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from askew.findings import Head, Identity, PictureSet
 from askew.pages import words
-from askew.pages.blocks import Block, Code, Fold, Page, Section, Table, Terms, Text
+from askew.pages.blocks import Code, Fold, Page, Section, Table, Terms, Text
 
 PLACES = 12
 """Rows of missing data before they are folded."""
@@ -46,12 +46,14 @@ def page(
 
 
 def reading(
-    terms: Iterable[Named], limits: Iterable[str] = (), method: Sequence[Block] = (), of: str = "score"
-) -> Section:
-    """How to read a page: what its words mean, what a score does not, and how it was computed."""
+    terms: Iterable[Named], limits: Iterable[str] = (), method: tuple[Named, ...] = (), source: str = "",
+    of: str = "score",
+) -> Section:  # fmt: skip
+    """How to read a page: what its words mean, what a score does not, by which `source` and how it was computed."""
     not_meant = Text(lead=f"What a {of} does not mean", items=(PERCEIVED, *limits, HOLDS))
     told = Fold(f"The {of}s, and what they do not mean", (Terms((*terms, INTERVAL, Q)), not_meant))
-    return Section("How to read this", (told, Fold("Method", (*method, DRAWN) if method else ())), screen=False)
+    computed = Fold("Method", (Text(source), Terms(method), DRAWN) if method else ())
+    return Section("How to read this", (told, computed), screen=False)
 
 
 def identity(one: Identity) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from askew.methods.audit.findings import AuditFindings, AxisScores
 from askew.pages import skeleton, words
-from askew.pages.blocks import Section, Terms, Text
+from askew.pages.blocks import Section
 from askew.pages.phrases import say
 from askew.pages.words import listing, measured, number, perceived, plural, quote, reason, shorten
 from askew.parts.survey.blocks import LIMITS, exceeds_chance, leans, most_seen, strongest_first, tests
@@ -116,7 +116,7 @@ def nearest(axis: AxisScores) -> str | None:
 
 def reading(found: AuditFindings) -> Section:
     """The terms of the page, what a score does not mean, and how the scores are computed."""
-    tibet = found.tibet and Text(
+    tibet = (
         "The audit follows TIBET (Chinchure et al., “TIBET: Identifying and Evaluating Biases in Text-to-Image "
         "Generative Models”, ECCV 2024). The prompt is changed in one concept at a time, along each axis. Questions "
         "about each picture give concepts; w is the share of a set's pictures that show a concept."
@@ -151,5 +151,5 @@ def reading(found: AuditFindings) -> Section:
         ("Corrected for reading errors", "the shares that, read with known errors, come nearest to those seen"),
         ("Worst case", "the shares if all missing answers had gone against a value, or all to it"),
     )  # fmt: skip
-    method = Terms((*(computed if found.tibet else ()), *of_shares))
-    return skeleton.reading(terms, LIMITS, (tibet, method) if tibet else (method,))
+    method = (*(computed if found.tibet else ()), *of_shares)
+    return skeleton.reading(terms, LIMITS, method, tibet if found.tibet else "")

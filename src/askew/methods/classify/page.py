@@ -161,19 +161,17 @@ def against(model: str, first: str, main: Differential, shares: Sequence[b.E]) -
 
 def reading(first: str) -> b.Section:
     """How to read the scores, and how they are computed."""
-    terms = (
+    return skeleton.reading((
         ("Decision", "Noise is added to a picture, and the model is asked to find it, once told that the picture shows "
          "one class, once the other. The class with which it errs less is its choice."),
         ("Association", f"The share of decisions for the {first} class, over all pictures of a group and all pairs of "
          "classes. One half is no preference. Decisions about one picture count as one."),
         ("Difference", "One group's association less another's. Zero means that the group makes no difference."),
-    )  # fmt: skip
-    limits = (
+    ), limits=(
         "No class is right for these pictures: nothing in them is meant to show an occupation. What the model chooses "
         "tells what it connects with how people look.",
         "Groups are what a prompt or a label says.",
-    )
-    computed = b.Terms((
+    ), method=(
         ("Error of a class", "mean of ‖ε_θ(√ᾱ x + √(1 − ᾱ) ε, t, class) − ε‖ over N timesteps, evenly spread, and as "
          "many noises, which all classes share; no guidance (Li et al. 2023)"),
         ("Association and difference", "Eq. 2 and 3 of Saravanan et al. (2023), “Exploring social bias in downstream "
@@ -183,4 +181,3 @@ def reading(first: str) -> b.Section:
         ("p and q", "of an association: the classes change places at random, picture by picture; of a difference: "
          "pictures are dealt to the groups at random; of a pair: exact binomial; q within each kind"),
     ))  # fmt: skip
-    return skeleton.reading(terms, limits, (computed,))

@@ -252,7 +252,9 @@ def _skin(cells: Sequence[Editing]) -> str:
 
 def reading(plan: EditPlan) -> b.Section:
     """How to read the scores, and how they are computed."""
-    terms = (
+    skin = ("bounds on RGB and YCbCr" if plan.skin == "rule" else
+            "the cheeks, by landmarks; of average faces where these lie in the frame")  # fmt: skip
+    return skeleton.reading((
         ("Strength", "How much of a picture is redrawn: 0 leaves it as it is; 1 is text-to-image, where nothing of it "
          "is left. The headline is of the greatest strength below 1."),
         ("Floor", "The instrument changes its mind about some pictures that were only encoded and decoded by the "
@@ -263,16 +265,13 @@ def reading(plan: EditPlan) -> b.Section:
          "pictures takes walls and clothes for skin and rejects very dark skin; cheeks of found faces do not err so."),
         ("Likeness", "The cosine of the embeddings of source and edit. In grey, that of the edit and the other "
          "pictures of its group: an edit that is no nearer to its own source has lost the person."),
-    )  # fmt: skip
-    skin = "bounds on RGB and YCbCr" if plan.skin == "rule" else (
-        "the cheeks, by landmarks; of average faces where these lie in the frame"
-    )  # fmt: skip
-    source = b.Text(
+    ), limits=(
+        "Two values of gender are what the instrument tells apart, not what there is.",
+    ), source=(
         "Saravanan et al., “Exploring Social Bias in Downstream Applications of Text-to-Image Foundation Models”, "
         "2023. Pictures are edited image-to-image towards “A color photograph of a …, headshot, high-quality.” Picture "
         "k of every group is edited from the same noise, at every strength."
-    )
-    computed = b.Terms((
+    ), method=(
         ("Intervals of rates", "Wilson's, at the effective number of edits: their number over the design effect of "
          "several edits of one picture"),
         ("Intervals of means", "bootstrap over source pictures; of average faces, averaged anew in every draw"),
@@ -280,5 +279,3 @@ def reading(plan: EditPlan) -> b.Section:
          "score"),
         ("Skin", f"{skin}; ITA = atan2(mean L* − 50, mean b*), each trimmed to one standard deviation"),
     ))  # fmt: skip
-    two = "Two values of gender are what the instrument tells apart, not what there is."
-    return skeleton.reading(terms, (two,), (source, computed))

@@ -317,7 +317,7 @@ def reading(found: InteractionFindings) -> b.Section:
         f"{', '.join(told)}. Sensitivities are those of the pictures as they would be read without errors, and "
         "intervals carry what is not known about the errors. χ² tests are of the answers as read.",
     )
-    terms = (
+    return skeleton.reading((
         ("Making an axis equal", "The pictures of all its counterfactual prompts, the same number of each, stand for a "
          "model in which this bias is mitigated."),
         ("Edge", f"The answers about one axis depend on the counterfactual of another: {rules(found)}. That the "
@@ -328,18 +328,17 @@ def reading(found: InteractionFindings) -> b.Section:
          "distance too large, and few more so than many: both are corrected for that."),
         *([corrected] if told else []),
         ("V", "Cramér's V, the strength of the dependence: 0 none, 1 complete."),
-    )  # fmt: skip
-    source = b.Text(
+    ), limits=(
+        *LIMITS,
+        "An edge tells what changing the prompt does to what the instrument reads. It is no statement about people.",
+    ), source=(
         "BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in Text-to-Image Models”, 2025). "
         "The prompt is changed in one concept at a time, along each axis; multiple-choice questions read every "
         "picture, and pictures in which nobody is seen are set aside."
-    )
-    computed = b.Terms((
+    ), method=(
         ("Dependence (section 3.3)", "Pearson's χ² of the counts, a row per counterfactual prompt; where an expected "
          "count is below 5, random tables with the same margins"),
         ("Sensitivity (Eq. 1–4)", "IS = d(initial, ideal) − d(mean of the counterfactual sets, ideal), both corrected "
          "for their number of pictures; results.json has the plain one as plug_in"),
         ("Distance d", distances),
     ))  # fmt: skip
-    limit = "An edge tells what changing the prompt does to what the instrument reads. It is no statement about people."
-    return skeleton.reading(terms, (*LIMITS, limit), (source, computed))

@@ -264,19 +264,6 @@ def model_label(name: str, width: int) -> str:
 
 def reading(found: MapFindings) -> b.Section:
     """What the words of the page mean, and how maps were made, by the plan and by the layers of its models."""
-    scores = (
-        ("mIoU", "The places where two words' maps are high, by the mask of the plan: what both cover over what "
-         "either covers (Eq. 4), mean over the pictures. mBIoU (Eq. 6): the mean over the network's blocks."),
-        ("Chance", "Not zero. Two random masks of 30 % share .176 of their union. Maps are smooth, and models put "
-         "heads and signs where they always are. So the grey band is the overlap of the one word in a picture with "
-         "the other word in another picture of the prompt. Corrected sets that to 0 and full overlap to 1: what is "
-         "left happens picture by picture."),
-    )  # fmt: skip
-    overlap = ("Overlap says that two words are attended to in one place. A word for a whole person and a word for "
-               "how people look overlap wherever there is one person to see. That is not by itself an unfair "
-               "link.")  # fmt: skip
-    source = b.Text("BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). Maps "
-                    "are made while the pictures are.")  # fmt: skip
     layers = {name.partition("-")[0] for pair in found.biasmap.pairs for name in pair.blocks}
     listening, output = layers & {"joint", "single"}, found.plan.definition == "output"  # those have passive streams
     sources = [OVAM] if layers - listening or not layers else []
@@ -284,7 +271,20 @@ def reading(found: MapFindings) -> b.Section:
     sources += [f"{gathered} {LISTENING}"] if listening else []
     resized = "each layer resized to the largest by bilinear interpolation"
     summed = f"{resized}; the middle block is shown by block only" if "mid" in layers else resized
-    computed = (
+    return skeleton.reading((
+        ("mIoU", "The places where two words' maps are high, by the mask of the plan: what both cover over what "
+         "either covers (Eq. 4), mean over the pictures. mBIoU (Eq. 6): the mean over the network's blocks."),
+        ("Chance", "Not zero. Two random masks of 30 % share .176 of their union. Maps are smooth, and models put "
+         "heads and signs where they always are. So the grey band is the overlap of the one word in a picture with "
+         "the other word in another picture of the prompt. Corrected sets that to 0 and full overlap to 1: what is "
+         "left happens picture by picture."),
+    ), limits=(
+        "Overlap says that two words are attended to in one place. A word for a whole person and a word for how people "
+        "look overlap wherever there is one person to see. That is not by itself an unfair link.",
+    ), source=(
+        "BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). Maps are made "
+        "while the pictures are."
+    ), method=(
         ("Source", " and ".join(sources)),
         ("Words", "A word need not stand in the prompt: it is read as if it followed."),
         *([("Branch", "It is the unconditional image, without the prompt, that was listened to.")]
@@ -295,5 +295,4 @@ def reading(found: MapFindings) -> b.Section:
         *([("Accuracy of masks (supplement F)", "of the place that was given, the share that the mask covers; of the "
             "rest, the share that it leaves out")] if found.biasmap.accuracy else []),
         ("Risk difference", "|share of one group − share of another| among the pictures"),
-    )  # fmt: skip
-    return skeleton.reading(scores, (overlap,), (source, b.Terms(computed)))
+    ))  # fmt: skip

@@ -130,7 +130,7 @@ def _others(way: WayFindings) -> b.Fold:
              f"{len([one for one in way.harmed if not one.aimed])} beyond chance; where nothing is done, chance moves "
              "about half of them so.")  # fmt: skip
     summary = f"{capital(way.way)}, {quote(way.prompt, 60)}: subject, pictures, pairs of axes, watched axes"
-    return b.Fold(summary, (*([b.Text(sides)] if watched else []), *lanes, tied), screen=True)
+    return b.Fold(summary, (b.Text(sides if watched else ""), *lanes, tied), screen=True)
 
 
 def _lanes(told: Sequence[tuple[str, E | None]]) -> tuple[b.Lane, ...]:

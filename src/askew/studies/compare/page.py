@@ -292,23 +292,23 @@ def _ground(entry: Difference | None, own: Own) -> str:
 
 def reading(paired: bool, counterfactuals: bool) -> b.Section:
     """The terms of the page, what a difference does not mean, and how differences are computed."""
-    seed = ("Same seed", "Picture 7 of a prompt starts from the same seed in every run. Pictures are compared in such "
-            "pairs, so that what differs is the model and not the luck of the draw.")  # fmt: skip
-    less = ("Difference", "The second run's score less the first one's, both allowing for few pictures. "
-            "Whether two runs differ on an axis is one test, by its shares; every other score is a family of its "
-            "own.")  # fmt: skip
     joined = "both scores' own intervals joined (MOVER; Newcombe's tenth method for shares)"
     joined += ", less the correlation of their errors over pairs of pictures" if paired else ", as independent sets"
     tested = ("of shares: exact (McNemar's test where every picture was read); of the others: the two pictures of each "
               "pair change places at random" if paired else
               "of shares: a score test; of the others: pictures are dealt to both runs at random")  # fmt: skip
-    tibet = ("MAD and CAS", "as in TIBET (Chinchure et al., ECCV 2024), synonyms merged over both runs")
-    computed = b.Terms((
+    return skeleton.reading((
+        *([("Same seed", "Picture 7 of a prompt starts from the same seed in every run. Pictures are compared in such "
+            "pairs, so that what differs is the model and not the luck of the draw.")] if paired else []),
+        ("Difference", "The second run's score less the first one's, both allowing for few pictures. Whether two runs "
+         "differ on an axis is one test, by its shares; every other score is a family of its own."),
+    ), limits=(
+        "Less one-sided is not better in itself: what would be right depends on the use.",
+    ), method=(
         ("Intervals", joined),
         ("p", f"{tested}, (1 + draws at least as far from zero) ⁄ (1 + draws)"),
         ("q", "of shares by Holm over the values of an axis first, then over sets and axes"),
-        *([tibet] if counterfactuals else []),
+        *([("MAD and CAS", "as in TIBET (Chinchure et al., ECCV 2024), synonyms merged over both runs")]
+          if counterfactuals else []),
         ("Distance", "of the shares from equal shares, or from the plan's own ideal"),
-    ))  # fmt: skip
-    not_better = "Less one-sided is not better in itself: what would be right depends on the use."
-    return skeleton.reading((*([seed] if paired else []), less), (not_better,), (computed,), of="difference")
+    ), of="difference")  # fmt: skip
