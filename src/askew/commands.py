@@ -81,18 +81,16 @@ def check(run: Path, /, *, store: OfRun = None, repair: Flag = False, rebuild: F
     place = run if is_store(run) else store or default_store(run)
     if rebuild or (place is run and repair):
         return Text("\n".join(Store.rebuild(place)))
-    if place is run:
-        with Store(place, create=False) as opened:
-            faults = opened.faults()
-        if faults:
-            raise AskewError("\n".join([*faults, f"the store {place} is damaged: --rebuild mends it"]))
-        return Text(f"the store {place} is intact")
-    found: Head | AskewError
-    try:
-        found = load(run, store).found
-    except AskewError as error:
-        found = error
     with Store(place, create=False) as opened:
+        if place is run:
+            if faults := opened.faults():
+                raise AskewError("\n".join([*faults, f"the store {place} is damaged: --rebuild mends it"]))
+            return Text(f"the store {place} is intact")
+        found: Head | AskewError
+        try:
+            found = load(run, store).found
+        except AskewError as error:
+            found = error
         report = check_run(run, opened, found)
     if repair and report.faults:
         told = [f"set aside: {', '.join(set_aside(run, report)) or 'no file of the run'}", *Store.rebuild(place)]

@@ -69,6 +69,8 @@ def test_embedders_see_it_so(pair: tuple[Picture, Picture], tmp_path: Path) -> N
 
 def test_a_classifier_by_denoising_sees_it_so(pair: tuple[Picture, Picture], tiny: Callable[[str], Path]) -> None:
     model: Any = create_model(str(tiny("stable-diffusion")))
-    reader = ClassErrors(model, ("a nurse", "a maid"), 2, seed=0, seed_of=partial(derived_seed, 0, "denoising"))
+    reader = ClassErrors(
+        model, ("a nurse", "a maid"), 2, seed=0, seed_of=partial(derived_seed, 0, "denoising"), loss="l2"
+    )
     plain, other = (reader.denoiser.latents([opened(one.path)]).numpy() for one in pair)
     np.testing.assert_allclose(plain, other, atol=1e-6)

@@ -39,7 +39,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Picture]:
 
 
 def reader(model: Any, samples: int = 6) -> ClassErrors:
-    return ClassErrors(model, PROMPTS, samples, seed=0, seed_of=partial(derived_seed, 0, "denoising"))
+    return ClassErrors(model, PROMPTS, samples, seed=0, seed_of=partial(derived_seed, 0, "denoising"), loss="l2")
 
 
 def test_errors_are_those_of_class_errors_with_noise_from_the_picture_alone(

@@ -15,7 +15,6 @@ from askew.stats.association_intervals import (
     Associations,
     Spread,
     associations,
-    embedding_associations,
     high_end,
     low_end,
 )
@@ -146,7 +145,7 @@ def test_embedding_values_and_coverage() -> None:
     hits = []
     for _ in range(50):
         initial, sets = vectors(centers[0], 30, r), [vectors(c, 30, r) for c in centers]
-        found = embedding_associations(initial, sets, rng=r, draws=300)
+        found = associations(initial, sets, rng=r, draws=300, embedded=True)
         assert [e.value for e in found.cas] == pytest.approx([cas_clip(initial, s) for s in sets])
         hits += [inside(e, float(means[0] @ m)) for e, m in zip(found.cas, means, strict=True)]
         assert found.mad.p is not None
@@ -161,7 +160,9 @@ def test_embeddings_of_a_fair_model_rarely_alarm(repeats: int, slack: float) -> 
     p = []
     for _ in range(repeats):
         initial = vectors(centers[r.integers(3, size=48)], 48, r)
-        p.append(embedding_associations(initial, [vectors(c, 48, r) for c in centers], rng=r, draws=200).mad.p or 0)
+        p.append(
+            associations(initial, [vectors(c, 48, r) for c in centers], rng=r, draws=200, embedded=True).mad.p or 0
+        )
     assert 0.02 - slack <= np.mean(np.array(p) < 0.05) <= 0.07 + slack
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from askew.stats.association import cas
-from askew.stats.association_intervals import association_differences, associations, embedding_associations
+from askew.stats.association_intervals import association_differences, associations
 from askew.stats.confusion import corrected_share_intervals
 from askew.stats.differences import PairedSets, distance_difference, risk_difference, share_difference
 from askew.stats.distance import DISTANCES
@@ -60,7 +60,7 @@ def of_concepts(rng: np.random.Generator) -> list[Estimate]:
 
 def of_embeddings(rng: np.random.Generator) -> list[Estimate]:
     sets = [rng.normal(rng.random(3), 1.0, (rng.integers(2, 12), 3)) for _ in range(3)]
-    found = embedding_associations(sets[0], sets[1:], rng=rng, draws=20)
+    found = associations(sets[0], sets[1:], rng=rng, draws=20, embedded=True)
     return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
 
 

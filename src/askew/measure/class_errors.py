@@ -33,14 +33,7 @@ class ClassErrors:
     """
 
     def __init__(
-        self,
-        model: WhiteBox,
-        prompts: Sequence[str],
-        samples: int,
-        *,
-        seed: int,
-        seed_of: Callable[[str], int],
-        loss: str = "l2",
+        self, model: WhiteBox, prompts: Sequence[str], samples: int, seed: int, seed_of: Callable[[str], int], loss: str
     ) -> None:
         self.name = f"{model.name}, {len(prompts)} classes, {samples} samples"
         self.prompts, self.samples = tuple(prompts), samples

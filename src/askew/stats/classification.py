@@ -12,8 +12,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from askew.stats.clustered import clustered_mean, clustered_rate
-from askew.stats.intervals import TOLERANCE, Floats, array_of, ends, less_null, mover, p_value
+from askew.stats.clustered import clustered_mean, clustered_rate, rate_gap
+from askew.stats.intervals import TOLERANCE, Floats, array_of, less_null, p_value
 from askew.stats.shares import share_intervals
 from askew.types import Estimate
 
@@ -64,10 +64,7 @@ def differential(
 
     Interval: both associations' intervals joined (MOVER). p: pictures are dealt to the groups at random, two-sided.
     """
-    a, b = clustered_rate(first, level=level), clustered_rate(second, level=level)
-    low, high = mover(a.value, b.value, ends(a), ends(b))
-    n, missing, name = (a.n or 0) + (b.n or 0), a.missing + b.missing, "MOVER, Wilson, effective size"
-    found = Estimate(a.value - b.value, low, high, level, name, n, missing, max=1.0)
+    found = rate_gap(first, second, level, "MOVER, Wilson, effective size")
     x, y = (_mean(np.asarray(side, dtype=float)) for side in (first, second))
     return less_null(found, 0.0, dealt_p(x[~np.isnan(x)], y[~np.isnan(y)], rng, draws))
 

@@ -5,6 +5,8 @@ are compared, their rows belong together in pairs. NotEnoughData is raised witho
 comparison needs one; ValueError for other arrays.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
@@ -59,15 +61,19 @@ def clustered_rate_difference(
     pairs by row where both have answers. p: pairs change places at random, two-sided.
     """
     x, y = _checked(first), _checked(second)
-    a, b = clustered_rate(x, level=level), clustered_rate(y, level=level)
     one, other = _paired(x, y)
     r = 0.0 if len(one) < 3 or one.std() == 0 or other.std() == 0 else float(np.corrcoef(one, other)[0, 1])
     r = max(r - 1 / len(one), 0.0) if r > 0 else r  # what chance adds would make the interval too narrow
-    low, high = mover(a.value, b.value, ends(a), ends(b), r)
-    low, high = max(low, -1.0), min(high, 1.0)
-    n, missing, name = (a.n or 0) + (b.n or 0), a.missing + b.missing, "MOVER, Wilson, paired"
-    p = sign_flip_p(one - other, rng, draws)
-    return Estimate(a.value - b.value, low, high, level, name, n, missing, null=0.0, max=1.0, p=p)
+    found = rate_gap(x, y, level, "MOVER, Wilson, paired", r)
+    return replace(found, null=0.0, p=sign_flip_p(one - other, rng, draws))
+
+
+def rate_gap(first: ArrayLike, second: ArrayLike, level: float, name: str, correlation: float = 0.0) -> Estimate:
+    """The share in `first` less that in `second`, in [-1, 1], by both shares' intervals joined (MOVER)."""
+    a, b = clustered_rate(first, level=level), clustered_rate(second, level=level)
+    low, high = mover(a.value, b.value, ends(a), ends(b), correlation)
+    n, missing = (a.n or 0) + (b.n or 0), a.missing + b.missing
+    return Estimate(a.value - b.value, max(low, -1.0), min(high, 1.0), level, name, n, missing, max=1.0)
 
 
 def rate_above_floor(

@@ -26,7 +26,7 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet, why_missing
 from askew.plan import PromptPlan
 from askew.stats.association import bipartite
-from askew.stats.association_intervals import Associations, associations, embedding_associations
+from askew.stats.association_intervals import Associations, associations
 from askew.stats.contingency import ChiSquare, chi_squares
 from askew.stats.intervals import benjamini_hochberg, in_order
 from askew.stats.means import mean_cas, mean_lean, student_mean
@@ -208,7 +208,7 @@ def _by_vectors(
     missing = [len(s.pictures) - len(some) for s, some in zip(sets, pictures, strict=True)]
     rng = scoring.rng(sets[0].prompt.text, axis.name, "vectors")
     first, *others = vectors
-    return embedding_associations(first, others, rng=rng, variant=scoring.variant, missing=missing, **scoring.how)
+    return associations(first, others, rng=rng, variant=scoring.variant, missing=missing, embedded=True, **scoring.how)
 
 
 def _bipartite(

@@ -94,10 +94,7 @@ def parameters(found: type[DiffusionPipeline]) -> dict[str, Parameter]:
 
 
 def call_arguments(
-    found: type[DiffusionPipeline],
-    prompts: Sequence[str],
-    generators: Sequence[torch.Generator],
-    settings: Mapping[str, Setting],
+    found: type, prompts: Sequence[str], generators: Sequence[torch.Generator], settings: Mapping[str, Setting]
 ) -> dict[str, Any]:
     """The arguments of a call that makes one picture of each prompt, as an array of numbers in [0, 1]."""
     known = _signature(found)
