@@ -81,8 +81,7 @@ def _axis(found: InteractionFindings, media: Media, graph: Graph, axis: str) -> 
     own, told = graph.edge(axis, axis), list[b.Block]()
     if own and isinstance(own.sensitivity, Estimate):
         told += [b.Text(f"{capital(edge_sentence(graph, own))}. This is its direct effect.")]
-    _, most = allowance(0, len(found.sets))
-    rows = tuple(set_row(media, one, most) for one in found.sets
+    rows = tuple(set_row(media, one, allowance(0, len(found.sets))[1]) for one in found.sets
                  if one.prompt == graph.prompt and one.axis in (None, axis))  # fmt: skip
     if any(shot.uri for row in rows for shot in row.shots):
         told += [b.Pictures(f"Initial pictures, and those of each {axis_label(axis)}", rows)]
@@ -161,18 +160,19 @@ def summary(graph: Graph) -> b.Terms:
         p = graph.amplification.p or 0.0
         whole += say("sum_chance" if p >= words.SIGNIFICANT else "sum_beyond", p=probability(p, "p"))
     surely = f"{sides.count('worse')} worse and {sides.count('better')} better of {plural(graph.tested, 'pair')}"
-    return b.Terms((("Changed by most others", target), ("Changes most others", source),
-                    ("Amplification, Σ |IS| less chance", whole), ("Surely made worse, better", surely)),
-                   facts=True)  # fmt: skip
+    return b.Terms((
+        ("Changed by most others", target), ("Changes most others", source),
+        ("Amplification, Σ |IS| less chance", whole), ("Surely made worse, better", surely),
+    ), facts=True)  # fmt: skip
 
 
 def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
     """Every axis made equal (rows) against every axis that it may move (columns)."""
-    sources = [axis for axis in axes if any(one.source == axis for one in graph.edges)]
+    sources = {one.source for one in graph.edges}
 
-    def cell(edge: Edge | None) -> b.Cell:
+    def cell(edge: Edge | None) -> b.Cell | None:
         if edge is None:
-            return b.Cell(None, level=0.0)
+            return None
         level = TONES[edge.effect] * min(1.0, 0.2 + 3 * edge.size) if edge.significant else 0.0
         return b.Cell(edge.shown, strong=edge.effect != "changed", level=level)
 
@@ -180,14 +180,14 @@ def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
     for one in graph.edges:
         if one.untested and not one.direct:
             untested.setdefault(words.reason(one.untested), []).append(pair(one.source, one.target))
-    rows: list[tuple[b.Content, ...]]
-    rows = [(capital(axis_label(x)), *(cell(graph.edge(x, y)) for y in axes)) for x in sources]
     return b.Table(
         "Making the axis of the row equal moves the axis of the column by this much towards its ideal (Intersectional "
         "Sensitivity; the intervals hold for all pairs at once). Bold: surely moved; shaded where the graph has an "
         "edge, too. Framed: an axis on itself.",
-        ("Made equal", *(capital(axis_label(y)) for y in axes)), tuple(rows), scale="signed", shaded=True,
-        diagonal=True, note=" ".join(f"Not tested: {listing(pairs)} ({why})." for why, pairs in untested.items()),
+        ("Made equal", *(capital(axis_label(y)) for y in axes)),
+        tuple((capital(axis_label(x)), *(cell(graph.edge(x, y)) for y in axes)) for x in axes if x in sources),
+        scale="signed", shaded=True, diagonal=True,
+        note=" ".join(f"Not tested: {listing(pairs)} ({why})." for why, pairs in untested.items()),
     )  # fmt: skip
 
 
@@ -210,17 +210,14 @@ def answer(graph: Graph) -> str:
 
 def answer_over_prompts(found: Sequence[OverPrompts]) -> str:
     """In how many pairs of axes the second changes with the first in some prompt, and where prompts disagree."""
-    prompts, tested = max(one.prompts for one in found), [one for one in found if one.q is not None]
-    acting = acting_pairs(found)
-    pairs = plural(len(tested), "pair")
+    prompts, acting = f"{max(one.prompts for one in found):,}", acting_pairs(found)
+    pairs = plural(sum(one.q is not None for one in found), "pair")
     if not acting:
-        return say("prompts_none", prompts=f"{prompts:,}", pairs=pairs)
-    apart = sum(map(differ, acting))
-    most = acting[0]
+        return say("prompts_none", prompts=prompts, pairs=pairs)
+    apart, most = sum(map(differ, acting)), acting[0]
     ways = [f"{n:,} for the {kind}" for kind, n in (("worse", most.worse), ("better", most.better)) if n]
     return say(
-        "prompts_pull", prompts=f"{prompts:,}", acting=f"{len(acting):,}", pairs=pairs,
-        most=pair(most.source, most.target),
+        "prompts_pull", prompts=prompts, acting=f"{len(acting):,}", pairs=pairs, most=pair(most.source, most.target),
         agree=say("prompts_differ", differ=f"{apart:,}") if apart else "",
         edges=f"an edge in {plural(most.edges, 'prompt')}" if most.edges else "though an edge in no prompt alone",
         way=f"surely moved in {' and '.join(ways)}" if ways else "which way is sure in none",
@@ -266,7 +263,7 @@ def differ(one: OverPrompts) -> bool:
 
 def edge_sentence(graph: Graph, edge: Edge) -> str:
     """ "making gender equal makes perceived age more one-sided: −0.11 [−0.17, −0.05]"."""
-    said = f"{measured(edge.shown, 'signed')}".replace(", ", ",\N{NO-BREAK SPACE}")
+    said = measured(edge.shown, "signed").replace(", ", ",\N{NO-BREAK SPACE}")
     source, target = axis_label(edge.source), perceived(edge.target)
     if edge.effect != "changed":
         ideal = graph.axis(edge.target).ideal
