@@ -197,10 +197,8 @@ def network(one: Network) -> Markup:
 
 def _sized(one: Network, size: Size) -> Markup:
     angles = [2 * math.pi * k / len(one.nodes) - math.pi / 2 for k in range(len(one.nodes))]  # from the top, clockwise
-    places = {
-        name: complex(size.width / 2 + size.across * math.cos(a), size.height / 2 + size.down * math.sin(a))
-        for (name, _), a in zip(one.nodes, angles, strict=True)
-    }
+    places = {name: complex(size.width / 2 + size.across * math.cos(a), size.height / 2 + size.down * math.sin(a))
+              for (name, _), a in zip(one.nodes, angles, strict=True)}  # fmt: skip
     labels = {name: _node_label(name, note, places[name], size) for name, note in one.nodes}
     parts = [_arrow(e, *_curve(places[e.source], places[e.target])) for e in reversed(one.strongest)]
     for name, note in one.nodes:

@@ -27,11 +27,9 @@ _PERCENT = re.compile(r"(?<=\d) %")
 
 def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     """An element. `class_` is class, `a_b` is a-b; None, False and "" leave an attribute out, True has no value."""
-    told = "".join(
-        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(str(value))}"')
-        for key, value in attributes.items()
-        if value is not None and value is not False and value != ""
-    )
+    told = "".join(f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(str(value))}"')
+                   for key, value in attributes.items()
+                   if value is not None and value is not False and value != "")  # fmt: skip
     return Markup(f"<{name}{told}>" if name in ("img", "meta") else f"<{name}{told}>{joined(children)}</{name}>")
 
 
@@ -116,10 +114,8 @@ class Axis:
         last = len(self.ticks) - 1
         kept = {0, len(self.ticks) // 2, last} if last > FEW else set(range(last + 1))
         anchors = ["start", *["middle"] * (last - 1), "end"]
-        labels = (
-            tag("text", self.labels[k], x=self.at(tick), y=13, text_anchor=anchors[k])
-            for k, tick in enumerate(self.ticks) if k in kept and self.labels[k]
-        )  # fmt: skip
+        labels = (tag("text", self.labels[k], x=self.at(tick), y=13, text_anchor=anchors[k])
+                  for k, tick in enumerate(self.ticks) if k in kept and self.labels[k])  # fmt: skip
         return tag("svg", *labels, class_="scale", width="100%", height=18, aria_hidden="true")
 
 

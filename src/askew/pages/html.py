@@ -196,10 +196,8 @@ def pictures(one: Pictures) -> Markup:
         return figure(one.caption, keys, *(_row(row, one.size) for row in one.rows))
     names = (tag("th", bdi(name), scope="col") for name in one.heads)
     head = tag("thead", tag("tr", tag("td"), *names)) if one.heads else None
-    rows = (
-        tag("tr", tag("th", key(row.series), bdi(row.label), " ", note(row.note), scope="row"),
-            *(tag("td", _shot(shot)) for shot in row.shots)) for row in one.rows
-    )  # fmt: skip
+    rows = (tag("tr", tag("th", key(row.series), bdi(row.label), " ", note(row.note), scope="row"),
+                *(tag("td", _shot(shot)) for shot in row.shots)) for row in one.rows)  # fmt: skip
     made = tag("table", head, tag("tbody", *rows), class_=f"aligned {one.size}")
     return figure(one.caption, keys, region(one.caption or "Pictures", made))
 

@@ -77,11 +77,9 @@ def plane(
     media: Media, places: Mapping[str, Sequence[tuple[str, float, float]]], explained: Sequence[float]
 ) -> Scatter:
     """Pictures of several kinds where they lie in an embedding, by its two main directions."""
-    points = tuple(
-        Point(x, y, f"Picture {k}, of {kind}", series, uri=thumbnail(image))
-        for series, (kind, own) in enumerate(places.items())
-        for k, (name, x, y) in enumerate(own, 1) if (image := media.picture(name)) is not None
-    )  # fmt: skip
+    points = tuple(Point(x, y, f"Picture {k}, of {kind}", series, uri=thumbnail(image))
+                   for series, (kind, own) in enumerate(places.items())
+                   for k, (name, x, y) in enumerate(own, 1) if (image := media.picture(name)) is not None)  # fmt: skip
     caption = f"Near each other: alike. The two directions hold {words.percent(sum(explained))} of the differences"
     said = " and ".join(f"{words.plural(len(own), 'picture')} of {kind}" for kind, own in places.items())
     return Scatter(caption, points, ("", None), ("", None), said, tuple(f"picture of {kind}" for kind in places))

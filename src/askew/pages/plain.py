@@ -50,10 +50,8 @@ def _(one: blocks.Shares) -> Table | None:
     for bar in one.bars:
         lead, lost = words.leading(bar), sum(bar.missing.values())
         known = [(p, p.share) for p in bar.parts if isinstance(p.share, Estimate) and (p.share.value or p is lead)]
-        told = ", ".join(
-            f"{p.value} {words.measured(share, 'share') if p is lead else words.percent(share.value)}"
-            for p, share in sorted(known, key=lambda item: -item[1].value)
-        )
+        told = ", ".join(f"{p.value} {words.measured(share, 'share') if p is lead else words.percent(share.value)}"
+                         for p, share in sorted(known, key=lambda item: -item[1].value))  # fmt: skip
         ideal = (words.percent(lead.ideal) if lead and lead.ideal is not None else None,) if ideals else ()
         seen, found = (Cell(text, strong=bar.strong) for text in (told or words.bar_note(bar), bar.verdict))
         label = (bar.group, bar.label) if grouped else (bar.label,)
@@ -106,11 +104,9 @@ def _(one: Lines) -> Table | None:
 def _(one: blocks.Network) -> Table | None:
     if not one.edges:
         return None
-    rows = tuple(
-        (words.capital(e.source), e.target, Cell(words.signed(e.score.value), strong=e.effect != "changed"),
-         words.interval(e.score, "signed"), *e.more, EFFECTS[e.effect])
-        for e in one.strongest
-    )  # fmt: skip
+    rows = tuple((words.capital(e.source), e.target, Cell(words.signed(e.score.value), strong=e.effect != "changed"),
+                  words.interval(e.score, "signed"), *e.more, EFFECTS[e.effect])
+                 for e in one.strongest)  # fmt: skip
     return Table(one.caption, (*ENDS, SENSITIVITY, "interval", *one.more, ""), rows, labels=2)
 
 

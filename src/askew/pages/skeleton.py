@@ -112,11 +112,9 @@ def provenance(found: Head) -> tuple[Section, Section]:
     plan = Section("Plan", (Terms((("hash", found.plan_hash),), facts=True), toml), screen=False)
     known, told = found.environment, found.instruments
     machine = [("askew", found.askew), *((name, str(getattr(known, name) or "")) for name in MACHINE)]
-    instruments = [
-        (f"{kind} {words.shorten(name, 60)}", fingerprint)
-        for kind, by_name in (("vqa", told.vqa), ("embedder", told.embedder), ("llm", told.llm))
-        for name, fingerprint in (by_name or {}).items()
-    ]
+    instruments = [(f"{kind} {words.shorten(name, 60)}", fingerprint)
+                   for kind, by_name in (("vqa", told.vqa), ("embedder", told.embedder), ("llm", told.llm))
+                   for name, fingerprint in (by_name or {}).items()]  # fmt: skip
     model = (("model", identity(found.model)), ("model revision", found.model.revision))
     details = Terms((*instruments, *model, *known.packages.items()), facts=True)
     shown = Terms(tuple(fact for fact in machine if fact[1]), facts=True)

@@ -184,10 +184,8 @@ class View:
                               for v in axis.cas if (at := f"{name}: {v}") in own},
         }  # fmt: skip
         more = {head: cells for head, cells in columns.items() if cells}
-        rows = tuple(
-            b.Lane(shorten(v, 60), e, tuple(cells.get(v) for cells in more.values()), marks=marks)
-            for v, e in axis.cas.items()
-        )
+        rows = tuple(b.Lane(shorten(v, 60), e, tuple(cells.get(v) for cells in more.values()), marks=marks)
+                     for v, e in axis.cas.items())  # fmt: skip
         caption = "How near the initial pictures are to each counterfactual (CAS)"
         return b.Lanes(caption, capital(axis_label(name)), rows, "CAS", columns=b.PLAIN, more=tuple(more))
 
@@ -224,10 +222,8 @@ def _second(axis: AxisScores) -> Iterator[b.Block]:
 
 def _domain(entry: Domain) -> Iterator[b.Lanes]:
     """Mean CAS of every value, and how much nearer it is than the others; of two values that of every prompt."""
-    rows = tuple(
-        b.Lane(shorten(value, 40), score, (entry.against_rest.get(value), entry.scaled.get(value)))
-        for value, score in entry.cas.items()
-    )
+    rows = tuple(b.Lane(shorten(value, 40), score, (entry.against_rest.get(value), entry.scaled.get(value)))
+                 for value, score in entry.cas.items())  # fmt: skip
     caption = "Mean CAS over the prompts, without the bias of few pictures"
     more = ("less the others", "of the sum of CAS (the paper's scaling)")
     yield b.Lanes(caption, capital(axis_label(entry.axis)), rows, "CAS", columns=b.PLAIN, more=more)

@@ -103,12 +103,10 @@ class View:
                 "Below each its ITA (larger is lighter skin), and how many of the pictures these are.")  # fmt: skip
         yield b.Text(text, muted=True)
         yield b.Pictures("", tuple(rows), aligned=True, heads=tuple(heads.values()), size="medium")
-        lanes = tuple(
-            b.Lane(f"{shorten(one.targets, 40)}, strength {one.strength:g}", face.ita_change,
-                   tuple(f"{w.number(e.value, 2)}, {tone(e.value)}" if isinstance(e, Estimate) else e
-                         for e in (face.ita_before, face.ita_after)), group=shorten(one.group, 60))
-            for one, face in known
-        )  # fmt: skip
+        lanes = tuple(b.Lane(f"{shorten(one.targets, 40)}, strength {one.strength:g}", face.ita_change,
+                             tuple(f"{w.number(e.value, 2)}, {tone(e.value)}" if isinstance(e, Estimate) else e
+                                   for e in (face.ita_before, face.ita_after)), group=shorten(one.group, 60))
+                      for one, face in known)  # fmt: skip
         how = "by its colour" if self.found.plan.skin == "rule" else "on the cheeks"
         caption = ("ITA of the average face of edits less that of their sources; of both the ITA and its class by the "
                    f"scheme {SCHEME}, of skin found {how}; as the paper's tables 1 to 3")  # fmt: skip
@@ -193,10 +191,8 @@ def _bar(label: str, counts: Mapping[str, int], verdict: str = "", strong: bool 
 
 def _difference(one: Contrast, e: b.E) -> b.Lane:
     """What is compared with what, such as "caucasian man − african-american woman", and where."""
-    first, second = (
-        {"group": shorten(at.group), "targets": at.targets, "strength": f"strength {at.strength:g}"}
-        for at in (one.first, one.second)
-    )
+    first, second = ({"group": shorten(at.group), "targets": at.targets, "strength": f"strength {at.strength:g}"}
+                     for at in (one.first, one.second))  # fmt: skip
     where = ", ".join(text for name, text in first.items() if name != one.contrast)
     return b.Lane(where, e, group=f"{second[one.contrast]} − {first[one.contrast].removeprefix('strength ')}")
 

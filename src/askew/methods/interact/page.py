@@ -143,11 +143,9 @@ def network(graph: Graph, axes: Sequence[str], caption: str) -> b.Network:
         (axis_label(axis), f"itself {words.signed(e.value)}" if isinstance(e := direct.get(axis), Estimate) else "")
         for axis in axes
     )
-    edges = tuple(
-        b.Edge(axis_label(one.source), axis_label(one.target), one.shown, one.effect,
-               (words.number(one.cramers_v), probability(one.q)))
-        for one in graph.drawn if isinstance(one.shown, Estimate)
-    )  # fmt: skip
+    edges = tuple(b.Edge(axis_label(one.source), axis_label(one.target), one.shown, one.effect,
+                         (words.number(one.cramers_v), probability(one.q)))
+                  for one in graph.drawn if isinstance(one.shown, Estimate))  # fmt: skip
     return b.Network(caption, nodes, edges, more=("V", "q"))
 
 

@@ -81,12 +81,10 @@ class View:
             bars = (bar(one, w.shorten(one.prompt, 60), link=_anchor(one.prompt)) for one in shown if one.axis == axis)
             yield b.Shares(f"{w.capital(w.perceived(axis))} on fresh seeds, shares in percent", tuple(bars), "Prompt")
         is_bias, level = self.found.plan.is_bias, w.percent(self.found.plan.level)
-        rows = tuple(
-            b.Lane(w.shorten(one.prompt, 70), one.fresh_score, link=_anchor(one.prompt), chance=one.null_range,
-                   marks=(b.Mark(one.score.value, "when found", "ring"),)
-                   if isinstance(one.score, Estimate) and not self.leans else ())
-            for one in entries
-        )  # fmt: skip
+        rows = tuple(b.Lane(w.shorten(one.prompt, 70), one.fresh_score, link=_anchor(one.prompt), chance=one.null_range,
+                            marks=(b.Mark(one.score.value, "when found", "ring"),)
+                            if isinstance(one.score, Estimate) and not self.leans else ())
+                     for one in entries)  # fmt: skip
         further = "right leans further" if self.leans else "left is more one-sided" if is_bias else "left is nearer"
         chance = (f"{level} of scores of pictures of the variations" if is_bias
                   else "mean distance of as many pictures drawn from equal shares")  # fmt: skip
@@ -188,15 +186,11 @@ def answer(found: MineFindings) -> str:
         return f"{said} {of_all} lean further than chance explains." if leaning and of_all else said
     if not plan.is_bias:
         nearest = "come nearest to" if plan.objective.startswith(COLOR) else "have the lowest value of"
-        return (
-            f"Of {tried}, the pictures of {w.quote(first.prompt)} by {model} {nearest} {section.objective}: a loss "
-            f"of {w.measured(first.fresh_score, 'range')} on fresh seeds."
-        )
+        return (f"Of {tried}, the pictures of {w.quote(first.prompt)} by {model} {nearest} {section.objective}: a loss "
+                f"of {w.measured(first.fresh_score, 'range')} on fresh seeds.")  # fmt: skip
     if not leaning:
-        return (
-            f"Of {tried}, {model} is more one-sided on none than chance explains, by the score on fresh seeds (the "
-            f"lowest: {w.quote(first.prompt)})."
-        )
+        return (f"Of {tried}, {model} is more one-sided on none than chance explains, by the score on fresh seeds (the "
+                f"lowest: {w.quote(first.prompt)}).")  # fmt: skip
     missed = [w.quote(text, 60) for text in leaning[0].missed_visual_concepts[: 2 * leaning[0].is_read]]
     left_out = f" Its pictures leave out {w.listing(missed)}." if missed else ""
     more = f" On fresh seeds, {of_all} are more one-sided than chance explains." if of_all else ""
@@ -219,10 +213,8 @@ def finding(one: BestPrompt) -> str:
             f"in the mean of a fair model {w.number(fresh.null, 3)}, {w.probability(fresh.q, 'q')}."
         )
     verdict = "One-sided" if beyond else "No more one-sided than chance explains"
-    return (
-        f"{verdict}: {scores}, pictures of the variations would score {w.number(fresh.null, 3)}, "
-        f"{w.probability(fresh.q, 'q')}. When it was found it scored {when_found}."
-    )
+    return (f"{verdict}: {scores}, pictures of the variations would score {w.number(fresh.null, 3)}, "
+            f"{w.probability(fresh.q, 'q')}. When it was found it scored {when_found}.")  # fmt: skip
 
 
 def against_random(found: MineFindings) -> str:
@@ -246,10 +238,8 @@ def against_random(found: MineFindings) -> str:
         difference = replace(difference, value=-difference.value, low=low, high=high, debiased=debiased)
         what = " in lean, which is 1 where all pictures show one value,"
     pairs = w.plural(plan.runs, "paired run") if plan.runs > 1 else "one run"
-    return (
-        f"{said}: the difference{what} of their best {plan.top} prompts on fresh seeds is "
-        f"{w.measured(difference, 'range')} over {pairs}."
-    )
+    return (f"{said}: the difference{what} of their best {plan.top} prompts on fresh seeds is "
+            f"{w.measured(difference, 'range')} over {pairs}.")  # fmt: skip
 
 
 def terms(plan: ScoredPlan) -> list[skeleton.Named]:

@@ -88,11 +88,9 @@ def _pictures(found: MitigationFindings, media: Media) -> Iterator[b.Pictures]:
     """Of every prompt, the fewer the more prompts there are."""
     most = max(4, FIRST // len(found.plan.prompts))
     for prompt in found.plan.prompts:
-        rows = tuple(
-            b.PictureRow(tuple(shot(media, name, f"Picture {k + 1}, {_label(one.value)}")
-                               for k, name in enumerate(one.pictures[:most])), _label(one.value))
-            for one in found.sets if one.prompt == prompt.text
-        )  # fmt: skip
+        rows = tuple(b.PictureRow(tuple(shot(media, name, f"Picture {k + 1}, {_label(one.value)}")
+                                        for k, name in enumerate(one.pictures[:most])), _label(one.value))
+                     for one in found.sets if one.prompt == prompt.text)  # fmt: skip
         yield b.Pictures(f"{quote(prompt.text, 100)}: one seed under another", rows, aligned=True)
 
 
