@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.numpy import load
 
+import askew
 import tiny_pipelines
 from askew import mitigation
 from askew.errors import UsageError
@@ -67,8 +68,8 @@ def test_learned_texts_differ_as_the_pictures_do(
     texts = []
     with torch.no_grad():
         for table in tokens["gender"]:
-            states, place = injected(model, tokenizer, PROMPT, torch.tensor(table))
-            texts.append(unit(model.text_projection(states[place]).numpy()))
+            states, place = injected(model, tokenizer, PROMPT, torch.tensor(table)[None])
+            texts.append(unit(model.text_projection(states[0, place]).numpy()))
     away = unit(pictures[0].mean(axis=0) - pictures[1].mean(axis=0))
     assert float(unit(texts[0] - texts[1]) @ away) > 0.9
     assert tokens["gender"].shape == (2, 3, 128)
@@ -105,7 +106,7 @@ def test_learning_that_is_killed_goes_on_to_the_same_bytes(
         learn(*asked, killed)
     done.clear()
     again = learn(*asked, done.append)
-    assert done == [12] + [1] * 18
+    assert done == [12] + [1] * 48
     assert again["gender"].tobytes() == tokens["gender"].tobytes()
     assert learn(*asked)["gender"].tobytes() == tokens["gender"].tobytes()
 
@@ -134,4 +135,13 @@ def test_tokens_of_another_text_encoder_are_refused_by_name(tmp_path: Path) -> N
 def test_no_room_is_said() -> None:
     model, tokenizer = StudioEmbedder().text_tower()
     with pytest.raises(UsageError, match="leaves no room for 3 tokens more"):
-        injected(model, tokenizer, "a photo of " + "old " * 60 + "nurse", torch.zeros(3, 128))
+        injected(model, tokenizer, "a photo of " + "old " * 60 + "nurse", torch.zeros(1, 3, 128))
+
+
+@pytest.mark.slow
+def test_two_axes_at_once_come_half_as_far_again(tmp_path: Path) -> None:
+    """Gender and age of the studio's nurses; behind the prompt alone, in 30 epochs, .24 of .42 was left."""
+    found = askew.mitigate(PROMPT, axes=["gender", "age"], also=["gender", "age"], model="studio", ways=["iti-gen"],
+                           images=48, confirm=96, run=tmp_path / "run").found  # fmt: skip
+    before, after = ([getattr(one, when).mark for one in found.ways[0].axes] for when in ("before", "after"))
+    assert np.mean(after) < np.mean(before) / 2

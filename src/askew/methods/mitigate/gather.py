@@ -128,9 +128,11 @@ def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: Embedd
 
     def flow() -> Mapping[str, object]:
         model, tokenizer = tower()
-        encoder, texts = iti_gen.digest(model.text_model), [one.text for one in plan.prompts]
+        encoder = iti_gen.digest(model.text_model)
+        texts = [*dict.fromkeys([*(one.text for one in plan.prompts), iti_gen.ANYBODY])]
         seed, pictures = derived_seed(plan.seed, TOKENS), [one.tobytes() for some in vectors.values() for one in some]
-        kept = hashlib.sha256(b"".join([json.dumps([encoder, texts, seed, *vectors]).encode(), *pictures])).hexdigest()
+        recipe = json.dumps([encoder, texts, iti_gen.EPOCHS, seed, *vectors]).encode()
+        kept = hashlib.sha256(b"".join([recipe, *pictures])).hexdigest()
         with run.steps("tokens", TOKENS, iti_gen.EPOCHS) as steps:
             found = iti_gen.learn(model, tokenizer, texts, vectors, seed, run.store.path / TOKENS / kept, steps.advance)
         tokens = {axis: iti_gen.as_text(table) for axis, table in found.items()}

@@ -33,7 +33,10 @@ PLACES = 3
 NEAR = 0.8
 """The cosine to the prompt's own text below which a loss holds the learned texts to what the prompt says."""
 
-EPOCHS, STEPS, RATE = 30, 5, 0.01
+EPOCHS, STEPS, RATE = 60, 5, 0.01
+
+ANYBODY = "a photo of a person"
+"""A further text behind which tokens are learned: one prompt alone may be learned by heart."""
 
 
 class ITIGen(Asking):
@@ -93,8 +96,8 @@ class ITIGen(Asking):
             said = self.statement(request)
             added = sum(self.table(axis)[list(self.targets[axis]).index(value)] for axis, value in said.items())
             with torch.inference_mode():
-                found.append(injected(encoder, tokenizer, request.prompt, torch.tensor(added))[0])
-        return torch.stack(found)
+                found.append(injected(encoder, tokenizer, request.prompt, torch.tensor(added)[None])[0])
+        return torch.cat(found)
 
 
 def digest(encoder: CLIPTextModel) -> str:
@@ -104,7 +107,7 @@ def digest(encoder: CLIPTextModel) -> str:
 
 
 def injected(encoder: CLIPTextModel, tokenizer: CLIPTokenizer, prompt: str, added: Tensor) -> tuple[Tensor, int]:
-    """States (tokens, width) of a prompt with `added` (3, width) from its end mark on, and the place of the read-out.
+    """States (n, tokens, width) of a prompt with `added` (n, 3, width) from its end mark on, and where it is read out.
 
     Embeddings there, token and position together, are replaced; the text is read out three places behind its old end,
     where transformers' padding has an end mark (OpenAI's has a zero). Raises UsageError for a prompt without room.
@@ -116,7 +119,7 @@ def injected(encoder: CLIPTextModel, tokenizer: CLIPTokenizer, prompt: str, adde
     tower = encoder if hasattr(encoder, "embeddings") else encoder.text_model
 
     def replace(_: object, __: object, embedded: Tensor) -> Tensor:
-        changed = embedded.clone()
+        changed = embedded.repeat(len(added), 1, 1)
         changed[:, end : end + PLACES] = added.to(embedded)
         return changed
 
@@ -125,7 +128,7 @@ def injected(encoder: CLIPTextModel, tokenizer: CLIPTokenizer, prompt: str, adde
         states = tower(input_ids=ids.to(tower.embeddings.token_embedding.weight.device)).last_hidden_state
     finally:
         hook.remove()
-    return states[0], end + PLACES
+    return states, end + PLACES
 
 
 def direction_loss(
@@ -166,7 +169,7 @@ def learn(
 ) -> dict[str, NDArray[np.float32]]:
     """The tokens (values, 3, width) of every axis.
 
-    Adam at .01, halved after ten of 30 epochs of five steps; every step takes a fifth of the pictures of each value;
+    Adam at .01, halved after 20 of 60 epochs of five steps; every step takes a fifth of the pictures of each value;
     axes and prompts take turns. The network, a CLIP `model` whose text tower is the pipeline's, stays as it is.
 
     `prompts` are what tokens are put behind: one alone may be learned by heart, and served badly by. `pictures` are by
@@ -193,9 +196,9 @@ def learn(
             optimizer.load_state_dict(own)
         learned(begin)
 
-    def feature(prompt: str, added: Tensor) -> Tensor:
+    def features(prompt: str, added: Tensor) -> Tensor:
         states, place = injected(model, tokenizer, prompt, added)
-        return normalize(model.text_projection(states[place]), dim=-1)
+        return normalize(model.text_projection(states[:, place]), dim=-1)
 
     with torch.no_grad():
         plain = tokenizer(list(prompts), padding=True, return_tensors="pt")
@@ -209,10 +212,8 @@ def learn(
         for step in range(STEPS):
             at = (epoch * STEPS + step) % len(prompts)
             for turn, (optimizer, values) in enumerate(zip(optimizers, pictures.values(), strict=True)):
-                texts = torch.stack([
-                    feature(prompts[at], torch.stack([tokens[k][v] for k, v in enumerate(combo)]).sum(0))
-                    for combo in product(*map(range, shape))
-                ])  # fmt: skip
+                combos = np.array([*product(*map(range, shape))]).T
+                texts = features(prompts[at], torch.stack([tokens[k][v] for k, v in enumerate(combos)]).sum(0))
                 means = [torch.tensor(rows[rng.permutation(len(rows))[: max(1, len(rows) // STEPS)]].mean(axis=0))
                          for rows in values]  # fmt: skip
                 optimizer.zero_grad()
