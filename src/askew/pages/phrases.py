@@ -62,7 +62,6 @@ PHRASES: Mapping[str, tuple[str, str]] = {
     "rank_lean": ("{counts} {what}.", "how many prompts have q < 0.05, by Benjamini-Hochberg over all of them"),
     "less_or_more": ("{word} one-sided",
                      "MAD's difference (else the distance's) has q < 0.05 and an interval without 0"),
-    # a graph of interactions
     "pairs_none": ("{where} none of {pairs} of axes is seen to pull on another.",
                    "a graph without an edge and without a sure move"),
     "pairs_pull": ("{where} in {edges} of {pairs} of axes the second is seen to change with the first; {balance}. "
@@ -72,14 +71,12 @@ PHRASES: Mapping[str, tuple[str, str]] = {
     "moves_unsure": ("which way making the first equal moves the second is sure in none", "no interval does"),
     "sum_chance": (", not shown to be more than chance gives ({p})", "Σ |IS| has p of 0.05 or more"),
     "sum_beyond": (", more than chance gives ({p})", "Σ |IS| has p < 0.05"),
-    # interactions over several prompts
     "prompts_none": ("Over {prompts} prompts none of {pairs} of axes is seen to pull on another.",
                      "no pair has q < 0.05, of Fisher's sum over the prompts"),
     "prompts_pull": ("Over {prompts} prompts, in {acting} of {pairs} of axes the second is seen to change with the "
                      "first in some prompt{agree}. Most often: {most}, {edges}, {way}.", "some pair has q < 0.05"),
     "prompts_differ": ("; the prompts differ in how they move {differ} of them",
                        "of these pairs IS differs between prompts, q < 0.05 by Cochran's Q"),
-    # graphs of several models
     "graphs_differ": ("In {run} making the first axis equal surely moves the second otherwise than in {first} in "
                       "{clear} of {pairs}.",
                       "an interval of the difference of IS leaves out 0, where those of all pairs hold at once"),
@@ -93,7 +90,6 @@ PHRASES: Mapping[str, tuple[str, str]] = {
     "made_worse": ("Mitigation surely moved {surely} of {pairs} away from their ideal; of all, {share} point that "
                    "way, where doing nothing gives 50 %.",
                    "how many intervals of measured IS lie below 0, where those of all pairs hold at once"),
-    # edits
     "edit_differs": ("Edited towards {targets} at strength {strength}, {share} of the pictures of {most} change their "
                      "perceived gender, of {least} {low}.",
                      "the groups that change most and least differ with q < 0.05, and one changes above its floor"),
@@ -106,10 +102,8 @@ PHRASES: Mapping[str, tuple[str, str]] = {
                   "perceived gender than by encoding and decoding alone.",
                   "no group changes above its floor with q < 0.05"),
     "edit_skin": ("Towards {targets} skin becomes {how}.", "a group's ITA changes with q < 0.05"),
-    # classification
     "chosen_apart": ("{points} points, beyond chance ({q})", "the difference of two groups has q < 0.05"),
     "chosen_alike": ("{points} points, no more than chance gives ({q})", "it has not"),
-    # ways to mitigate
     "way_nearer": ("{way}: nearer to the target on {axes}", "an aimed axis comes nearer to its target, q < 0.05"),
     "way_none": ("{way}: no change shown on {axes}", "none does"),
     "way_further": ("further from it on {axes}", "after a but: an axis gets further from its target, q < 0.05"),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import singledispatch
 
 from askew.pages import blocks, words
@@ -19,12 +20,9 @@ def plain(found: Iterable[Block]) -> Iterator[Section | Fold | Text | Code | Tab
     """What a screen shows of blocks, in their order: pictures are left out, lines are the numbers behind them."""
     for one in found:
         match one:
-            case Section():
-                inner = tuple(plain(one.blocks)) if one.screen else ()
-                yield from [Section(one.title, inner)] if inner else []
-            case Fold():
-                inner = tuple(plain(one.blocks))
-                yield from [Fold(one.summary, inner, screen=one.screen)] if inner else []
+            case Section() | Fold():
+                kept = replace(one, blocks=plain(one.blocks) if one.screen or isinstance(one, Fold) else ())
+                yield from [kept] if kept.blocks else []
             case Text() | Code():
                 yield one
             case blocks.Terms():

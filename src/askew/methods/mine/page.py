@@ -224,10 +224,8 @@ def against_random(found: MineFindings) -> str:
     if not isinstance(difference, Estimate):
         return "The search could not be compared with a random one."
     leans = plan.objective == LEAN
-    better, worse = (
-        ("more biased", "less biased") if plan.is_bias else ("further leaning", "less leaning") if leans
-        else ("better", "less fitting")
-    )  # fmt: skip
+    better, worse = (("more biased", "less biased") if plan.is_bias else ("further leaning", "less leaning") if leans
+                     else ("better", "less fitting"))  # fmt: skip
     low, high = difference.low, difference.high
     settled = low is not None and high is not None and (high < 0 or low > 0)
     said = say("mine_finds" if settled else "mine_finds_none",

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from string import ascii_uppercase
 
-from askew.findings import PictureSet
 from askew.methods.audit.findings import AuditResult
 from askew.pages import blocks as b
 from askew.pages import skeleton
@@ -183,14 +182,11 @@ class View:
         """A set in every run; pictures under each other where they come from the same seeds."""
         prompt, name = place
         axis, _, value = (None, "", None) if name == "initial" else name.partition(": ")
-        found: list[tuple[int, str, PictureSet]] = [
-            (k, run, one)
-            for k, (run, own) in enumerate(self.comparison.runs.items())
-            for one in own.found.sets
-            if (one.prompt, one.axis, one.value) == (prompt, axis, value) and one.pictures
-        ]
-        rows = [picture_row(self.comparison.runs[run], one.pictures, run, most, series=k) for k, run, one in found]
-        seeds = [{*some} - {None} for some in zip(*(one.seeds for _, _, one in found), strict=False)]
+        found = {name: one for name, run in self.comparison.runs.items() for one in run.found.sets
+                 if (one.prompt, one.axis, one.value) == (prompt, axis, value) and one.pictures}  # fmt: skip
+        rows = [picture_row(run, found[name].pictures, name, most, series=k)
+                for k, (name, run) in enumerate(self.comparison.runs.items()) if name in found]  # fmt: skip
+        seeds = [{*some} - {None} for some in zip(*(one.seeds for one in found.values()), strict=False)]
         return b.Pictures("", tuple(rows), any(seeds) and all(len(some) <= 1 for some in seeds))
 
     def _axis(self, place: Place, axis: str) -> b.Fold:

@@ -114,11 +114,9 @@ def _agreement(found: RankFindings) -> Iterator[b.Block]:
     yield b.Lanes("Spearman's correlation over the prompts that the table has", "Model", tuple(rows), "rho", "signed",
                   ("value", "interval", "p"))  # fmt: skip
     series = {one.name: k for k, one in enumerate(found.models)}
-    points = tuple(
-        b.Point(one.share, e.value, f"{one.prompt}, {one.model}", series[one.model])
-        for one in found.ranked
-        if one.share is not None and one.shares and isinstance(e := one.shares.shares.get(value), Estimate)
-    )
+    points = tuple(b.Point(one.share, e.value, f"{one.prompt}, {one.model}", series[one.model])
+                   for one in found.ranked if one.share is not None and one.shares
+                   and isinstance(e := one.shares.shares.get(value), Estimate))  # fmt: skip
     if points:
         yield b.Scatter(
             f"Share of {value} in the pictures against the table's", points, ("table", "share"), ("pictures", "share"),
