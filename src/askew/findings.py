@@ -182,8 +182,7 @@ def with_q(node: T, family: Callable[[Address], Hashable]) -> T:
     for tests in families.values():
         adjusted = benjamini_hochberg(np.array([p for _, p in tests]))
         found |= {at: float(q) for (at, _), q in zip(tests, adjusted, strict=True)}
-    rebuilt: T = _rebuilt(node, (), found)
-    return rebuilt
+    return cast("T", _rebuilt(node, (), found))
 
 
 def pattern(at: Address) -> Address:

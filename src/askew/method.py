@@ -228,8 +228,7 @@ def load(run: str | Path, store: str | Path | None = None) -> Result[Any, Any]:
     Raises UsageError for a folder that holds no finished run.
     """
     folder = Path(run)
-    found: Result[Any, Any] = method_of(folder).load(folder, Path(store) if store else None)
-    return found
+    return cast("Result[Any, Any]", method_of(folder).load(folder, Path(store) if store else None))
 
 
 def method_of(folder: Path) -> Method[Any, Any, Any, Any]:
@@ -239,5 +238,4 @@ def method_of(folder: Path) -> Method[Any, Any, Any, Any]:
     if not (folder / PLAN_FILE).exists():
         raise UsageError(f"{folder} is no run folder: it holds no {PLAN_FILE}")
     plan = read_toml(folder / PLAN_FILE)
-    found: Method[Any, Any, Any, Any] = registry.named("method", str(plan.get("method", "audit")))
-    return found
+    return cast("Method[Any, Any, Any, Any]", registry.named("method", str(plan.get("method", "audit"))))

@@ -15,7 +15,7 @@ import local_hub
 import tiny_networks
 from askew import registry
 from askew.errors import ModelError, UsageError
-from askew.measure import clip, transformers_vqa
+from askew.measure import loading
 from askew.types import Picture, Question
 from local_hub import LocalHub, use
 
@@ -34,8 +34,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LocalHub]:
 
 def forget() -> None:
     """As a new process would."""
-    clip._shared.cache_clear()
-    transformers_vqa._shared.cache_clear()
+    loading.shared.cache_clear()
 
 
 @pytest.fixture

@@ -60,6 +60,7 @@ class AttentionMaps:
     text: EncodedText
     _encode: Callable[..., EncodedText]  # the attribution prompt as the pipeline reads its own
     _layers: Mapping[str, Any]  # by name what is watched, from input to output
+    _watch: Callable[[], Iterator[RemovableHandle]]
 
     def __new__(cls, pipe: Any, *_: Any, **__: Any) -> AttentionMaps:
         """Of the class that watches this kind of network."""
@@ -109,13 +110,11 @@ class AttentionMaps:
         resized by bilinear interpolation and not normalised (BiasMap, Eq. 2)."""
         layers = self.layers().values()
         size = max(maps.shape[-2:] for maps in layers)
-        total: Maps = np.sum([bilinear(maps, size) for maps in layers], axis=0).astype(np.float32)
-        return total
+        return np.asarray(np.sum([bilinear(maps, size) for maps in layers], axis=0), dtype=np.float32)
 
     def word(self, word: str) -> Maps:
         """The aggregated map of a word, (pictures, H, W): the mean over its tokens, wherever it stands."""
-        mean: Maps = self.aggregate()[:, self.positions(word)].mean(axis=1)
-        return mean
+        return np.asarray(self.aggregate()[:, self.positions(word)].mean(axis=1))
 
     def word_layers(self, word: str) -> dict[str, Maps]:
         """By layer the map of a word, (pictures, h, w): the mean over its tokens, wherever it stands."""
@@ -148,9 +147,6 @@ class AttentionMaps:
     def __exit__(self, *_: object) -> None:
         while self._hooks:
             self._hooks.pop().remove()
-
-    def _watch(self) -> Iterator[RemovableHandle]:
-        raise NotImplementedError
 
     def _read_text(self, *how: Any) -> bool:
         """Encode the attribution as a call of the pipeline reads its prompt; whether that is a new way."""

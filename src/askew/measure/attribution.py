@@ -114,5 +114,4 @@ def word_vector(pipe: Any, word: str) -> NDArray[np.float32]:
         end = pipe.tokenizer.eos_token
         row = text.vectors[text.tokens.index(end) if end in text.tokens else -1]
     states = row.float().cpu().numpy()
-    unit: NDArray[np.float32] = states / np.linalg.norm(states)
-    return unit
+    return np.asarray(states / np.linalg.norm(states))

@@ -1,6 +1,6 @@
 """What askew asks of the instruments that read pictures, and what those share that compare pictures with texts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -93,6 +93,8 @@ def slices(items: Sequence[T], size: int) -> list[Sequence[T]]:
 class Remembering:
     """An embedder that remembers vectors by picture, since VQA and embedder ask for the same ones."""
 
+    _embedded: Callable[[list[Image.Image]], Vectors]
+
     def __init__(self, batch_size: int) -> None:
         self._batch_size = batch_size
         self._known: dict[str, Vectors] = {}
@@ -105,12 +107,13 @@ class Remembering:
             self._known.update(zip((picture.id for picture in part), rows, strict=True))
         return np.stack([self._known[picture.id] for picture in pictures])
 
-    def _embedded(self, images: list[Image.Image]) -> Vectors:
-        raise NotImplementedError
-
 
 class ComparingVQA:
-    """Answers by comparing a picture with captions that say each possible answer: the cosine of their mean decides."""
+    """Answers by comparing a picture with captions that say each possible answer: the cosine of their mean decides.
+    A kind says whether each picture shows a person above all, and what answers one question per picture."""
+
+    sees_somebody: Callable[[Vectors], NDArray[np.bool_]]
+    _column: Callable[[Vectors, Question, NDArray[np.bool_]], list[str | Missing]]
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
@@ -127,14 +130,6 @@ class ComparingVQA:
         somebody = self.sees_somebody(vectors)
         columns = [self._column(vectors, question, somebody) for question in questions]
         return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in vectors]
-
-    def sees_somebody(self, vectors: Vectors) -> NDArray[np.bool_]:
-        """Whether each picture shows a person above all."""
-        raise NotImplementedError
-
-    def _column(self, vectors: Vectors, question: Question, somebody: NDArray[np.bool_]) -> list[str | Missing]:
-        """The answer to one question per picture."""
-        raise NotImplementedError
 
     def _best(self, vectors: Vectors, texts: Mapping[str, Sequence[str]]) -> list[str]:
         """Per picture the answer whose texts, each a unit vector, fit best by their mean."""

@@ -59,8 +59,7 @@ class OptionWalk(Reader):
     @property
     def reached(self) -> NDArray[np.intp]:
         """The option at whose end each row arrived."""
-        arrived: NDArray[np.intp] = self._alive.argmax(axis=1)
-        return arrived
+        return np.asarray(self._alive.argmax(axis=1))
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Logits (rows, vocabulary) that leave one token possible per row."""

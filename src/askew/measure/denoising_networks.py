@@ -1,7 +1,7 @@
 """Networks that find noise in pictures, each asked in its own way: UNets, and the flow-matching ones of SD3 and Flux.
 Whatever a network predicts (the noise, v, the picture, a velocity), here it becomes the noise ε that it means."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
@@ -29,6 +29,7 @@ class Network:
     total: int
     shape: tuple[int, int, int]
     packed = 1  # latents that one token of the network holds
+    _encoded: Callable[[list[str], Any], Conditions]  # of texts, on a device
 
     def __init__(self, pipe: Any) -> None:
         self._pipe, self._network = pipe, pipe.transformer
@@ -49,11 +50,14 @@ class Network:
         # v = ε − x, so that ε = x_t + (1 − σ) v; at σ = 1 it says nothing about the noise, and ε = x_t
         return noisy + (1 - sigma) * self._velocity(noisy.to(self._network.dtype), share, said).float()
 
-    def _encoded(self, prompts: list[str], device: Any) -> Conditions:
-        raise NotImplementedError
-
     def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
-        raise NotImplementedError
+        told = {"hidden_states": noisy, "encoder_hidden_states": said[0], "return_dict": False}
+        output: Tensor = self._network(**told, **self._told(sigma, said))[0]
+        return output[:, : noisy.shape[1]]  # what follows, of Sana, is a learned variance
+
+    def _told(self, sigma: Tensor, said: Conditions) -> dict[str, Tensor]:
+        """What else the network is told: the time, as it takes it."""
+        return {"timestep": sigma * self.total}
 
 
 class UNet(Network):
@@ -105,12 +109,8 @@ class StableDiffusion3(Network):
         encoded = self._pipe.encode_prompt(prompts, None, None, device=device, do_classifier_free_guidance=False)
         return encoded[0], encoded[2]
 
-    def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
-        output: Tensor = self._network(
-            hidden_states=noisy, timestep=sigma * self.total, encoder_hidden_states=said[0],
-            pooled_projections=said[1], return_dict=False,
-        )[0]  # fmt: skip
-        return output
+    def _told(self, sigma: Tensor, said: Conditions) -> dict[str, Tensor]:
+        return {**super()._told(sigma, said), "pooled_projections": said[1]}
 
 
 class Flux(Network):
@@ -141,11 +141,8 @@ class AuraFlow(Network):
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
         return (self._pipe.encode_prompt(prompts, None, False, device=device)[0],)
 
-    def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
-        output: Tensor = self._network(
-            noisy, encoder_hidden_states=said[0], timestep=sigma.to(noisy.dtype), return_dict=False
-        )[0]
-        return output
+    def _told(self, sigma: Tensor, said: Conditions) -> dict[str, Tensor]:
+        return {"timestep": sigma.to(self._network.dtype)}
 
 
 class Sana(Network):
@@ -157,12 +154,9 @@ class Sana(Network):
         hidden, mask, *_ = self._pipe.encode_prompt(prompts, False, device=device, complex_human_instruction=told)
         return hidden, mask
 
-    def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
+    def _told(self, sigma: Tensor, said: Conditions) -> dict[str, Tensor]:
         timestep = sigma * self.total * self._network.config.timestep_scale
-        output: Tensor = self._network(
-            noisy, encoder_hidden_states=said[0], encoder_attention_mask=said[1], timestep=timestep, return_dict=False
-        )[0]
-        return output[:, : noisy.shape[1]]  # what follows is a learned variance
+        return {"timestep": timestep, "encoder_attention_mask": said[1]}
 
 
 TRANSFORMERS: Mapping[str, type[Network]] = {

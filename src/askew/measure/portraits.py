@@ -130,17 +130,10 @@ def find_face(finder: str, picture: Picture) -> Face | Missing:
     return landmarks if isinstance(landmarks, Missing) else Face(landmarks, aligned(image, landmarks))
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A picture and its edits, each with its landmarks."""
-
-    source: tuple[Picture, Landmarks | Missing]
-    edits: Sequence[tuple[Picture, Landmarks | Missing]]
-
-
-def skin_changes(mask_of: str, one: Compared) -> list[SkinChange]:
-    """How skin, found by `mask_of` (rule or geometry), changes from a picture to each of its edits, in order."""
-    shown = [(opened(picture.path), landmarks) for picture, landmarks in (one.source, *one.edits)]
+def skin_changes(mask_of: str, located: Sequence[tuple[Picture, Landmarks | Missing]]) -> list[SkinChange]:
+    """How skin, found by `mask_of` (rule or geometry), changes from the first picture to each of its edits, in order.
+    All come with their landmarks."""
+    shown = [(opened(picture.path), landmarks) for picture, landmarks in located]
     (before, mask), *edits = [(image, MASKS[mask_of](image, landmarks)) for image, landmarks in shown]
     return [skin_change(before, after, (mask, own)) for after, own in edits]
 

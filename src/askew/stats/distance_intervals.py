@@ -215,8 +215,7 @@ def rounded_pictures(pictures: float) -> int:
 def _places(populations: ArrayLike) -> NDArray[np.int64]:
     """Cumulative shares as points of the grid, without the last one: (..., K) to (..., K - 1)."""
     cumulative = np.cumsum(np.asarray(populations, dtype=float), axis=-1)[..., :-1]
-    places: NDArray[np.int64] = np.clip(np.rint(cumulative * GRID), 0, GRID).astype(np.int64)
-    return places
+    return np.asarray(np.clip(np.rint(cumulative * GRID), 0, GRID), dtype=np.int64)
 
 
 @lru_cache(maxsize=24)

@@ -70,8 +70,7 @@ def conditional(said: Said, bias: float) -> Array:
     if total == 0:
         words = " and ".join(f"{name} {value!r}" for name, value in said.attributes.items())
         raise UsageError(f"the studio cannot show a person with {words} at once")
-    given: Array = table / total
-    return given
+    return np.asarray(table / total)
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from askew.measure.base import VQA, Embedder
 from askew.measure.faces import Landmarks
-from askew.measure.portraits import NOT_SOUGHT, Compared, Face, SkinChange, find_face, skin_changes
+from askew.measure.portraits import NOT_SOUGHT, Face, SkinChange, find_face, skin_changes
 from askew.measure.skin import Bytes
 from askew.methods.edit.plan import NONE, EditPlan
 from askew.parts.scoring import Vectors
@@ -76,11 +76,11 @@ def read(
     for group in groups:
         for source, *edits in zip(group.sources, *group.edits.values(), strict=True):
             if isinstance(source, Picture):
-                compared.append(Compared(located(source), [located(one) for one in edits if isinstance(one, Picture)]))
+                compared.append([located(one) for one in (source, *edits) if isinstance(one, Picture)])
     skin: dict[tuple[str, str], SkinChange] = {}
-    for one, changes in zip(compared, run.look(partial(skin_changes, plan.skin), compared), strict=True):
+    for (source, *edits), changes in zip(compared, run.look(partial(skin_changes, plan.skin), compared), strict=True):
         if not isinstance(changes, Missing):
-            skin |= {(one.source[0].id, edit.id): c for (edit, _), c in zip(one.edits, changes, strict=True)}
+            skin |= {(source[0].id, edit.id): c for (edit, _), c in zip(edits, changes, strict=True)}
     aligned = {one: face.pixels if isinstance(face, Face) else face for one, face in faces.items()}
     return Readings(values, occupations, vectors, skin, aligned, plan.skin)
 

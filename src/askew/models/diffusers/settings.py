@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from traceback import extract_tb
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Union, cast, get_args, get_origin
 
 import diffusers
 import torch
@@ -207,7 +207,6 @@ def scheduler_class(repository: Repository, wanted: str) -> type | None:
         raise UsageError(f"{repository.name!r} has no scheduler that could be replaced: leave the scheduler out")
     own = repository.kind("scheduler")
     known = {kind for kind in (own.__name__, *getattr(own, "_compatibles", ())) if hasattr(diffusers, kind)}
-    for kind in {wanted, f"{wanted}Scheduler"} & known:
-        found: type = getattr(diffusers, kind)
-        return found
-    raise UnknownName(f"scheduler for {repository.name!r}", wanted, sorted(known))
+    if not (kinds := {wanted, f"{wanted}Scheduler"} & known):
+        raise UnknownName(f"scheduler for {repository.name!r}", wanted, sorted(known))
+    return cast("type", getattr(diffusers, kinds.pop()))
