@@ -16,6 +16,7 @@ class NursePlan(RunPlan):
     model: str = "studio"
     images: int = 4
     seed: int = 7
+    level: float = 0.9
     note: str | None = None
 
 
@@ -39,7 +40,7 @@ def pictures(n: int = 4, axis: str | None = None, **missing: int) -> PictureSet:
 def test_facts_leave_out_what_is_not_known() -> None:
     assert dict(skeleton.facts(head(pictures(), pictures(6, "gender", refused=1)))) == {
         "Model": "studio, bias 0.5", "Pictures": "9 in 2 sets of 4 to 6", "Read by": "studio", "Missing": "1 picture",
-        "Run seed": "7",
+        "Run seed": "7", "Intervals": "90 %",
     }  # fmt: skip
     several = (Identity("a", "", {}), Identity("b", "", {}))
     found = dict(skeleton.facts(head(pictures(), instruments=Instruments()), several))

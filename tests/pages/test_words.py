@@ -95,3 +95,13 @@ def test_cells() -> None:
 
 def test_listings() -> None:
     assert [words.listing(("a", "b", "c")[:k]) for k in range(4)] == ["", "a", "a and b", "a, b and c"]
+
+
+def test_small_differences_have_four_digits() -> None:
+    score = Estimate(-0.00123, -0.0034, 0.0009)
+    assert words.measured(score, "fine") == "−0.0012 [−0.0034, 0.0009]"
+
+
+def test_missing_scores_come_last() -> None:
+    scores = [Missing("refused"), Estimate(0.2), None, Estimate(0.7)]
+    assert sorted(scores, key=words.largest_first)[:2] == [Estimate(0.7), Estimate(0.2)]
