@@ -125,10 +125,16 @@ ODD = {
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_odd_names_are_one_sentence(odd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_odd_names_are_one_sentence(
+    odd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    _, said = (process := start(ODD[odd])).communicate()
-    assert process.returncode in (1, 2), said
+    if "surrogate" in odd:  # what a real stream cannot say
+        _, said = (process := start(ODD[odd])).communicate()
+        code = process.returncode
+    else:
+        code, said = run(ODD[odd]), capsys.readouterr().err
+    assert code in (1, 2), said
     assert "Traceback" not in said
     told = [line for line in said.splitlines() if line.startswith("askew: ")]
     assert len(told) == 1, said
@@ -142,7 +148,7 @@ def test_a_zero_byte_in_a_manifest_is_refused_by_its_line(tmp_path: Path, capsys
 def test_a_prompt_of_a_megabyte_is_kept_exactly_and_told_in_short(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    prompt = "a photo of a nurse " + " ".join(f"w{k}" for k in range(150_000))
+    prompt = "a photo of a nurse " + " ".join(f"{'w' * 60}{k}" for k in range(16_000))
     (tmp_path / "prompts.txt").write_text(prompt, encoding="utf-8")
     arguments = ["audit", "--prompts", str(tmp_path / "prompts.txt"), "--model", "studio/planted", "--images", "2",
                  "--axes", "gender", "--draws", "100", "--run", str(tmp_path / "run")]  # fmt: skip

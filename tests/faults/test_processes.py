@@ -170,7 +170,7 @@ def test_locked_index_is_an_error_that_says_so(tmp_path: Path) -> None:
 def test_a_run_gets_along_with_64_open_files(tmp_path: Path) -> None:
     limit = ["-c", "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); "
              "sys.argv[0] = 'askew'; runpy.run_module('askew', run_name='__main__')"]  # fmt: skip
-    arguments = ["audit", "a photo of a nurse", "--model", "studio/planted", "--images", "30", "--axes", "gender",
+    arguments = ["audit", "a photo of a nurse", "--model", "studio/planted", "--images", "22", "--axes", "gender",
                  "--draws", "100", "--run", str(tmp_path / "run")]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     done = subprocess.run([sys.executable, *limit, *arguments], env=environment, capture_output=True, text=True)

@@ -60,7 +60,7 @@ def test_fresh_drawings_are_read_rightly(vqa: StudioVQA, drawings: Drawings, vec
 
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
 def test_an_attribute_is_not_read_where_it_is_covered(vqa: StudioVQA, drawings: Drawings, attribute: str) -> None:
-    scenes, pixels = drawings[0][:60], drawings[1][:60]
+    scenes, pixels = drawings[0][:40], drawings[1][:40]
     counts = confusion(vqa, scenes, vqa.embedder.embed_pixels(covered(scenes, pixels, attribute)), attribute)
     guess = chance(counts)
     assert accuracy(counts) <= guess + 4 * np.sqrt(guess * (1 - guess) / counts.sum())
