@@ -15,11 +15,14 @@ from askew.types import Axis, Picture, Prompt
 
 
 def planted_sets(
-    prompt: str, axes: Sequence[str], images: int, bias: float, seed: int = 0
+    prompt: str, axes: Sequence[str], images: int, bias: float, seed: int = 0, by: Sequence[str] = ()
 ) -> tuple[ObservedSet, list[ObservedSet], list[Axis]]:
-    """The initial set, the counterfactual sets and the axes of a prompt, as the instrument "truth" sees them."""
+    """The initial set, the counterfactual sets and the axes of a prompt, as the instrument "truth" sees them.
+
+    Counterfactual sets are of the axes `by`; of all, if none is named.
+    """
     records = [find_axis(name) for name in axes]
-    prompts = [Prompt(t, name, value) for name in axes for value, t in counterfactuals(prompt, name).items()]
+    prompts = [Prompt(t, name, value) for name in by or axes for value, t in counterfactuals(prompt, name).items()]
     initial, *others = (_set(p, records, images, bias, seed) for p in (Prompt(prompt), *prompts))
     return initial, others, records
 

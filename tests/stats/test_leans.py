@@ -40,13 +40,13 @@ def test_intervals_cover_the_population_difference(share: float) -> None:
     populations = [np.array([p, 1 - p, 0.5, 0.5]) for p in (share, 1.0, 0.0)]
     truth = float(cas(populations[0], populations[1]) - cas(populations[0], populations[2]))
     covered = 0
-    for _ in range(200):
+    for _ in range(120):
         sets = [_draw(p, generator) for p in populations]
         estimate = associations(sets[0], sets[1:], rng=generator, draws=100).leans[0]
         assert estimate.low is not None
         assert estimate.high is not None
         covered += estimate.low <= truth <= estimate.high
-    assert covered >= 180
+    assert covered >= 106  # 120 of .95 stay above this 999 times of 1000
 
 
 def test_leans_of_few_pictures_are_marked_near_those_of_the_population() -> None:

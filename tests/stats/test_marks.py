@@ -70,7 +70,7 @@ def of_comparisons(rng: np.random.Generator) -> list[Estimate]:
     return [*each, spread]
 
 
-FEW = {of_shares: 300, of_differences: 300, of_interactions: 300, of_embeddings: 300,
+FEW = {of_shares: 150, of_differences: 150, of_interactions: 150, of_embeddings: 150,
        of_concepts: 60, of_comparisons: 20}  # fmt: skip
 """Tables of each score in the suite; the slow tests take all."""
 

@@ -161,8 +161,7 @@ def test_means_over_a_domain_are_those_of_the_population() -> None:
     prompts, axes = [f"a photo of a {name}" for name in list(OCCUPATIONS)[::8]], ["gender", "ethnicity", "emotion"]
 
     def scored(prompt: str, images: int) -> Tibet:
-        initial, others, records = planted_sets(prompt, axes, images, 1.0)
-        return tibet(initial, [s for s in others if s.prompt.axis == "gender"], records, SCORING)
+        return tibet(*planted_sets(prompt, axes, images, 1.0, by=["gender"]), SCORING)
 
     small, large = ([scored(prompt, images) for prompt in prompts] for images in (24, 600))
     (found,) = domain(small, 0.95)
