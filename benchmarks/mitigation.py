@@ -144,6 +144,8 @@ def occupations(given: argparse.Namespace) -> None:
     found = METHOD.run(
         plan, run=given.folder / "-".join(("occupations", *plan.ways, *map(str, filter(None, [given.every]))))
     ).found
+    if "iti-gen" in found.mitigations:
+        (given.folder / "iti-gen.toml").write_text(found.mitigations["iti-gen"])
     print(f"| women | {' | '.join(names)} | near half |\n| --- |{' ---: |' * len(names)} ---: |")
     for name in ("initial", *(f"mitigation: {way}" for way in plan.ways)):
         women = {one.prompt: one.shares["female"] for one in found.shares if (one.axis, one.set) == ("gender", name)}
