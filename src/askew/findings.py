@@ -10,7 +10,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar, cast, get_args, get_type_hints
 
-import numpy as np
 from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
 
 from askew.errors import RunError, UsageError
@@ -20,7 +19,7 @@ from askew.prompts.given import read_text
 from askew.run.environment import Environment
 from askew.stats.intervals import benjamini_hochberg
 from askew.store.files import write_file
-from askew.types import Estimate, Missing, Picture, record
+from askew.types import Estimate, Missing, Picture, grouped, record
 
 RESULTS_FILE = "results.json"
 FORMAT = 5
@@ -174,14 +173,10 @@ def with_q(node: T, family: Callable[[Address], Hashable]) -> T:
 
     Tests of one family are adjusted together; those of the family None keep no q.
     """
-    families: dict[Hashable, list[tuple[Address, float]]] = {}
-    for one in scored(node):
-        if one.estimate.p is not None and (name := family(one.at)) is not None:
-            families.setdefault(name, []).append((one.at, one.estimate.p))
     found: dict[Address, float] = {}
-    for tests in families.values():
-        adjusted = benjamini_hochberg(np.array([p for _, p in tests]))
-        found |= {at: float(q) for (at, _), q in zip(tests, adjusted, strict=True)}
+    for name, tests in grouped(scored(node), lambda one: family(one.at)).items():
+        p = {one.at: one.estimate.p for one in tests if name is not None and one.estimate.p is not None}
+        found |= dict(zip(p, benjamini_hochberg([*p.values()]).tolist(), strict=True))
     return cast("T", _rebuilt(node, (), found))
 
 

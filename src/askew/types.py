@@ -1,7 +1,7 @@
 """Frozen records that every layer of askew shares."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar, dataclass_transform, get_args
 
@@ -12,6 +12,7 @@ MissingReason = Literal[
 MISSING_REASONS: tuple[str, ...] = get_args(MissingReason)
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass_transform(frozen_default=True)
@@ -21,6 +22,14 @@ def record(cls: type[T]) -> type[T]:
     config = {"extra": "forbid", "allow_inf_nan": False, "ser_json_inf_nan": "constants"}
     made.__pydantic_config__ = config  # type: ignore[attr-defined]
     return made
+
+
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Items by what `key` says of them, all in their order."""
+    found: dict[K, list[T]] = {}
+    for one in items:
+        found.setdefault(key(one), []).append(one)
+    return found
 
 
 Scale = Literal["nominal", "ordinal"]

@@ -8,7 +8,7 @@ import csv
 import hashlib
 import io
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from askew.models.base import FiledPicture
 from askew.prompts.axes import AXES
 from askew.prompts.given import read_text
 from askew.store.files import digest_of, shown
+from askew.types import grouped
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 NO_MANIFEST = "none"
@@ -191,10 +192,8 @@ def _files(folder: Path, manifest: "Manifest", column: str, outside: bool) -> tu
             raise ManifestError(f"{where}: {cell!r} leads out of {folder}; --allow-outside lets it be read")
         files[line] = allowed[0]
         moved += cell.startswith("/") and bool(there) and str(allowed[0]) != os.path.realpath(cell)
-    lines = defaultdict(list)
-    for line, path in files.items():
-        lines[path].append(str(line))
-    if twice := [f"{path.name} (lines {', '.join(some)})" for path, some in lines.items() if len(some) > 1]:
+    lines = grouped(files, lambda line: files[line])
+    if twice := [f"{path.name} (lines {', '.join(map(str, some))})" for path, some in lines.items() if len(some) > 1]:
         raise ManifestError(f"manifest {manifest.path} names a file more than once: {shorten(twice)}")
     which = f"{moved} {'path' if moved == 1 else 'paths'} in the manifest {manifest.path.name}"
     return files, [f'{which} begin with "/" and were read below {folder}'] if moved else []

@@ -20,6 +20,7 @@ from askew.prompts.counterfactuals import clause_end, counterfactuals
 from askew.prompts.llm import CompletionCache
 from askew.prompts.statements import NounPhrase, ParsedPrompt, parse_prompt, statements, states
 from askew.prompts.vocabulary import article, nouns, replace
+from askew.types import grouped
 
 _VERSION = 3  # to be raised whenever a change of code changes what is written
 _OTHER_AXES = 6  # proposed for a prompt without people
@@ -259,9 +260,7 @@ _AXES = 2.0
 
 def invent(target: d.Target, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
     """Prompts without end; those that come out too long or too short are left out, so some tries yield nothing ("")."""
-    areas: dict[str, list[d.Group]] = {}
-    for group in target.groups:
-        areas.setdefault(group.area, []).append(group)
+    areas = grouped(target.groups, lambda group: group.area)
     while True:
         group = rng.choice(areas[rng.choice(list(areas))])
         subject = d.named(target.words) if target.words else ""

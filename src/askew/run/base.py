@@ -16,7 +16,7 @@ from askew.run.progress import Stage, StageName
 from askew.run.work import SLICE, Work, wanted_pictures
 from askew.store.imagefile import EncodedPicture, encode
 from askew.store.store import Completions, Store, Wanted
-from askew.types import Missing, Picture, Question
+from askew.types import Missing, Picture, Question, grouped
 
 CONTINUES = "the same command continues"
 
@@ -116,10 +116,7 @@ class Run(Protocol):
         """`images` pictures of each prompt text, by text and in the order of their number."""
         wanted = wanted_pictures(model, texts, images, seed)
         made = self.make(Generator(model), wanted)
-        found: dict[str, list[Outcome]] = {text: [] for text in texts}
-        for one in wanted:
-            found[one.prompt].append(made[one.key])
-        return found
+        return {text: [made[one.key] for one in own] for text, own in grouped(wanted, lambda one: one.prompt).items()}
 
     def collect(self, collection: Collection, chosen: Sequence[FiledPicture] | None = None) -> Filed:
         """Every picture of a collection, or those that are `chosen`, in their order."""

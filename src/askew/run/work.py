@@ -12,7 +12,7 @@ from askew.measure.base import slices
 from askew.models.base import Collection, FiledPicture, Model
 from askew.store.keys import file_key, picture_key, picture_seed, question_hash
 from askew.store.store import Wanted
-from askew.types import Missing, Picture, Question
+from askew.types import Missing, Picture, Question, grouped
 
 SLICE = 64
 """Pictures that an instrument reads at once."""
@@ -108,11 +108,8 @@ def lacking(
     """Within fixed slices of `pictures`, groups that lack answers to the same questions, and those questions."""
     distinct = {question_hash(question): question for question in questions}
     for part in slices(pictures, SLICE):
-        groups: dict[tuple[str, ...], list[Picture]] = {}
-        for picture in part:
-            open_ones = tuple(key for key in distinct if (picture.id, key) not in known)
-            groups.setdefault(open_ones, []).append(picture)
-        for keys, group in groups.items():
+        open_ones = grouped(part, lambda picture: tuple(key for key in distinct if (picture.id, key) not in known))
+        for keys, group in open_ones.items():
             if keys:
                 yield group, [distinct[key] for key in keys]
 

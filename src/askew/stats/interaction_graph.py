@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from askew.stats.intervals import TOLERANCE, Floats, benjamini_hochberg, ends, p_value, simultaneous, tail
 from askew.stats.means import student_mean
-from askew.types import Estimate, Missing
+from askew.types import Estimate, Missing, grouped
 
 AxisPair = tuple[str, str]
 """(intervened axis, target axis)."""
@@ -32,10 +32,8 @@ def busiest(edges: Iterable[tuple[str, float]]) -> str | None:
 
     Of the edges' targets this is MaxInf, which most others act upon; of their sources MaxImp.
     """
-    sizes = defaultdict[str, list[float]](list)
-    for axis, size in edges:
-        sizes[axis].append(size)
-    return min(sizes, key=lambda axis: (-len(sizes[axis]), -sum(sizes[axis]), axis), default=None)
+    of = grouped(edges, lambda edge: edge[0])
+    return min(of, key=lambda axis: (-len(of[axis]), -sum(size for _, size in of[axis]), axis), default=None)
 
 
 def amplification(effects: Mapping[AxisPair, Estimate], null_sizes: Mapping[AxisPair, Floats]) -> Estimate | Missing:

@@ -18,7 +18,6 @@ matrix errs too, for both distributions alike; MOVER counts that as if it were n
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -38,7 +37,7 @@ from askew.stats.distance_intervals import (
     rounded_pictures,
 )
 from askew.stats.intervals import TOLERANCE, Floats, tail
-from askew.types import Estimate, Missing
+from askew.types import Estimate, Missing, grouped
 
 EXTRAPOLATION = 0.35  # of the step that would remove an excess in proportion to the standard error; more costs variance
 AT_ONCE = 256  # margins whose samples are held in memory together
@@ -249,11 +248,9 @@ def _null(m: Margins, common: CommonDraws) -> Floats:
 
 def _intervals(margins: Sequence[Margin], common: CommonDraws, level: float) -> Intervals:
     """The interval of every margin's distance from its ideal, by its key; those with as many pictures at once."""
-    groups = defaultdict[object, list[Margin]](list)
-    for key, one in {one.key: one for one in margins}.items():
-        groups[one.pictures, one.distance, len(one.ideal), key[-1]].append(one)
     found: dict[Key, tuple[float, float]] = {}
-    for alike in groups.values():
+    each = {one.key: one for one in margins}.values()
+    for alike in grouped(each, lambda one: (one.pictures, one.distance, len(one.ideal), one.key[-1])).values():
         for start in range(0, len(alike), AT_ONCE):
             found |= _intervals_of_alike(alike[start : start + AT_ONCE], common, level)
     return found

@@ -19,6 +19,7 @@ from askew.models.diffusers.model import DiffusersModel, Made, Maker
 from askew.models.diffusers.repository import quiet
 from askew.models.diffusers.settings import call_settings, check_heard, parameters
 from askew.store.imagefile import as_rgb
+from askew.types import grouped
 
 with quiet():
     import diffusers
@@ -96,9 +97,7 @@ class DiffusersEditor(Maker[EditRequest]):
     def edit(self, requests: Sequence[EditRequest]) -> list[Made]:
         """One RGB picture of the same size, or `Missing("blank_image")`, per request. It depends on the request alone.
         When memory runs out, the batch is halved and tried again. Raises ModelError when one edit is too much."""
-        alike: dict[tuple[float, tuple[int, int]], list[int]] = {}
-        for place, request in enumerate(requests):
-            alike.setdefault((request.strength, request.picture.size), []).append(place)
+        alike = grouped(range(len(requests)), lambda at: (requests[at].strength, requests[at].picture.size))
         found: dict[int, Made] = {}
         for places in alike.values():
             found.update(zip(places, self._made([requests[place] for place in places]), strict=True))
