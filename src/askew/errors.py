@@ -1,7 +1,7 @@
 """Every exception that askew raises on purpose."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 
 STOPPED = "stopped: what was made is kept; the same command continues"
@@ -31,6 +31,12 @@ class UnknownName(UsageError):
         near = difflib.get_close_matches(name, names, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         super().__init__(f"unknown {what} {name!r}.{hint} Known: {', '.join(names) or 'none'}.")
+
+    @classmethod
+    def unless_known(cls, what: str, name: str, known: Collection[str]) -> None:
+        """Raises itself for a name that is not among those that are known."""
+        if name not in known:
+            raise cls(what, name, known)
 
 
 class MissingPackage(UsageError):

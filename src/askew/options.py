@@ -318,8 +318,7 @@ def writer_settings(options: WriterOptions) -> dict[str, Setting]:
 def only_known(options: Mapping[str, object], kind: type) -> None:
     """Raises UsageError for an option that is none of those of `kind`, a TypedDict: in Python a slip of the pen."""
     for name in options:
-        if name not in kind.__annotations__:
-            raise UnknownName("option", name, kind.__annotations__)
+        UnknownName.unless_known("option", name, kind.__annotations__)
 
 
 def run_options(options: Mapping[str, object]) -> RunOptions:

@@ -49,8 +49,7 @@ def with_preset(name: str | None, chosen: PlanFields) -> PlanFields:
     """
     if name is None:
         return chosen
-    if name not in presets():
-        raise UnknownName("preset", name, presets())
+    UnknownName.unless_known("preset", name, presets())
     preset = presets()[name]
     result: PlanFields = {"model": preset.model, "vqa": preset.vqa, "embedder": preset.embedder, **chosen}
     if "model" not in chosen:

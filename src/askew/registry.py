@@ -92,8 +92,7 @@ def writer(string: str, **settings: object) -> Writer:
 
 def named(what: Literal["method", "mitigation"], name: str) -> Any:
     """The `Method`, or the kind of `Mitigation`, of that name. Raises UnknownName."""
-    if name not in providers(what):
-        raise UnknownName(what, name, providers(what))
+    UnknownName.unless_known(what, name, providers(what))
     return providers(what)[name].load()
 
 

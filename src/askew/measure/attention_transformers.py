@@ -183,8 +183,7 @@ class TransformerAttentionMaps(AttentionMaps):
         if type(pipe).__name__ not in PIPELINES:
             raise UsageError(f"a {type(pipe).__name__} has no attention that can be watched by its text: use {WATCHED}")
         super().__init__(pipe, attribution, branch, definition)
-        if softmax not in SHARES:
-            raise UnknownName("softmax", softmax, SHARES)
+        UnknownName.unless_known("softmax", softmax, SHARES)
         self._shares, self._outputs = SHARES[softmax], definition == "output"
         blocks = layer_blocks(pipe.transformer)
         silent = {name for name, block in blocks.items() if self._outputs and getattr(block, "context_pre_only", False)}

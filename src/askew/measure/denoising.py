@@ -77,8 +77,7 @@ class Denoiser:
     """A pipeline's network with some texts, which are encoded once. Arguments and errors as in `class_errors`."""
 
     def __init__(self, pipe: Any, prompts: Sequence[str], loss: str = "l2", batch_size: int = BATCH) -> None:
-        if loss not in LOSSES:
-            raise UnknownName("loss", loss, LOSSES)
+        UnknownName.unless_known("loss", loss, LOSSES)
         self.pipe, self.prompts, self._network = pipe, tuple(prompts), network_of(pipe)
         self._loss, self._batch_size = LOSSES[loss], batch_size
         self.total, self.shape = self._network.total, self._network.shape

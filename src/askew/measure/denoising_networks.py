@@ -183,8 +183,7 @@ def to_epsilon(output: Tensor, noisy: Tensor, kept: Tensor, prediction: str) -> 
     `kept` is ᾱ; 0 at the last timestep of a schedule that ends in pure noise, where v says nothing about the noise
     and ε = x_t. `prediction` is epsilon, v_prediction or sample.
     """
-    if prediction not in ("epsilon", "v_prediction", "sample"):
-        raise UnknownName("prediction type", prediction, ("epsilon", "v_prediction", "sample"))
+    UnknownName.unless_known("prediction type", prediction, ("epsilon", "v_prediction", "sample"))
     if prediction == "v_prediction":
         return kept.sqrt() * output + (1 - kept).sqrt() * noisy
     return output if prediction == "epsilon" else (noisy - kept.sqrt() * output) / (1 - kept).sqrt()

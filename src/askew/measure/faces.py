@@ -110,8 +110,7 @@ def installed() -> bool:
 
 def landmark_finder(name: str) -> LandmarkFinder:
     """The finder `faces` or `studio`. Raises UnknownName and MissingPackage."""
-    if name not in FINDERS:
-        raise UnknownName("landmark finder", name, FINDERS)
+    UnknownName.unless_known("landmark finder", name, FINDERS)
     return FINDERS[name]()
 
 

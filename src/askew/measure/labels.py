@@ -112,8 +112,7 @@ def _values(
     if not labelled:
         raise ManifestError("the collection has no labels: say which columns hold them with label=AXIS=COLUMN")
     for axis in given:
-        if axis not in labelled:
-            raise UsageError(str(UnknownName("labelled axis", axis, labelled)))
+        UnknownName.unless_known("labelled axis", axis, labelled)
     values = {axis: tuple(given.get(axis, AXES[axis].values if axis in AXES else ())) for axis in labelled}
     warnings = []
     for axis in (axis for axis in labelled if not values[axis]):

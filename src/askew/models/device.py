@@ -35,8 +35,7 @@ def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.
     """
     if name in DTYPES:
         return DTYPES[name]
-    if name != AUTO:
-        raise UnknownName("dtype", name, (AUTO, *DTYPES))
+    UnknownName.unless_known("dtype", name, (AUTO, *DTYPES))
     kind = (device or choose_device()).type
     if kind == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False):
         return torch.bfloat16

@@ -33,8 +33,8 @@ class PlantedModel:
             raise UsageError(f"{self.name}: bias is {bias!r}; it must be a number from 0 (uniform) to 1 (stereotyped)")
         self.bias = float(bias)
         self.revision = _revision()
-        if equal and equal not in ATTRIBUTES:
-            raise UnknownName("studio attribute", equal, ATTRIBUTES)
+        if equal:
+            UnknownName.unless_known("studio attribute", equal, ATTRIBUTES)
         self.equal = equal
         self.settings: Mapping[str, Setting] = {"bias": self.bias} | ({"equal": equal} if equal else {})
 

@@ -57,8 +57,7 @@ def social_groups(source: Source | None, names: str | Sequence[str] | None = Non
     filed = list(dict.fromkeys(one.prompt for one in source.pictures()))
     wanted = tuple(filed) if names is None else group_names(names)
     for name in wanted:
-        if name not in filed:
-            raise UnknownName(f"group in {source.name} (it has no pictures)", name, filed)
+        UnknownName.unless_known(f"group in {source.name} (it has no pictures)", name, filed)
     return [Group(name, name) for name in wanted]
 
 

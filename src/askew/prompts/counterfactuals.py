@@ -48,8 +48,7 @@ def counterfactual(prompt: str, axis: str, value: str, form: Form | None = None)
     not in the catalogue, and UsageError for an empty prompt or one in which there is nothing that could have the value.
     """
     entry = find_entry(axis)
-    if value not in entry.axis.values:
-        raise UnknownName(f"value of axis {entry.axis.name!r}:", value, entry.axis.values)
+    UnknownName.unless_known(f"value of axis {entry.axis.name!r}:", value, entry.axis.values)
     text = whole_prompt(prompt)
     if text.isupper() and " " in text and not text.lower().isupper():
         return counterfactual(text.lower(), axis, value, form).upper()

@@ -113,8 +113,7 @@ def unit_vectors(embeddings: ArrayLike) -> Floats:
 
 def variant_of(name: str) -> Variant:
     """`name`, checked to be a known variant."""
-    if name not in get_args(Variant):
-        raise UnknownName("variant", name, get_args(Variant))
+    UnknownName.unless_known("variant", name, get_args(Variant))
     return cast(Variant, name)
 
 

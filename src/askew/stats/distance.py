@@ -59,8 +59,7 @@ def distance_named(distance: str | Distance) -> Distance:
     """The distance function of that name; a function is returned as it is."""
     if not isinstance(distance, str):
         return distance
-    if distance not in DISTANCES:
-        raise UnknownName("distance", distance, DISTANCES)
+    UnknownName.unless_known("distance", distance, DISTANCES)
     return DISTANCES[distance]
 
 
@@ -70,8 +69,7 @@ CHOICES: Mapping[str, str] = {"ordinal": "wasserstein", "nominal": "total_variat
 
 def distance_for(choice: str, scale: Scale) -> str:
     """The name in `DISTANCES` that a choice (auto, ordinal, nominal, values) means on an axis of that scale."""
-    if choice != "auto" and choice not in CHOICES:
-        raise UnknownName("distance", choice, ["auto", *CHOICES])
+    UnknownName.unless_known("distance", choice, ["auto", *CHOICES])
     return CHOICES[scale if choice == "auto" else choice]
 
 

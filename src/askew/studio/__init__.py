@@ -15,8 +15,7 @@ NETWORKS = ("embedder", "studio", "balanced")
 
 def weights(name: str) -> Path:
     """The folder of a studio network. Raises UnknownName."""
-    if name not in NETWORKS:
-        raise UnknownName("studio network", name, NETWORKS)
+    UnknownName.unless_known("studio network", name, NETWORKS)
     return Path(str(files("askew.studio"))) / "weights" / name
 
 

@@ -45,8 +45,7 @@ def truth(prompt: str, axis: str, bias: float = 1.0) -> dict[str, float]:
 def joint(prompt: str, axes: Sequence[str], bias: float = 1.0) -> dict[tuple[str, ...], float]:
     """The exact joint distribution of several axes in pictures of `prompt`."""
     for axis in axes:
-        if axis not in ATTRIBUTES:
-            raise UnknownName("studio axis", axis, ATTRIBUTES)
+        UnknownName.unless_known("studio axis", axis, ATTRIBUTES)
     said = parse(prompt)
     if not said.person:
         raise UsageError(f"the prompt {prompt!r} shows nobody in the studio world, so it has no truth")

@@ -139,6 +139,5 @@ class AuditResult(Result[AuditPlan, AuditFindings]):
 
 
 def _entry(what: str, name: str, table: Mapping[str, T]) -> T:
-    if name not in table:
-        raise UnknownName(f"{what} in this audit", name, table)
+    UnknownName.unless_known(f"{what} in this audit", name, table)
     return table[name]

@@ -143,8 +143,7 @@ class MiningResult(Result[MinePlan, MineFindings]):
         """The score of a prompt (the first found by default) on fresh seeds. Raises UnknownName for one not found."""
         scores = {one.prompt: one.fresh_score for one in self.found.minethegap.best}
         wanted = prompt or self.prompts[0]
-        if wanted not in scores:
-            raise UnknownName("prompt of this search", wanted, scores)
+        UnknownName.unless_known("prompt of this search", wanted, scores)
         return scores[wanted]
 
     def difference(self) -> Estimate | Missing:

@@ -42,8 +42,7 @@ class Place:
         the package for offloading is missing; on a CPU there is nowhere to offload to."""
         chosen, mode = choose_device(device), str(offload)
         mode = {"True": "model", "False": "none"}.get(mode, mode)
-        if mode not in OFFLOADS:
-            raise UnknownName("offload", mode, OFFLOADS)
+        UnknownName.unless_known("offload", mode, OFFLOADS)
         mode = "none" if chosen.type == "cpu" else mode
         if mode != "none":
             purpose = "moving parts of a model to the GPU only while they work"
