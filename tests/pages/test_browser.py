@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ SWITCHES = (
     "--disable-component-update --disable-sync --hide-scrollbars --enable-logging=stderr"
 )
 MEASURE = """<!DOCTYPE html><title>measure</title><script>addEventListener("load", () => {
-  const inner = document.querySelector("iframe").contentWindow, page = inner.document, width = inner.innerWidth;
+ const found = [...document.querySelectorAll("iframe")].map(frame => {
+  const inner = frame.contentWindow, page = inner.document, width = inner.innerWidth;
   page.querySelectorAll("details").forEach(e => { e.open = true; });
   const all = [...page.body.querySelectorAll("*")], small = [], narrow = [], cut = [];
   for (const e of all) {
@@ -44,47 +46,52 @@ MEASURE = """<!DOCTYPE html><title>measure</title><script>addEventListener("load
   const scrolled = all.filter(e => e.matches(".fit") && e.scrollWidth > e.clientWidth + 1).length;
   const sticking = all.filter(e =>
     !e.closest(".wide, .fit, pre, .hidden, .part, .pin, .plane") && e.getBoundingClientRect().right > width + 1);
-  document.title = "measured " + btoa(unescape(encodeURIComponent(JSON.stringify({
+  return {
     width: page.documentElement.scrollWidth, window: width, small, narrow, cut, scrolled,
     sticking: sticking.map(e => e.outerHTML.slice(0, 80)).slice(0, 3),
     fetched: inner.performance.getEntriesByType("resource").map(r => r.name).filter(n => !n.startsWith("data:")),
     broken: [...page.images].filter(i => i.complete && !i.naturalWidth).length, images: page.images.length,
     styled: inner.getComputedStyle(page.querySelector(".facts")).display,
-    background: inner.getComputedStyle(page.body).backgroundColor }))));
-});</script><iframe style="width: WIDTHpx; height: 800px; border: 0" srcdoc="PAGE"></iframe>"""
+    background: inner.getComputedStyle(page.body).backgroundColor };
+ });
+ document.title = "measured " + btoa(unescape(encodeURIComponent(JSON.stringify(found))));
+});</script>"""
+FRAME = '<iframe style="width: {width}px; height: 800px; border: 0" srcdoc="{page}"></iframe>'
 
 
-def measure(page: str, folder: Path, width: int, *more: str) -> dict[str, Any]:
-    """What the page looks like from inside a frame of this width, all folds open."""
+def measure(framed: Sequence[tuple[str, int]], folder: Path, *more: str) -> list[dict[str, Any]]:
+    """What pages look like, each from inside a frame of a width, all folds open."""
     frame = folder / "frame.html"
-    frame.write_text(MEASURE.replace("WIDTH", str(width)).replace("PAGE", text.escape(page)), encoding="utf-8")
+    frames = "".join(FRAME.format(width=width, page=text.escape(page)) for page, width in framed)
+    frame.write_text(MEASURE + frames, encoding="utf-8")
     profile = f"--user-data-dir={folder / 'profile'}"
     command = [str(CHROMIUM), *SWITCHES.split(), *more, profile, "--dump-dom", frame.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert "CONSOLE" not in done.stderr, done.stderr
     found = re.search(r"<title>measured ([\w+/=]+)</title>", done.stdout)
     assert found, done.stdout[:500]
-    measured: dict[str, Any] = json.loads(base64.b64decode(found[1]))
+    measured: list[dict[str, Any]] = json.loads(base64.b64decode(found[1]))
     return measured
 
 
-@pytest.mark.parametrize("width", [360, 390, 800, 1200, 1920])
-def test_fits(tmp_path: Path, width: int) -> None:
-    found = measure(html.page(gallery()), tmp_path, width)
-    assert found["window"] == width
-    assert found["width"] <= width
-    assert found["sticking"] == []
-    assert found["small"] == []
-    assert found["narrow"] == []
-    assert found["cut"] == []
-    assert found["scrolled"] == 0  # plots stack before they scroll
-    assert found["fetched"] == []
-    assert found["broken"] == 0
-    assert found["images"] > 40
-    assert found["styled"] == "flex"  # the policy lets the style in
+def test_fits(tmp_path: Path) -> None:
+    page, widths = html.page(gallery()), (360, 390, 800, 1200, 1920)
+    for width, found in zip(widths, measure([(page, width) for width in widths], tmp_path), strict=True):
+        assert found["window"] == width
+        assert found["width"] <= width
+        assert found["sticking"] == [], width
+        assert found["small"] == [], width
+        assert found["narrow"] == [], width
+        assert found["cut"] == [], width
+        assert found["scrolled"] == 0, width  # plots stack before they scroll
+        assert found["fetched"] == []
+        assert found["broken"] == 0
+        assert found["images"] > 40
+        assert found["styled"] == "flex"  # the policy lets the style in
 
 
 @pytest.mark.parametrize(("scheme", "background"), [(1, "rgb(255, 255, 255)"), (0, "rgb(21, 24, 27)")])
 def test_follows_dark_mode(tmp_path: Path, scheme: int, background: str) -> None:
-    found = measure(html.page(gallery()), tmp_path, 1200, f"--blink-settings=preferredColorScheme={scheme}")
+    dark = f"--blink-settings=preferredColorScheme={scheme}"
+    (found,) = measure([(html.page(gallery()), 1200)], tmp_path, dark)
     assert found["background"] == background

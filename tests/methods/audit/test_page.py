@@ -280,12 +280,11 @@ def test_concepts_that_are_not_listed_for_a_set_are_not_called_zero(
 
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
-@pytest.mark.parametrize(("name", "width"), [("one prompt", 390), ("one prompt", 1200), ("folder", 390),
-                                             ("folder", 800), ("many prompts", 1920), ("hostile", 360)])  # fmt: skip
-def test_nothing_sticks_out_and_nothing_is_fetched(
-    written: Callable[[str], str], tmp_path: Path, name: str, width: int
-) -> None:
-    found = browser.measure(written(name), tmp_path, width)
-    assert found["width"] <= width
-    assert [found[part] for part in ("sticking", "small", "narrow", "cut", "fetched")] == [[], [], [], [], []]
-    assert found["broken"] == 0
+def test_nothing_sticks_out_and_nothing_is_fetched(written: Callable[[str], str], tmp_path: Path) -> None:
+    shown = [("one prompt", 390), ("one prompt", 1200), ("folder", 390), ("folder", 800), ("many prompts", 1920),
+             ("hostile", 360)]  # fmt: skip
+    framed = browser.measure([(written(name), width) for name, width in shown], tmp_path)
+    for (name, width), found in zip(shown, framed, strict=True):
+        assert found["width"] <= width, name
+        assert [found[part] for part in ("sticking", "small", "narrow", "cut", "fetched")] == [[], [], [], [], []]
+        assert found["broken"] == 0, name

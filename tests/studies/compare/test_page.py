@@ -281,12 +281,11 @@ def test_hostile_names_stay_text(comparison_named: Named) -> None:
 
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
-@pytest.mark.parametrize(("name", "width"), [("comparison", 390), ("comparison", 1200), ("comparison of six", 800),
-                                             ("comparison of folders", 1920), ("hostile comparison", 390)])  # fmt: skip
-def test_nothing_sticks_out_and_nothing_is_fetched(
-    comparison_named: Named, tmp_path: Path, name: str, width: int
-) -> None:
-    measured = browser.measure(source_of(name), tmp_path, width)
-    assert measured["width"] <= width
-    assert [measured[part] for part in ("sticking", "small", "narrow", "cut", "fetched")] == [[], [], [], [], []]
-    assert measured["broken"] == 0
+def test_nothing_sticks_out_and_nothing_is_fetched(comparison_named: Named, tmp_path: Path) -> None:
+    shown = [("comparison", 390), ("comparison", 1200), ("comparison of six", 800), ("comparison of folders", 1920),
+             ("hostile comparison", 390)]  # fmt: skip
+    framed = browser.measure([(source_of(name), width) for name, width in shown], tmp_path)
+    for (name, width), measured in zip(shown, framed, strict=True):
+        assert measured["width"] <= width, name
+        assert [measured[part] for part in ("sticking", "small", "narrow", "cut", "fetched")] == [[], [], [], [], []]
+        assert measured["broken"] == 0, name
