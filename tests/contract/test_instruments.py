@@ -79,10 +79,11 @@ def test_answers_have_the_shape_of_the_questions(name: str, drawn_folder: Path, 
 @pytest.mark.parametrize("name", VQAS)
 def test_answers_do_not_depend_on_batch_or_order(name: str, drawn_folder: Path, pictures: list[Picture]) -> None:
     vqa = load(name, drawn_folder)
-    together = vqa.answer(pictures, QUESTIONS)
-    assert vqa.answer(pictures[::-1], QUESTIONS)[::-1] == together
-    assert [vqa.answer([picture], QUESTIONS)[0] for picture in pictures] == together
-    assert [row[::-1] for row in vqa.answer(pictures, QUESTIONS[::-1])] == together
+    some = pictures[:4]
+    together = vqa.answer(some, QUESTIONS)
+    assert vqa.answer(some[::-1], QUESTIONS)[::-1] == together
+    assert [vqa.answer([picture], QUESTIONS)[0] for picture in some] == together
+    assert [row[::-1] for row in vqa.answer(some, QUESTIONS[::-1])] == together
 
 
 @pytest.mark.parametrize("name", ["studio", "clip"])

@@ -74,10 +74,8 @@ def test_open_answers_depend_on_the_picture_and_on_the_question(network: str, pi
 
 def test_answers_do_not_depend_on_the_batch(network: str, pictures: list[Picture]) -> None:
     questions = [*MIXED, CAPTION]
-    alone, few, many = (
-        create(network, max_tokens=6, batch_size=size).answer(pictures, questions) for size in (1, 2, 8)
-    )
-    assert alone == few == many
+    alone, few = (create(network, max_tokens=6, batch_size=size).answer(pictures, questions) for size in (1, 3))
+    assert alone == few
 
 
 def test_questions_asked_together_get_the_answers_of_each_alone(network: str, pictures: list[Picture]) -> None:

@@ -284,7 +284,7 @@ def test_nothing_sticks_out_and_nothing_is_fetched(written: Callable[[str], str]
     shown = [("one prompt", 390), ("one prompt", 1200), ("folder", 390), ("folder", 800), ("many prompts", 1920),
              ("hostile", 360)]  # fmt: skip
     framed = browser.measure([(written(name), width) for name, width in shown], tmp_path)
-    for (name, width), found in zip(shown, framed, strict=True):
-        assert found["width"] <= width, name
-        assert [found[part] for part in ("sticking", "small", "narrow", "cut", "fetched")] == [[], [], [], [], []]
-        assert found["broken"] == 0, name
+    for (name, width), seen in zip(shown, framed, strict=True):
+        assert seen["width"] <= width, name
+        assert [seen[part] for part in ("sticking", "small", "narrow", "cut", "fetched")] == [[], [], [], [], []]
+        assert seen["broken"] == 0, name
