@@ -70,7 +70,7 @@ def test_model_settings_survive_toml(settings: dict[str, Any]) -> None:
         ({"level": 2}, "level"),
         ({"pictures": 5}, "pictures: Extra inputs"),
         ({"prompts": []}, "prompts"),
-        (with_axis({}, {}), "names an axis twice"),
+        (with_axis({}, {}), "an axis is named twice"),
         (with_axis({"counterfactuals": {"male": "x"}}), "needs none or at least two"),
         (with_axis({"ideal": {"male": 1.0}}), "a share to each of: male, female"),
         (with_axis({"ideal": {"male": 0.9, "female": 0.9}}), "sum to 1"),

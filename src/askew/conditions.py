@@ -2,7 +2,7 @@
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -45,20 +45,31 @@ class Condition:
     def violations(self, found: object) -> list[str]:
         """Where the condition holds, in words."""
 
-        def plain(name: str) -> str:
-            return name.replace("_", " ").lower()
-
         compare, lines = OPERATORS[self.operator], []
-        for one in self.find(found):
+        for one in filter(self.meant, self.find(found)):
             value = getattr(one.estimate, self.field)
-            meant = self.where is None or plain(self.where) in map(plain, one.names.values())
-            if meant and value is not None and compare(value, self.number):
+            if value is not None and compare(value, self.number):
                 lines.append(f"{place(one)}: {self.score}.{self.field} is {value:.3g}")
         return lines
 
+    def meant(self, one: Scored) -> bool:
+        """Whether an estimate is about the condition's place."""
+        return self.where is None or _plain(self.where) in map(_plain, one.names.values())
 
-def check(conditions: Iterable[Condition], found: object, result: object = None) -> None:
-    """Raises CheckFailed that tells where one of the conditions holds, with the result that holds what was found."""
+
+def check(conditions: Sequence[Condition], found: object, result: object = None) -> None:
+    """Raises CheckFailed that tells where one of the conditions holds, with the result that holds what was found.
+
+    Raises UsageError for a condition about something of which nothing was found, such as a misspelt axis.
+    """
+    for condition in conditions:
+        there = [*scored(found), *condition.find(found)]
+        if condition.where is not None and not any(map(condition.meant, there)):
+            names = sorted({name for one in there for kind, name in one.names.items() if kind != "prompt" and name})
+            raise UsageError(
+                f"no score of this run is about {condition.where!r}, which a condition of --fail-if names; "
+                f"there are scores of: {', '.join(names) or 'nothing'}"
+            )
     if failed := [line for condition in conditions for line in condition.violations(found)]:
         raise CheckFailed("a condition given by --fail-if holds: " + "; ".join(failed), result)
 
@@ -76,6 +87,10 @@ def place(one: Scored) -> str:
     }
     others = [f"{name} {text}" if text[0].isdigit() else text for name, text in told.items()]
     return ", ".join([*([repr(prompt)] if prompt else []), *others]) or "all of the run"
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ").lower()
 
 
 def _parse(text: str, scores: Scores) -> Condition:

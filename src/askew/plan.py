@@ -3,12 +3,13 @@
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypedDict, get_args
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from askew import registry
 from askew.errors import UsageError
@@ -34,9 +35,19 @@ class Part(BaseModel):
         try:
             return cls.model_validate(data)
         except ValidationError as error:
-            faults = ((".".join(map(str, e["loc"])), e["msg"].removeprefix("Value error, ")) for e in error.errors())
-            told = "; ".join(f"{place}: {fault}" if place else fault for place, fault in faults)
-            raise UsageError(f"{source} cannot be used: {told}") from error
+            faults = error.errors()
+            below = {fault["loc"][:-1] for fault in faults}
+            told = [_told(one) for one in faults if one["type"] != "too_short" or one["loc"] not in below]
+            raise UsageError(f"{source} cannot be used: {'; '.join(told)}") from error
+
+
+def _told(fault: ErrorDetails) -> str:
+    """What pydantic found, with its place."""
+    place = ".".join(map(str, fault["loc"]))
+    told = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "too_short":
+        told = f"{fault['ctx']['min_length']} or more must be given"
+    return f"{place}: {told}" if place else told
 
 
 class QuestionPlan(Part):
@@ -95,11 +106,16 @@ class PromptPlan(Part):
     text: Text
     axes: tuple[AxisPlan, ...] = Field(min_length=1)
 
+    @classmethod
+    def of(cls, text: str, axes: Iterable[AxisPlan]) -> Self:
+        """The plan of a prompt. Raises UsageError."""
+        return cls.checked({"text": text, "axes": tuple(axes)}, f"the prompt {text!r}")
+
     @model_validator(mode="after")
     def _unique(self) -> Self:
         names = [axis.name for axis in self.axes]
         if len(set(names)) < len(names):
-            raise ValueError(f"prompt {self.text!r} names an axis twice: {', '.join(names)}")
+            raise ValueError(f"an axis is named twice: {', '.join(names)}")
         return self
 
     @property

@@ -152,7 +152,7 @@ def test_a_plan_is_run_again_from_its_file(folder: Path, tmp_path: Path, capsys:
             ["--groups", "man", "--targets", "a=nurse", "--targets", "b=maid,chef"],
             "holds 1 class",
         ),
-        (["--groups", "man", "--targets", "a=nurse,maid"], "there are 1 target sets"),
+        (["--groups", "man", "--targets", "a=nurse,maid"], "held against each other, not 1;"),
         (["--groups", "man", "--targets", "a=nurse,maid", "--targets", "b=nurse,chef"], "'nurse' is named twice"),
         (["--groups", "man", "--samples", "ten"], "whole numbers"),
         (["--groups", "man", "--samples", "10,1"], "must rise"),

@@ -92,7 +92,10 @@ def test_results_are_strict_json_on_request(finished: Path, capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out) == results(finished)
 
 
-@pytest.mark.parametrize(("condition", "code"), [("mad.value >= 0", 3), ("gender: mad.n > 1000", 0), ("mad.x > 1", 2)])
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [("mad.value >= 0", 3), ("gender: mad.n > 1000", 0), ("mad.x > 1", 2), ("gendr: mad.n > 1000", 2)],
+)
 def test_fail_if_decides_the_exit_code(finished: Path, condition: str, code: int) -> None:
     command = ["audit", "a photo of a nurse", *SMALL, "--run", str(finished), "--fail-if", condition]
     assert run(command) == code
@@ -109,9 +112,17 @@ def test_what_fails_a_check_is_shown_all_the_same(finished: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["audit"], "no prompt to audit"),
+        (["audit"], "there is no prompt"),
         (["audit", "  "], "empty"),
         (["audit", "a nurse", "--axes", "gendr"], "Did you mean 'gender'"),
+        (["audit", "a nurse", "--axes", ""], "axes: 1 or more must be given"),
+        (["audit", "a nurse", "--axes", "gender,gender"], "an axis is named twice: gender, gender"),
+        (["audit", "a nurse", "--values", "gender=male,female"], "--vqa labels"),
+        (["edit", "--axes", "gender,gender"], "an axis is named twice"),
+        (["edit", "--strengths", "0"], "strengths.0: Input should be greater than 0\n"),
+        (["rank"], "prompts: 1 or more must be given"),
+        (["rank", "--table", "nowhere.csv"], "cannot read the table nowhere.csv: No such file"),
+        (["mitigate", "a nurse", "--axes", "gender", "--way-arg", "rul=1", "--dry-run"], "Did you mean 'rule'"),
         (["audit", "a nurse", "--model", "studio/plantd"], "Did you mean 'studio/planted'"),
         (["audit", "a nurse", "-M", "bias"], "NAME=VALUE"),
         (["audit", "a nurse", "--model", "studio/planted", "-M", "bias=3"], "from 0 (uniform) to 1"),

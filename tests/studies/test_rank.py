@@ -228,7 +228,7 @@ def test_a_table_without_shares_is_refused(content: str, said: str, tmp_path: Pa
     with pytest.raises(UsageError, match=said):
         read_shares(tmp_path / "t.csv")
     assert command(["rank", "--table", str(tmp_path / "t.csv")]) == 2
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="cannot read the table"):
         read_shares(tmp_path / "none.csv")
 
 

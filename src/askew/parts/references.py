@@ -60,8 +60,8 @@ def read_reference(name: str) -> Reference:
     try:
         table = csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
     except (OSError, UnicodeDecodeError) as error:
-        known = ", ".join(SHIPPED)
-        raise UsageError(f"cannot read the reference table {name!r} ({error}); there are: {known}") from error
+        why, known = getattr(error, "strerror", error), ", ".join(SHIPPED)
+        raise UsageError(f"cannot read the reference table {name!r} ({why}); there are: {known}") from error
     columns = list(table.fieldnames or ())
     subject = next((column for column in SUBJECTS if column in columns), "")
     if not {"axis", "value", "share"} <= set(columns):

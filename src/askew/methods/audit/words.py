@@ -31,7 +31,7 @@ def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
         looked = " to ".join(f"{n:,}" for n in dict.fromkeys((counts[0], counts[-1])))  # "48", or "45 to 48"
         axes = listing(names) if len(names) <= NAMED else f"any of {len(names)} axes"
         of = quote(prompts[0]) if len(prompts) == 1 else f"each of {plural(len(prompts), 'prompt')}"
-        return say("leans_on_none", axes=axes, pictures=f"{looked} pictures", of=of, who=who)
+        return say("leans_on_none", axes=axes, pictures=f"{looked} picture{'s' * (looked != '1')}", of=of, who=who)
     if len({(entry.prompt, entry.set) for entry in leads}) == 1:
         rest = [f"a lean on {len(lean) - NAMED} more"] if len(lean) > NAMED else []
         return f"Pictures of {quote(prompts[0])} by {who}: {', '.join([*map(most_seen, lean[:NAMED]), *rest])}."

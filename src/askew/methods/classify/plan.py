@@ -55,7 +55,7 @@ class ClassificationPlan(DrawnPlan):
     def _fits(self) -> Self:
         if len(self.targets) != 2:
             raise ValueError(
-                f"there are {len(self.targets)} target sets; two are held against each other, such as: "
+                f"two sets of targets are held against each other, not {len(self.targets)}; such as: "
                 "male-dominated=carpenter,plumber and female-dominated=nurse,secretary"
             )
         check_distinct("class", self.target_classes)

@@ -102,7 +102,7 @@ def plan_editing(
         **fields,
         "edit_args": {**paper_settings(model, PAPER_EDITS), **(edit_args or {})},
         "groups": [group.name for group in found],
-        "prompts": [PromptPlan(text=group.prompt, axes=read).model_dump() for group in found],
+        "prompts": [PromptPlan.of(group.prompt, read).model_dump() for group in found],
         "targets": {name: list(words) for name, words in (targets or TARGETS).items()},
         "landmarks": landmarks or (STUDIO if is_studio(maker) else "faces" if installed() else NONE),
     }

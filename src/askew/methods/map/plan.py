@@ -110,7 +110,7 @@ def plan_map(
         settings["images"] = 24 if suggestion is None else suggestion.images
     read = dict.fromkeys(axes_of(concepts).values()) or ("gender",)
     axes = tuple(AxisPlan.of(find_axis(name)) for name in read)
-    planned = [PromptPlan(text=prompt, axes=axes).model_dump() for prompt, _ in pairs]
+    planned = [PromptPlan.of(prompt, axes).model_dump() for prompt, _ in pairs]
     data = {**settings, "masks": masks, "model": models[0], "compared": list(models[1:]), "concepts": list(concepts),
             "against": [word for _, word in pairs], "prompts": planned}  # fmt: skip
     return MapPlan.checked(data, "this request")

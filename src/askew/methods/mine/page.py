@@ -236,7 +236,7 @@ def against_random(found: MineFindings) -> str:
         difference = replace(difference, value=-difference.value, low=low, high=high, debiased=debiased)
         what = " in lean, which is 1 where all pictures show one value,"
     pairs = w.plural(plan.runs, "paired run") if plan.runs > 1 else "one run"
-    return (f"{said}: the difference{what} of their best {plan.top} prompts on fresh seeds is "
+    return (f"{said}: the difference{what} of their best {w.plural(plan.top, 'prompt')} on fresh seeds is "
             f"{w.measured(difference, 'range')} over {pairs}.")  # fmt: skip
 
 

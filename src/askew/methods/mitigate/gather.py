@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew import mitigation, registry
-from askew.errors import UsageError
+from askew.errors import UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
 from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
 from askew.methods.mitigate.policy import Chosen, Tables, choose, most_drawn
@@ -69,6 +69,10 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
     model = registry.model(plan.model, **plan.model_args)
     if not isinstance(model, Model):
         raise UsageError(f"{model.name} holds pictures that exist already; a mitigation needs a model to work on")
+    for way in plan.ways:
+        known = registry.named("mitigation", way).model_fields.keys() - {"method", "targets", "policies"}
+        if unknown := plan.settings_of(way).keys() - known:
+            raise UnknownName(f"setting of {way}", min(unknown), known)
     reader = Reader(run, survey.instruments_of(plan, model), person=True)
     embedder = None if plan.embedder == "none" else registry.embedder(plan.embedder, **plan.embedder_args)
     planning = survey.observed_sets(plan, model, reader) if {*plan.ways} & {PROMPTS, TOKENS} else {}

@@ -64,10 +64,12 @@ def survey_plan(
         usual_axes = suggested.axes if chosen["llm"].startswith("lexicon") and not named else None
     if settings.get("vqa") is None:
         chosen["vqa"] = (LABELS,) if isinstance(source, Collection) else defaults["vqa"]
+    if LABELS not in chosen["vqa"] and (chosen["aliases"] or chosen["values"]):
+        raise UsageError("aliases and values are of a person's labels, which --vqa labels reads")
     if isinstance(source, Collection):
         planned = _plan_collection(source, prompts, axes, chosen)
     elif not prompts:
-        raise UsageError('there is no prompt to audit; give one, such as: askew audit "a photo of a nurse"')
+        raise UsageError('there is no prompt; give one, such as "a photo of a nurse"')
     else:
         goes_on, draft = draft is not None, draft or Draft()
         writer = draft.writer = registry.writer(chosen["llm"], cache=desk.cache, **desk.settings)
@@ -80,8 +82,7 @@ def survey_plan(
             if isinstance(proposed, LanguageModelError):
                 draft.failed[text] = str(proposed)
             else:
-                own = tuple(AxisPlan.of(one.axis, one.counterfactuals) for one in proposed)
-                planned.append(PromptPlan(text=text, axes=own))
+                planned.append(PromptPlan.of(text, (AxisPlan.of(one.axis, one.counterfactuals) for one in proposed)))
         told = "; ".join(f"{text!r}: {reason}" for text, reason in draft.failed.items())
         if told and planned and goes_on and desk.tell:
             desk.tell(f"{len(draft.failed)} of {len(prompts)} prompts are left out, for which no axes came: {told}")
@@ -89,8 +90,8 @@ def survey_plan(
             hint = "; `askew axes --to plan.toml`, with the same options, plans the other prompts" if planned else ""
             raise LanguageModelError(f"no axes came for {len(draft.failed)} of {len(prompts)} prompts: {told}{hint}")
     if asked is not None:
-        planned = [PromptPlan(text=one.text, axes=tuple(AxisPlan.of(asked(axis.axis()), axis.counterfactuals)
-                   for axis in one.axes)) for one in planned]  # fmt: skip
+        planned = [PromptPlan.of(one.text, (AxisPlan.of(asked(axis.axis()), axis.counterfactuals) for axis in one.axes))
+                   for one in planned]  # fmt: skip
     planned = with_ideals(planned, ideal)
     return kind.checked(
         {**settings, "vqa": chosen["vqa"], "prompts": [prompt.model_dump() for prompt in planned]}, "this request"
@@ -136,4 +137,4 @@ def _plan_collection(
     labelled = {axis.name: axis for axis in labels.axes()} if isinstance(labels, LabelVQA) else {}
     names = [*labelled] or AXES_OF_PEOPLE if axes is None else axes
     plans = tuple(AxisPlan.of(labelled.get(name) or find_axis(name)) for name in names)
-    return [PromptPlan(text=text, axes=plans) for text in prompts or found]
+    return [PromptPlan.of(text, plans) for text in prompts or found]

@@ -14,6 +14,7 @@ from askew.method import load
 from askew.methods.mine.findings import MiningResult
 from askew.methods.mine.plan import BIAS, LEAN, REACHING, MinePlan
 from askew.models.base import Setting
+from askew.prompts.given import read_text
 from askew.store.keys import derived_seed
 from askew.studies.rank import METHOD, RankResult
 from askew.studies.rank.steps import ModelPlan, RankPlan
@@ -184,10 +185,10 @@ def read_shares(path: Path, value: str = "") -> dict[str, float]:
 
     Raises UsageError for a file that is no such table.
     """
+    lines = read_text(path, "the table").splitlines(keepends=True)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            heads, *rows = [[cell.strip() for cell in row] for row in csv.reader(file) if any(row)] or [[]]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        heads, *rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if any(row)] or [[]]
+    except csv.Error as error:
         raise UsageError(f"the table {path} cannot be read: {error}") from error
 
     def holds_shares(column: int) -> bool:
