@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ RUN = {
     "tutorial.md": r"askew(?! --help)|python -",
     "many-prompts.md": r"cat > prompts\.txt|--prompts prompts\.txt",
     "attention-maps.md": r"--images 12",
-    "compare-models.md": r"askew compare runs/(biased runs/fair|studio runs/balanced)$",
+    "compare-models.md": r"askew compare runs/(biased runs/fair|studio runs/balanced|flux_dev .*)$",
     "interactions.md": r'^askew interact "a photo of a nurse" --model studio/planted$',
     "editing.md": r"--images 24",
     "classification.md": r"--samples 4",
@@ -143,10 +144,18 @@ def runnable(page: Path) -> list[Block]:
     ids=lambda page: page.name,
 )
 def test_commands_print_what_is_shown(
-    page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    page: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
+    if page.name == "compare-models.md":
+        people: Path = request.getfixturevalue("shared") / "data" / "generated-people"
+        Path("pictures").symlink_to(people)
+        shutil.copy(people / "labels.csv", ".")
     for block in runnable(page):
         for call in recorded(block.script, tmp_path, sys.executable):
             assert run(call) == (3 if "--fail-if" in call else 0), capsys.readouterr().err

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from askew.methods.audit.findings import AuditFindings, AxisScores
+from askew.mitigation import MITIGATION
 from askew.pages import skeleton, words
 from askew.pages.blocks import Section
 from askew.pages.phrases import say
@@ -18,7 +19,7 @@ NAMED = 3
 
 def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
     """What was seen, in a sentence of numbers; `leads` are the shares to show, those that lean first."""
-    who = shorten(found.model.name, 60)
+    who = shorten(found.model.name, 60) + ", mitigated" * (MITIGATION in found.model.settings)
     read = [entry for entry in leads if isinstance(entry.distance, Estimate)]
     if not read:
         made = plural(sum(name is not None for one in found.sets for name in one.pictures), "picture")
