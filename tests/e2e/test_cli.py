@@ -151,7 +151,13 @@ def test_wrong_usage_is_one_clear_sentence(
 def test_an_unwritable_run_folder_is_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "file").write_text("not a folder")
     assert run(["audit", "a photo of a nurse", *SMALL, "--run", "file/run"]) == 1
-    assert "file" in capsys.readouterr().err
+    assert f"but {place / 'file'} is a file" in capsys.readouterr().err
+
+
+def test_a_picture_in_the_place_of_a_folder_is_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "one.png").write_bytes(b"\x89PNG")
+    assert run(["audit", "--model", "folder/one.png"]) == 2
+    assert "one.png is a picture: name the folder that holds it" in capsys.readouterr().err
 
 
 def test_another_plan_in_the_same_folder_is_refused(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -155,6 +155,8 @@ def single(values: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def _locate(path: Path, manifest: str) -> "tuple[Path, Manifest | None]":
+    if path.is_file() and path.suffix.lower() in SUFFIXES:
+        raise ManifestError(f"{path} is a picture: name the folder that holds it, or a manifest")
     if path.is_file():
         return path.resolve().parent, read_manifest(path)
     if not path.is_dir():

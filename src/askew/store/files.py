@@ -48,7 +48,8 @@ def explain_os_error(error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return FULL
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        return f"must be a folder, but {error.filename} is a file"
+        file = Path(error.filename)
+        return f"must be a folder, but {next(filter(Path.is_file, (file, *file.parents)), file)} is a file"
     return f"cannot be written: {error.strerror or error} ({error.filename or 'no file name'})"
 
 
