@@ -136,7 +136,7 @@ def test_full_disk(tmp_path: Path) -> None:
     """A file system of half a megabyte fills up; with more room the same command goes on."""
     place, log = tmp_path / "small", tmp_path / "log"
     place.mkdir()
-    command = f"{sys.executable} {WORKER} {place}/run {place}/store {log} 400 0"
+    command = f"{sys.executable} {WORKER} {place}/run {place}/store {log} 120 0"
     script = f"""
         mount -t tmpfs -o size=512k tmpfs {place} || exit 77
         {command} && exit 1
