@@ -73,7 +73,7 @@ def judged(bias: float, seed: int, by_mad: Sequence[str] = ("gender", "environme
         seen = cas_of(counts["initial"].mean(axis=0), np.array([one.mean(axis=0) for one in found]))
         mads[NURSE, name] = float((1 + (mad(null.T) >= mad(seen) - 1e-12).sum()) / 1001)
     counted = [shares(initial, axis, NURSE, scoring) for axis in own.axes]
-    return list(with_verdicts(counted, [own], mads, READER)[0])
+    return list(with_verdicts(counted, mads, READER)[0])
 
 
 def cas_of(initial: Array, others: Array) -> Array:
@@ -101,7 +101,7 @@ def what_else_changes(bias: float, seed: int) -> set[str]:
     names = [axis.name for axis in own.axes]
     initial, *others = [observed(one, names, 48, bias, seed) for one in own.prompts()]
     scoring = Scoring(READER, seed=seed, draws=100)
-    entry = with_q([tibet(initial, others, [axis.axis() for axis in own.axes], scoring)])[0]
+    entry = with_q([tibet(initial, others, [axis.axis() for axis in own.axes], scoring)], {})[0]
     return {other for other, one in entry.axes["environment"].second_tests.items() if one.q < 0.05}
 
 

@@ -7,7 +7,7 @@ CLIP; where a model does not hear "man", scores of "men" would be of anybody. An
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from askew.findings import E, Keyed
 from askew.measure.base import VQA, Chooser
 from askew.models.base import Collection, FiledPicture, Model, Setting
 from askew.models.diffusers import recommended
+from askew.options import Names
 from askew.pages import words
 from askew.pages.blocks import Section, Text
 from askew.parts.survey.observed import axis_answers
@@ -107,20 +108,22 @@ def size_of(picture: Picture) -> tuple[int, int]:
     return opened(picture.path).size
 
 
-def planned_sources(groups: str | Sequence[str] | None, settings: PlanFields) -> tuple[dict[str, object], list[Group]]:
-    """The fields of a plan, the paper's settings of who makes the sources under those that are given; the groups.
-    `model` makes them unless other `sources` are named. Raises UsageError for settings of sources that are not
-    named."""
+def planned_sources(groups: Names, fields: Mapping[str, object]) -> tuple[dict[str, object], list[Group], str, str]:
+    """The fields of a plan, the paper's settings of who makes the sources under those that are given; the groups; the
+    model; and who makes them: the model, unless `sources` are named. Raises UsageError for settings of sources that are
+    not named."""
+    settings = cast("PlanFields", fields)
     model, sources = settings.get("model", DEFAULT_MODEL), settings.get("sources", "")
+    maker = sources or model
     if (given := settings.get("sources_args")) and not sources:
         raise UsageError(
             f"{', '.join(given)}: such settings describe pictures that are given, and none are; say where they "
             f"are, as in --sources folder/PATH"
         )
     given = (given if sources else settings.get("model_args")) or {}
-    own = {**paper_settings(sources or model, PAPER_SOURCES), **given}
-    named = social_groups(registry.planned(sources or model, **own), groups)
-    return {**settings, "model": model, "sources_args" if sources else "model_args": own}, named
+    own = {**paper_settings(maker, PAPER_SOURCES), **given}
+    named = social_groups(registry.planned(maker, **own), groups)
+    return {**settings, "model": model, "sources_args" if sources else "model_args": own}, named, model, maker
 
 
 def paper_settings(model: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:

@@ -153,7 +153,7 @@ def test_with_its_own_concepts_an_axis_does_not_depend_on_others() -> None:
 
 def test_what_else_changes_is_tested() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["clothing", "environment"], 48, 1.0)
-    found = with_q([tibet(initial, others, axes, SCORING)])[0].axes["environment"].second_tests
+    found = with_q([tibet(initial, others, axes, SCORING)], {})[0].axes["environment"].second_tests
     assert found["clothing"].q < 0.05
 
 

@@ -17,7 +17,7 @@ from askew.parts.survey.blocks import leans, sentence, verdict
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.propose import survey_plan
 from askew.parts.survey.shares import SetShares, shares, with_verdicts
-from askew.plan import AxisPlan, PromptPlan
+from askew.plan import AxisPlan
 from askew.prompts.axes import find_axis
 from askew.stats.intervals import holm_then_bh
 from askew.types import Missing, Picture, Prompt
@@ -33,8 +33,7 @@ def judged(women: int, men: int, mad: float | None = None, **ideal: float) -> Se
     seen = ObservedSet(Prompt(NURSE), pictures, {"i": {"gender": values}}, tuple(Missing("not_asked") for _ in values))
     axis = AxisPlan.of(find_axis("gender")).model_copy(update={"ideal": ideal or None})
     counted = shares(seen, axis, NURSE, Scoring("i"))
-    prompt = PromptPlan(text=NURSE, axes=(axis,))
-    (found,), qs = with_verdicts([counted], [prompt], {(NURSE, "gender"): mad} if mad else None, "i")
+    (found,), qs = with_verdicts([counted], {(NURSE, "gender"): mad} if mad else None, "i")
     assert bool(qs) == (mad is not None and not ideal)
     return found
 
@@ -62,7 +61,7 @@ def of_axis(name: str, *counts: int) -> SetShares:
     pictures = tuple(Picture(str(k), "", NURSE, k) for k in range(len(values)))
     seen = ObservedSet(Prompt(NURSE), pictures, {"i": {name: values}}, tuple(Missing("not_asked") for _ in values))
     counted = shares(seen, axis, NURSE, Scoring("i"))
-    return with_verdicts([counted], [PromptPlan(text=NURSE, axes=(axis,))])[0][0]
+    return with_verdicts([counted])[0][0]
 
 
 def test_a_peak_in_the_middle_of_an_order_is_a_lean() -> None:

@@ -14,14 +14,13 @@ from askew.findings import E
 from askew.method import load
 from askew.methods.audit.gather import gather
 from askew.methods.audit.plan import AuditPlan
-from askew.options import Flag
+from askew.options import Flag, Place
 from askew.pages.blocks import Table
 from askew.pages.terminal import Fitted
 from askew.pages.words import measured, plural
 from askew.parts.survey.blocks import exceeds_chance
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import seen_again
-from askew.parts.survey.shares import Place
+from askew.parts.survey.reader import Observed, seen_again
 from askew.stats.association import SPREADS, score_change
 from askew.stats.means import student_mean
 from askew.store.keys import derived_seed
@@ -61,9 +60,7 @@ class ErrorRates(tuple[ErrorRate, ...]):
         return Fitted(Table(f"Change of the scores when the VQA errs, {told} beyond chance by MAD", heads, rows))
 
 
-def sensitivity(
-    run: str | Path, /, *, store: str | Path | None = None, repeats: int = 10, json: Flag = False
-) -> ErrorRates:
+def sensitivity(run: str | Path, /, *, store: Place = None, repeats: int = 10, json: Flag = False) -> ErrorRates:
     """How much the scores of a run would change if its VQA made errors: 5 to 40 % of the answers.
 
     Axes whose MAD is within chance are left out: what errors do to them is noise.
@@ -98,9 +95,7 @@ def sensitivity(
     return changes_by_rate(sets, result.plan, beyond, repeats)
 
 
-def changes_by_rate(
-    sets: Mapping[str, Sequence[ObservedSet]], plan: AuditPlan, beyond: Set[Place], repeats: int = 10
-) -> ErrorRates:
+def changes_by_rate(sets: Observed, plan: AuditPlan, beyond: Set[tuple[str, str]], repeats: int) -> ErrorRates:
     """Over the prompts and axes that are `beyond` chance and have answers, by error rate. Errors are independent over
     pictures and questions: an answer becomes any other of the same question's values. Captions stay out."""
     changes: dict[float, list[Mapping[str, float]]] = {rate: [] for rate in RATES}

@@ -30,7 +30,7 @@ def score(plan: AuditPlan, found: AuditGathered, head: Head) -> AuditFindings:
                   for one in differences(free, axis, text, Scoring.of(plan, name))]  # fmt: skip
     mads = {(entry.prompt, name): axis.mad.p for entry in entries for name, axis in entry.axes.items()
             if isinstance(axis.mad, Estimate) and axis.mad.p is not None}  # fmt: skip
-    judged, qs = with_verdicts(counted, plan.prompts, mads, found.captioner)
+    judged, qs = with_verdicts(counted, mads, found.captioner)
     scores = with_q(entries, qs)
     return head.into(
         AuditFindings,

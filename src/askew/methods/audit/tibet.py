@@ -182,7 +182,7 @@ def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
     return tuple(found)
 
 
-def with_q(entries: Sequence[Tibet], of_mad: Mapping[tuple[str, str], float] | None = None) -> tuple[Tibet, ...]:
+def with_q(entries: Sequence[Tibet], of_mad: Mapping[tuple[str, str], float]) -> tuple[Tibet, ...]:
     """The same with the q of every MAD by prompt and axis; tests of second axes are one Benjamini-Hochberg family."""
     every = [one for entry in entries for axis in entry.axes.values() for one in axis.second_tests.values()]
     qs = iter(benjamini_hochberg(np.array([one.p for one in every])).tolist() if every else [])
@@ -193,7 +193,7 @@ def with_q(entries: Sequence[Tibet], of_mad: Mapping[tuple[str, str], float] | N
         return replace(axis, mad=mad, second_tests=tests)
 
     return tuple(
-        replace(entry, axes={n: judged(axis, (of_mad or {}).get((entry.prompt, n))) for n, axis in entry.axes.items()})
+        replace(entry, axes={n: judged(axis, of_mad.get((entry.prompt, n))) for n, axis in entry.axes.items()})
         for entry in entries
     )
 

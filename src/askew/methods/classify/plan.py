@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from askew.options import Names
 from askew.parts.sources import planned_sources
 from askew.parts.survey.reader import STUDIO, is_studio
-from askew.plan import DEFAULT_MODEL, DrawnPlan, PlanFields, Settings, Text, check_distinct
+from askew.plan import DEFAULT_MODEL, DrawnPlan, Settings, Text, check_distinct
 from askew.prompts.given import PORTRAIT, stated_value
 
 MALE_DOMINATED: tuple[str, ...] = ("carpenter", "plumber", "truck driver", "mechanic", "construction worker")
@@ -98,18 +99,13 @@ class ClassificationPlan(DrawnPlan):
         return list(product(first, second))
 
 
-def plan_classification(
-    groups: str | Sequence[str] | None = None, *, vqa: Sequence[str] = (), **settings: object
-) -> ClassificationPlan:
+def plan_classification(groups: Names = None, *, vqa: Sequence[str] = (), **settings: object) -> ClassificationPlan:
     """A plan for pictures of `groups`; None means the paper's, or all groups of a collection.
 
     The first of `vqa` reads. `settings` are the other fields of the plan; those that are not given take the paper's
     values, or what suits the studio. Raises UsageError.
     """
-    own = cast("PlanFields", settings)
-    fields, found = planned_sources(groups, own)
-    model = own.get("model", DEFAULT_MODEL)
-    maker = own.get("sources") or model
+    fields, found, model, maker = planned_sources(groups, settings)
     reader = {"vqa": STUDIO} if is_studio(maker) else {}  # of other pictures it can say nothing
     usual = {**LIGHTER, **reader} if is_studio(model) else {}
     named = {"groups": [group.name for group in found], **({"vqa": vqa[0]} if vqa else {})}

@@ -149,8 +149,7 @@ def _average_faces(
 
     Its key tells how faces were found and laid together.
     """
-    found: list[AverageFace] = []
-    wanted: dict[int, WantedFace] = {}
+    rows: list[tuple[AverageFace, WantedFace | None]] = []
     for group in groups:
         cells: list[tuple[str | None, float | None, list[Outcome]]] = [(None, None, list(group.sources))]
         cells += [(name, strength, [one for word in words for one in group.edits[word, strength]])
@@ -158,16 +157,16 @@ def _average_faces(
         for name, strength, some in cells:
             pictures = [one for one in some if isinstance(one, Picture)]
             faces = [face for one in pictures if isinstance(face := readings.faces.get(one.id), np.ndarray)]
-            if faces:
-                of = {"finder": finder.fingerprint, "of": ",".join(one.id for one in pictures)}
-                key, pixels = picture_key("average face", "1", of, group.name, 0), average_face(faces).tobytes()
-                wanted[len(found)] = WantedFace(key, group.name, 0, f"average face {key}", pixels=pixels)
-            found.append(AverageFace(group.name, name, strength, len(some), len(faces), None))
-    made = run.make(Making("average face", 16, averaged), list({one.key: one for one in wanted.values()}.values()))
-    for at, one in wanted.items():
-        picture = made[one.key]
-        found[at] = replace(found[at], picture=picture.id if isinstance(picture, Picture) else None)
-    return tuple(found)
+            of = {"finder": finder.fingerprint, "of": ",".join(one.id for one in pictures)}
+            key = picture_key("average face", "1", of, group.name, 0)
+            rows.append((
+                AverageFace(group.name, name, strength, len(some), len(faces), None),
+                WantedFace(key, group.name, 0, f"average face {key}", pixels=average_face(faces).tobytes())
+                if faces else None,
+            ))  # fmt: skip
+    made = run.make(Making("average face", 16, averaged), list({one.key: one for _, one in rows if one}.values()))
+    return tuple(replace(face, picture=one.id) if wanted and isinstance(one := made[wanted.key], Picture) else face
+                 for face, wanted in rows)  # fmt: skip
 
 
 def _sets(groups: Sequence[EditedGroup]) -> tuple[EditSet, ...]:

@@ -1,7 +1,7 @@
 """The plan of what editing does to pictures of people, and how a request becomes one."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -10,7 +10,7 @@ from askew.measure.faces import installed
 from askew.models.base import Setting
 from askew.parts.sources import paper_settings, planned_sources
 from askew.parts.survey.reader import LABELS, STUDIO, is_studio
-from askew.plan import DEFAULT_MODEL, AxisPlan, Plan, PlanFields, PromptPlan, Settings, Text, check_distinct
+from askew.plan import AxisPlan, Plan, PromptPlan, Settings, Text, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.given import HIGH_PAID, LOW_PAID
 
@@ -90,14 +90,11 @@ def plan_editing(
     `targets` by default are the paper's. `axes` None reads the eight of BiasConnect, `landmarks` None is the studio's
     for a studio model, else whoever is installed. `settings` are other fields of `EditPlan`. Raises UsageError.
     """
-    own = cast("PlanFields", settings)
-    fields, found = planned_sources(groups, own)
+    fields, found, model, maker = planned_sources(groups, settings)
     wanted = [find_axis(name) for name in (BIASCONNECT if axes is None else axes)]
     if GENDER not in {axis.name for axis in wanted}:
         wanted.insert(0, find_axis(GENDER))
     read = tuple(AxisPlan.of(axis) for axis in wanted)
-    model = own.get("model", DEFAULT_MODEL)
-    maker = own.get("sources") or model
     data = {
         **fields,
         "edit_args": {**paper_settings(model, PAPER_EDITS), **(edit_args or {})},

@@ -8,7 +8,7 @@ from itertools import combinations, product
 import numpy as np
 
 from askew.errors import NotEnoughData
-from askew.findings import Head, with_q
+from askew.findings import E, Head, with_q
 from askew.measure.portraits import CANONICAL, FRAME, NOT_SOUGHT, cheek_mask
 from askew.measure.skin import Mask, ita, skin_mask
 from askew.methods.edit import findings
@@ -107,7 +107,7 @@ def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editi
     unread = Missing("not_asked", "no instrument was asked for perceived gender")
     gender, floor = rates.get(GENDER, (unread, unread))
 
-    def skin(measure: str, null: float | None = None) -> Estimate | Missing:
+    def skin(measure: str, null: float | None = None) -> E:
         if readings.mask == "geometry" and not readings.faces:
             return NOT_SOUGHT
         detail = "no face found in any picture and its edit"
@@ -142,9 +142,7 @@ def _entry(name: str, cell: Cell, readings: Readings, scoring: Scoring) -> Editi
     )
 
 
-def _rate(
-    cell: Cell, seen: Mapping[str, Answer], scoring: Scoring, rng: np.random.Generator
-) -> tuple[Estimate | Missing, Estimate | Missing]:
+def _rate(cell: Cell, seen: Mapping[str, Answer], scoring: Scoring, rng: np.random.Generator) -> tuple[E, E]:
     """How often a value changed, and how often it does by encoding and decoding alone."""
     restored = cell.changes(seen, [cell.group.restored])
     try:
@@ -155,7 +153,7 @@ def _rate(
         return none, none
 
 
-def _target_seen(cell: Cell, seen: Mapping[str, Answer], level: float) -> Estimate | Missing:
+def _target_seen(cell: Cell, seen: Mapping[str, Answer], level: float) -> E:
     """The share of edits that show what they were edited towards."""
 
     def shows(word: str, edit: Outcome) -> float:
@@ -177,9 +175,7 @@ def _table(cell: Cell, seen: Mapping[str, Answer]) -> dict[str, dict[str, int]]:
     return {before: dict(sorted(row.items())) for before, row in sorted(counts.items())}
 
 
-def _identity(
-    cell: Cell, vectors: Mapping[str, Vectors], scoring: Scoring, rng: np.random.Generator
-) -> Estimate | Missing:
+def _identity(cell: Cell, vectors: Mapping[str, Vectors], scoring: Scoring, rng: np.random.Generator) -> E:
     """Cosine of a picture and its edit. `null`: of the edit and the other pictures of the group."""
     if not vectors:
         return Missing("not_asked", "there is no embedder")
@@ -217,7 +213,7 @@ def average_tones(cell: Cell, readings: Readings, rng: np.random.Generator, scor
     sides = (_average_tone(rows, readings, weights) for rows in ([cell.group.sources], cell.rows))
     (before, drawn_before, n_before), (after, drawn_after, n) = sides
 
-    def estimate(value: float | Missing, drawn: Floats, n: int, null: float | None = None) -> Estimate | Missing:
+    def estimate(value: float | Missing, drawn: Floats, n: int, null: float | None = None) -> E:
         if isinstance(value, Missing):
             return value
         known = drawn[~np.isnan(drawn)]

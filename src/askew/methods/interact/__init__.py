@@ -19,10 +19,6 @@ METHOD = Method(
     page=page,
     result=InteractionResult,
     label=lambda plan: plan.prompts[0].text,
-    scores={
-        "sensitivity": pulls,
-        "amplification": partial(conditions.of, "amplification"),
-        "negative_share": partial(conditions.of, "negative_share"),
-        "distance": partial(conditions.of, "distance"),
-    },
+    scores={"sensitivity": pulls}
+    | {name: partial(conditions.of, name) for name in ("amplification", "negative_share", "distance")},
 )

@@ -209,10 +209,9 @@ def edges(
         tested = chi_squares([tables.contingency(*one) for one in pairs], rng=rng, threshold=threshold)
         tests, own = dict(zip(pairs, tested, strict=True)), {at: effects.get((prompt, at), nothing) for at in pairs}
         q = q_values({at: t.p for at, t in tests.items() if isinstance(t, ChiSquare) and at[0] != at[1]})
-        own_q: dict[AxisPair, float] = {}
-        for direct in (False, True):
-            family = {at: e.p for at, e in own.items() if isinstance(e, Estimate) and (at[0] == at[1]) is direct}
-            own_q |= q_values(family)
+        known_p = {at: e.p for at, e in own.items() if isinstance(e, Estimate)}
+        families = ({at: p for at, p in known_p.items() if (at[0] == at[1]) is direct} for direct in (False, True))
+        own_q = {at: one for family in families for at, one in q_values(family).items()}
         made = []
         for at, e in own.items():
             test, plug_in, as_read, simultaneous = tests[at], None, None, None

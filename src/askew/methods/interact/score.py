@@ -31,7 +31,7 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
     return head.into(
         InteractionFindings,
         missing_pictures=missing_pictures(sets, scoring),
-        shares=with_verdicts(initial, plan.prompts)[0],
+        shares=with_verdicts(initial)[0],
         confusion=found.confusion,
         biasconnect=drawn,
         over_prompts=over_prompts(drawn, plan.level),

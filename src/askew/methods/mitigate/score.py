@@ -60,7 +60,7 @@ def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> Mitiga
 
     return head.into(
         MitigationFindings,
-        shares=with_verdicts(seen, plan.prompts)[0],
+        shares=with_verdicts(seen)[0],
         confusion=found.confusion,
         ways=with_q(tuple(ways), family),
         mitigations={name: way.to_toml() for name, way in found.ways.items()},
@@ -96,7 +96,7 @@ def _way(
         or_missing(_more, kept[0], kept[1], plan.level) if kept[0] else None,
         share_intervals([kept[1].count(True), kept[1].count(False)], level=plan.level)[0] if any(kept[1]) else None,
         _more(unread[0], unread[1], plan.level),
-        *_by_vectors(before, after, plan, scoring.rng(prompt.text, way, "pictures")),
+        *_by_vectors(before, after, scoring),
     )
 
 
@@ -173,13 +173,12 @@ def _kept(judged: Judged, prompt: str) -> list[bool | None]:
     return [None if text is None else any(noun in text or text in noun for noun in nouns) for text in read]
 
 
-def _by_vectors(
-    before: Judged, after: Judged, plan: MitigationPlan, rng: np.random.Generator
-) -> tuple[Estimate | None, Estimate | None]:
+def _by_vectors(before: Judged, after: Judged, scoring: Scoring) -> tuple[Estimate | None, Estimate | None]:
     """How much nearer pictures are to the prompt, and how far from those before; of seeds that have both."""
     both = sorted(after.vectors.keys() & before.vectors.keys())
     if len(both) < 2 or before.text is None:
         return None, None
     a, b = (np.array([one.vectors[k] for k in both], dtype=float) for one in (after, before))
-    nearness = student_mean((a - b) @ before.text, plan.level, "Student's t, paired", null=0.0)
-    return nearness, kernel_distance(a, b, rng=rng, draws=plan.draws)
+    nearness = student_mean((a - b) @ before.text, scoring.level, "Student's t, paired", null=0.0)
+    rng = scoring.rng(before.observed.prompt.text, str(after.way), "pictures")
+    return nearness, kernel_distance(a, b, rng=rng, draws=scoring.draws)

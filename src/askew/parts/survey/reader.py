@@ -264,9 +264,7 @@ def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, referenc
     return Confusion(axis.name, instrument, reference, axis.values, counts, lost)
 
 
-def confusions(
-    prompts: Sequence[PromptPlan], sets: Mapping[str, Sequence[ObservedSet]], instruments: Sequence[str]
-) -> tuple[Confusion, ...]:
+def confusions(prompts: Sequence[PromptPlan], sets: Observed, instruments: Sequence[str]) -> tuple[Confusion, ...]:
     """Every instrument against a person's labels, if these were read, on every axis where both said something."""
     everything = [one for some in sets.values() for one in some]
     others = [name for name in instruments if name != LABELS] if LABELS in instruments else []

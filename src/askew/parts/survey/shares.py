@@ -17,7 +17,7 @@ from askew.findings import AGAIN, RESULTS_FILE, E, Keyed, adapter, results_text,
 from askew.pages.words import SIGNIFICANT
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet, why_missing
-from askew.plan import AxisPlan, PromptPlan
+from askew.plan import AxisPlan
 from askew.stats.confusion import corrected_share_intervals
 from askew.stats.differences import PairedSets, distance_difference, share_difference
 from askew.stats.distance_intervals import as_exact_together
@@ -149,11 +149,9 @@ def shares(
     )
 
 
-def differences(
-    sets: Sequence[ObservedSet], planned: AxisPlan, prompt: str, scoring: Scoring
-) -> list[SharesDifference]:
+def differences(sets: Sequence[ObservedSet], plan: AxisPlan, prompt: str, scoring: Scoring) -> list[SharesDifference]:
     """For every two sets what the second shows less what the first shows, but for q-values."""
-    axis, target = planned.axis(), [*ideal_of(planned).values()]
+    axis, target = plan.axis(), [*ideal_of(plan).values()]
     found = []
     for first, second in combinations(sets, 2):
         a, b = (np.array(s.counts(scoring.instrument, axis)) for s in (first, second))
@@ -197,10 +195,7 @@ Place = tuple[str, str]
 
 
 def with_verdicts(
-    entries: Iterable[SetShares],
-    prompts: Sequence[PromptPlan],
-    mads: Mapping[Place, float] | None = None,
-    captioner: str | None = None,
+    entries: Iterable[SetShares], mads: Mapping[Place, float] | None = None, captioner: str | None = None
 ) -> tuple[tuple[SetShares, ...], dict[Place, float]]:
     """Shares with a verdict on every set of a prompt's own, and the q of every MAD. Tests of one set and axis are
     joined by Holm: the distance of its shares, of ordered values also their total variation, and MAD. Those of all that
@@ -222,16 +217,14 @@ def with_verdicts(
                 tests.setdefault(asked[place], []).append(p)
         results = dict(zip(tests, holm_then_bh([*tests.values()]), strict=True))
         qs |= {place: results[key][2][-1] for place, key in asked.items()}
-        scales = {(prompt.text, axis.name): axis.scale for prompt in prompts for axis in prompt.axes}
-        for k, one in own.items():
-            if k in results:
-                scale, level = scales[one.prompt, one.axis], SIGNIFICANT / (len(tests[k]) * len(tests))
-                found[k] = _judged(one, *results[k], DISTANCE[scale], level)
+        for k in own.keys() & results.keys():
+            found[k] = _judged(own[k], *results[k], SIGNIFICANT / (len(tests[k]) * len(tests)))
     return tuple(found), qs
 
 
-def _judged(one: SetShares, p: float, q: float, qs: Sequence[float], distance: str, level: float) -> SetShares:
+def _judged(one: SetShares, p: float, q: float, qs: Sequence[float], level: float) -> SetShares:
     """With the q of its own distances, the value that leads, and what so many pictures could have shown."""
+    distance = DISTANCE["nominal" if one.total_variation is None else "ordinal"]
     pictures = as_exact_together(sum(one.counts.values()), one.ideal_pictures)
     told = Verdict(one.leading, p, q, detectable_distance(pictures, (*one.ideal.values(),), distance, level=level))
     first, second = ([replace(e, q=own) for e, own in zip(one.from_ideal, qs, strict=False)] + [None])[:2]
