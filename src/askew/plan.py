@@ -147,9 +147,9 @@ class RunPlan(Part):
     @property
     def hash(self) -> str:
         """SHA-256 of the canonical JSON of what decides the results."""
-        return hashlib.sha256(json.dumps(self._deciding(), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.deciding(), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
-    def _deciding(self) -> dict[str, Any]:
+    def deciding(self) -> dict[str, Any]:
         """The fields that results depend on."""
         return self.model_dump(mode="json")
 

@@ -25,13 +25,7 @@ def _leans(found: AuditFindings) -> Iterator[Scored]:
 
 
 METHOD = Method(
-    name="audit",
-    plan=AuditPlan,
-    findings=AuditFindings,
-    gather=gather,
-    score=score,
-    page=page,
-    result=AuditResult,
+    "audit", AuditPlan, AuditFindings, gather, score, page, AuditResult,
     label=lambda plan: plan.prompts[0].text,
     scores={
         "mad": partial(of, "mad"),
@@ -39,4 +33,4 @@ METHOD = Method(
         "distance": lambda found: (one for one in of("distance", found) if one.names.get("set") == "initial"),
         "lean": _leans,
     },
-)
+)  # fmt: skip

@@ -10,13 +10,7 @@ from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import score
 
 METHOD = Method(
-    name="classify",
-    plan=ClassificationPlan,
-    findings=ClassificationFindings,
-    gather=gather,
-    score=score,
-    page=page,
-    result=ClassificationResult,
+    "classify", ClassificationPlan, ClassificationFindings, gather, score, page, ClassificationResult,
     label=lambda plan: f"classify {plan.groups[0]}",
     scores={part: partial(scores_of, part) for part in ("association", "differential", "accuracy")},
-)
+)  # fmt: skip

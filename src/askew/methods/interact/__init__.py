@@ -11,14 +11,8 @@ from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.score import pulls, score
 
 METHOD = Method(
-    name="interact",
-    plan=InteractionPlan,
-    findings=InteractionFindings,
-    gather=gather,
-    score=score,
-    page=page,
-    result=InteractionResult,
+    "interact", InteractionPlan, InteractionFindings, gather, score, page, InteractionResult,
     label=lambda plan: plan.prompts[0].text,
     scores={"sensitivity": pulls}
     | {name: partial(conditions.of, name) for name in ("amplification", "negative_share", "distance")},
-)
+)  # fmt: skip

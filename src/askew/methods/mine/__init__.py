@@ -11,17 +11,11 @@ from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.score import score
 
 METHOD = Method(
-    name="mine",
-    plan=MinePlan,
-    findings=MineFindings,
-    gather=gather,
-    score=score,
-    page=page,
-    result=MiningResult,
+    "mine", MinePlan, MineFindings, gather, score, page, MiningResult,
     label=lambda plan: f"mine-{plan.model}",
     scores={
         "fresh_score": lambda found: (one for one in conditions.of("fresh_score", found) if "random" not in one.at),
         "score": lambda found: conditions.of("score", found.minethegap.best),
         "difference": partial(conditions.of, "difference"),
     },
-)
+)  # fmt: skip

@@ -45,9 +45,9 @@ class ScoredPlan(DrawnPlan):
         """Whether similarities are moved to [0, 1]."""
         return self.similarity == "unit" or (self.similarity == "auto" and self.embedder.partition("/")[0] == "studio")
 
-    def _deciding(self) -> dict[str, Any]:
+    def deciding(self) -> dict[str, Any]:
         told = {name: value for name, value in self.llm_args.items() if name not in REACHING}
-        return super()._deciding() | {"llm_args": told}
+        return super().deciding() | {"llm_args": told}
 
 
 class MinePlan(ScoredPlan):

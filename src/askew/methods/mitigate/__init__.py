@@ -11,13 +11,7 @@ from askew.methods.mitigate.plan import MitigationPlan
 from askew.methods.mitigate.score import score
 
 METHOD = Method(
-    name="mitigate",
-    plan=MitigationPlan,
-    findings=MitigationFindings,
-    gather=gather,
-    score=score,
-    page=page,
-    result=MitigationResult,
+    "mitigate", MitigationPlan, MitigationFindings, gather, score, page, MitigationResult,
     label=lambda plan: f"mitigate {plan.prompts[0].text}",
     scores={name: partial(conditions.of, name) for name in ("change", "after", "obeyed", "rise")},
-)
+)  # fmt: skip

@@ -10,13 +10,6 @@ class RankResult(Result[RankPlan, RankFindings]):
 
 
 METHOD = Method(
-    name="rank",
-    plan=RankPlan,
-    findings=RankFindings,
-    gather=gather,
-    score=score,
-    page=page,
-    result=RankResult,
+    "rank", RankPlan, RankFindings, gather, score, page, RankResult,
     label=lambda plan: f"rank-{plan.models[0].name}",
-)
-"""askew rank."""
+)  # fmt: skip

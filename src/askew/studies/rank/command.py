@@ -12,7 +12,7 @@ from askew import options as o
 from askew.errors import UsageError
 from askew.method import load
 from askew.methods.mine.findings import MiningResult
-from askew.methods.mine.plan import BIAS, LEAN, REACHING, MinePlan
+from askew.methods.mine.plan import BIAS, LEAN
 from askew.models.base import Setting
 from askew.prompts.given import read_text
 from askew.store.keys import derived_seed
@@ -132,7 +132,7 @@ def _of_searches(searches: Sequence[MiningResult], names: Sequence[str], setting
     first = searches[0].plan
     lean, same = first.objective == LEAN, SAME[first.objective]
     for other in searches[1:]:
-        own, theirs = ({name: _deciding(plan, name) for name in same} for plan in (first, other.plan))
+        own, theirs = first.deciding(), other.plan.deciding()
         if differ := [f"{name} {theirs[name]}, not {own[name]}" for name in same if own[name] != theirs[name]]:
             told = "; ".join(differ)
             raise UsageError(f"{other.folder} cannot stand beside {searches[0].folder}, since it has {told}")
@@ -153,11 +153,6 @@ def _of_searches(searches: Sequence[MiningResult], names: Sequence[str], setting
         "mined_for": {prompt: name for prompt, (name, _) in found.items()},
         "given": {} if lean else {prompt: texts for prompt, (_, texts) in found.items()},
     })  # fmt: skip
-
-
-def _deciding(plan: MinePlan, name: str) -> object:
-    told = getattr(plan, name)  # but for how a language model is reached
-    return {key: one for key, one in told.items() if key not in REACHING} if name == "llm_args" else told
 
 
 def _over(
