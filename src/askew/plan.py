@@ -149,7 +149,7 @@ class RunPlan(Part):
         """SHA-256 of the canonical JSON of what decides the results."""
         return hashlib.sha256(json.dumps(self.deciding(), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
-    def deciding(self) -> dict[str, Any]:
+    def deciding(self) -> dict[str, object]:
         """The fields that results depend on."""
         return self.model_dump(mode="json")
 

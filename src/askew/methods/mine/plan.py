@@ -45,7 +45,7 @@ class ScoredPlan(DrawnPlan):
         """Whether similarities are moved to [0, 1]."""
         return self.similarity == "unit" or (self.similarity == "auto" and self.embedder.partition("/")[0] == "studio")
 
-    def deciding(self) -> dict[str, Any]:
+    def deciding(self) -> dict[str, object]:
         told = {name: value for name, value in self.llm_args.items() if name not in REACHING}
         return super().deciding() | {"llm_args": told}
 
