@@ -158,15 +158,7 @@ class RunPlan(Part):
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
 
-class DrawnPlan(RunPlan):
-    """A plan whose scores take random draws."""
-
-    seed: int = 0
-    level: float = Field(default=0.95, gt=0.5, lt=1)
-    draws: int = Field(default=1000, ge=100, le=1_000_000)
-
-
-class Plan(DrawnPlan):
+class Plan(RunPlan):
     """Everything that decides the results of a run."""
 
     method: Literal["audit", "interact", "edit", "map"] = "audit"
@@ -180,6 +172,9 @@ class Plan(DrawnPlan):
     embedder: Text = "studio"
     embedder_args: Settings = Field(default_factory=dict)
     llm: Text = "lexicon"
+    seed: int = 0
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+    draws: int = Field(default=1000, ge=100, le=1_000_000)
     variant: Literal["paper", "code"] = "paper"
     prompts: tuple[PromptPlan, ...] = Field(min_length=1)
 

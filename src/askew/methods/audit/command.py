@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Unpack
 from cyclopts import Parameter
 from rich import box
 from rich.console import Group
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from askew import options as shared
@@ -181,9 +181,8 @@ def _not_taken(draft: Draft) -> Iterator[str]:
 def _report(tally: object) -> Table:
     if not isinstance(tally, Tally):
         raise UsageError("--report counts the answers of a language model; name one with --llm openai/MODEL")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in ("step", "usable", "of", "share", "95 % interval", "what was wrong with the others"):
-        table.add_column(header, overflow="fold")
+    headers = ("step", "usable", "of", "share", "95 % interval", "what was wrong with the others")
+    table = Table(*(Column(one, overflow="fold") for one in headers), box=box.SIMPLE_HEAD, pad_edge=False)
     for step, (usable, asked) in tally.steps.items():
         if asked:
             share = share_intervals([usable, asked - usable])[0]
@@ -194,9 +193,8 @@ def _report(tally: object) -> Table:
 
 
 def _preview(prompt: PromptPlan) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in ("axis", "question", "counterfactual prompts"):
-        table.add_column(header, overflow="fold")
+    headers = ("axis", "question", "counterfactual prompts")
+    table = Table(*(Column(one, overflow="fold") for one in headers), box=box.SIMPLE_HEAD, pad_edge=False)
     for axis in prompt.axes:
         questions = "\n".join(question.text for question in axis.questions)
         table.add_row(axis.axis().label, Text(questions), Text("\n".join(axis.counterfactuals.values())))

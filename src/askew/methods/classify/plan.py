@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from askew.options import Names
 from askew.parts.sources import planned_sources
 from askew.parts.survey.reader import STUDIO, is_studio
-from askew.plan import DEFAULT_MODEL, DrawnPlan, Settings, Text, check_distinct
+from askew.plan import DEFAULT_MODEL, RunPlan, Settings, Text, check_distinct
 from askew.prompts.given import PORTRAIT, stated_value
 
 MALE_DOMINATED: tuple[str, ...] = ("carpenter", "plumber", "truck driver", "mechanic", "construction worker")
@@ -23,7 +23,7 @@ LIGHTER: Mapping[str, object] = {"images": 24, "samples": (1, 10, 40), "template
 """What differs from the paper for the studio: sizes for a laptop, and the wording of its captions."""
 
 
-class ClassificationPlan(DrawnPlan):
+class ClassificationPlan(RunPlan):
     """A plan of what a diffusion model takes pictures of social groups for (Saravanan et al., "downstream").
 
     `images` pictures of each group come from `sources`, a model or a collection such as folder/PATH; "" is the model
@@ -51,6 +51,9 @@ class ClassificationPlan(DrawnPlan):
     loss: Literal["l2", "l1", "huber"] = "l2"
     vqa: Text = NONE
     vqa_args: Settings = Field(default_factory=dict)
+    seed: int = 0
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+    draws: int = Field(default=1000, ge=100, le=1_000_000)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

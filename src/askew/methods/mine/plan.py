@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.plan import DrawnPlan, Settings, Text
+from askew.plan import RunPlan, Settings, Text
 from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Evolution, Selection
 
@@ -18,7 +18,7 @@ REACHING = frozenset(("url", "timeout", "concurrency", "budget"))
 """Settings of a language model that say how to reach it and what it may cost: another one goes on with the search."""
 
 
-class ScoredPlan(DrawnPlan):
+class ScoredPlan(RunPlan):
     """How the prompts of a search, or given ones, are scored."""
 
     llm: Text = "lexicon"
@@ -34,6 +34,9 @@ class ScoredPlan(DrawnPlan):
     variations: Annotated[int, Field(ge=2, le=10_000)] = 15
     quantile: float = Field(default=0.25, ge=0, le=1)
     similarity: Literal["auto", "cosine", "unit"] = "auto"
+    seed: int = 0
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+    draws: int = Field(default=1000, ge=100, le=1_000_000)
 
     @property
     def is_bias(self) -> bool:

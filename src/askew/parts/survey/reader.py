@@ -112,15 +112,14 @@ def captioner_of(instruments: Iterable[str]) -> str | None:
 
 def observed_sets(plan: Plan, source: Source, reader: Reader) -> dict[str, list[ObservedSet]]:
     """By prompt its sets, the initial one first: made, or those of a collection."""
-    run = reader.run
     if isinstance(source, Collection):
         sets: dict[str, dict[Prompt, list[Outcome]]] = {prompt.text: {} for prompt in plan.prompts}
-        for filed, picture in run.collect(source):
+        for filed, picture in reader.run.collect(source):
             if filed.prompt in sets:
                 sets[filed.prompt].setdefault(Prompt(filed.prompt, filed.axis, filed.value), []).append(picture)
         grouped = {text: sorted(own.items(), key=lambda item: item[0].axis is not None) for text, own in sets.items()}
     else:
-        made = run.pictures(source, plan.texts(), plan.images, plan.seed)
+        made = reader.run.pictures(source, plan.texts(), plan.images, plan.seed)
         grouped = {p.text: [(prompt, made[prompt.text]) for prompt in p.prompts()] for p in plan.prompts}
     return {prompt.text: reader.read(prompt, grouped[prompt.text]) for prompt in plan.prompts}
 

@@ -135,9 +135,9 @@ class _Pair:
                 paired, lost = _paired(sets, codes, read), sum(int((~mask).sum()) for mask in read)
                 shares = [replace(share_difference(paired, k, level=scoring.level), missing=lost)
                           for k in range(len(axis.values))]  # fmt: skip
-                ideal, kind = [*ideal_of(axis).values()], DISTANCE[axis.scale]
                 rng = scoring.rng(prompt.text, name, axis.name, instrument, "comparison of distances")
-                moved = distance_difference(paired, ideal, distance=kind, rng=rng, **scoring.how)
+                moved = distance_difference(paired, [*ideal_of(axis).values()], distance=DISTANCE[axis.scale], rng=rng,
+                                            **scoring.how)  # fmt: skip
                 distance = replace(moved, missing=lost)
             else:
                 distance = why_missing(sets, instrument, axis.axis(), "a run has no answer")
