@@ -45,5 +45,6 @@ def wait_for_line(process: subprocess.Popen[str], *parts: str) -> None:
 
 
 def _heed_interrupts() -> None:
-    """A process started in the background of a shell inherits that it ignores Ctrl-C; this one must not."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """A process started in the background of a shell, or by nohup, inherits what it ignores; this one must not."""
+    for one in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(one, signal.SIG_DFL)
