@@ -103,9 +103,11 @@ class ClassificationPlan(RunPlan):
 
 
 def plan_classification(groups: Names = None, *, vqa: Sequence[str] = (), **settings: object) -> ClassificationPlan:
-    """A plan for pictures of `groups`; None means the paper's, or all groups of a collection. The first of `vqa` reads.
-    `settings` are the other fields of the plan; those that are not given take the paper's values, or what suits the
-    studio. Raises UsageError."""
+    """A plan for pictures of `groups`; None means the paper's, or all groups of a collection.
+
+    The first of `vqa` reads. `settings` are the other fields of the plan; those that are not given take the paper's
+    values, or what suits the studio. Raises UsageError.
+    """
     fields, found, model, maker = planned_sources(groups, settings)
     reader = {"vqa": STUDIO} if is_studio(maker) else {}  # of other pictures it can say nothing
     usual = {**LIGHTER, **reader} if is_studio(model) else {}

@@ -61,8 +61,10 @@ def classification(
     plan: ClassificationPlan, targets: Sequence[ErrorsOfClasses], labels: Sequence[ErrorsOfClasses], scoring: Scoring,
     showing: tuple[Showing, ...] = (), neutrality: tuple[Neutrality, ...] = (),
 ) -> f.Classification:  # fmt: skip
-    """What the errors say of the section `classification`, with q-values. `targets` are readings with the target
-    classes, `labels` with those of which one is right, both by rising samples."""
+    """What the errors say of the section `classification`, with q-values.
+
+    `targets` are readings with the target classes, `labels` with those of which one is right, both by rising samples.
+    """
     decided = [Decided.of(one, plan.pairs) for one in targets]
     section = f.Classification(
         accuracy=tuple(entry for read in labels for entry in _accuracy(read, plan.true_classes, scoring)),

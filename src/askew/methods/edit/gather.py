@@ -109,8 +109,10 @@ def _check_editable(plan: EditPlan, run: Run, editor: Editor, sources: Sequence[
 
 
 def _edited(plan: EditPlan, run: Run, editor: Editor, sources: s.Outcomes) -> tuple[EditedGroup, ...]:
-    """Encode and decode all sources, and make all edits, in a fixed order. Pictures that were given twice are edited
-    twice, from different noise."""
+    """Encode and decode all sources, and make all edits, in a fixed order.
+
+    Pictures that were given twice are edited twice, from different noise.
+    """
     kept = {name: value for name, value in editor.settings.items() if name == "variant"}
 
     def restoration(_: str, k: int, source: Picture) -> "WantedOf":
@@ -143,8 +145,10 @@ def wanted_edit(editor: Editor, source: Picture, k: int, word: str, strength: fl
 def _average_faces(
     plan: EditPlan, run: Run, finder: LandmarkFinder, groups: Sequence[EditedGroup], readings: Readings
 ) -> tuple[AverageFace, ...]:
-    """The average face of every group, and of its edits by set of targets and strength, stored as pictures. Its key
-    tells how faces were found and laid together."""
+    """The average face of every group, and of its edits by set of targets and strength, stored as pictures.
+
+    Its key tells how faces were found and laid together.
+    """
     rows: list[tuple[AverageFace, WantedFace | None]] = []
     for group in groups:
         cells: list[tuple[str | None, float | None, list[Outcome]]] = [(None, None, list(group.sources))]

@@ -85,9 +85,11 @@ def plan_editing(
     edit_args: Mapping[str, Setting] | None = None,
     **settings: object,
 ) -> EditPlan:
-    """A plan of edits of pictures of `groups`; None means the paper's, or all groups of a collection. `targets` by
-    default are the paper's. `axes` None reads the eight of BiasConnect, `landmarks` None is the studio's for a studio
-    model, else whoever is installed. `settings` are other fields of `EditPlan`. Raises UsageError."""
+    """A plan of edits of pictures of `groups`; None means the paper's, or all groups of a collection.
+
+    `targets` by default are the paper's. `axes` None reads the eight of BiasConnect, `landmarks` None is the studio's
+    for a studio model, else whoever is installed. `settings` are other fields of `EditPlan`. Raises UsageError.
+    """
     fields, found, model, maker = planned_sources(groups, settings)
     wanted = [find_axis(name) for name in (BIASCONNECT if axes is None else axes)]
     if GENDER not in {axis.name for axis in wanted}:

@@ -81,8 +81,10 @@ def editing(what: Edited) -> tuple[Editing, ...]:
 
 
 def missing_edits(what: Edited) -> tuple[MissingEdits, ...]:
-    """Whether sources are missing more often in some groups, or faces in them; and by set of targets, any edit. A
-    source counts once however many of its edits are missing, since these are no independent cases."""
+    """Whether sources are missing more often in some groups, or faces in them; and by set of targets, any edit.
+
+    A source counts once however many of its edits are missing, since these are no independent cases.
+    """
     about, faces = {"prompt": None, "targets": None, "axis": "group"}, what.readings.faces
     present = {group.name: [one for one in group.sources if isinstance(one, Picture)] for group in what.groups}
     counted = [(about, {group.name: Gone.of(group.sources) for group in what.groups})]
@@ -200,9 +202,11 @@ def _identity(cell: Cell, vectors: Mapping[str, Vectors], scoring: Scoring, rng:
 
 
 def average_tones(cell: Cell, readings: Readings, rng: np.random.Generator, scoring: Scoring) -> FaceTone | None:
-    """ITA of the average face of the sources and of all their edits, and their difference; None without landmarks. The
-    readings' mask says which pixels are skin: rule, those of its colour, as in the paper; geometry, where an aligned
-    face has its cheeks. Percentile bootstrap over sources, with their edits, of the draws that show skin."""
+    """ITA of the average face of the sources and of all their edits, and their difference; None without landmarks.
+
+    The readings' mask says which pixels are skin: rule, those of its colour, as in the paper; geometry, where an
+    aligned face has its cheeks. Percentile bootstrap over sources, with their edits, of the draws that show skin.
+    """
     if not readings.faces:
         return None
     weights = bootstrap_weights(len(cell.group.sources), min(scoring.draws, FACE_DRAWS), rng)
@@ -249,8 +253,10 @@ def _average_tone(
 
 
 def contrasts(what: Edited) -> tuple[Contrast, ...]:
-    """Differences between every two groups, every two sets of targets, and the least and the greatest strength. Picture
-    k of every group, edited from the same noise, makes a pair with picture k of the others. q by kind."""
+    """Differences between every two groups, every two sets of targets, and the least and the greatest strength.
+
+    Picture k of every group, edited from the same noise, makes a pair with picture k of the others. q by kind.
+    """
     by_name, targets, strengths = {group.name: group for group in what.groups}, what.targets, sorted(what.strengths)
     ends = [(strengths[0], strengths[-1])] if len(strengths) > 1 else []
     compared = [("group", Place(a, name, strength), Place(b, name, strength))

@@ -80,9 +80,11 @@ def plan_map(
     masks: str = "",
     **settings: object,
 ) -> MapPlan:
-    """A plan for `prompts`, whose word `against` the concepts are held against, and for `professions`. `professions`
-    True stands for the paper's 20. The first of `models` is the one that the others are held against; it says how many
-    pictures suit it. `settings` are the other fields of `MapPlan`. Raises UsageError."""
+    """A plan for `prompts`, whose word `against` the concepts are held against, and for `professions`.
+
+    `professions` True stands for the paper's 20. The first of `models` is the one that the others are held against; it
+    says how many pictures suit it. `settings` are the other fields of `MapPlan`. Raises UsageError.
+    """
     if not all(model.strip() for model in models) or not models:
         raise UsageError("no model is named; name one whose insides can be seen: studio or diffusers/ID-OR-PATH")
     if prompts and not (against or "").strip():

@@ -103,8 +103,10 @@ def block_maps(layers: Mapping[str, NDArray[np.floating[Any]]]) -> dict[str, Map
 
 
 def flat_pictures(maps: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
-    """By picture, (pictures,), whether one of its maps (words, pictures, H, W) has no place that is high. Such a map is
-    the same everywhere, but for rounding."""
+    """By picture, (pictures,), whether one of its maps (words, pictures, H, W) has no place that is high.
+
+    Such a map is the same everywhere, but for rounding.
+    """
     top = np.abs(maps).max(axis=(-2, -1))
     return np.asarray(np.any(np.ptp(maps, axis=(-2, -1)) <= ROUNDING * top, axis=0))
 
@@ -160,9 +162,12 @@ def _of_pair(layers: Mapping[str, NDArray[np.float32]], k: int) -> dict[str, NDA
 
 
 def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> Pair:
-    """mIoU, mBIoU and BIoU (Eq. 4-6) with intervals, chance and tests. A picture with a map that is the same everywhere
-    is missing, be it in the sum of all layers or in a block; a score without any picture is Missing. mBIoU does without
-    blocks that have no picture, and counts the pictures that all other blocks have."""
+    """mIoU, mBIoU and BIoU (Eq. 4-6) with intervals, chance and tests.
+
+    A picture with a map that is the same everywhere is missing, be it in the sum of all layers or in a block; a score
+    without any picture is Missing. mBIoU does without blocks that have no picture, and counts the pictures that all
+    other blocks have.
+    """
 
     def scored(overlaps: Overlaps, what: str) -> tuple[E, E]:
         """The overlap, and beyond chance."""
@@ -186,8 +191,10 @@ def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> Pair:
 def gradient(
     model: str, prompt: str, against: str, cosines: Mapping[str, float], pairs: Sequence[Pair], scoring: Scoring
 ) -> f.Gradient:
-    """Whether words nearer in meaning overlap more (BiasMap, supplement E): a rank correlation over words. `cosines`
-    are those of the text embeddings of concepts with the word `against`, by concept."""
+    """Whether words nearer in meaning overlap more (BiasMap, supplement E): a rank correlation over words.
+
+    `cosines` are those of the text embeddings of concepts with the word `against`, by concept.
+    """
     rng = scoring.rng(model, prompt, against, *cosines, "gradient")
     own = [p for p in pairs if (p.model, p.prompt) == (model, prompt)]
     known = [(cosines[p.a], p.miou.value) for p in own if isinstance(p.miou, Estimate)]
@@ -198,7 +205,9 @@ def gradient(
 
 def accuracies(one: Watched, maps: Sequence[PairMaps], plan: MapPlan, scoring: Scoring) -> Iterator[f.MaskAccuracy]:
     """By word and threshold: how much of its given places its masks cover, and of the rest leave out (supplement F).
-    Pictures without such a place, or with a map that is the same everywhere, are missing."""
+
+    Pictures without such a place, or with a map that is the same everywhere, are missing.
+    """
     for word, given in one.masks.items():
         pair = next(own for own in maps if word in (own.a, own.b))
         total = pair.total()[(pair.a, pair.b).index(word)]
@@ -256,8 +265,10 @@ def changes(
     pairs: Sequence[Pair], risks: Sequence[RiskDifference], axis_of: Mapping[str, str], models: Sequence[str],
     level: float,
 ) -> tuple[f.Change, ...]:  # fmt: skip
-    """Every later model less the first, paired by seed, and by t-test over prompts. mBIoU is a mean over blocks: where
-    a prompt's counted other blocks, their difference is Missing."""
+    """Every later model less the first, paired by seed, and by t-test over prompts.
+
+    mBIoU is a mean over blocks: where a prompt's counted other blocks, their difference is Missing.
+    """
     entries, seen = [], {(r.model, r.prompt, r.axis): r.estimate for r in risks}
     tested = partial(student_mean, level=level, null=0.0, bounds=(-1.0, 1.0))
     for model in models[1:]:

@@ -131,8 +131,9 @@ def bound(plan: MinePlan, model: Model) -> Work:
 
 def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = None) -> Writer:
     """The writer of the plan; `cache` keeps what a language model answers, so that a search that goes on is the same.
-    The lexicon keeps to the words of a model that knows which it knows, or to a registered lexicon of the model's
-    own."""
+
+    The lexicon keeps to the words of a model that knows which it knows, or to a registered lexicon of the model's own.
+    """
     # no model knows this word; one that says so knows its vocabulary
     if plan.llm != LEXICON or not model.unknown_words("a photo of a xqzzy"):
         return registry.writer(plan.llm, cache=cache, **plan.llm_args)

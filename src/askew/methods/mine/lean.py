@@ -40,9 +40,11 @@ class LeanReading:
     stated: bool
 
     def leans(self) -> dict[Axis, float | Missing]:
-        """By open axis (distance - null) / (maximum - null) of the shares from equal ones. 0 is the mean of a fair
-        model whatever the number of pictures, 1 is reached where all show one value. The null is the exact mean
-        distance of as many pictures drawn from equal shares. Missing where too few could be read."""
+        """By open axis (distance - null) / (maximum - null) of the shares from equal ones.
+
+        0 is the mean of a fair model whatever the number of pictures, 1 is reached where all show one value. The null
+        is the exact mean distance of as many pictures drawn from equal shares. Missing where too few could be read.
+        """
         found: dict[Axis, float | Missing] = {}
         for axis in self.axes:
             counts, asked = self.seen.counts(self.instrument, axis), len(self.seen.pictures)

@@ -38,7 +38,8 @@ SEARCH_DRAWS = 200
 
 def enough(count: int) -> int:
     """How many of `count` pictures or variations a score needs: one of fewer is lower, and a search would follow a
-    writer that fails, or a filter that blocks."""
+    writer that fails, or a filter that blocks.
+    """
     return math.ceil(0.8 * count)
 
 

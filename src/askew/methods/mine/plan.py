@@ -115,8 +115,10 @@ def runs_code(objective: str) -> bool:
 
 
 def read_mine_plan(path: Path) -> MinePlan:
-    """The plan of a search in a TOML file, to be run. Raises UsageError that says what is wrong; also for an objective
-    that is code, which no file may name."""
+    """The plan of a search in a TOML file, to be run.
+
+    Raises UsageError that says what is wrong; also for an objective that is code, which no file may name.
+    """
     plan = MinePlan.read(path)
     if runs_code(plan.objective):
         raise UsageError(

@@ -100,7 +100,8 @@ def explained(prompt: str, reading: Reading | Missing, shown: Shown | None, scor
 
 def missed_terms(best: Sequence[f.BestPrompt]) -> f.MissedTerms | None:
     """Words of missed concepts that their prompt does not hold, counted once per prompt, and the kinds of things that
-    they tell (appendix C.4); None where nothing is missed."""
+    they tell (appendix C.4); None where nothing is missed.
+    """
     found = [
         {word for text in one.missed_visual_concepts for word in content_words(text)} - {*content_words(one.prompt)}
         for one in {one.prompt: one for one in best if one.missed_visual_concepts}.values()

@@ -109,9 +109,11 @@ class Entanglement(Steering):
 
 
 def soft_mask(map: Tensor, variant: Literal["paper", "code"] = "paper") -> Tensor:
-    """About 1 where a map (H, W) is highest, on `AREA` of it, about 0 elsewhere, with a gradient everywhere. Entropic
-    transport of the map's numbers to 0 and 1 in these shares, at squared distance, balanced `ROUNDS` times: of maps
-    without clear edges it covers more."""
+    """About 1 where a map (H, W) is highest, on `AREA` of it, about 0 elsewhere, with a gradient everywhere.
+
+    Entropic transport of the map's numbers to 0 and 1 in these shares, at squared distance, balanced `ROUNDS` times:
+    of maps without clear edges it covers more.
+    """
     import torch
 
     low, high = map.min(), map.max()

@@ -92,8 +92,10 @@ def plan_mitigation(
     **settings: object,
 ) -> MitigationPlan:
     """A plan for `prompts`: `axes` are mitigated, those of `also` watched, by default BiasConnect's eight of people.
+
     `targets` are wanted shares by axis, equal ones unless given; `settings` are the other fields of `MitigationPlan`.
-    Raises UsageError."""
+    Raises UsageError.
+    """
     if not prompts:
         raise UsageError('there is no prompt to mitigate; give one, such as: askew mitigate "a photo of a nurse"')
     aims = [find_axis(name).name for name in axes]

@@ -123,8 +123,10 @@ class Chosen:
 
 
 def choose(plan: MitigationPlan, tables: Tables, draw: Draw) -> Chosen:
-    """The policy for one prompt; `draw` makes and reads pictures of a prompt, as many as the plan says. Raises
-    AskewError where no policy keeps within the plan's bounds."""
+    """The policy for one prompt; `draw` makes and reads pictures of a prompt, as many as the plan says.
+
+    Raises AskewError where no policy keeps within the plan's bounds.
+    """
     prompt = tables.prompt
     among = _cells(plan, prompt)
     weights, last = _solved(plan, tables, among)
@@ -147,9 +149,11 @@ def choose(plan: MitigationPlan, tables: Tables, draw: Draw) -> Chosen:
 
 
 def _foretold(plan: MitigationPlan, tables: Tables, axis: AxisPlan, among: Sequence[Cell], weights: Counts) -> Estimate:
-    """The distance of an axis under a policy, by a bootstrap of all that planned it, at the policy's weights. These
-    were fitted to what was seen, for which the distance is often 0. But the truth stands to what was seen as that does
-    to what is drawn from it: drawn shares, mirrored at the seen ones, are shares that the truth may have."""
+    """The distance of an axis under a policy, by a bootstrap of all that planned it, at the policy's weights.
+
+    These were fitted to what was seen, for which the distance is often 0. But the truth stands to what was seen as that
+    does to what is drawn from it: drawn shares, mirrored at the seen ones, are shares that the truth may have.
+    """
     rng = np.random.default_rng(derived_seed(plan.seed, "predicted", tables.prompt.text, axis.name))
     distance, ideal = DISTANCE[axis.scale], wanted(axis)
     seen, drawn = (
@@ -183,9 +187,11 @@ def wanted(axis: AxisPlan) -> Counts:
 
 
 def _solved(plan: MitigationPlan, tables: Tables, among: Sequence[Cell]) -> tuple[Counts, float]:
-    """The best weights of the cells, and the weighted sum of the mitigated axes' distances. A pair of axes should be
-    independent: of a mitigated axis a and another b the mixture's table should be that of wanted shares of a and the
-    mixture's own shares of b, whose difference is linear in the weights."""
+    """The best weights of the cells, and the weighted sum of the mitigated axes' distances.
+
+    A pair of axes should be independent: of a mitigated axis a and another b the mixture's table should be that of
+    wanted shares of a and the mixture's own shares of b, whose difference is linear in the weights.
+    """
     weight = {axis.name: plan.priorities.get(axis.name, 1.0) for axis in tables.aims}
 
     def of(*axes: AxisPlan) -> Counts:

@@ -35,8 +35,10 @@ FEWEST = 5
 
 
 def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> MitigationFindings:
-    """The findings of a run. q-values: changes of the aimed axes are one family, those of the watched axes another,
-    rises of dependence a third."""
+    """The findings of a run.
+
+    q-values: changes of the aimed axes are one family, those of the watched axes another, rises of dependence a third.
+    """
     scoring = Scoring.of(plan)
     prompts = {prompt.text: prompt for prompt in plan.prompts}
     seen: list[SetShares] = []
@@ -99,8 +101,10 @@ def _way(
 
 
 def paired(after: Sequence[object], before: Sequence[object], values: Sequence[object]) -> PairedSets:
-    """A column for each value, and a row for each answer that is one; answers about one seed are a pair. Raises
-    NotEnoughData for a set without any."""
+    """A column for each value, and a row for each answer that is one; answers about one seed are a pair.
+
+    Raises NotEnoughData for a set without any.
+    """
     places = [[k for k, answer in enumerate(some) if answer in values] for some in (after, before)]
     rows = [np.array([[float(some[k] == value) for value in values] for k in at]).reshape(-1, len(values))
             for some, at in zip((after, before), places, strict=True)]  # fmt: skip

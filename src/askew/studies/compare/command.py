@@ -206,7 +206,9 @@ def is_generated(found: Head) -> bool:
 
 def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, list[ObservedSet]]:
     """By prompt the run's sets, with the answers that its store holds; without those of axes that are not in `prompts`.
-    Raises UsageError for a store that does not hold the answers that the run was scored by."""
+
+    Raises UsageError for a store that does not hold the answers that the run was scored by.
+    """
     planned = {prompt.text: prompt for prompt in run.plan.prompts}
     with Store(run.store, create=False) as store:
         found = {prompt.text: _sets(run, prompt, planned[prompt.text], store) for prompt in prompts}
@@ -242,7 +244,9 @@ def _sets(run: AuditResult, prompt: PromptPlan, planned: PromptPlan, store: Stor
 
 def comparable_prompts(runs: Mapping[str, AuditPlan], generated: bool) -> tuple[list[PromptPlan], list[str]]:
     """The prompts that all plans have, in the first's order, with the axes that all ask alike; and what is left out.
-    Pictures that were `generated` must have the same number and seed. Raises UsageError that says what differs."""
+
+    Pictures that were `generated` must have the same number and seed. Raises UsageError that says what differs.
+    """
     (first, reference), *others = runs.items()
     fields = (*OF_PLAN, *(OF_MADE if generated else ()), *(OF_LABELS if LABELS in reference.vqa else ()))
     for name, plan in others:

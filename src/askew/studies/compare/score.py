@@ -43,8 +43,10 @@ def score(
     own_concepts: bool = False,
 ) -> tuple[Difference, ...]:
     """For each two of the runs, A and B, every score of B less that of A; computed in one order whatever theirs.
+
     `prompts` are those that all runs have, planned alike. With `own_concepts` those of an axis come from the answers
-    about it alone. q-values: `judged`."""
+    about it alone. q-values: `judged`.
+    """
     entries: list[Difference] = []
     for a, b in combinations(runs, 2):
         turned = b.identity < a.identity
@@ -57,10 +59,12 @@ def score(
 
 
 def judged(entries: Sequence[Difference]) -> tuple[Difference, ...]:
-    """The same, with q-values: whether two runs differ on an axis of a set is one test, and these are one family. It is
-    that of the shares, joined by Holm over the values, of which a binary axis has but one; where an axis has no shares,
-    that of MAD (`holm_then_bh`). Every other score tells more of the same pictures and is a family of its own, and so
-    are the shares of counterfactual sets, which show what was asked for. All this for each instrument."""
+    """The same, with q-values: whether two runs differ on an axis of a set is one test, and these are one family.
+
+    It is that of the shares, joined by Holm over the values, of which a binary axis has but one; where an axis has no
+    shares, that of MAD (`holm_then_bh`). Every other score tells more of the same pictures and is a family of its own,
+    and so are the shares of counterfactual sets, which show what was asked for. All this for each instrument.
+    """
     with_shares = {(e.runs, e.prompt, e.axis) for e in entries if e.score == "share"}
     families: dict[Hashable, dict[Hashable, dict[int, float]]] = {}
     for k, e in enumerate(entries):

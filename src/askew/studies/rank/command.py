@@ -126,9 +126,11 @@ def rank(
 
 
 def _of_searches(searches: Sequence[MiningResult], names: Sequence[str], settings: Mapping[str, Setting]) -> RankPlan:
-    """What finished searches say of a plan: their best prompts and variations, models, sizes, and fresh seeds. Their
-    models take the `settings` that are given now, above their own. A prompt of two searches is the first one's. All get
-    the fresh seeds of the first, which no search knows. Raises UsageError where scores cannot be compared."""
+    """What finished searches say of a plan: their best prompts and variations, models, sizes, and fresh seeds.
+
+    Their models take the `settings` that are given now, above their own. A prompt of two searches is the first one's.
+    All get the fresh seeds of the first, which no search knows. Raises UsageError where scores cannot be compared.
+    """
     first = searches[0].plan
     lean, same = first.objective == LEAN, SAME[first.objective]
     for other in searches[1:]:
@@ -174,8 +176,10 @@ def _over(
 
 
 def read_shares(path: Path, value: str = "") -> dict[str, float]:
-    """By name its share in [0, 1]: of the column that is named after the value, else of the first one of shares. Raises
-    UsageError for a file that is no such table."""
+    """By name its share in [0, 1]: of the column that is named after the value, else of the first one of shares.
+
+    Raises UsageError for a file that is no such table.
+    """
     lines = read_text(path, "the table").splitlines(keepends=True)
     try:
         heads, *rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if any(row)] or [[]]
