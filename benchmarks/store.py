@@ -22,7 +22,6 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from askew.measure.base import slices
 from askew.models.base import Request, Setting
 from askew.plan import RunPlan
 from askew.run.base import Outcome, Run
@@ -32,7 +31,7 @@ from askew.run.work import wanted_pictures
 from askew.store.files import write_whole
 from askew.store.imagefile import EncodedPicture
 from askew.store.store import Store, Wanted
-from askew.types import Missing, Picture, Question
+from askew.types import Missing, Picture, Question, slices
 
 BATCH, SIZE = 16, 20_000
 BRIGHT = Question("Is it bright?", ("no", "yes"), "light")

@@ -1,4 +1,4 @@
-"""Frozen records that every layer of askew shares."""
+"""Frozen records that every layer of askew shares, and ways to part a sequence."""
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -30,6 +30,11 @@ def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     for one in items:
         found.setdefault(key(one), []).append(one)
     return found
+
+
+def slices(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    """Consecutive parts of `size` items, the last one shorter."""
+    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 Scale = Literal["nominal", "ordinal"]

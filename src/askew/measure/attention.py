@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import ModelError, NotEnoughData, UsageError
-from askew.measure.base import slices
 from askew.models.base import Request, WhiteBox
 from askew.stats.overlap import bilinear
 from askew.store.files import digest_of
 from askew.store.imagefile import opened
-from askew.types import Missing, Picture
+from askew.types import Missing, Picture, slices
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,14 +1,14 @@
 """What askew asks of the instruments that read pictures, and what those share that compare pictures with texts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
 from askew.store.imagefile import opened
-from askew.types import Axis, Missing, Picture, Question
+from askew.types import Axis, Missing, Picture, Question, slices
 
 CAPTION = Question("Describe the image in one sentence.")
 """The question whose answer is a caption."""
@@ -16,7 +16,6 @@ CAPTION = Question("Describe the image in one sentence.")
 PERSON = Question("Is there a person in the image (yes or no)?", ("yes", "no"))
 """BiasConnect's filter for pictures in which nobody can be seen (appendix A.3)."""
 
-T = TypeVar("T")
 Vectors = NDArray[np.float32]
 
 
@@ -83,11 +82,6 @@ class Calibrated(Protocol):
 
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
         """(true values, answered values): counts of its answers on pictures whose truth is known."""
-
-
-def slices(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    """Consecutive parts of `size` items, the last one shorter."""
-    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 class Remembering:

@@ -12,7 +12,7 @@ from PIL import Image
 from transformers import MODEL_MAPPING, AutoImageProcessor, AutoModel, AutoTokenizer
 
 from askew.errors import UsageError
-from askew.measure.base import CAPTION, PERSON, ComparingVQA, Remembering, Vectors, slices
+from askew.measure.base import CAPTION, PERSON, ComparingVQA, Remembering, Vectors
 from askew.measure.loading import NetworkSettings, load_config, load_part, load_weights, picture_reader, shared
 from askew.models.device import dtype_name
 from askew.models.hub import Pretrained, explained
@@ -20,7 +20,7 @@ from askew.prompts.axes import CatalogueAxis, catalogue
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.vocabulary import article
 from askew.studio.caption import NO_OCCUPATION
-from askew.types import Missing, Question
+from askew.types import Missing, Question, slices
 
 OCCUPATION = "occupation"
 FRAMES = ("a photo of", "a picture of", "an image of")

@@ -15,13 +15,12 @@ from transformers import (
 )
 
 from askew.errors import UsageError
-from askew.measure.base import slices
 from askew.measure.decoding import AnyReader, Generate, Reader, Rows, likeliest_options, written_tokens
 from askew.measure.loading import NetworkSettings, load_config, load_processor, load_weights, picture_reader, shared
 from askew.models.device import dtype_name
 from askew.models.hub import Pretrained, explained
 from askew.store.imagefile import opened
-from askew.types import Missing, Picture, Question
+from askew.types import Missing, Picture, Question, slices
 
 VERSION = 3
 PROVIDER = "transformers"

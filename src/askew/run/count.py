@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from askew.measure.base import VQA, Evaluator, PictureReader, slices
+from askew.measure.base import VQA, Evaluator, PictureReader
 from askew.models.base import Collection, FiledPicture
 from askew.plan import RunPlan
 from askew.run.base import Answer, Filed, L, Maker, Outcome, Rows, Run, T, W
@@ -16,7 +16,7 @@ from askew.run.progress import Stage, StageName, silent
 from askew.run.work import SLICE, Work, lacking, unfinished, unique, wanted_files
 from askew.store.keys import question_hash
 from askew.store.store import Store, Wanted
-from askew.types import Missing, Picture, Question
+from askew.types import Missing, Picture, Question, slices
 
 NOT_YET = Missing("not_asked", "only counted")
 

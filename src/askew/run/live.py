@@ -12,7 +12,7 @@ import numpy as np
 
 from askew.console import neutral
 from askew.errors import Interrupted, RunError, UsageError
-from askew.measure.base import VQA, PictureReader, VectorVQA, slices
+from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, heard_by
 from askew.options import RunOptions
 from askew.plan import PLAN_FILE, RunPlan, read_plan
@@ -23,7 +23,7 @@ from askew.run.work import SLICE, Budget, Engine, Work, lacking, unfinished, uni
 from askew.store.files import write_file
 from askew.store.keys import question_hash
 from askew.store.store import Store, Wanted
-from askew.types import Missing, Picture, Question
+from askew.types import Missing, Picture, Question, slices
 
 HASH_FILE = "plan.hash"
 FILES_AT_ONCE = 16

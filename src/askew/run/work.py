@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self, TypeVar
 
 from askew.errors import RunError, UsageError
-from askew.measure.base import slices
 from askew.models.base import Collection, FiledPicture, Model
 from askew.store.keys import file_key, picture_key, picture_seed, question_hash
 from askew.store.store import Wanted
-from askew.types import Missing, Picture, Question, grouped
+from askew.types import Missing, Picture, Question, grouped, slices
 
 SLICE = 64
 """Pictures that an instrument reads at once."""

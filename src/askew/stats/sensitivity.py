@@ -37,7 +37,7 @@ from askew.stats.distance_intervals import (
     rounded_pictures,
 )
 from askew.stats.intervals import TOLERANCE, Floats, tail
-from askew.types import Estimate, Missing, grouped
+from askew.types import Estimate, Missing, grouped, slices
 
 EXTRAPOLATION = 0.35  # of the step that would remove an excess in proportion to the standard error; more costs variance
 AT_ONCE = 256  # margins whose samples are held in memory together
@@ -251,8 +251,8 @@ def _intervals(margins: Sequence[Margin], common: CommonDraws, level: float) -> 
     found: dict[Key, tuple[float, float]] = {}
     each = {one.key: one for one in margins}.values()
     for alike in grouped(each, lambda one: (one.pictures, one.distance, len(one.ideal), one.key[-1])).values():
-        for start in range(0, len(alike), AT_ONCE):
-            found |= _intervals_of_alike(alike[start : start + AT_ONCE], common, level)
+        for part in slices(alike, AT_ONCE):
+            found |= _intervals_of_alike(part, common, level)
     return found
 
 

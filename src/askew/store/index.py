@@ -14,6 +14,7 @@ from typing import Any
 
 from askew.errors import StoreError
 from askew.store.files import FULL, explain_os_error, write_whole
+from askew.types import slices
 
 SCHEMA = 2
 CHUNK = 500
@@ -90,9 +91,7 @@ class Index:
 
     def rows(self, table: str, column: str, keys: Iterable[str], **fixed: str) -> Iterator[Row]:
         """Intact rows with one of the keys in a column, and what is fixed in others."""
-        wanted = list(dict.fromkeys(keys))
-        for start in range(0, len(wanted), CHUNK):
-            part = wanted[start : start + CHUNK]
+        for part in slices(list(dict.fromkeys(keys)), CHUNK):
             where = " AND ".join([*(f"{name} = ?" for name in fixed), f"{column} IN ({_marks(len(part))})"])
             found = self.select(f"SELECT * FROM {table} WHERE {where}", (*fixed.values(), *part))
             yield from (row[:-1] for row in found if row[-1] == checksum(table, row[:-1]))
@@ -251,8 +250,7 @@ class Journal:
         """Write rows and flush them to disk. Whoever calls keeps other writers away. Raises OSError."""
         if not rows:
             return
-        parts = (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
-        texts = [json.dumps([table, part, about or {}], sort_keys=True) for part in parts]
+        texts = [json.dumps([table, part, about or {}], sort_keys=True) for part in slices(rows, CHUNK)]
         data = "".join(f"\n{_sum_of(text)} {text}" for text in texts).encode("ascii")  # ends what a power cut left
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         before = os.fstat(file).st_size

@@ -20,7 +20,7 @@ from askew.parts.survey.blocks import exceeds_chance
 from askew.plan import Part, RunPlan, Text
 from askew.store.files import write_file
 from askew.studies.compare import COMPARISON_FILE
-from askew.types import Estimate, Missing, record
+from askew.types import Estimate, Missing, grouped, record
 
 PAGE_FILE, RUNS_FILE = "comparison.html", "comparison.toml"
 
@@ -105,12 +105,8 @@ class Change:
 
 def changes(entries: Sequence[Difference], pair: Pair) -> list[Change]:
     """What differs between two runs, by prompt, axis and set: beyond chance first, then by size."""
-    groups: dict[tuple[str, str], list[Difference]] = {}
-    for entry in entries:
-        if entry.runs == pair:
-            groups.setdefault((entry.prompt, entry.axis), []).append(entry)
-    found = []
-    for (prompt, axis), own in groups.items():
+    found, of_pair = [], (one for one in entries if one.runs == pair)
+    for (prompt, axis), own in grouped(of_pair, lambda one: (one.prompt, one.axis)).items():
         for name in dict.fromkeys(e.set or "initial" for e in own if e.of_prompt):
             of_set = [e for e in own if e.set == name]
             spread = [e for e in own if e.score == "mad"] if name == "initial" else []
