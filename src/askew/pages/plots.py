@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
-from askew.pages import words
+from askew.pages import elements, words
 from askew.pages.blocks import Bar, Lane, Lanes, Part, Shares
 from askew.pages.elements import COLOURS, RUNS, Axis, Ids, at, axis, drawing, key, legend, link, note, reach, rule, tag
 from askew.pages.plain import heads
@@ -49,12 +49,12 @@ def shares(one: Shares, ids: Ids) -> Markup:
 def _bodies(rows: Iterable[Row], columns: int, drawn: Callable[[Row], Markup]) -> Iterator[Markup]:
     """Rows in groups, each under its name if it has one."""
     for group, own in groupby(rows, key=lambda row: row.group):
-        title = tag("th", tag("bdi", group), colspan=columns, scope="rowgroup")
+        title = tag("th", elements.bdi(group), colspan=columns, scope="rowgroup")
         yield tag("tbody", tag("tr", title, class_="group") if group else None, *map(drawn, own))
 
 
 def _part_key(parts: Iterable[tuple[int, str]], more: Markup | None = None) -> Markup:
-    keys = (tag("span", tag("i", class_=f"key part-{k % COLOURS}"), tag("bdi", name)) for k, name in parts)
+    keys = (tag("span", tag("i", class_=f"key part-{k % COLOURS}"), elements.bdi(name)) for k, name in parts)
     return tag("span", *keys, more, class_="legend")
 
 
