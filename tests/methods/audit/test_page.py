@@ -283,8 +283,4 @@ def test_concepts_that_are_not_listed_for_a_set_are_not_called_zero(
 def test_nothing_sticks_out_and_nothing_is_fetched(written: Callable[[str], str], tmp_path: Path) -> None:
     shown = [("one prompt", 390), ("one prompt", 1200), ("folder", 390), ("folder", 800), ("many prompts", 1920),
              ("hostile", 360)]  # fmt: skip
-    framed = browser.measure([(written(name), width) for name, width in shown], tmp_path)
-    for (name, width), seen in zip(shown, framed, strict=True):
-        assert seen["width"] <= width, name
-        assert [seen[part] for part in ("sticking", "small", "narrow", "cut", "fetched")] == [[], [], [], [], []]
-        assert seen["broken"] == 0, name
+    browser.sound([(written(name), width) for name, width in shown], tmp_path)

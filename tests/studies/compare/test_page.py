@@ -284,8 +284,4 @@ def test_hostile_names_stay_text(comparison_named: Named) -> None:
 def test_nothing_sticks_out_and_nothing_is_fetched(comparison_named: Named, tmp_path: Path) -> None:
     shown = [("comparison", 390), ("comparison", 1200), ("comparison of six", 800), ("comparison of folders", 1920),
              ("hostile comparison", 390)]  # fmt: skip
-    framed = browser.measure([(source_of(name), width) for name, width in shown], tmp_path)
-    for (name, width), seen in zip(shown, framed, strict=True):
-        assert seen["width"] <= width, name
-        assert [seen[part] for part in ("sticking", "small", "narrow", "cut", "fetched")] == [[], [], [], [], []]
-        assert seen["broken"] == 0, name
+    browser.sound([(source_of(name), width) for name, width in shown], tmp_path)
