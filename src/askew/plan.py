@@ -1,6 +1,5 @@
 """The validated plan of a run: everything that decides its results, from TOML or from the command line."""
 
-import hashlib
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from askew import registry
 from askew.errors import UsageError
 from askew.models.base import Setting
 from askew.prompts.given import read_text
+from askew.store.files import sha256
 from askew.types import Axis, Kind, Prompt, Question, Scale
 
 PLAN_FILE = "plan.toml"
@@ -147,7 +147,7 @@ class RunPlan(Part):
     @property
     def hash(self) -> str:
         """SHA-256 of the canonical JSON of what decides the results."""
-        return hashlib.sha256(json.dumps(self.deciding(), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        return sha256(json.dumps(self.deciding(), sort_keys=True, separators=(",", ":")).encode())
 
     def deciding(self) -> dict[str, object]:
         """The fields that results depend on."""

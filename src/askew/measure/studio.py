@@ -1,6 +1,5 @@
 """The studio's instruments: an embedder, and a VQA that scores captions with it. They read studio pictures only."""
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -12,6 +11,7 @@ from PIL import Image
 
 from askew.errors import MissingPackage, UsageError
 from askew.measure.base import CAPTION, ComparingVQA, Remembering, Vectors
+from askew.store.files import sha256
 from askew.studio import weights
 from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, parse, wordings
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, OF_ANY_SCENE, Scene
@@ -61,7 +61,7 @@ class StudioEmbedder(Remembering):
         if not (self._folder / "model.safetensors").exists():
             raise UsageError(f"the studio embedder's weights are not at {self._folder}; the installation is incomplete")
         read = b"".join((self._folder / file).read_bytes() for file in READ)
-        self.fingerprint = f"studio-embedder-3-{hashlib.sha256(read).hexdigest()[:16]}"
+        self.fingerprint = f"studio-embedder-3-{sha256(read)[:16]}"
 
     @cached_property
     def _tower(self) -> "tuple[CLIPModel, CLIPTokenizer]":

@@ -1,11 +1,11 @@
 """What identifies a wanted picture, its seed, and a question: hashes that are the same everywhere and always."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 
 from askew.errors import UsageError
 from askew.models.base import Setting
+from askew.store.files import sha256
 from askew.types import Question
 
 SEEDS = 2**63 - 1
@@ -52,4 +52,4 @@ def _digest(*parts: object) -> str:
         text = json.dumps(parts, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise UsageError(f"settings must be text, finite numbers or yes/no: {parts[1:]} ({error})") from error
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return sha256(text.encode("ascii"))

@@ -1,6 +1,5 @@
 """What a search for prompts can look for: a loss of their pictures. Lower is what is sought."""
 
-import hashlib
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from askew.parts.scoring import Scoring, or_missing
 from askew.run.base import Outcome, Run
 from askew.stats.gap import bias_score, gap_estimate, null_scores, unit_similarity
 from askew.stats.intervals import bootstrap_errors, percentile_interval
+from askew.store.files import sha256
 from askew.store.imagefile import opened
 from askew.store.keys import derived_seed
 from askew.types import Estimate, Missing, Picture
@@ -242,7 +242,7 @@ class OwnObjective(Objective):
     def fingerprint(self) -> str:
         """A hash of the file that holds the function: who changes it, asks something else."""
         file = getattr(sys.modules.get(self.function.__module__), "__file__", None)
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else self.name
+        return sha256(Path(file).read_bytes()) if file else self.name
 
 
 def named_color(name: str) -> tuple[int, int, int]:

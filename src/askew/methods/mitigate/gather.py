@@ -3,7 +3,6 @@
 Nothing that chose a mitigation judges it: the three kinds have seeds of their own. Those before and after share theirs.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from askew.plan import PromptPlan
 from askew.prompts.axes import table_question
 from askew.run.base import Answer, Outcome, Run
 from askew.run.work import Work, unmade
+from askew.store.files import sha256
 from askew.store.keys import derived_seed, picture_seed
 from askew.types import Missing, Picture, Prompt, Question
 
@@ -136,7 +136,7 @@ def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: Embedd
         texts = [*dict.fromkeys([*(one.text for one in plan.prompts), iti_gen.ANYBODY])]
         seed, pictures = derived_seed(plan.seed, TOKENS), [one.tobytes() for some in vectors.values() for one in some]
         recipe = json.dumps([encoder, texts, iti_gen.EPOCHS, seed, *vectors]).encode()
-        kept = hashlib.sha256(b"".join([recipe, *pictures])).hexdigest()
+        kept = sha256(b"".join([recipe, *pictures]))
         with run.steps("tokens", TOKENS, iti_gen.EPOCHS) as steps:
             found = iti_gen.learn(model, tokenizer, texts, vectors, seed, run.store.path / TOKENS / kept, steps.advance)
         tokens = {axis: iti_gen.as_text(table) for axis, table in found.items()}

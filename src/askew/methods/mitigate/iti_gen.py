@@ -7,7 +7,6 @@ learned so that the text of a value lies from another's in the direction in whic
 from __future__ import annotations
 
 import base64
-import hashlib
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +20,7 @@ from pydantic import Field, model_validator
 
 from askew.errors import UsageError
 from askew.methods.mitigate.steering import Asking, Call
-from askew.store.files import write_file
+from askew.store.files import sha256, write_file
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -103,7 +102,7 @@ class ITIGen(Asking):
 def digest(encoder: CLIPTextModel) -> str:
     """A digest of a text encoder's token embeddings, whatever number format they are in."""
     weights = encoder.get_input_embeddings().weight.detach().float().cpu().numpy().astype("<f2")
-    return hashlib.sha256(np.ascontiguousarray(weights).tobytes()).hexdigest()[:16]
+    return sha256(np.ascontiguousarray(weights).tobytes())[:16]
 
 
 def injected(encoder: CLIPTextModel, tokenizer: CLIPTokenizer, prompt: str, added: Tensor) -> tuple[Tensor, int]:
