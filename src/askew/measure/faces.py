@@ -54,7 +54,7 @@ class DlibLandmarks:
     """dlib's frontal detector and five-point predictor, as they come with the extra `faces`. Raises MissingPackage if
     the extra is not installed."""
 
-    fingerprint = f"dlib-5-points side={SIDE} sure={SURE}"
+    fingerprint = f"dlib-5-points-2 side={SIDE} sure={SURE}"
 
     def __init__(self) -> None:
         self._dlib = _package("dlib", "finding faces")
@@ -74,7 +74,8 @@ class DlibLandmarks:
             return Missing("several_people", f"{len(faces)} faces found") if faces else Missing("no_face")
         points = self._predictor(pixels, faces[0])
         corners = np.array([[points.part(k).x, points.part(k).y] for k in range(5)]) / max(1.0, SIDE / max(image.size))
-        return np.stack([corners[:2].mean(axis=0), corners[2:4].mean(axis=0), corners[4]])
+        right, left = corners[:2].mean(axis=0), corners[2:4].mean(axis=0)  # the person's left eye comes first
+        return np.stack([left, right, corners[4]])
 
 
 def enlarged(image: Image.Image) -> Image.Image:
