@@ -165,6 +165,20 @@ def test_a_flipped_bit_changes_no_result(seed: int, finished: Path, place: Path)
     assert numbers(place) == numbers(finished)
 
 
+def test_damage_that_sqlite_cannot_quote_is_one_sentence(
+    finished: Path, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = place / ".askew" / "index.sqlite"
+    index.write_bytes(index.read_bytes().replace(b"CREATE TABLE meta", b"CR\xefATE TABLE meta"))
+    (place / "run" / "results.json").unlink()
+    assert run([*COMMAND, str(place / "run")]) == 1
+    assert "has a damaged index" in capsys.readouterr().err
+    assert run(["check", str(place / ".askew")]) == 1
+    assert run(["check", str(place / ".askew"), "--rebuild"]) == 0
+    assert run([*COMMAND, str(place / "run")]) == 0
+    assert numbers(place) == numbers(finished)
+
+
 def test_a_torn_line_of_the_journal_costs_nothing(place: Path) -> None:
     journal = place / ".askew" / "journal.jsonl"
     journal.write_bytes(journal.read_bytes()[:-20])

@@ -22,6 +22,9 @@ CHUNK = 500
 
 MOST_TOLD = 20
 
+DAMAGE = (sqlite3.Error, UnicodeDecodeError)
+"""What is raised of an index: sqlite3 cannot decode its own message where that quotes damaged text."""
+
 TABLES = {
     "pictures": "key, id, suffix, reason, detail, prompt, seed INTEGER, model, changed INTEGER, sum, PRIMARY KEY (key)",
     "planned": "run, slot, key, sum, PRIMARY KEY (run, slot)",
@@ -114,7 +117,7 @@ class Index:
         """What SQLite itself finds wrong, and rows that are damaged, in words."""
         try:
             said = [line for (line,) in self._connection.execute("PRAGMA integrity_check(3)") if line != "ok"]
-        except sqlite3.DatabaseError as error:
+        except DAMAGE as error:
             said = [str(error)]
         found = [f"the index is damaged: {' '.join(line.split())}" for line in said]
         for table in TABLES:
@@ -170,8 +173,8 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
 def salvaged(path: Path) -> Iterator[tuple[str, list[Row]]]:
     """Rows of a damaged index that are intact, by table, as many as can be read. Raises StoreError for an index of
     another version, of whose rows none would seem intact."""
-    with suppress(sqlite3.Error), closing(_connected(path, 0.0)) as damaged:
-        with suppress(sqlite3.Error):
+    with suppress(*DAMAGE), closing(_connected(path, 0.0)) as damaged:
+        with suppress(*DAMAGE):
             check_schema(damaged, f"the store {path.parent}")
         for table in TABLES:
             yield table, [row for row, intact in _all_rows(damaged, table) if intact]
@@ -180,7 +183,7 @@ def salvaged(path: Path) -> Iterator[tuple[str, list[Row]]]:
 def _all_rows(connection: sqlite3.Connection, table: str) -> Iterator[tuple[Row, bool]]:
     """Every row that can be read, from both ends where there is some that cannot, and whether it is intact."""
     for order in ("ASC", "DESC"):
-        with suppress(sqlite3.DatabaseError):
+        with suppress(*DAMAGE):
             for row in connection.execute(f"SELECT * FROM {table} ORDER BY 1 {order}, 2 {order}"):
                 yield row[:-1], row[-1] == checksum(table, row[:-1])
             return
@@ -215,7 +218,7 @@ def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
     """Turns what SQLite and the file system raise into a StoreError about `where`."""
     try:
         yield
-    except sqlite3.Error as error:
+    except DAMAGE as error:
         said, path = str(error), where.removeprefix("the store ")
         told = f"failed: {said}"
         if "locked" in said:
