@@ -5,9 +5,9 @@
 Three kinds of prompts: every word or phrase alone ("a photo of a gentleman", "a photo of nurses", "a photo of a person
 who is sad"), every one that says an attribute with four occupations, and every value of every axis in the prompts of
 the methods. Words are heard if 90 % of the pictures of their prompts show all that is said, by the studio VQA; a prompt
-whose first pictures do not all show it gets five times as many. "No warning": the model does not name what is not
-heard. Also, where a prompt states one value of a person without an occupation, how far the other shares lie from the
-planted ones. A second call with the same store is quick, and one that was stopped goes on.
+of the methods, and one whose first pictures do not all show it, gets five times as many. "No warning": the model does
+not name what is not heard. Also, where a prompt states one value of a person without an occupation, how far the other
+shares lie from the planted ones. A second call with the same store is quick, and one that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ PEOPLE = tuple("person human individual portrait face headshot adult man gentlem
 BARE = ("people", "somebody", "someone", "men", "women", "nobody", "no people")
 SCENES = ("empty room", "empty landscape", "landscape", "room", "empty scene")
 MEDIA = ("photo", "photograph", "picture", "sketch", "drawing")
+OF_METHODS = "in the prompts of the methods"
 METHODS = ("a photo of a nurse", "A photo of the face of a mechanic", prompt_of("doctor", HEADSHOT),
            prompt_of("person", PORTRAIT))  # fmt: skip
 """Prompts of audit and interact, of map, of edit, of classify."""
@@ -79,7 +80,7 @@ def prompts() -> dict[str, dict[str, list[str]]]:
             words: [worded(words, nouns[(at + turn * apart) % len(nouns)]) for turn in range(OCCUPATIONS_EACH)]
             for at, words in enumerate(said)
         },
-        "in the prompts of the methods": {text: [text] for text in of_methods},
+        OF_METHODS: {text: [text] for text in of_methods},
     }
 
 
@@ -133,7 +134,7 @@ def lines(reader: Reader, count: int, open_count: int) -> Iterator[str]:
     for kind, named in prompts().items():
         texts = [text for some in named.values() for text in some]
         found = {text: faults(text, pictures) for text, pictures in reader(texts, range(count)).items()}
-        doubtful = [text for text, wrong in found.items() if any(wrong)]
+        doubtful = [text for text, wrong in found.items() if any(wrong) or kind == OF_METHODS]
         for text, pictures in reader(doubtful, range(count, MORE * count)).items():
             found[text] += faults(text, pictures)
         shares = {text: float(np.mean([not one for one in wrong])) for text, wrong in found.items()}
@@ -146,7 +147,7 @@ def lines(reader: Reader, count: int, open_count: int) -> Iterator[str]:
         listed = "; ".join(f"“{words}” {heard[words]:.0%}{' (no warning)' * (words in silent)}" for words in weak)
         yield f"| {kind} | {len(texts)} | {1 - len(weak) / len(named):.0%} | {listed} |"
     yield ""
-    yield f"{count} pictures of each prompt, {MORE * count} where these do not all show what it says."
+    yield f"{count} pictures of each prompt; {MORE * count} of the methods' own, and where {count} do not all show it."
     if open_count:
         yield ""
         yield from open_lines(reader, open_count)

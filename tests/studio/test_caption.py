@@ -75,5 +75,8 @@ def test_words_that_an_occupation_drowns_are_named_beside_one_alone():
 def test_words_that_drown_each_other_are_named_together() -> None:
     assert unheard("A color photograph of a female doctor, headshot, high-quality.") == ["doctor … headshot"]
     assert unheard("A portrait of a middle eastern man.") == ["middle eastern … man … portrait"]
+    assert unheard("a photo of a nurse with a hearing aid") == ["nurse … with a hearing aid"]
+    assert unheard("a photo of a middle-aged nurse") == ["middle-aged … nurse"]
+    assert unheard("A photo of the face of a mechanic without glasses") == ["without glasses"]
     assert unheard("A portrait of a person with short hair.") == ["person … with short hair … portrait"]
     assert unheard("a photo of a female doctor") == unheard("A portrait of an asian man.") == []
