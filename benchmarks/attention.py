@@ -2,11 +2,12 @@
 
     python -m benchmarks.attention [--steps 20] [--pictures 4] [--repeats 3] [--network larger]
 
-For the studio's own pipeline, and a larger random UNet with 32 x 32 latents: the time of a run under watch over that of
-the bare run beside it, and the memory at the peak that watching adds per picture, in four steps and in one: it must not
-grow with them. Once for one attribution prompt, to which the limits apply, and once for two concepts at a time with the
-middle block, as `askew map` watches. One thread. Processor time counts, which other programs on the machine do
-not change; wall time stands beside it.
+For the studio's own pipeline, and a larger random UNet with 32 x 32 latents: the time of a run
+under watch over that of the bare run beside it, and the memory at the peak that watching adds per
+picture, in four steps and in one: it must not grow with them. Once for one attribution prompt, to
+which the limits apply, and once for two concepts at a time with the middle block, as `askew map`
+watches. One thread. Processor time counts, which other programs on the machine do not change; wall
+time stands beside it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from askew import registry
 from askew.measure.attention import AttentionMaps, attribution_text
 from askew.studio import weights
 
-PROMPT, WORD = "a photo of a nurse", "nurse"
+PROMPT = "a photo of a nurse"
+WORD = "nurse"
 WATCHED: dict[str, tuple[str, ...]] = {"bare": (), "one": ("gender",), "two": ("gender", "race")}
 """Concepts that are looked for, by the name of the run."""
 
@@ -42,7 +44,9 @@ class Allocated(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.now = self.peak = 0
         self._users: dict[int, int] = {}
 
-    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         made = function(*args, **(kwargs or {}))
         for tensor in made if isinstance(made, tuple | list) else (made,):
             if isinstance(tensor, torch.Tensor):
@@ -51,7 +55,8 @@ class Allocated(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _track(self, tensor: torch.Tensor) -> None:
         """Several tensors may look at one place."""
-        place, size = tensor.untyped_storage().data_ptr(), tensor.untyped_storage().nbytes()
+        place = tensor.untyped_storage().data_ptr()
+        size = tensor.untyped_storage().nbytes()
         known = self._users.get(place, 0)
         self._users[place] = known + 1
         self.now += 0 if known else size
@@ -74,18 +79,37 @@ def larger() -> StableDiffusionPipeline:
     """A pipeline with random weights and 32 x 32 latents; the tokenizer is the studio's."""
     torch.manual_seed(0)
     tokenizer = CLIPTokenizer.from_pretrained(weights("embedder"))
-    text = CLIPTextModel(CLIPTextConfig(vocab_size=len(tokenizer), hidden_size=64, intermediate_size=64,
-                                        num_hidden_layers=1, num_attention_heads=2)).eval()  # fmt: skip
+    text = CLIPTextModel(
+        CLIPTextConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=64,
+            intermediate_size=64,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+        )
+    ).eval()
     unet = UNet2DConditionModel(
-        sample_size=32, block_out_channels=(96, 192, 288), attention_head_dim=(4, 8, 12), norm_num_groups=32,
-        layers_per_block=1, in_channels=4, out_channels=4, cross_attention_dim=64,
-        down_block_types=("CrossAttnDownBlock2D",) * 3, up_block_types=("CrossAttnUpBlock2D",) * 3,
-    )  # fmt: skip
+        sample_size=32,
+        block_out_channels=(96, 192, 288),
+        attention_head_dim=(4, 8, 12),
+        norm_num_groups=32,
+        layers_per_block=1,
+        in_channels=4,
+        out_channels=4,
+        cross_attention_dim=64,
+        down_block_types=("CrossAttnDownBlock2D",) * 3,
+        up_block_types=("CrossAttnUpBlock2D",) * 3,
+    )
     pipe = StableDiffusionPipeline(
-        vae=AutoencoderKL(block_out_channels=(8,), norm_num_groups=4), text_encoder=text, tokenizer=tokenizer,
-        unet=unet.eval(), scheduler=DDIMScheduler(steps_offset=1, clip_sample=False),
-        safety_checker=None, feature_extractor=None, requires_safety_checker=False,
-    )  # fmt: skip
+        vae=AutoencoderKL(block_out_channels=(8,), norm_num_groups=4),
+        text_encoder=text,
+        tokenizer=tokenizer,
+        unet=unet.eval(),
+        scheduler=DDIMScheduler(steps_offset=1, clip_sample=False),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
     pipe.set_progress_bar_config(disable=True)
     return pipe
 
@@ -108,7 +132,13 @@ def make(pipe: Any, steps: int, pictures: int, watched: str) -> tuple[float, flo
     with ExitStack() as stack:
         for one in maps:
             stack.enter_context(one)
-        pipe([PROMPT] * pictures, num_inference_steps=steps, generator=noise, guidance_scale=5.0, output_type="latent")
+        pipe(
+            [PROMPT] * pictures,
+            num_inference_steps=steps,
+            generator=noise,
+            guidance_scale=5.0,
+            output_type="latent",
+        )
     return time.process_time() - began[0], time.perf_counter() - began[1]
 
 
@@ -127,27 +157,36 @@ def extra_memory(pipe: Any, steps: int, pictures: int, watched: str) -> float:
 
 
 def report(name: str, steps: int, pictures: int, repeats: int) -> None:
-    """Measure one network and print its block. Runs take turns, and the fastest of each kind counts."""
+    """Measure one network and print its block. Runs take turns, and the fastest of each kind
+    counts.
+    """
     pipe = NETWORKS[name]()
-    size, tokens = pipe.unet.config.sample_size, len(watchers(pipe, "one")[0].tokens)
+    size = pipe.unet.config.sample_size
+    tokens = len(watchers(pipe, "one")[0].tokens)
     print(f"{name}, {size} x {size} latents: {pictures} pictures, {steps} steps, {tokens} tokens")
     for watched in ("one", "two"):
         few, many = (extra_memory(pipe, n, pictures, watched) for n in (1, 4))
         most = " (at most 2)" if watched == "one" else ""
-        print(f"  {watched:4} memory   {many:.2f} MB a picture at the peak{most} in four steps, {few:.2f} in one",
-              flush=True)  # fmt: skip
+        print(
+            f"  {watched:4} memory   {many:.2f} MB a picture at the peak{most} in four steps, {few:.2f} in one",
+            flush=True,
+        )
     rounds = [{kind: make(pipe, steps, pictures, kind) for kind in WATCHED} for _ in range(repeats)]
     for watched in ("one", "two"):
         for k, what in enumerate(("processor", "clock")):
             bare, more = (min(times[kind][k] for times in rounds) for kind in ("bare", watched))
             most = " (at most 1.15)" if (watched, what) == ("one", "processor") else ""
-            print(f"  {watched:4} {what:9}{bare:.2f} s bare, {more:.2f} s watched, ratio {more / bare:.3f}{most}",
-                  flush=True)  # fmt: skip
+            print(
+                f"  {watched:4} {what:9}{bare:.2f} s bare, {more:.2f} s watched, ratio {more / bare:.3f}{most}",
+                flush=True,
+            )
 
 
 def main() -> None:
     """Print one block per network."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--pictures", type=int, default=4)
     parser.add_argument("--repeats", type=int, default=3)

@@ -1,10 +1,13 @@
-"""Does the attention of a word find the place that shows it? On drawings of the studio world, where that is known.
+"""Does the attention of a word find the place that shows it? On drawings of the studio world, where
+that is known.
 
-    python -m benchmarks.attention_truth [MODEL] [--drawings 48] [--write docs/reference/calibration-maps.md]
+    python -m benchmarks.attention_truth [MODEL] [--drawings 48] [--write
+    docs/reference/calibration-maps.md]
 
-MODEL is studio, or another model of the studio world whose insides can be watched. First, localisation: maps of a word
-against the region of the drawing that shows it. Then faithfulness (BiasMap, supplement F): the studio VQA reads
-drawings of which only the mask of a word, or only the rest, is left. --write updates the page between two markers.
+MODEL is studio, or another model of the studio world whose insides can be watched. First,
+localisation: maps of a word against the region of the drawing that shows it. Then faithfulness
+(BiasMap, supplement F): the studio VQA reads drawings of which only the mask of a word, or only the
+rest, is left. --write updates the page between two markers.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from askew.stats.intervals import benjamini_hochberg
 from askew.stats.means import student_mean
 from askew.stats.overlap import bilinear, covered, mask
 from askew.stats.shares import wilson
+from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate
 from benchmarks.drawn_attention import SAID, TIMESTEPS, Drawings, OneStep
 from benchmarks.localisation import (
@@ -46,12 +50,13 @@ THRESHOLDS = (10, 30, 50, 70, 90)
 ALL = "all"
 """The sum of all blocks but the middle, beside the blocks."""
 
-SIGNIFICANT = 0.05
 
 Maps = NDArray[np.floating[Any]]
 Regions = NDArray[np.bool_]
 Attention = Mapping[str, Mapping[str, Maps]]
-"""By attribute and block, maps (drawings, timesteps, h, w) of the words that say what each drawing shows."""
+"""By attribute and block, maps (drawings, timesteps, h, w) of the words that say what each drawing
+shows.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +77,18 @@ class Located:
 
 
 class Localisation:
-    """The scores of maps against regions (drawings, H, W), computed once and then taken together in several ways."""
+    """The scores of maps against regions (drawings, H, W), computed once and then taken together in
+    several ways.
+    """
 
-    def __init__(self, attention: Attention, regions: Mapping[str, Regions], scoring: Scoring) -> None:
-        self._attention, self._regions, self._scoring = attention, regions, scoring
-        self.attributes, self.blocks = list(attention), list(next(iter(attention.values())))
+    def __init__(
+        self, attention: Attention, regions: Mapping[str, Regions], scoring: Scoring
+    ) -> None:
+        self._attention = attention
+        self._regions = regions
+        self._scoring = scoring
+        self.attributes = list(attention)
+        self.blocks = list(next(iter(attention.values())))
         self._scores = {
             (attribute, block): _scores(maps, regions[attribute])
             for attribute, blocks in attention.items()
@@ -85,7 +97,10 @@ class Localisation:
 
     def by_attribute(self) -> dict[str, Located]:
         """All blocks and timesteps together, with q-values over the attributes."""
-        found = {name: replace(self._located([name], ALL), beyond=self._beyond(name)) for name in self.attributes}
+        found = {
+            name: replace(self._located([name], ALL), beyond=self._beyond(name))
+            for name in self.attributes
+        }
         for score in ("pointing", "overlap", "beyond"):
             _add_q(found, score)
         return found
@@ -102,29 +117,44 @@ class Localisation:
         """Members of a drawing are its attributes and timesteps."""
         steps = slice(None) if step is None else slice(step, step + 1)
         pointing, overlap = (
-            np.concatenate([self._scores[name, block][k][..., steps] for name in attributes], axis=2) for k in (0, 1)
+            np.concatenate(
+                [self._scores[name, block][k][..., steps] for name in attributes], axis=2
+            )
+            for k in (0, 1)
         )
         names = (*attributes, block, str(step))
-        draws, level = self._scoring.draws, self._scoring.level
+        draws = self._scoring.draws
+        level = self._scoring.level
         return Located(
             float(np.mean([self._regions[name].mean() for name in attributes])),
-            pointing_estimate(pointing, rng=self._scoring.rng("pointing", *names), draws=draws, level=level),
-            overlap_estimate(overlap, rng=self._scoring.rng("overlap", *names), draws=draws, level=level),
+            pointing_estimate(
+                pointing, rng=self._scoring.rng("pointing", *names), draws=draws, level=level
+            ),
+            overlap_estimate(
+                overlap, rng=self._scoring.rng("overlap", *names), draws=draws, level=level
+            ),
         )
 
     def _beyond(self, attribute: str) -> Estimate:
         size = self._regions[attribute].shape[-2:]
-        summed = {name: bilinear(blocks[ALL].sum(axis=1), size) for name, blocks in self._attention.items()}
+        summed = {
+            name: bilinear(blocks[ALL].sum(axis=1), size)
+            for name, blocks in self._attention.items()
+        }
         others = np.stack([maps for name, maps in summed.items() if name != attribute])
-        return overlap_beyond_other_maps(summed[attribute], others, self._regions[attribute], level=self._scoring.level)
+        return overlap_beyond_other_maps(
+            summed[attribute], others, self._regions[attribute], level=self._scoring.level
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Share of drawings that are read rightly: with nothing covered, and by percentile, of what is left.
+    """Share of drawings that are read rightly: with nothing covered, and by percentile, of what is
+    left.
 
-    `guess` is the share of the commonest value; `region` and `without`: the true region alone, and all but it. `place`
-    and `left_out`: the mean share of the true region that a mask covers, and of the rest that it leaves out.
+    `guess` is the share of the commonest value; `region` and `without`: the true region alone, and
+    all but it. `place` and `left_out`: the mean share of the true region that a mask covers, and of
+    the rest that it leaves out.
     """
 
     whole: Estimate
@@ -141,11 +171,17 @@ class Read:
 def with_sum(layers: Mapping[str, Maps]) -> dict[str, Maps]:
     """By block the sums of its layers, and the sum of all blocks but the middle."""
     blocks = block_maps(layers)
-    return {**blocks, ALL: np.sum([maps for name, maps in blocks.items() if name != MIDDLE], axis=0)}
+    return {
+        **blocks,
+        ALL: np.sum([maps for name, maps in blocks.items() if name != MIDDLE], axis=0),
+    }
 
 
-def faithfulness(vqa: StudioVQA, drawings: Drawings, attribute: str, maps: Maps, regions: Regions) -> Read:
-    """What the VQA reads of an attribute where only masks of maps (drawings, h, w), or only the rest, is left.
+def faithfulness(
+    vqa: StudioVQA, drawings: Drawings, attribute: str, maps: Maps, regions: Regions
+) -> Read:
+    """What the VQA reads of an attribute where only masks of maps (drawings, h, w), or only the
+    rest, is left.
 
     `other` leaves the mask of the next drawing's map: what is read there is not the word's doing.
     """
@@ -179,7 +215,10 @@ def study(model: str, count: int, scoring: Scoring) -> list[str]:
     regions = {name: drawings.regions(name) for name in SAID}
     found = Localisation(attention, regions, scoring)
     vqa = StudioVQA()
-    read = {name: faithfulness(vqa, drawings, name, attention[name][ALL].sum(axis=1), regions[name]) for name in READ}
+    read = {
+        name: faithfulness(vqa, drawings, name, attention[name][ALL].sum(axis=1), regions[name])
+        for name in READ
+    }
     return [*localisation_lines(found, model, count), "", *faithfulness_lines(read)]
 
 
@@ -199,8 +238,17 @@ def localisation_lines(found: Localisation, model: str, count: int) -> Iterator[
     ):
         own = located is by_attribute
         yield ""
-        columns = (what, "area", "pointing game", "other drawings", "q" if own else "p", "IoU", "other drawings",
-                   "q" if own else "p", *(("IoU less other words'", "q") if own else ()))  # fmt: skip
+        columns = (
+            what,
+            "area",
+            "pointing game",
+            "other drawings",
+            "q" if own else "p",
+            "IoU",
+            "other drawings",
+            "q" if own else "p",
+            *(("IoU less other words'", "q") if own else ()),
+        )
         yield from _table(columns, [_row(name, one) for name, one in located.items()])
 
 
@@ -214,21 +262,36 @@ def faithfulness_lines(read: Mapping[str, Read]) -> Iterator[str]:
         )
         yield ""
         rows = [
-            [str(tau), *(measured(part[tau]) for part in (found.mask, found.rest, found.other, found.place,
-                                                          found.left_out))]
+            [
+                str(tau),
+                *(
+                    measured(part[tau])
+                    for part in (found.mask, found.rest, found.other, found.place, found.left_out)
+                ),
+            ]
             for tau in THRESHOLDS
-        ]  # fmt: skip
-        columns = ("mask alone", "rest alone", "mask of another drawing alone", "place covered", "rest left out")
+        ]
+        columns = (
+            "mask alone",
+            "rest alone",
+            "mask of another drawing alone",
+            "place covered",
+            "rest left out",
+        )
         yield from _table(("percentile", *columns), rows)
         yield ""
 
 
 def main() -> None:
     """Measure from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("model", nargs="?", default="studio")
     parser.add_argument("--drawings", type=int, default=48)
-    parser.add_argument("--write", type=Path, help="the page to update between the model's two markers")
+    parser.add_argument(
+        "--write", type=Path, help="the page to update between the model's two markers"
+    )
     choice = parser.parse_args()
     lines = study(choice.model, choice.drawings, Scoring("studio"))
     print("\n".join(lines))
@@ -237,14 +300,20 @@ def main() -> None:
 
 
 def _scores(maps: Maps, regions: Regions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Pointing game and IoU of maps (drawings, timesteps, h, w): each (drawings, drawings, timesteps)."""
+    """Pointing game and IoU of maps (drawings, timesteps, h, w): each (drawings, drawings,
+    timesteps).
+    """
     steps = [bilinear(maps[:, k], regions.shape[-2:]) for k in range(maps.shape[1])]
     pointing = np.stack([pointing_matrix(one, regions) for one in steps], axis=2).astype(float)
     return pointing, np.stack([overlap_with_regions(one, regions) for one in steps], axis=2)
 
 
 def _add_q(found: dict[str, Located], score: str) -> None:
-    tested = {name: getattr(one, score) for name, one in found.items() if getattr(one, score).p is not None}
+    tested = {
+        name: getattr(one, score)
+        for name, one in found.items()
+        if getattr(one, score).p is not None
+    }
     q = benjamini_hochberg([e.p for e in tested.values()])
     for (name, e), value in zip(tested.items(), q, strict=True):
         found[name] = replace(found[name], **{score: replace(e, q=float(value))})
@@ -265,14 +334,16 @@ def _sentences(found: Mapping[str, Located]) -> Iterator[str]:
     total = len(found)
     area = [name for name, one in found.items() if (one.pointing.low or 0.0) > one.area]
     place = [name for name, one in found.items() if _beats(one.overlap, one.overlap.null or 0.0)]
-    words = [name for name, one in found.items() if one.beyond is not None and _beats(one.beyond, 0.0)]
+    words = [
+        name for name, one in found.items() if one.beyond is not None and _beats(one.beyond, 0.0)
+    ]
     yield f"- The highest point of the map lies in the region more often than its area for {_some(area, total)}."
     yield f"- The map overlaps its region more than it does those of other drawings for {_some(place, total)}."
     yield f"- It overlaps the region more than the maps of other words in the same drawing for {_some(words, total)}."
 
 
 def _beats(e: Estimate, null: float) -> bool:
-    return e.q is not None and e.q < SIGNIFICANT and e.value > null
+    return e.q is not None and e.q < SIGNIFICANCE_LEVEL and e.value > null
 
 
 def _some(names: Sequence[str], total: int) -> str:
@@ -284,7 +355,11 @@ def _row(name: str, one: Located) -> list[str]:
     cells = [name.replace("_", " "), f"{one.area:.2f}"]
     for e in (one.pointing, one.overlap):
         cells += [measured(e), _short(e.null), _probability(e)]
-    return cells if one.beyond is None else [*cells, measured(one.beyond, "+.2f"), _probability(one.beyond)]
+    return (
+        cells
+        if one.beyond is None
+        else [*cells, measured(one.beyond, "+.2f"), _probability(one.beyond)]
+    )
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -1,9 +1,11 @@
-"""Measured coverage of the intervals of CAS and MAD, and rate of false alarms of MAD's p-value, by simulation.
+"""Measured coverage of the intervals of CAS and MAD, and rate of false alarms of MAD's p-value, by
+simulation.
 
     python -m benchmarks.calibration --runs 1000 --draws 400 [cas] [mad] [domain] [fair]
 
-Pictures are drawn from known populations: some questions with exactly one answer each, and words of a caption that are
-there or not. The population scores are exact, so an interval is right or wrong without doubt. Prints Markdown tables.
+Pictures are drawn from known populations: some questions with exactly one answer each, and words of
+a caption that are there or not. The population scores are exact, so an interval is right or wrong
+without doubt. Prints Markdown tables.
 """
 
 from __future__ import annotations
@@ -23,7 +25,11 @@ from askew.stats.intervals import bootstrap_errors, ends, p_value
 from askew.stats.means import mean_cas, mean_lean, student_mean
 
 Floats = NDArray[np.float64]
-SIZES = {"5 concepts": ((2, 3), 0), "23 concepts": ((2, 3, 6), 12), "60 concepts": ((2, 3, 6, 2, 4, 3), 40)}
+SIZES = {
+    "5 concepts": ((2, 3), 0),
+    "23 concepts": ((2, 3, 6), 12),
+    "60 concepts": ((2, 3, 6, 2, 4, 3), 40),
+}
 ALARM = 0.05
 
 
@@ -45,8 +51,12 @@ class Population:
 
     def shifted(self, share: float, rng: np.random.Generator) -> Population:
         """A share of every distribution replaced by a random one."""
-        moved = [(1 - share) * q + share * rng.dirichlet(np.full(len(q), 0.5)) for q in self.questions]
-        return Population(tuple(moved), (1 - share) * self.words + share * rng.permutation(self.words))
+        moved = [
+            (1 - share) * q + share * rng.dirichlet(np.full(len(q), 0.5)) for q in self.questions
+        ]
+        return Population(
+            tuple(moved), (1 - share) * self.words + share * rng.permutation(self.words)
+        )
 
     def with_answer(self, value: int) -> Population:
         """The first question always answered with that value."""
@@ -92,7 +102,8 @@ class Tally:
         self.total += 1
 
     def row(self) -> str:
-        mean, width = self.value / self.total, self.width / self.total
+        mean = self.value / self.total
+        width = self.width / self.total
         covered = 1 - (self.above + self.below) / self.total
         return f"{self.truth:.3f} | {mean:.3f} | {covered:.3f} | {self.above} | {self.below} | {width:.3f}"
 
@@ -109,7 +120,8 @@ def cas_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
                 tally = Tally(float(cas(a.histogram, b.histogram)))
                 rng = np.random.default_rng(0)
                 for _ in range(repeats):
-                    first, second = a.sample(n, rng), b.sample(n, rng)
+                    first = a.sample(n, rng)
+                    second = b.sample(n, rng)
                     errors = [bootstrap_errors(s, draws, rng) for s in (first, second)]
                     shift = concept_shift(first, second, errors[0], errors[1], rng)
                     tally.add(shift.score, *shift.interval(0.95)[:2])
@@ -117,34 +129,54 @@ def cas_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
 
 
 def axis(k: int, words: int, elsewhere: float, rng: np.random.Generator) -> list[Population]:
-    """K populations that differ completely on the first question and by `elsewhere` on everything else."""
+    """K populations that differ completely on the first question and by `elsewhere` on everything
+    else.
+    """
     base = population((k, 2, 3, 4), words, rng)
     return [base.shifted(elsewhere, rng).with_answer(value) for value in range(k)]
 
 
-def mixture(populations: list[Population], shares: Floats, n: int, rng: np.random.Generator) -> Floats:
+def mixture(
+    populations: list[Population], shares: Floats, n: int, rng: np.random.Generator
+) -> Floats:
     counts = rng.multinomial(n, shares)
     return np.concatenate([p.sample(m, rng) for p, m in zip(populations, counts, strict=True)])
 
 
 def mad_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
-    """MAD and the lean of the first value: planted worlds differ on the axis alone, dense ones everywhere."""
+    """MAD and the lean of the first value: planted worlds differ on the axis alone, dense ones
+    everywhere.
+    """
     columns = "pictures | K | world | lean | true MAD | mean plug-in | mean mark | coverage | mean width | leaves out 0"
     print(f"| {columns} | coverage of the lean |\n" + "|---" * 11 + "|")
-    for n, k, (world, elsewhere) in itertools.product(sizes, (2, 4, 6), (("planted", 0.0), ("dense", 0.3))):
+    for n, k, (world, elsewhere) in itertools.product(
+        sizes, (2, 4, 6), (("planted", 0.0), ("dense", 0.3))
+    ):
         populations = axis(k, 12, elsewhere, np.random.default_rng(k))
         for lean in (0.0, 0.3, 0.7, 1.0):
             shares = (1 - lean) / k + lean * np.eye(k)[0]
             mixed = sum(s * p.histogram for s, p in zip(shares, populations, strict=True))
             scores = np.array([cas(mixed, p.histogram) for p in populations])
-            truth, apart = float(mad(scores)), float(scores[0] - scores[1:].mean())
-            rng, rows = np.random.default_rng(0), []
+            truth = float(mad(scores))
+            apart = float(scores[0] - scores[1:].mean())
+            rng = np.random.default_rng(0)
+            rows = []
             for _ in range(repeats):
                 sets = [p.sample(n, rng) for p in populations]
-                found = associations(mixture(populations, shares, n, rng), sets, rng=rng, draws=draws)
+                found = associations(
+                    mixture(populations, shares, n, rng), sets, rng=rng, draws=draws
+                )
                 (low, high), (left, right) = ends(found.mad), ends(found.leans[0])
-                rows.append((found.mad.value, found.mad.mark, low <= truth + 1e-9 and truth <= high + 1e-9, high - low,
-                             low > 0, left <= apart <= right))  # fmt: skip
+                rows.append(
+                    (
+                        found.mad.value,
+                        found.mad.mark,
+                        low <= truth + 1e-9 and truth <= high + 1e-9,
+                        high - low,
+                        low > 0,
+                        left <= apart <= right,
+                    )
+                )
             told = " | ".join(f"{mean:.3f}" for mean in np.mean(rows, axis=0))
             print(f"| {n} | {k} | {world} | {lean} | {truth:.3f} | {told} |", flush=True)
 
@@ -153,42 +185,63 @@ DOMAINS = 4_000
 
 
 def domain_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
-    """Means over prompts, each with a world and a lean of its own, two values; "before" is Student's interval alone.
+    """Means over prompts, each with a world and a lean of its own, two values; "before" is
+    Student's interval alone.
 
     Domains of several sizes are drawn from as many prompts as there are runs.
     """
-    columns = (
-        "pictures | concepts | world | mean of | true | mean plug-in | mean mark | prompts | coverage | mean width"
-    )
+    columns = "pictures | concepts | world | mean of | true | mean plug-in | mean mark | prompts | coverage | mean width"
     print(f"| {columns} | coverage before | width before |\n" + "|---" * 12 + "|")
     worlds = itertools.product(sizes, (12, 40), (("planted", 0.0), ("dense", 0.3)))
     for n, words, (world, elsewhere) in worlds:
-        rng, rows = np.random.default_rng(0), []
+        rng = np.random.default_rng(0)
+        rows = []
         for lean in rng.uniform(-0.4, 1.0, repeats):
-            populations, shares = axis(2, words, elsewhere, rng), np.array([1 + lean, 1 - lean]) / 2
+            populations = axis(2, words, elsewhere, rng)
+            shares = np.array([1 + lean, 1 - lean]) / 2
             mixed = shares @ [p.histogram for p in populations]
             first, other = (float(cas(mixed, p.histogram)) for p in populations)
             sets = [p.sample(n, rng) for p in populations]
             found = associations(mixture(populations, shares, n, rng), sets, rng=rng, draws=draws)
-            one, apart = found.cas[0], found.leans[0]
-            rows.append(((first, one.value, one.mark, found.apart[0]),
-                         (first - other, apart.value, apart.mark, apart.value)))  # fmt: skip
+            one = found.cas[0]
+            apart = found.leans[0]
+            rows.append(
+                (
+                    (first, one.value, one.mark, found.apart[0]),
+                    (first - other, apart.value, apart.mark, apart.value),
+                )
+            )
         concepts = len(populations[0].histogram)
         means_of = {"CAS": mean_cas, "CAS difference": mean_lean}
         for (name, mean), of in zip(means_of.items(), np.array(rows).swapaxes(0, 1), strict=True):
             truth, plug_in, mark, _ = of.mean(axis=0)
             for prompts in (4, 12, 26):
                 drawn = of[rng.integers(0, repeats, (DOMAINS, prompts))]
-                means = [(*ends(mean(some[:, 2], some[:, 3])), *ends(student_mean(some[:, 2]))) for some in drawn]
-                told = np.mean([(low <= truth <= high, high - low, left <= truth <= right, right - left)
-                                for low, high, left, right in means], axis=0)  # fmt: skip
+                means = [
+                    (*ends(mean(some[:, 2], some[:, 3])), *ends(student_mean(some[:, 2])))
+                    for some in drawn
+                ]
+                told = np.mean(
+                    [
+                        (low <= truth <= high, high - low, left <= truth <= right, right - left)
+                        for low, high, left, right in means
+                    ],
+                    axis=0,
+                )
                 numbers = " | ".join(f"{x:.3f}" for x in (truth, plug_in, mark))
                 cells = " | ".join(f"{x:.3f}" for x in told)
-                print(f"| {n} | {concepts} | {world} | {name} | {numbers} | {prompts} | {cells} |", flush=True)
+                print(
+                    f"| {n} | {concepts} | {world} | {name} | {numbers} | {prompts} | {cells} |",
+                    flush=True,
+                )
 
 
 def fair_alarms(repeats: int, draws: int, sizes: list[int]) -> None:
-    print("| pictures | K | words | axes | p < .05 | p < .5 | mean MAD | mean null |\n" + "|---" * 8 + "|")
+    print(
+        "| pictures | K | words | axes | p < .05 | p < .5 | mean MAD | mean null |\n"
+        + "|---" * 8
+        + "|"
+    )
     for n in sizes:
         for k in (2, 3, 4, 6):
             for words in (0, 12, 40):
@@ -198,7 +251,9 @@ def fair_alarms(repeats: int, draws: int, sizes: list[int]) -> None:
                     populations = axis(k, words, 0.2 * (i % 2), rng)
                     sets = [p.sample(n, rng) for p in populations]
                     initial = mixture(populations, np.full(k, 1 / k), n, rng)
-                    value = float(mad(np.array([cas(initial.mean(axis=0), s.mean(axis=0)) for s in sets])))
+                    value = float(
+                        mad(np.array([cas(initial.mean(axis=0), s.mean(axis=0)) for s in sets]))
+                    )
                     null = mad(np.moveaxis(cas(*fair_histograms(initial, sets, draws, rng)), 0, -1))
                     found.append((p_value(value, null), value, null.mean()))
                 p, values, nulls = np.array(found).T
@@ -207,13 +262,22 @@ def fair_alarms(repeats: int, draws: int, sizes: list[int]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=[], help="cas, mad, domain, fair; all without any")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "parts", nargs="*", default=[], help="cas, mad, domain, fair; all without any"
+    )
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--draws", type=int, default=400)
     parser.add_argument("--pictures", type=int, nargs="+", default=[24, 48, 192])
     options = parser.parse_args()
-    tables = {"cas": cas_coverage, "mad": mad_coverage, "domain": domain_coverage, "fair": fair_alarms}
+    tables = {
+        "cas": cas_coverage,
+        "mad": mad_coverage,
+        "domain": domain_coverage,
+        "fair": fair_alarms,
+    }
     for part in options.parts or tables:
         print(f"\n{part}, {options.runs} runs, {options.draws} draws\n")
         tables[part](options.runs, options.draws, options.pictures)

@@ -1,10 +1,12 @@
-"""How often intervals of associations hold the truth: Wilson's at the effective size, and the bootstrap over pictures.
+"""How often intervals of associations hold the truth: Wilson's at the effective size, and the
+bootstrap over pictures.
 
-    python -m benchmarks.calibration_classification [--repeats 400] [--draws 500] [--write docs/reference/downstream.md]
+    python -m benchmarks.calibration_classification [--repeats 400] [--draws 500] [--write
+    docs/reference/downstream.md]
 
-Every picture has a chance of its own to be decided for the first class (beta-distributed around the truth, by the
-correlation of its decisions), and so many decisions. The differential is of two groups of so many pictures each.
---write puts the tables between the page's markers `intervals`.
+Every picture has a chance of its own to be decided for the first class (beta-distributed around the
+truth, by the correlation of its decisions), and so many decisions. The differential is of two
+groups of so many pictures each. --write puts the tables between the page's markers `intervals`.
 """
 
 from __future__ import annotations
@@ -66,25 +68,33 @@ class Tally:
 def one_group(share: float, correlation: float, pictures: int, options: argparse.Namespace) -> str:
     """A line on an association."""
     rng = np.random.default_rng([7, pictures, int(1000 * share), int(100 * correlation)])
-    ours, bootstrap = Tally(), Tally()
+    ours = Tally()
+    bootstrap = Tally()
     for _ in range(options.repeats):
         decisions = drawn(share, correlation, pictures, rng)
         found = association(decisions, rng=rng, draws=1)
         ours.add((found.low or 0.0, found.high or 0.0), share)
-        bootstrap.add(percentile_interval(bootstrapped(decisions, options.draws, rng), LEVEL), share)
+        bootstrap.add(
+            percentile_interval(bootstrapped(decisions, options.draws, rng), LEVEL), share
+        )
     return f"| {share} | {correlation} | {pictures} | {ours.cells()} | {bootstrap.cells()} |"
 
 
-def two_groups(shares: tuple[float, float], correlation: float, pictures: int, options: argparse.Namespace) -> str:
+def two_groups(
+    shares: tuple[float, float], correlation: float, pictures: int, options: argparse.Namespace
+) -> str:
     """A line on a differential association."""
     rng = np.random.default_rng([11, pictures, int(1000 * shares[0]), int(100 * correlation)])
-    ours, bootstrap = Tally(), Tally()
+    ours = Tally()
+    bootstrap = Tally()
     for _ in range(options.repeats):
         sides = [drawn(share, correlation, pictures, rng) for share in shares]
         found = differential(sides[0], sides[1], rng=rng, draws=1)
         ours.add((found.low or 0.0, found.high or 0.0), shares[0] - shares[1])
         resampled = [bootstrapped(side, options.draws, rng) for side in sides]
-        bootstrap.add(percentile_interval(resampled[0] - resampled[1], LEVEL), shares[0] - shares[1])
+        bootstrap.add(
+            percentile_interval(resampled[0] - resampled[1], LEVEL), shares[0] - shares[1]
+        )
     return f"| {shares[0]} − {shares[1]} | {correlation} | {pictures} | {ours.cells()} | {bootstrap.cells()} |"
 
 
@@ -101,14 +111,20 @@ def tables(options: argparse.Namespace) -> Iterator[str]:
     yield from ("", f"| association | {head[0]}", f"| ---: | {head[1]}")
     for pictures, share, correlation in product(SIZES, SHARES, CORRELATIONS):
         yield one_group(share, correlation, pictures, options)
-    yield from ("", f"| difference | {head[0].replace('Wilson', 'MOVER of Wilson')}", f"| ---: | {head[1]}")
+    yield from (
+        "",
+        f"| difference | {head[0].replace('Wilson', 'MOVER of Wilson')}",
+        f"| ---: | {head[1]}",
+    )
     for pictures, shares, correlation in product((12, 48), TWO_GROUPS, CORRELATIONS):
         yield two_groups(shares, correlation, pictures, options)
 
 
 def main() -> None:
     """Print the tables, and write them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeats", type=int, default=400)
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--write", type=Path)

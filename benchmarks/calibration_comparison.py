@@ -2,9 +2,9 @@
 
     python -m benchmarks.calibration_comparison [REPEATS]
 
-Prints Markdown tables. Every repeat draws pictures from two models whose true scores are known; rho is the correlation
-of what the two make of one seed. REPEATS (default 400) comparisons a row, of concepts a third as many; 300 draws each,
-everything seeded. About fifteen minutes on one free core.
+Prints Markdown tables. Every repeat draws pictures from two models whose true scores are known; rho
+is the correlation of what the two make of one seed. REPEATS (default 400) comparisons a row, of
+concepts a third as many; 300 draws each, everything seeded. About fifteen minutes on one free core.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from askew.types import Estimate
 Floats = NDArray[np.float64]
 SIZES = (10, 24, 48)
 DRAWS = 300
-FAIR6, ONE6 = [1 / 6] * 6, [0.5] + [0.1] * 5
+FAIR6 = [1 / 6] * 6
+ONE6 = [0.5] + [0.1] * 5
 
 ANSWERS: dict[str, tuple[Sequence[float], Sequence[float], float]] = {
     "6 values, fair; one in excess": (FAIR6, ONE6, 0.5),
@@ -51,7 +52,8 @@ class Tally:
     """Hits of an interval, and small p-values."""
 
     def __init__(self, truth: float) -> None:
-        self.truth, self._found = truth, list[Estimate]()
+        self.truth = truth
+        self._found = list[Estimate]()
 
     def add(self, estimate: Estimate) -> None:
         self._found.append(estimate)
@@ -82,30 +84,38 @@ def noise(rng: np.random.Generator, shape: tuple[int, ...], rho: float) -> tuple
     return norm.cdf(common), norm.cdf(other)
 
 
-def answered(rng: np.random.Generator, n: int, p: Sequence[float], q: Sequence[float], rho: float) -> PairedSets:
+def answered(
+    rng: np.random.Generator, n: int, p: Sequence[float], q: Sequence[float], rho: float
+) -> PairedSets:
     """The values that two models show on one axis, in pictures of the same seeds."""
     u, v = noise(rng, (n,), rho)
     codes = [np.searchsorted(np.cumsum(shares)[:-1], x) for shares, x in ((p, u), (q, v))]
     return PairedSets.of(np.eye(len(p))[codes[0]], np.eye(len(p))[codes[1]], range(n), range(n))
 
 
-def share_and_distance(case: str, repeats: int, n: int = 48, draws: int = DRAWS) -> tuple[Tally, Tally]:
+def share_and_distance(
+    case: str, repeats: int, n: int = 48, draws: int = DRAWS
+) -> tuple[Tally, Tally]:
     """Differences of the first value's share and of the distance from equal shares."""
     p, q, rho = ANSWERS[case]
-    ideal, rng = np.full(len(p), 1 / len(p)), np.random.default_rng(8)
-    distance = float(total_variation(p, ideal) - total_variation(q, ideal))
+    reference = np.full(len(p), 1 / len(p))
+    rng = np.random.default_rng(8)
+    distance = float(total_variation(p, reference) - total_variation(q, reference))
     tallies = Tally(p[0] - q[0]), Tally(distance)
     for _ in range(repeats):
         sets = answered(rng, n, p, q, rho)
         tallies[0].add(share_difference(sets, 0))
-        tallies[1].add(distance_difference(sets, ideal, rng=rng, draws=draws))
+        tallies[1].add(distance_difference(sets, reference, rng=rng, draws=draws))
     return tallies
 
 
 def populations(share: float) -> list[Floats]:
-    """Frequencies of two values and twelve words in an initial population that leans, and in both counterfactuals."""
+    """Frequencies of two values and twelve words in an initial population that leans, and in both
+    counterfactuals.
+    """
     words = 0.8 / np.arange(1, 13) ** 0.8
-    first, second = np.append([1.0, 0.0], words), np.append([0.0, 1.0], words[::-1])
+    first = np.append([1.0, 0.0], words)
+    second = np.append([0.0, 1.0], words[::-1])
     return [share * first + (1 - share) * second, first, second]
 
 
@@ -114,7 +124,10 @@ def cas_and_mad(case: str, repeats: int, n: int = 48, draws: int = DRAWS) -> tup
     a, b, rho = LEANS[case]
     models = [populations(share) for share in (a, b)]
     scores = [np.array([cas(initial, other) for other in others]) for initial, *others in models]
-    tallies = Tally(float(scores[0][0] - scores[1][0])), Tally(float(mad(scores[0]) - mad(scores[1])))
+    tallies = (
+        Tally(float(scores[0][0] - scores[1][0])),
+        Tally(float(mad(scores[0]) - mad(scores[1]))),
+    )
     rng = np.random.default_rng(9)
     for _ in range(repeats):
         drawn = [(p, q, *noise(rng, (n, len(p)), rho)) for p, q in zip(*models, strict=True)]
@@ -125,7 +138,9 @@ def cas_and_mad(case: str, repeats: int, n: int = 48, draws: int = DRAWS) -> tup
     return tallies
 
 
-def table(title: str, cases: Sequence[str], names: Sequence[str], run: Callable[..., tuple[Tally, Tally]]) -> None:
+def table(
+    title: str, cases: Sequence[str], names: Sequence[str], run: Callable[..., tuple[Tally, Tally]]
+) -> None:
     """Print a Markdown table, row by row as it is computed."""
     header = ("models", "pictures", "score", "truth", "mean value", "coverage", "width", "p < .05")
     print(f"\n### {title}\n\n| {' | '.join(header)} |\n|{'---|' * len(header)}")

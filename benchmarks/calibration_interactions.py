@@ -1,10 +1,11 @@
 """Is every interaction found that was planted, and none that was not? Writes a page of tables.
 
-    python -m benchmarks.calibration_interactions [--repeats 2000] [--draws 200] [--out PAGE.md] [PART ...]
+    python -m benchmarks.calibration_interactions [--repeats 2000] [--draws 200] [--out PAGE.md]
+    [PART ...]
 
-The populations are those of the studio's planted world, so that every truth is exact; answers are drawn from them, no
-pictures. Parts: edges, sensitivity, equal, instrument, validation; all without any. The page is written anew
-after every part. About three minutes on one free core.
+The populations are those of the studio's planted world, so that every truth is exact; answers are
+drawn from them, no pictures. Parts: edges, sensitivity, equal, instrument, validation; all without
+any. The page is written anew after every part. About three minutes on one free core.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from askew.stats.contingency import ChiSquare, chi_squares
 from askew.stats.distance import sensitivity, total_variation
 from askew.stats.distance_intervals import CommonDraws, SampledShares, distance_intervals
 from askew.stats.interaction_graph import correlation, mean_correlation
-from askew.stats.sensitivity import Pair, debiased_value, interactions
+from askew.stats.sensitivity import AxisPairSample, debiased_value, interactions
 from askew.studio.scene import OCCUPATIONS
 from askew.types import Estimate
 from benchmarks.planted_interactions import DISTANCES, SIZES, Floats, World, drawn, world
@@ -35,9 +36,19 @@ OTHERS = [pair for pair in PAIRS if pair[0] != pair[1]]
 THRESHOLD = 1e-4
 PICTURES = (24, 48, 96)
 NAMES = list(OCCUPATIONS)[:26]
-CHOSEN = {1.0: ["gender gender", "gender age", "ethnicity ethnicity", "clothing emotion", "environment clothing",
-                "clothing environment", "body_type emotion", "gender environment"],
-          0.0: ["ethnicity ethnicity", "gender age", "body_type emotion", "ethnicity disability"]}  # fmt: skip
+CHOSEN = {
+    1.0: [
+        "gender gender",
+        "gender age",
+        "ethnicity ethnicity",
+        "clothing emotion",
+        "environment clothing",
+        "clothing environment",
+        "body_type emotion",
+        "gender environment",
+    ],
+    0.0: ["ethnicity ethnicity", "gender age", "body_type emotion", "ethnicity disability"],
+}
 OCCUPATION = "nurse"
 Rows = Iterator[Sequence[object]]
 
@@ -55,21 +66,38 @@ def edge_rows(options: argparse.Namespace) -> Rows:
     for pictures in PICTURES:
         fair = _tests([world(None, 0.0)] * 100, pictures, rng)
         planted = _tests([world(name, 1.0) for name in NAMES], pictures, rng)
-        called = {name: [p < THRESHOLD for v, p in planted if low < v <= high]
-                  for name, low, high in (("none", -1, 1e-6), ("weak", 1e-6, 0.1), ("middle", 0.1, 0.3),
-                                          ("strong", 0.3, 1))}  # fmt: skip
+        called = {
+            name: [p < THRESHOLD for v, p in planted if low < v <= high]
+            for name, low, high in (
+                ("none", -1, 1e-6),
+                ("weak", 1e-6, 0.1),
+                ("middle", 0.1, 0.3),
+                ("strong", 0.3, 1),
+            )
+        }
         alarms = [p for _, p in fair]
-        yield (pictures, _rate([p < THRESHOLD for p in alarms]), f"{np.mean(np.array(alarms) < 0.05):.3f}",
-               *(_rate(some) for some in called.values()))  # fmt: skip
+        yield (
+            pictures,
+            _rate([p < THRESHOLD for p in alarms]),
+            f"{np.mean(np.array(alarms) < 0.05):.3f}",
+            *(_rate(some) for some in called.values()),
+        )
 
 
-def _tests(worlds: Sequence[World], pictures: int, rng: np.random.Generator) -> list[tuple[float, float]]:
-    """Of every pair of different axes: the true Cramér's V, and the p found; 1 where there was nothing to test."""
+def _tests(
+    worlds: Sequence[World], pictures: int, rng: np.random.Generator
+) -> list[tuple[float, float]]:
+    """Of every pair of different axes: the true Cramér's V, and the p found; 1 where there was
+    nothing to test.
+    """
     cells = [(w, pair) for w in worlds for pair in OTHERS]
     tables = [drawn(w.after[s][t], pictures, rng, 1)[0] for w, (s, t) in cells]
     found = chi_squares(tables, rng=rng, threshold=THRESHOLD)
     strengths = [strength(w.after[s][t]) if w.dependent(s, t) else 0.0 for w, (s, t) in cells]
-    return [(v, test.p if isinstance(test, ChiSquare) else 1.0) for v, test in zip(strengths, found, strict=True)]
+    return [
+        (v, test.p if isinstance(test, ChiSquare) else 1.0)
+        for v, test in zip(strengths, found, strict=True)
+    ]
 
 
 def strength(shares: NDArray[np.float64]) -> float:
@@ -90,32 +118,48 @@ def sensitivity_rows(options: argparse.Namespace) -> Rows:
             plug_in = np.mean([_plug_in(pair) for pair in pairs])
             truth = planted.truth(source, target)
             found = interactions(pairs, rng=rng, draws=options.draws)
-            yield (f"{bias:g}", name.replace(" ", " → ").replace("_", " "), pictures, f"{truth:+.3f}",
-                   f"{plug_in - truth:+.3f}", *_against(truth, found))  # fmt: skip
+            yield (
+                f"{bias:g}",
+                name.replace(" ", " → ").replace("_", " "),
+                pictures,
+                f"{truth:+.3f}",
+                f"{plug_in - truth:+.3f}",
+                *_against(truth, found),
+            )
 
 
 def _against(truth: float, found: Sequence[object]) -> list[str]:
     estimates = [one for one in found if isinstance(one, Estimate)]
-    value, low, high, p = np.array([[e.value, e.low, e.high, e.p] for e in estimates], dtype=float).T
-    below, above = np.mean(truth < low - 1e-9), np.mean(truth > high + 1e-9)
+    value, low, high, p = np.array(
+        [[e.value, e.low, e.high, e.p] for e in estimates], dtype=float
+    ).T
+    below = np.mean(truth < low - 1e-9)
+    above = np.mean(truth > high + 1e-9)
     rates = (1 - below - above, below, above, np.mean(high - low), np.mean(p < 0.05))
     return [f"{np.mean(value) - truth:+.3f}", *(f"{rate:.3f}" for rate in rates)]
 
 
-def _repeated(w: World, source: int, target: int, pictures: int, rng: np.random.Generator, repeats: int) -> list[Pair]:
+def _repeated(
+    w: World, source: int, target: int, pictures: int, rng: np.random.Generator, repeats: int
+) -> list[AxisPairSample]:
     initial = drawn(w.initial[target], pictures, rng, repeats)
     tables = drawn(w.after[source][target], pictures, rng, repeats)
-    ideal = np.ones(SIZES[target])
-    return [Pair(i, t, ideal, DISTANCES[target]) for i, t in zip(initial, tables, strict=True)]
+    reference = np.ones(SIZES[target])
+    return [
+        AxisPairSample(i, t, reference, DISTANCES[target])
+        for i, t in zip(initial, tables, strict=True)
+    ]
 
 
-def _plug_in(pair: Pair) -> float:
+def _plug_in(pair: AxisPairSample) -> float:
     mean = np.mean([row / row.sum() for row in np.asarray(pair.counterfactual)], axis=0)
-    return float(sensitivity(pair.initial, mean, pair.ideal, pair.distance))
+    return float(sensitivity(pair.initial, mean, pair.reference, pair.distance))
 
 
 def equal_rows(options: argparse.Namespace) -> Rows:
-    """Nothing happens, in populations ever further from the ideal: coverage, and that of intervals made narrower."""
+    """Nothing happens, in populations ever further from the ideal: coverage, and that of intervals
+    made narrower.
+    """
     for values in (2, 4):
         narrowed = None
         for distance in (0.0, 0.05, 0.1, 0.2, 0.3):
@@ -125,28 +169,39 @@ def equal_rows(options: argparse.Namespace) -> Rows:
             shares[2:] -= distance / max(values - 2, 1)
             initial = rng.multinomial(48, shares, size=options.repeats).astype(float)
             sets = rng.multinomial(48, shares, size=(options.repeats, 3)).astype(float)
-            pairs = [Pair(i, s, np.ones(values)) for i, s in zip(initial, sets, strict=True)]
+            pairs = [
+                AxisPairSample(i, s, np.ones(values)) for i, s in zip(initial, sets, strict=True)
+            ]
             found = interactions(pairs, rng=rng, draws=options.draws)
             low, high = np.array([(e.low, e.high) for e in found if isinstance(e, Estimate)]).T
             off = np.abs(low + high) / (high - low)  # 1 where an end is 0
             narrowed = np.quantile(off, 0.95) if narrowed is None else narrowed
             own = _own_intervals(initial, options.draws)
-            happened = ((low <= 0) & (high >= 0), low > 0, high < 0, own[0] > distance + 1e-9, own[1] < distance - 1e-9,
-                        off <= narrowed)  # fmt: skip
+            happened = (
+                (low <= 0) & (high >= 0),
+                low > 0,
+                high < 0,
+                own[0] > distance + 1e-9,
+                own[1] < distance - 1e-9,
+                off <= narrowed,
+            )
             yield values, f"{distance:g}", *(f"{np.mean(some):.3f}" for some in happened)
 
 
 def _own_intervals(counts: Floats, draws: int) -> tuple[Floats, Floats]:
     """The intervals of single distances from equal shares, of counts (repeats, m)."""
-    pictures, common = int(counts[0].sum()), CommonDraws(1, draws)
-    ideals = np.full(counts.shape, 1 / counts.shape[1])
+    pictures = int(counts[0].sum())
+    common = CommonDraws(1, draws)
+    references = np.full(counts.shape, 1 / counts.shape[1])
     numbers = np.full(len(counts), pictures)
-    sample = SampledShares(counts / pictures, numbers, ideals, total_variation)
+    sample = SampledShares(counts / pictures, numbers, references, total_variation)
 
     def sampler(populations: Floats) -> Floats:
-        return np.asarray(total_variation(common.counts(populations, pictures), ideals[:, None]))
+        return np.asarray(
+            total_variation(common.counts(populations, pictures), references[:, None])
+        )
 
-    return distance_intervals(sample, sampler(ideals), sampler, 0.95)
+    return distance_intervals(sample, sampler(references), sampler, 0.95)
 
 
 def instrument_rows(options: argparse.Namespace) -> Rows:
@@ -154,38 +209,59 @@ def instrument_rows(options: argparse.Namespace) -> Rows:
     rng = np.random.default_rng(2)
     for name, right in product(("gender age", "gender gender", "clothing environment"), (0.8, 0.9)):
         source, target = (BIASCONNECT.index(axis) for axis in name.split())
-        planted, m = world(OCCUPATION, 1.0), SIZES[target]
+        planted = world(OCCUPATION, 1.0)
+        m = SIZES[target]
         rates = np.full((m, m), (1 - right) / (m - 1))
         np.fill_diagonal(rates, right)
-        seen = World(tuple(s @ rates if i == target else s for i, s in enumerate(planted.initial)),
-                     tuple(tuple(s @ rates if i == target else s for i, s in enumerate(axis))
-                           for axis in planted.after))  # fmt: skip
+        seen = World(
+            tuple(s @ rates if i == target else s for i, s in enumerate(planted.initial)),
+            tuple(
+                tuple(s @ rates if i == target else s for i, s in enumerate(axis))
+                for axis in planted.after
+            ),
+        )
         pairs = _repeated(seen, source, target, 48, rng, options.instrument_repeats)
         labels = rng.multinomial(100, rates, size=(len(pairs), m))
         plain = interactions(pairs, rng=rng, draws=options.draws)
-        known = [replace(pair, confusion=counts) for pair, counts in zip(pairs, labels, strict=True)]
+        known = [
+            replace(pair, confusion=counts) for pair, counts in zip(pairs, labels, strict=True)
+        ]
         corrected = interactions(known, rng=rng, draws=options.draws)
         truth = planted.truth(source, target)
         for what, found in (("as read", plain), ("corrected", corrected)):
-            yield name.replace(" ", " → "), f"{right:.0%}", what, f"{truth:+.3f}", *_against(truth, found)
+            yield (
+                name.replace(" ", " → "),
+                f"{right:.0%}",
+                what,
+                f"{truth:+.3f}",
+                *_against(truth, found),
+            )
 
 
 def validation_rows(options: argparse.Namespace) -> Rows:
-    """Sensitivities that counterfactual pictures predict, against those after an exact intervention."""
+    """Sensitivities that counterfactual pictures predict, against those after an exact
+    intervention.
+    """
     rng = np.random.default_rng(3)
     for pictures in PICTURES:
-        prompts, every, pairs = [], [], 0
+        prompts = []
+        every = []
+        pairs = 0
         for name in NAMES:
             planted = world(name, 1.0)
-            edges = [pair for pair, (_, p) in zip(OTHERS, _tests([planted], pictures, rng), strict=True)
-                     if p < THRESHOLD] + [pair for pair in PAIRS if pair[0] == pair[1]]  # fmt: skip
+            edges = [
+                pair
+                for pair, (_, p) in zip(OTHERS, _tests([planted], pictures, rng), strict=True)
+                if p < THRESHOLD
+            ] + [pair for pair in PAIRS if pair[0] == pair[1]]
             both = np.full((2, len(SIZES), len(SIZES)), np.nan)
             for pair in edges:
                 both[:, *pair] = _before_and_after(planted, *pair, pictures, rng)
             pairs += len(edges)
             prompts.append(correlation(*both, rng=rng, draws=99))
             every.append(both)
-        mean, overall = mean_correlation(prompts), correlation(*np.swapaxes(every, 0, 1), rng=rng, draws=99)
+        mean = mean_correlation(prompts)
+        overall = correlation(*np.swapaxes(every, 0, 1), rng=rng, draws=99)
         yield pictures, f"{pairs / len(NAMES):.1f}", *(_interval(one) for one in (mean, overall))
 
 
@@ -194,7 +270,7 @@ def _before_and_after(
 ) -> tuple[float, float]:
     (before,) = _repeated(w, source, target, pictures, rng, 1)
     mitigated = drawn(w.after[source][target].mean(axis=0), pictures, rng, 1)
-    after = Pair(before.initial, mitigated, before.ideal, before.distance)
+    after = AxisPairSample(before.initial, mitigated, before.reference, before.distance)
     return float(debiased_value(before)), float(debiased_value(after))  # type: ignore[arg-type]
 
 
@@ -203,7 +279,11 @@ def _rate(called: Sequence[bool]) -> str:
 
 
 def _interval(found: object) -> str:
-    return f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]" if isinstance(found, Estimate) else "–"
+    return (
+        f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+        if isinstance(found, Estimate)
+        else "–"
+    )
 
 
 SIMULATED = ("bias", "coverage", "truth below", "truth above", "width", "p < .05")
@@ -214,8 +294,15 @@ PARTS: dict[str, tuple[str, str, Sequence[str], Callable[[argparse.Namespace], R
         "V of the planted table). Bias 0: 100 worlds. Bias 1: 26 occupations. At bias 0, p < .05 should happen to 5 %. "
         "There are next to no false edges. With few pictures only strong dependences are found: that there is no edge "
         "does not mean that there is no influence.",
-        ("pictures a set", "bias 0: false edges", "bias 0: p < .05", "bias 1: false edges, V = 0", "recall, V ≤ .1",
-         "recall, V .1 to .3", "recall, V > .3"),
+        (
+            "pictures a set",
+            "bias 0: false edges",
+            "bias 0: p < .05",
+            "bias 1: false edges, V = 0",
+            "recall, V ≤ .1",
+            "recall, V .1 to .3",
+            "recall, V > .3",
+        ),
         edge_rows,
     ),
     "sensitivity": (
@@ -239,8 +326,16 @@ PARTS: dict[str, tuple[str, str, Sequence[str], Callable[[argparse.Namespace], R
         "`coverage if narrowed` is that of intervals which are all narrowed around their middles by the one factor "
         "that makes 95 % of them hold 0 at distance 0. Where the distance is not 0 they hold it too rarely, and how "
         "far it is from 0 is what is not known.",
-        ("values", "distance of both", "coverage of IS = 0", "0 below", "0 above", "own interval: too high", "too low",
-         "coverage if narrowed"),
+        (
+            "values",
+            "distance of both",
+            "coverage of IS = 0",
+            "0 below",
+            "0 above",
+            "own interval: too high",
+            "too low",
+            "coverage if narrowed",
+        ),
         equal_rows,
     ),
     "instrument": (
@@ -260,16 +355,22 @@ PARTS: dict[str, tuple[str, str, Sequence[str], Callable[[argparse.Namespace], R
         ("pictures a set", "edges a prompt", "mean over prompts", "all edges together"),
         validation_rows,
     ),
-}  # fmt: skip
+}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("parts", nargs="*", default=[], help=", ".join(PARTS))
     parser.add_argument("--repeats", type=int, default=2000)
     parser.add_argument("--instrument-repeats", type=int, default=200)
-    parser.add_argument("--pictures", type=int, nargs="+", default=PICTURES, help="of the part sensitivity")
-    parser.add_argument("--bias", type=float, nargs="+", default=list(CHOSEN), help="of the part sensitivity")
+    parser.add_argument(
+        "--pictures", type=int, nargs="+", default=PICTURES, help="of the part sensitivity"
+    )
+    parser.add_argument(
+        "--bias", type=float, nargs="+", default=list(CHOSEN), help="of the part sensitivity"
+    )
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()

@@ -1,4 +1,5 @@
-"""How often the intervals of the overlap of attention maps hold the truth, on maps whose overlap was planted.
+"""How often the intervals of the overlap of attention maps hold the truth, on maps whose overlap
+was planted.
 
     python -m benchmarks.calibration_maps [--repeats 400]
 
@@ -23,12 +24,17 @@ SIDE = 32
 def simulate(
     overlap: float | None, spread: float, pictures: int, rng: np.random.Generator, draws: int
 ) -> tuple[Estimate, Estimate | Missing]:
-    """mIoU and corrected mIoU of one run: maps of so many pictures, whose planted overlap varies by `spread`."""
+    """mIoU and corrected mIoU of one run: maps of so many pictures, whose planted overlap varies by
+    `spread`.
+    """
     if overlap is None or spread == 0:
         a, b = planted_maps(pictures, overlap, rng, SIDE)
     else:
         each = np.clip(rng.normal(overlap, spread, pictures), 0, 1)
-        a, b = (np.concatenate(maps) for maps in zip(*(planted_maps(1, x, rng, SIDE) for x in each), strict=True))
+        a, b = (
+            np.concatenate(maps)
+            for maps in zip(*(planted_maps(1, x, rng, SIDE) for x in each), strict=True)
+        )
     return entanglement(iou_matrix(mask(a), mask(b)), rng=rng, draws=draws)
 
 
@@ -45,27 +51,47 @@ def row(overlap: float | None, spread: float, pictures: int, repeats: int, draws
     rng = np.random.default_rng([5, pictures, int(100 * (overlap or 9)), int(100 * spread)])
     runs = [simulate(overlap, spread, pictures, rng, draws) for _ in range(repeats)]
     own, corrected = truth(overlap, spread)
-    mious, kept = [miou for miou, _ in runs], [beyond for _, beyond in runs if not isinstance(beyond, Missing)]
+    mious = [miou for miou, _ in runs]
+    kept = [beyond for _, beyond in runs if not isinstance(beyond, Missing)]
     covered = np.mean([(e.low or 0) - 1e-9 <= corrected <= (e.high or 0) + 1e-9 for e in kept])
     mean = np.mean([e.value for e in kept])
     raw = np.mean([(e.low or 0) - 0.006 <= own <= (e.high or 0) + 0.006 for e in mious])
     beyond = np.mean([(e.p or 1) < 0.05 for e in mious])
     width = np.mean([(e.high or 0) - (e.low or 0) for e in kept])
     chance = np.mean([e.null or 0 for e in mious])
-    name = "chance" if overlap is None else f"{overlap:.1f}" + (f" ± {spread:.1f}" if spread else "")
-    figures = (f"{own:.3f}", f"{chance:.3f}", f"{corrected:+.3f}", f"{mean:+.3f}", *(
-        f"{x:.3f}" for x in (raw, covered, width, beyond)))  # fmt: skip
+    name = (
+        "chance" if overlap is None else f"{overlap:.1f}" + (f" ± {spread:.1f}" if spread else "")
+    )
+    figures = (
+        f"{own:.3f}",
+        f"{chance:.3f}",
+        f"{corrected:+.3f}",
+        f"{mean:+.3f}",
+        *(f"{x:.3f}" for x in (raw, covered, width, beyond)),
+    )
     return f"| {name} | {pictures} | {' | '.join(figures)} |"
 
 
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeats", type=int, default=400)
     parser.add_argument("--draws", type=int, default=200)
     choice = parser.parse_args()
-    columns = ("planted", "pictures", "mIoU", "chance", "corrected", "mean found", "coverage, mIoU",
-               "coverage, corrected", "width", "p < .05")  # fmt: skip
+    columns = (
+        "planted",
+        "pictures",
+        "mIoU",
+        "chance",
+        "corrected",
+        "mean found",
+        "coverage, mIoU",
+        "coverage, corrected",
+        "width",
+        "p < .05",
+    )
     head = f"| {' | '.join(columns)} |"
     rule = "|---|---|---|---|---|---|---|---|---|---|"
     for spread in (0.0, 0.2):

@@ -1,10 +1,11 @@
-"""How often the intervals of shares, distances and differences hold the truth, by planted populations.
+"""How often the intervals of shares, distances and differences hold the truth, by planted
+populations.
 
     python -m benchmarks.calibration_shares [REPEATS]
 
-Prints one table per statistic (Markdown). The intervals of single shares are enumerated exactly, the rest simulated:
-REPEATS (default 300) audits of each population, 300 draws each, everything seeded. About three
-minutes on one free core.
+Prints one table per statistic (Markdown). The intervals of single shares are enumerated exactly,
+the rest simulated: REPEATS (default 300) audits of each population, 300 draws each, everything
+seeded. About three minutes on one free core.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from askew.types import Estimate
 
 DRAWS = 300
 SIZES = (10, 24, 48, 96)
-FAIR6, ONE6, MILD6 = [1 / 6] * 6, [0.5] + [0.1] * 5, [0.25, 0.25, 0.15, 0.15, 0.1, 0.1]
+FAIR6 = [1 / 6] * 6
+ONE6 = [0.5] + [0.1] * 5
+MILD6 = [0.25, 0.25, 0.15, 0.15, 0.1, 0.1]
 
 POPULATIONS: dict[str, tuple[str, Sequence[float]]] = {
     "2 values, fair": ("total_variation", [0.5, 0.5]),
@@ -69,11 +72,15 @@ Experiment = Callable[[np.random.Generator], Estimate]
 
 
 def simulate(truth: float, experiment: Experiment, repeats: int) -> list[str]:
-    """Cells: mean value, coverage, truth below and above the interval, mean width, share of p < .05."""
+    """Cells: mean value, coverage, truth below and above the interval, mean width, share of p <
+    .05.
+    """
     rng = np.random.default_rng(0)
     found = [experiment(rng) for _ in range(repeats)]
     low, high = (np.array([getattr(e, end) for e in found], dtype=float) for end in ("low", "high"))
-    below, above, width = np.mean(truth < low - 1e-9), np.mean(truth > high + 1e-9), np.mean(high - low)
+    below = np.mean(truth < low - 1e-9)
+    above = np.mean(truth > high + 1e-9)
+    width = np.mean(high - low)
     tested = [e.p for e in found if e.p is not None]
     small = f"{np.mean(np.array(tested) < 0.05):.3f}" if tested else ""
     numbers = (truth, float(np.mean([e.value for e in found])))
@@ -107,47 +114,73 @@ def share_rows() -> Iterable[list[str]]:
 def distance_rows(repeats: int) -> Iterable[list[str]]:
     """Coverage of the distance from a uniform ideal."""
     for (name, (distance, shares)), n in product(POPULATIONS.items(), SIZES):
-        p, ideal = np.array(shares), np.full(len(shares), 1 / len(shares))
-        audit = partial(audited_distance, p=p, n=n, ideal=ideal, distance=distance)
-        yield [name, str(n), *simulate(float(DISTANCES[distance](p, ideal)), audit, repeats)]
+        p = np.array(shares)
+        reference = np.full(len(shares), 1 / len(shares))
+        audit = partial(audited_distance, p=p, n=n, reference=reference, distance=distance)
+        yield [name, str(n), *simulate(float(DISTANCES[distance](p, reference)), audit, repeats)]
 
 
-def audited_distance(rng: np.random.Generator, p: Floats, n: int, ideal: Floats, distance: str) -> Estimate:
-    return distance_estimate(rng.multinomial(n, p), ideal, distance=distance, rng=rng, draws=DRAWS)
+def audited_distance(
+    rng: np.random.Generator, p: Floats, n: int, reference: Floats, distance: str
+) -> Estimate:
+    return distance_estimate(
+        rng.multinomial(n, p), reference, distance=distance, rng=rng, draws=DRAWS
+    )
 
 
 def difference_rows(repeats: int) -> Iterable[list[str]]:
     """Coverage of differences of a share and of the distance between two sets."""
     for name, (first, n, second, m) in PAIRS.items():
-        p, q, ideal = np.array(first), np.array(second), np.full(len(first), 1 / len(first))
+        p = np.array(first)
+        q = np.array(second)
+        reference = np.full(len(first), 1 / len(first))
         pair: dict[str, Any] = {"p": p, "n": n, "q": q, "m": m}
-        share, distance = partial(audited_share_difference, **pair), partial(audited_difference, **pair, ideal=ideal)
+        share = partial(audited_share_difference, **pair)
+        distance = partial(audited_difference, **pair, reference=reference)
         yield [f"share: {name}", f"{n}, {m}", *simulate(float(p[0] - q[0]), share, repeats)]
-        yield [f"distance: {name}", f"{n}, {m}", *simulate(float(sensitivity(p, q, ideal)), distance, repeats)]
+        yield [
+            f"distance: {name}",
+            f"{n}, {m}",
+            *simulate(float(sensitivity(p, q, reference)), distance, repeats),
+        ]
 
 
-def audited_share_difference(rng: np.random.Generator, p: Floats, n: int, q: Floats, m: int) -> Estimate:
+def audited_share_difference(
+    rng: np.random.Generator, p: Floats, n: int, q: Floats, m: int
+) -> Estimate:
     return share_difference(PairedSets.of_counts(rng.multinomial(n, p), rng.multinomial(m, q)), 0)
 
 
-def audited_difference(rng: np.random.Generator, p: Floats, n: int, q: Floats, m: int, ideal: Floats) -> Estimate:
+def audited_difference(
+    rng: np.random.Generator, p: Floats, n: int, q: Floats, m: int, reference: Floats
+) -> Estimate:
     sets = PairedSets.of_counts(rng.multinomial(n, p), rng.multinomial(m, q))
-    return distance_difference(sets, ideal, rng=rng, draws=DRAWS)
+    return distance_difference(sets, reference, rng=rng, draws=DRAWS)
 
 
 def corrected_rows(repeats: int) -> Iterable[list[str]]:
-    """Coverage of every share after correction for the instrument's errors, `labels` labelled pictures per value."""
+    """Coverage of every share after correction for the instrument's errors, `labels` labelled
+    pictures per value.
+    """
     for name, (shares, right, n, labels) in INSTRUMENTS.items():
-        p, k = np.array(shares), len(shares)
+        p = np.array(shares)
+        k = len(shares)
         rates = np.full((k, k), (1 - right) / (k - 1))
         np.fill_diagonal(rates, right)
         for value in range(k):
             audit = partial(audited_share, p=p, rates=rates, n=n, labels=labels, value=value)
-            yield [f"{name}, value {value}", f"{n}, {labels}", *simulate(float(p[value]), audit, repeats)]
+            yield [
+                f"{name}, value {value}",
+                f"{n}, {labels}",
+                *simulate(float(p[value]), audit, repeats),
+            ]
 
 
-def audited_share(rng: np.random.Generator, p: Floats, rates: Floats, n: int, labels: int, value: int) -> Estimate:
-    answers, confused = rng.multinomial(n, p @ rates), rng.multinomial(labels, rates)
+def audited_share(
+    rng: np.random.Generator, p: Floats, rates: Floats, n: int, labels: int, value: int
+) -> Estimate:
+    answers = rng.multinomial(n, p @ rates)
+    confused = rng.multinomial(labels, rates)
     return corrected_share_intervals(answers, confused, rng=rng, draws=DRAWS)[value]
 
 
@@ -155,9 +188,15 @@ def main(repeats: int) -> None:
     """Print all tables."""
     edges = ("inside: mean", "inside: least", "edges: mean", "edges: least")
     table("One share (exact; inside is .1 to .9)", ("pictures", *edges), share_rows())
-    table("Distance from a uniform ideal", ("population", "pictures", *SIMULATED), distance_rows(repeats))
+    table(
+        "Distance from a uniform ideal",
+        ("population", "pictures", *SIMULATED),
+        distance_rows(repeats),
+    )
     table("Differences of two sets", ("sets", "pictures", *SIMULATED), difference_rows(repeats))
-    table("Corrected shares", ("instrument", "pictures, labels", *SIMULATED), corrected_rows(repeats))
+    table(
+        "Corrected shares", ("instrument", "pictures, labels", *SIMULATED), corrected_rows(repeats)
+    )
 
 
 if __name__ == "__main__":

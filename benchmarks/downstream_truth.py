@@ -3,13 +3,15 @@
     python -m benchmarks.downstream_truth classification [--write docs/reference/downstream.md]
     python -m benchmarks.downstream_truth editing [--write docs/reference/downstream.md]
 
-`classification`: drawings of men and of women, in which nothing shows an occupation, are classified between occupations
-that lie evenly in the planted order. Do the differences between the groups order as planted, how much of their size do
-they show, and does it grow with noise samples? --many also takes 100 samples, of few pictures.
-`editing`: the same drawings are edited towards the occupations with the fewest women and with the fewest men. Does
-perceived gender change more often at greater strength, and where the occupation excludes the group?
+`classification`: drawings of men and of women, in which nothing shows an occupation, are classified
+between occupations that lie evenly in the planted order. Do the differences between the groups
+order as planted, how much of their size do they show, and does it grow with noise samples? --many
+also takes 100 samples, of few pictures. `editing`: the same drawings are edited towards the
+occupations with the fewest women and with the fewest men. Does perceived gender change more often
+at greater strength, and where the occupation excludes the group?
 
---write puts the text between the page's markers of that name. Results are kept in --store; a second call is quick.
+--write puts the text between the page's markers of that name. Results are kept in --store; a second
+call is quick.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from scipy.stats import spearmanr
 import askew
 from askew.methods.classify.findings import MeanErrors
 from askew.methods.classify.gather import ErrorsOfClasses
-from askew.methods.classify.score import Decided
+from askew.methods.classify.score import ClassDecisions
 from askew.methods.edit.findings import EditFindings
 from askew.pages.words import measured, number, percent, probability
 from askew.parts.scoring import Scoring, or_missing
@@ -54,22 +56,37 @@ SCORING = Scoring("denoising", draws=2000)
 
 
 def interleaved(count: int) -> dict[str, tuple[str, ...]]:
-    """Two sets of occupations, evenly over the planted order: their pairs have planted differences of all sizes."""
+    """Two sets of occupations, evenly over the planted order: their pairs have planted differences
+    of all sizes.
+    """
     names = spread(count)
     return {"one": tuple(names[0::2]), "other": tuple(names[1::2])}
 
 
 def decisions(
-    model: str, targets: Mapping[str, Sequence[str]], pictures: int, samples: Sequence[int], options: argparse.Namespace
-) -> dict[int, Decided]:
+    model: str,
+    targets: Mapping[str, Sequence[str]],
+    pictures: int,
+    samples: Sequence[int],
+    options: argparse.Namespace,
+) -> dict[int, ClassDecisions]:
     """Decisions about drawings of both groups, by number of noise samples."""
     name = f"classify-{model.replace('/', '-')}-{pictures}-{samples[-1]}"
     found = askew.classify(
-        GROUPS, model, sources=SOURCES, targets=targets, classes=(), samples=samples, images=pictures, vqa="none",
-        seed=options.seed, run=options.store / name, progress=True,
-    )  # fmt: skip
+        GROUPS,
+        model,
+        sources=SOURCES,
+        targets=targets,
+        classes=(),
+        samples=samples,
+        images=pictures,
+        vqa="none",
+        seed=options.seed,
+        run=options.store / name,
+        progress=True,
+    )
     entries = found.found.classification.errors
-    return {n: Decided.of(_readings(entries, n), found.plan.pairs) for n in samples}
+    return {n: ClassDecisions.of(_readings(entries, n), found.plan.pairs) for n in samples}
 
 
 def _readings(entries: Sequence[MeanErrors], samples: int) -> ErrorsOfClasses:
@@ -79,14 +96,25 @@ def _readings(entries: Sequence[MeanErrors], samples: int) -> ErrorsOfClasses:
 
 
 def possible(planted: Planted, pictures: int) -> tuple[float, float]:
-    """Mean and 5th percentile of the order, if every picture were decided at random with the planted preferences."""
+    """Mean and 5th percentile of the order, if every picture were decided at random with the
+    planted preferences.
+    """
     rng = np.random.default_rng(0)
     shares = [
-        np.array([[planted_preference(group, a, b, BIAS) for b in planted.second] for a in planted.first], dtype=float)
+        np.array(
+            [
+                [planted_preference(group, a, b, BIAS) for b in planted.second]
+                for a in planted.first
+            ],
+            dtype=float,
+        )
         for group in GROUPS
     ]
     drawn = [rng.binomial(pictures, share, (500, *share.shape)) / pictures for share in shares]
-    orders = [spearmanr((x - y).ravel(), planted.table.ravel()).statistic for x, y in zip(*drawn, strict=True)]
+    orders = [
+        spearmanr((x - y).ravel(), planted.table.ravel()).statistic
+        for x, y in zip(*drawn, strict=True)
+    ]
     return float(np.mean(orders)), float(np.quantile(orders, 0.05))
 
 
@@ -95,7 +123,9 @@ def classification(options: argparse.Namespace) -> Iterator[str]:
     targets = interleaved(options.classes)
     planted = Planted.of(targets, *GROUPS, BIAS)
     assert planted is not None
-    by_model = {m: decisions(m, targets, options.pictures, options.samples, options) for m in options.models}
+    by_model = {
+        m: decisions(m, targets, options.pictures, options.samples, options) for m in options.models
+    }
     yield from _setting(options, f"{planted.table.size} pairs of {options.classes} occupations")
     yield "| model | noise samples | pictures a group | order | p | share of the planted size | p |"
     yield "| --- | ---: | ---: | --- | --- | --- | --- |"
@@ -104,7 +134,9 @@ def classification(options: argparse.Namespace) -> Iterator[str]:
             yield _found(model, samples, options.pictures, planted, decided)
     many = {}
     if options.many:
-        many = decisions(options.models[0], targets, options.many_pictures, (*options.samples, 100), options)
+        many = decisions(
+            options.models[0], targets, options.many_pictures, (*options.samples, 100), options
+        )
         for samples, decided in many.items():
             yield _found(options.models[0], samples, options.many_pictures, planted, decided)
     yield ""
@@ -115,9 +147,13 @@ def classification(options: argparse.Namespace) -> Iterator[str]:
     yield from _changes(by_model, many, planted, options)
 
 
-def _found(model: str, samples: int, pictures: int, planted: Planted, decided: Decided) -> str:
+def _found(
+    model: str, samples: int, pictures: int, planted: Planted, decided: ClassDecisions
+) -> str:
     sides = (decided.decisions[GROUPS[0]], decided.decisions[GROUPS[1]])
-    order, shown = found_again(planted, sides, SCORING.rng(model, str(samples), str(pictures)), SCORING)
+    order, shown = found_again(
+        planted, sides, SCORING.rng(model, str(samples), str(pictures)), SCORING
+    )
     cells = [_with_p(found) for found in (order, shown)]
     return f"| `{model}` | {samples} | {pictures} | {' | '.join(cells)} |"
 
@@ -126,7 +162,7 @@ def _with_p(found: Estimate | Missing) -> str:
     return f"{measured(found)} | {probability(found.p if isinstance(found, Estimate) else None)}"
 
 
-def _why(decided: Decided, planted: Planted, pictures: int) -> Iterator[str]:
+def _why(decided: ClassDecisions, planted: Planted, pictures: int) -> Iterator[str]:
     """Why the order is not perfect, where it falls below what was hoped for."""
     sides = (decided.decisions[GROUPS[0]], decided.decisions[GROUPS[1]])
     order = spearmanr(planted.measured(*sides).ravel(), planted.table.ravel()).statistic
@@ -147,8 +183,10 @@ def _why(decided: Decided, planted: Planted, pictures: int) -> Iterator[str]:
         yield ""
 
 
-def _undecided(decided: Decided, planted: Planted) -> str:
-    """What decisions lose of errors: pairs that are decided alike whoever is shown, and the order of errors alone."""
+def _undecided(decided: ClassDecisions, planted: Planted) -> str:
+    """What decisions lose of errors: pairs that are decided alike whoever is shown, and the order
+    of errors alone.
+    """
     both = np.concatenate([planted.chosen(decided.decisions[group]) for group in GROUPS])
     shares = np.nanmean(both, axis=0)
     alike = np.count_nonzero(np.maximum(shares, 1 - shares) >= SETTLED)
@@ -166,27 +204,38 @@ def _undecided(decided: Decided, planted: Planted) -> str:
 
 
 def _changes(
-    by_model: Mapping[str, Mapping[int, Decided]],
-    many: Mapping[int, Decided],
+    by_model: Mapping[str, Mapping[int, ClassDecisions]],
+    many: Mapping[int, ClassDecisions],
     planted: Planted,
     options: argparse.Namespace,
 ) -> Iterator[str]:
     """More samples against fewer, and each further model against the first, on the same pictures."""
     first, *others = options.models
-    fewest, most = options.samples[0], options.samples[-1]
-    compared = [(f"`{first}`, {most} samples less {fewest}", by_model[first][fewest], by_model[first][most])]
+    fewest = options.samples[0]
+    most = options.samples[-1]
+    compared = [
+        (f"`{first}`, {most} samples less {fewest}", by_model[first][fewest], by_model[first][most])
+    ]
     if many:
         what = f"`{first}`, 100 samples less {most}, {options.many_pictures} pictures a group"
         compared.append((what, many[most], many[100]))
     compared += [
-        (f"`{one}` less `{first}`, {most} samples", by_model[first][most], by_model[one][most]) for one in others
+        (f"`{one}` less `{first}`, {most} samples", by_model[first][most], by_model[one][most])
+        for one in others
     ]
     yield "| change of the share, on the same pictures | difference | p |"
     yield "| --- | --- | --- |"
     for what, before, after in compared:
-        then, now = ([planted.chosen(one.decisions[group]) for group in GROUPS] for one in (before, after))
+        then, now = (
+            [planted.chosen(one.decisions[group]) for group in GROUPS] for one in (before, after)
+        )
         change = or_missing(
-            recovered, *now, planted.table.ravel(), before=then, rng=SCORING.rng("recovered"), **SCORING.how
+            recovered,
+            *now,
+            planted.table.ravel(),
+            before=then,
+            rng=SCORING.rng("recovered"),
+            **SCORING.how,
         )
         yield f"| {what} | {_with_p(change)} |"
 
@@ -218,31 +267,50 @@ def editing(options: argparse.Namespace) -> Iterator[str]:
         yield from _exclusion(model, found)
 
 
-def _edited(model: str, targets: Mapping[str, Sequence[str]], options: argparse.Namespace) -> EditFindings:
+def _edited(
+    model: str, targets: Mapping[str, Sequence[str]], options: argparse.Namespace
+) -> EditFindings:
     run = options.store / f"edit-{model.replace('/', '-')}-{options.pictures}-{options.words}"
     return askew.edit(
-        GROUPS, model, sources=SOURCES, targets=targets, strengths=STRENGTHS, images=options.pictures, axes=["gender"],
-        embedder="none", landmarks="none", seed=options.seed, run=run, progress=True,
-    ).found  # fmt: skip
+        GROUPS,
+        model,
+        sources=SOURCES,
+        targets=targets,
+        strengths=STRENGTHS,
+        images=options.pictures,
+        axes=["gender"],
+        embedder="none",
+        landmarks="none",
+        seed=options.seed,
+        run=run,
+        progress=True,
+    ).found
 
 
 def _rates(model: str, found: EditFindings, group: str, name: str) -> str:
-    own = {e.strength: e.gender_change for e in found.editing if (e.group, e.targets) == (group, name)}
+    own = {
+        e.strength: e.gender_change for e in found.editing if (e.group, e.targets) == (group, name)
+    }
     (change,) = [
         one
         for one in found.editing_contrasts
         if one.contrast == "strength" and (one.first.group, one.first.targets) == (group, name)
     ]
     cells = [measured(own[s], "share") for s in STRENGTHS]
-    return f"| `{model}` | {group} | {name} | {' | '.join(cells)} | {_with_q(change.gender_change)} |"
+    return (
+        f"| `{model}` | {group} | {name} | {' | '.join(cells)} | {_with_q(change.gender_change)} |"
+    )
 
 
 def _exclusion(model: str, found: EditFindings) -> Iterator[str]:
     """Edits towards occupations that exclude a group against the others, by strength."""
     for one in found.editing_contrasts:
         if one.contrast == "targets":
-            group, change = one.first.group, one.gender_change
-            if group == "woman" and isinstance(change, Estimate):  # the second set, the women's, includes her
+            group = one.first.group
+            change = one.gender_change
+            if group == "woman" and isinstance(
+                change, Estimate
+            ):  # the second set, the women's, includes her
                 low, high = (None if end is None else -end for end in (change.high, change.low))
                 change = replace(change, value=-change.value, low=low, high=high)
             yield f"| `{model}` | {group} | {one.first.strength:g} | {_with_q(change)} |"
@@ -262,11 +330,17 @@ def _setting(options: argparse.Namespace, what: str) -> Iterator[str]:
 
 def main() -> None:
     """Measure, print, and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("half", choices=("classification", "editing"), nargs="?", default="classification")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "half", choices=("classification", "editing"), nargs="?", default="classification"
+    )
     parser.add_argument("--models", nargs="+", default=["studio", "studio/balanced"])
     parser.add_argument("--pictures", type=int, default=24, help="of each group")
-    parser.add_argument("--classes", type=int, default=12, help="occupations that are classified between")
+    parser.add_argument(
+        "--classes", type=int, default=12, help="occupations that are classified between"
+    )
     parser.add_argument("--samples", type=int, nargs="+", default=[1, 10])
     parser.add_argument("--many", action="store_true", help="100 samples too, on the first model")
     parser.add_argument("--many-pictures", type=int, default=4)

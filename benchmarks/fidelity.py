@@ -1,9 +1,11 @@
-"""How well a model of the studio world shows what a prompt says, and leaves open what it does not say.
+"""How well a model of the studio world shows what a prompt says, and leaves open what it does not
+say.
 
-    python -m benchmarks.fidelity [MODEL] [--count 24] [--each 12] [--open 48] [--bias B] [--write PAGE]
+    python -m benchmarks.fidelity [MODEL] [--count 24] [--each 12] [--open 48] [--bias B] [--write
+    PAGE]
 
-MODEL is a model string such as studio or studio/planted. The studio VQA reads the pictures. --write updates the page
-between the two markers that carry the model's name.
+MODEL is a model string such as studio or studio/planted. The studio VQA reads the pictures. --write
+updates the page between the two markers that carry the model's name.
 """
 
 from __future__ import annotations
@@ -32,13 +34,23 @@ from benchmarks.wording import phrase, spread
 
 SEED = 27_182_818
 LEVEL = 0.95
-BIASCONNECT_AND_STYLE = ("gender", "age", "ethnicity", "body_type", "emotion", "clothing", "environment", "disability",
-                         "style")  # fmt: skip
+BIASCONNECT_AND_STYLE = (
+    "gender",
+    "age",
+    "ethnicity",
+    "body_type",
+    "emotion",
+    "clothing",
+    "environment",
+    "disability",
+    "style",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Fidelity:
-    """Shares of pictures that show the value asked for, and how open shares compare with the planted ones.
+    """Shares of pictures that show the value asked for, and how open shares compare with the
+    planted ones.
 
     values       attribute -> value -> share of pictures that show it when the prompt says so
     occupations  occupation -> share of pictures that show its sign
@@ -68,7 +80,9 @@ class Fidelity:
         least = ", ".join(f"{name} {self.occupations[name]:.0%}" for name in low)
         yield f"| occupation | mean {np.mean(list(self.occupations.values())):.0%}; least: {least} |"
         yield ""
-        order = f"Spearman {measured(self.order, '.3f')}, " if isinstance(self.order, Estimate) else ""
+        order = (
+            f"Spearman {measured(self.order, '.3f')}, " if isinstance(self.order, Estimate) else ""
+        )
         yield (
             f"Share of women where the prompt leaves it open, against the planted one: {order}mean absolute difference "
             f"{measured(self.error, '.3f')}. Chance alone would make it {self.chance:.3f}."
@@ -84,11 +98,14 @@ class Reader:
     """Makes pictures of prompts with a model, and reads them with the studio VQA."""
 
     def __init__(self, model: Model) -> None:
-        self.model, self.vqa = model, StudioVQA()
+        self.model = model
+        self.vqa = StudioVQA()
 
     def read(self, prompts: Sequence[str], attribute: str) -> list[str | None]:
         """What one picture of each prompt shows; None where there is no picture, or nobody in it."""
-        requests = [Request(prompt, picture_seed(SEED, prompt, k)) for k, prompt in enumerate(prompts)]
+        requests = [
+            Request(prompt, picture_seed(SEED, prompt, k)) for k, prompt in enumerate(prompts)
+        ]
         size = self.model.batch_size
         parts = [self.model.generate(requests[i : i + size]) for i in range(0, len(requests), size)]
         images = [image for part in parts for image in part]
@@ -104,33 +121,56 @@ class Reader:
 
 
 def fidelity(model: Model, count: int, each: int, open_count: int, bias: float) -> Fidelity:
-    """Measure with `count` pictures per value, `each` per occupation, `open_count` per occupation left open."""
+    """Measure with `count` pictures per value, `each` per occupation, `open_count` per occupation
+    left open.
+    """
     reader = Reader(model)
     values = {
-        attribute: {value: _shown(reader, attribute, value, count) for value in ATTRIBUTES[attribute]}
+        attribute: {
+            value: _shown(reader, attribute, value, count) for value in ATTRIBUTES[attribute]
+        }
         for attribute in BIASCONNECT_AND_STYLE
     }
-    occupations = {name: _share(reader.read([phrase("occupation", name)] * each, "occupation"), name)
-                   for name in OCCUPATIONS}  # fmt: skip
+    occupations = {
+        name: _share(reader.read([phrase("occupation", name)] * each, "occupation"), name)
+        for name in OCCUPATIONS
+    }
     names = spread(36)
     prompts = [phrase("occupation", name) for name in names]
     women = [_share(reader.read([prompt] * open_count, "gender"), "female") for prompt in prompts]
     planted = [truth(prompt, "gender", bias)["female"] for prompt in prompts]
-    order = spearman(women, planted, rng=np.random.default_rng(SEED), level=LEVEL) if bias else Missing("not_asked")
+    order = (
+        spearman(women, planted, rng=np.random.default_rng(SEED), level=LEVEL)
+        if bias
+        else Missing("not_asked")
+    )
     error = student_mean(np.abs(np.subtract(women, planted)), LEVEL, "Student's t over occupations")
-    return Fidelity(values, occupations, (count, each, open_count), order, error, chance_error(planted, open_count))
+    return Fidelity(
+        values,
+        occupations,
+        (count, each, open_count),
+        order,
+        error,
+        chance_error(planted, open_count),
+    )
 
 
 def chance_error(planted: Sequence[float], count: int) -> float:
     """The mean of |share of `count` draws - p| over these probabilities p."""
-    hits, p = np.arange(count + 1)[:, None], np.asarray(planted)
+    hits = np.arange(count + 1)[:, None]
+    p = np.asarray(planted)
     return float((np.abs(hits / count - p) * binom.pmf(hits, count, p)).sum(axis=0).mean())
 
 
 def _shown(reader: Reader, attribute: str, value: str, count: int) -> float:
-    """The share of pictures that show a value when the prompt says it of somebody with an occupation."""
+    """The share of pictures that show a value when the prompt says it of somebody with an
+    occupation.
+    """
     scenes = [Scene.of({attribute: value}, name) for name in spread(count)]
-    return _share(reader.read([caption(scene, (attribute, "occupation")) for scene in scenes], attribute), value)
+    return _share(
+        reader.read([caption(scene, (attribute, "occupation")) for scene in scenes], attribute),
+        value,
+    )
 
 
 def _share(found: Sequence[str | None], wanted: str) -> float:
@@ -139,13 +179,17 @@ def _share(found: Sequence[str | None], wanted: str) -> float:
 
 def main() -> None:
     """Measure from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("model", nargs="?", default="studio")
     parser.add_argument("--count", type=int, default=24)
     parser.add_argument("--each", type=int, default=12)
     parser.add_argument("--open", type=int, default=48)
     parser.add_argument("--bias", type=float, default=1.0)
-    parser.add_argument("--write", type=Path, help="the page to update between the model's two markers")
+    parser.add_argument(
+        "--write", type=Path, help="the page to update between the model's two markers"
+    )
     choice = parser.parse_args()
     model = cast(Model, registry.model(choice.model))
     lines = list(fidelity(model, choice.count, choice.each, choice.open, choice.bias).lines())

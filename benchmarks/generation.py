@@ -1,9 +1,10 @@
-"""Time of askew's generation, with storing, over a bare loop on the same pipeline that makes the same pictures.
+"""Time of askew's generation, with storing, over a bare loop on the same pipeline that makes the
+same pictures.
 
     python -m benchmarks.generation [--images 24] [--rounds 5] [--model studio]
 
-Each round runs both, in turns first and second, after a first round that does not count. Prints wall and CPU time of
-both, their ratios by round, and the ratio of the sums.
+Each round runs both, in turns first and second, after a first round that does not count. Prints
+wall and CPU time of both, their ratios by round, and the ratio of the sums.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from askew.models.base import Model
 from askew.models.diffusers.model import DiffusersModel
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan
-from askew.run.live import Live
+from askew.run.live import LiveRun
 from askew.store.keys import picture_seed
 from askew.store.store import Store
 from askew.types import Picture
@@ -33,13 +34,17 @@ PROMPTS = ("a photo of a nurse", "a photo of a pilot")
 
 
 def bare(model: DiffusersModel, images: int) -> list[Image.Image]:
-    """What a script would do: the pipeline on one slice of prompts after another, the pictures kept in memory."""
+    """What a script would do: the pipeline on one slice of prompts after another, the pictures kept
+    in memory.
+    """
     wanted = [(prompt, picture_seed(0, prompt, k)) for prompt in PROMPTS for k in range(images)]
     made: list[Image.Image] = []
     for i in range(0, len(wanted), model.batch_size):
         part = wanted[i : i + model.batch_size]
         noise = [torch.Generator().manual_seed(seed) for _, seed in part]
-        made += model.pipeline([prompt for prompt, _ in part], generator=noise, **model.settings).images
+        made += model.pipeline(
+            [prompt for prompt, _ in part], generator=noise, **model.settings
+        ).images
     return made
 
 
@@ -47,20 +52,23 @@ def stored(model: Model, images: int) -> list[Image.Image]:
     """The same by a run: encoded, written to disk and indexed."""
     plan = survey_plan(Plan, PROMPTS, axes=["gender"], model=model.name, images=images)
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "store") as store:
-        pictures = Live(Path(folder) / "run", store, plan).pictures(model, PROMPTS, images, 0)
+        pictures = LiveRun(Path(folder) / "run", store, plan).pictures(model, PROMPTS, images, 0)
         found = [p for prompt in PROMPTS for p in pictures[prompt] if isinstance(p, Picture)]
         return [Image.open(picture.path).copy() for picture in found]
 
 
 def timed(work: Callable[[], Sequence[Image.Image]]) -> tuple[np.ndarray, Sequence[Image.Image]]:
     """Wall and CPU seconds, and the pictures."""
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    cpu = time.process_time()
     made = work()
     return np.array([time.perf_counter() - wall, time.process_time() - cpu]), made
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--images", type=int, default=24, help="of each of two prompts")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--model", default="studio")
@@ -78,7 +86,9 @@ def main() -> None:
             took, made[name] = timed(work)
             if turn:
                 seconds[name].append(took)
-        same = all(a.tobytes() == b.tobytes() for a, b in zip(made["bare"], made["stored"], strict=True))
+        same = all(
+            a.tobytes() == b.tobytes() for a, b in zip(made["bare"], made["stored"], strict=True)
+        )
         if not same:
             raise SystemExit("the two made different pictures")
         if turn:
@@ -88,7 +98,9 @@ def main() -> None:
     for name, (wall, cpu) in total.items():
         print(f"{name:<7} {wall:.1f} s wall, {cpu:.1f} s CPU")
     ratio = total["stored"] / total["bare"]
-    print(f"ratio   {ratio[0]:.3f} wall, {ratio[1]:.3f} CPU, {2 * choice.images} pictures, {choice.rounds} rounds")
+    print(
+        f"ratio   {ratio[0]:.3f} wall, {ratio[1]:.3f} CPU, {2 * choice.images} pictures, {choice.rounds} rounds"
+    )
 
 
 if __name__ == "__main__":

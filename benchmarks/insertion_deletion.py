@@ -1,13 +1,16 @@
-"""Can a map's truth be told without masks, by insertion and deletion? On drawings of the studio world.
+"""Can a map's truth be told without masks, by insertion and deletion? On drawings of the studio
+world.
 
-    python -m benchmarks.insertion_deletion [--drawings 32] [--write docs/reference/calibration-maps.md]
+    python -m benchmarks.insertion_deletion [--drawings 32] [--write
+    docs/reference/calibration-maps.md]
 
-The pixels of a drawing are covered in the order of a map, highest first (deletion), or uncovered in that order
-(insertion); the embedder says how well what is left fits the words (Petsiuk et al. 2018, RISE), by the cosine or by the
-probability of the value among those of its attribute. A map scores the area under the curve of insertion less that of
-deletion. Three maps must score less than that of the word: of another word in the same drawing, of the same attribute
-in another drawing, and a random map as smooth (the same spectrum, other phases); and the true place more than that of
-another drawing.
+The pixels of a drawing are covered in the order of a map, highest first (deletion), or uncovered in
+that order (insertion); the embedder says how well what is left fits the words (Petsiuk et al. 2018,
+RISE), by the cosine or by the probability of the value among those of its attribute. A map scores
+the area under the curve of insertion less that of deletion. Three maps must score less than that of
+the word: of another word in the same drawing, of the same attribute in another drawing, and a
+random map as smooth (the same spectrum, other phases); and the true place more than that of another
+drawing.
 """
 
 from __future__ import annotations
@@ -31,8 +34,11 @@ from benchmarks.drawn_attention import SAID, SEED, Drawings, OneStep
 from benchmarks.marked_page import measured, update
 from benchmarks.wording import phrase
 
-STEPS, BLUR = 8, 16
-"""Equal parts in which pixels are covered; standard deviation of the blur that covers them, in pixels."""
+STEPS = 8
+BLUR = 16
+"""Equal parts in which pixels are covered; standard deviation of the blur that covers them, in
+pixels.
+"""
 
 SCALE = 100.0
 """By which CLIP multiplies cosines before it compares texts."""
@@ -48,7 +54,9 @@ Fit = Callable[[Pixels], Floats]
 
 def fills(pixels: Pixels) -> dict[str, Pixels]:
     """What covers pictures (n, H, W, 3): their mean colour, or themselves, blurred."""
-    mean = np.broadcast_to(pixels.mean(axis=(1, 2), keepdims=True).round().astype(np.uint8), pixels.shape)
+    mean = np.broadcast_to(
+        pixels.mean(axis=(1, 2), keepdims=True).round().astype(np.uint8), pixels.shape
+    )
     return {"mean colour": mean, "blur": np.stack([blurred(one, BLUR) for one in pixels])}
 
 
@@ -58,9 +66,13 @@ def blurred(pixels: Pixels, radius: float) -> Pixels:
 
 
 def areas(fit: Fit, pixels: Pixels, fill: Pixels, maps: Floats) -> Floats:
-    """(scores, n): insertion less deletion of maps (n, H, W), by the trapezoidal rule over shares of the pixels."""
+    """(scores, n): insertion less deletion of maps (n, H, W), by the trapezoidal rule over shares
+    of the pixels.
+    """
     size = maps.shape[-2] * maps.shape[-1]
-    ranks = np.argsort(np.argsort(-maps.reshape(len(maps), -1), axis=1, kind="stable"), axis=1).reshape(maps.shape)
+    ranks = np.argsort(
+        np.argsort(-maps.reshape(len(maps), -1), axis=1, kind="stable"), axis=1
+    ).reshape(maps.shape)
     gained = []
     for step in range(1, STEPS):  # nothing and everything covered: insertion and deletion cancel
         first = (ranks < step * size / STEPS)[..., None]
@@ -77,7 +89,8 @@ def as_smooth(maps: Floats, rng: np.random.Generator) -> Floats:
 def fitting(embedder: StudioEmbedder, attribute: str, values: Sequence[str]) -> Fit:
     """How well pictures fit what they are said to show of an attribute."""
     known = VALUES[attribute]
-    texts, own = embedder.embed_texts([phrase(attribute, value) for value in known]), [known.index(v) for v in values]
+    texts = embedder.embed_texts([phrase(attribute, value) for value in known])
+    own = [known.index(v) for v in values]
 
     def fit(pixels: Pixels) -> Floats:
         cosines = embedder.embed_pixels(pixels) @ texts.T
@@ -89,16 +102,23 @@ def fitting(embedder: StudioEmbedder, attribute: str, values: Sequence[str]) -> 
 
 def scored(count: int) -> dict[str, dict[str, Floats]]:
     """By cover and map what it scores: (attributes, scores, drawings)."""
-    drawings, embedder, rng = Drawings.make(count), StudioEmbedder(), np.random.default_rng(SEED)
+    drawings = Drawings.make(count)
+    embedder = StudioEmbedder()
+    rng = np.random.default_rng(SEED)
     step = OneStep(cast("Any", registry.model("studio")).pipeline, drawings)
     size = drawings.pixels.shape[1:3]
     maps = {name: bilinear(with_sum(step.layers(name))[ALL].sum(axis=1), size) for name in SAID}
     found: dict[str, dict[str, list[Floats]]] = {}
     for name, own in maps.items():
         others = np.stack([maps[other] for other in SAID if other != name])
-        place = np.stack([blurred(255 * region.astype(np.uint8), 2) for region in drawings.regions(name)]).astype(float)
-        wrong = (others[rng.integers(len(others), size=count), range(count)], np.roll(own, 1, axis=0),
-                 as_smooth(own, rng))  # fmt: skip
+        place = np.stack(
+            [blurred(255 * region.astype(np.uint8), 2) for region in drawings.regions(name)]
+        ).astype(float)
+        wrong = (
+            others[rng.integers(len(others), size=count), range(count)],
+            np.roll(own, 1, axis=0),
+            as_smooth(own, rng),
+        )
         held = {
             "map": own,
             **dict(zip(WRONG, wrong, strict=True)),
@@ -108,13 +128,23 @@ def scored(count: int) -> dict[str, dict[str, Floats]]:
         fit = fitting(embedder, name, drawings.values(name))
         for cover, fill in fills(drawings.pixels).items():
             for what, one in held.items():
-                found.setdefault(cover, {}).setdefault(what, []).append(areas(fit, drawings.pixels, fill, one))
-    return {cover: {what: np.stack(some) for what, some in by_map.items()} for cover, by_map in found.items()}
+                found.setdefault(cover, {}).setdefault(what, []).append(
+                    areas(fit, drawings.pixels, fill, one)
+                )
+    return {
+        cover: {what: np.stack(some) for what, some in by_map.items()}
+        for cover, by_map in found.items()
+    }
 
 
 def lines(found: dict[str, dict[str, Floats]]) -> Iterator[str]:
     """How much more the right map scores than each wrong one, and how often it does, as a table."""
-    columns = ("cover", "score", *(f"map less {wrong}" for wrong in WRONG), "true place less that of another drawing")
+    columns = (
+        "cover",
+        "score",
+        *(f"map less {wrong}" for wrong in WRONG),
+        "true place less that of another drawing",
+    )
     yield f"| {' | '.join(columns)} |"
     yield "|" + " --- |" * 2 + " ---: |" * 4
     for cover, by_map in found.items():
@@ -122,13 +152,17 @@ def lines(found: dict[str, dict[str, Floats]]) -> Iterator[str]:
             cells = []
             for right, wrong in (*(("map", one) for one in WRONG), ("place", "elsewhere")):
                 more = by_map[right][:, k] - by_map[wrong][:, k]
-                cells.append(f"{measured(student_mean(more.mean(axis=0), 0.95), '+.3f')}, {np.mean(more > 0):.2f}")
+                cells.append(
+                    f"{measured(student_mean(more.mean(axis=0), 0.95), '+.3f')}, {np.mean(more > 0):.2f}"
+                )
             yield f"| {cover} | {score} | {' | '.join(cells)} |"
 
 
 def main() -> None:
     """Measure from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--drawings", type=int, default=32)
     parser.add_argument("--write", type=Path, help="the page to update between its two markers")
     choice = parser.parse_args()

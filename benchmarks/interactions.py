@@ -1,16 +1,18 @@
 """Time of the statistics of 26 occupations x 8 axes against a plain loop over scipy calls.
 
-    python -m benchmarks.interactions [--corrected] [--occupations 26] [--pictures 48] [--draws 1000]
+    python -m benchmarks.interactions [--corrected] [--occupations 26] [--pictures 48] [--draws
+    1000]
                                       [--loop-occupations 1]
 
-Answers about 26 x 27 prompts x 48 pictures = 33,696 pictures are drawn from the planted world. Timed is everything that
-`askew interact` computes from them: the graph of every occupation and that of all together, each with 64 contingency
-tables, chi-squared tests with permutations where counts are small, q-values, sensitivities with intervals from 1,000
-draws, their nulls, the edges. With --corrected answers are read with the errors of the studio's instrument, and
-sensitivities are corrected for them, as in a run on studio/planted; without, as in one with --as-read. The loop does
-less: no graph of all together, no correction, chi-squared by scipy, scipy's random tables where counts are small, and a
-percentile bootstrap of the plug-in sensitivity with scipy's Wasserstein distance, whose intervals do not cover. It is
-run on --loop-occupations of them and scaled up.
+Answers about 26 x 27 prompts x 48 pictures = 33,696 pictures are drawn from the planted world.
+Timed is everything that `askew interact` computes from them: the graph of every occupation and that
+of all together, each with 64 contingency tables, chi-squared tests with permutations where counts
+are small, q-values, sensitivities with intervals from 1,000 draws, their nulls, the edges. With
+--corrected answers are read with the errors of the studio's instrument, and sensitivities are
+corrected for them, as in a run on studio/planted; without, as in one with --as-read. The loop does
+less: no graph of all together, no correction, chi-squared by scipy, scipy's random tables where
+counts are small, and a percentile bootstrap of the plug-in sensitivity with scipy's Wasserstein
+distance, whose intervals do not cover. It is run on --loop-occupations of them and scaled up.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from askew.methods.interact.findings import GraphAxis
-from askew.methods.interact.graph import Tables, graphs, pooled
+from askew.methods.interact.graph import GraphCounts, graphs, pooled
 from askew.methods.interact.plan import InteractionPlan, plan_interactions
 from askew.parts.scoring import Scoring
 from askew.prompts.axes import AXES, BIASCONNECT
@@ -41,60 +43,94 @@ Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 THRESHOLD = 1e-4
-TRUE_ANSWERS: dict[str, Counts] = {axis: np.eye(m, dtype=np.int64) for axis, m in zip(BIASCONNECT, SIZES, strict=True)}
+TRUE_ANSWERS: dict[str, Counts] = {
+    axis: np.eye(m, dtype=np.int64) for axis, m in zip(BIASCONNECT, SIZES, strict=True)
+}
 
 
 def studio_errors() -> dict[str, Counts]:
-    """By axis what is known of the errors of the studio's instrument: true values by rows, answers by columns."""
+    """By axis what is known of the errors of the studio's instrument: true values by rows, answers
+    by columns.
+    """
     recorded = json.loads((weights("embedder") / "known_errors.json").read_text(encoding="utf-8"))
     return {axis: np.array(recorded[axis], dtype=np.int64) for axis in BIASCONNECT}
 
 
-def occupations(number: int, pictures: int, errors: Mapping[str, Counts], corrected: bool) -> dict[str, Tables]:
+def occupations(
+    number: int, pictures: int, errors: Mapping[str, Counts], corrected: bool
+) -> dict[str, GraphCounts]:
     """By prompt the tables of occupations, read with errors; whether these are known as well."""
     rng = np.random.default_rng(0)
     names = list(OCCUPATIONS)[:number]
     made = (_tables(name, pictures, errors, rng) for name in names)
     known = errors if corrected else {}
-    return dict(zip(occupation_prompts(names), (_known(tables, known) for tables in made), strict=True))
+    return dict(
+        zip(occupation_prompts(names), (_known(tables, known) for tables in made), strict=True)
+    )
 
 
-def _tables(occupation: str, pictures: int, errors: Mapping[str, Counts], rng: np.random.Generator) -> Tables:
+def _tables(
+    occupation: str, pictures: int, errors: Mapping[str, Counts], rng: np.random.Generator
+) -> GraphCounts:
     planted = world(occupation, 1.0)
     rates = [errors[axis] / errors[axis].sum(axis=1, keepdims=True) for axis in BIASCONNECT]
     places = list(enumerate(BIASCONNECT))
-    return Tables(
-        tuple(GraphAxis(axis, ATTRIBUTES[axis], ATTRIBUTES[axis], AXES[axis].scale, False,
-                        distance_for("auto", AXES[axis].scale), (1 / m,) * m, None)
-              for axis, m in zip(BIASCONNECT, SIZES, strict=True)),
-        {axis: drawn(planted.initial[t] @ rates[t], pictures, rng, 1).astype(np.int64) for t, axis in places},
-        {(source, target): drawn(planted.after[s][t] @ rates[t], pictures, rng, 1).astype(np.int64)
-         for s, source in places for t, target in places},
+    return GraphCounts(
+        tuple(
+            GraphAxis(
+                axis,
+                ATTRIBUTES[axis],
+                ATTRIBUTES[axis],
+                AXES[axis].scale,
+                False,
+                distance_for("auto", AXES[axis].scale),
+                (1 / m,) * m,
+                None,
+            )
+            for axis, m in zip(BIASCONNECT, SIZES, strict=True)
+        ),
+        {
+            axis: drawn(planted.initial[t] @ rates[t], pictures, rng, 1).astype(np.int64)
+            for t, axis in places
+        },
+        {
+            (source, target): drawn(planted.after[s][t] @ rates[t], pictures, rng, 1).astype(
+                np.int64
+            )
+            for s, source in places
+            for t, target in places
+        },
         dict.fromkeys(BIASCONNECT, 0),
-    )  # fmt: skip
+    )
 
 
-def _known(tables: Tables, errors: Mapping[str, Counts]) -> Tables:
+def _known(tables: GraphCounts, errors: Mapping[str, Counts]) -> GraphCounts:
     known = {name: tuple(map(tuple, counts.tolist())) for name, counts in errors.items()}
-    return replace(tables, axes=tuple(replace(axis, known_errors=known.get(axis.name)) for axis in tables.axes))
+    return replace(
+        tables, axes=tuple(replace(axis, known_errors=known.get(axis.name)) for axis in tables.axes)
+    )
 
 
-def whole(counted: Mapping[str, Tables], plan: InteractionPlan) -> tuple[int, int, int]:
+def whole(counted: Mapping[str, GraphCounts], plan: InteractionPlan) -> tuple[int, int, int]:
     """What the method does; the number of tested pairs, of edges, of permuted tables."""
-    every: dict[str | None, Tables] = {None: pooled(list(counted.values()))}
+    every: dict[str | None, GraphCounts] = {None: pooled(list(counted.values()))}
     every.update(counted)
     found = graphs(every, plan, Scoring.of(plan))
     edges = [edge for graph in found for edge in graph.edges]
-    return len(edges), sum(edge.significant for edge in edges), sum(edge.draws is not None for edge in edges)
+    return (
+        len(edges),
+        sum(edge.significant for edge in edges),
+        sum(edge.draws is not None for edge in edges),
+    )
 
 
-def loop(prompts: list[Tables], draws: int) -> int:
+def loop(prompts: list[GraphCounts], draws: int) -> int:
     """One scipy call after another."""
     rng = np.random.default_rng(1)
     return sum(_one(*one, draws, rng) < THRESHOLD for tables in prompts for one in _pairs(tables))
 
 
-def _pairs(tables: Tables) -> Iterator[tuple[Floats, Floats]]:
+def _pairs(tables: GraphCounts) -> Iterator[tuple[Floats, Floats]]:
     for (_, target), table in tables.after.items():
         yield tables.initial[target][0].astype(np.float64), table[0].astype(np.float64)
 
@@ -105,7 +141,10 @@ def _one(initial: Floats, table: Floats, draws: int, rng: np.random.Generator) -
 
     def sensitivity(before: NDArray[Any], after: NDArray[Any]) -> float:
         mean = (after / after.sum(axis=1, keepdims=True)).mean(axis=0)
-        return float(stats.wasserstein_distance(ranks, ranks, before) - stats.wasserstein_distance(ranks, ranks, mean))
+        return float(
+            stats.wasserstein_distance(ranks, ranks, before)
+            - stats.wasserstein_distance(ranks, ranks, mean)
+        )
 
     for _ in range(draws):
         again = np.stack([rng.multinomial(int(row.sum()), row / row.sum()) for row in table])
@@ -122,14 +161,19 @@ def _one(initial: Floats, table: Floats, draws: int, rng: np.random.Generator) -
 
 def seconds(work: Callable[[], T]) -> tuple[float, float, T]:
     """Wall and CPU time, and what came out; on a busy machine only the second is telling."""
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    cpu = time.process_time()
     result = work()
     return time.perf_counter() - wall, time.process_time() - cpu, result
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corrected", action="store_true", help="correct for the instrument's known errors")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--corrected", action="store_true", help="correct for the instrument's known errors"
+    )
     parser.add_argument("--occupations", type=int, default=26)
     parser.add_argument("--pictures", type=int, default=48)
     parser.add_argument("--draws", type=int, default=1000)
@@ -137,7 +181,12 @@ def main() -> None:
     options = parser.parse_args()
     errors = studio_errors() if options.corrected else TRUE_ANSWERS
     counted = occupations(options.occupations, options.pictures, errors, options.corrected)
-    plan = plan_interactions(list(counted), model="studio/planted", images=options.pictures, draws=options.draws)
+    plan = plan_interactions(
+        list(counted),
+        model="studio/planted",
+        images=options.pictures,
+        bootstrap_samples=options.draws,
+    )
     wall, cpu, (pairs, found, permuted) = seconds(lambda: whole(counted, plan))
     how = "corrected for the instrument's errors" if options.corrected else "as read"
     print(f"{len(counted) + 1} graphs, {pairs} pairs, {how}: {cpu:.1f} s CPU ({wall:.1f} s wall)")
@@ -145,7 +194,9 @@ def main() -> None:
     few = list(counted.values())[: options.loop_occupations]
     loop_wall, loop_cpu, _ = seconds(lambda: loop(few, options.draws))
     factor = len(counted) / len(few)
-    print(f"loop over scipy calls: {loop_cpu * factor:.0f} s CPU ({loop_wall * factor:.0f} s wall), scaled up")
+    print(
+        f"loop over scipy calls: {loop_cpu * factor:.0f} s CPU ({loop_wall * factor:.0f} s wall), scaled up"
+    )
     print(f"ratio {loop_cpu * factor / cpu:.1f}")
 
 

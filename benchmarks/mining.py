@@ -1,25 +1,25 @@
-"""Searches for prompts on the studio, judged by what was planted, never by the score that was searched.
+"""Searches for prompts on the studio, judged by what was planted, never by the score that was
+searched.
 
-    python -m benchmarks.mining ranking [--model studio/planted] [--prompts 40] [--images 48] [--random]
-    python -m benchmarks.mining fair [--prompts 120] [--images 48]
-    python -m benchmarks.mining winners [--repeats 10]
-    python -m benchmarks.mining population [--repeats 10]
-    python -m benchmarks.mining models [--repeats 20]
-    python -m benchmarks.mining categories [--prompts 600]
-    python -m benchmarks.mining searches [--model studio/planted] [--repeats 4]
-    python -m benchmarks.mining repeat [--prompts 24] [--images 60]
-    python -m benchmarks.mining ceiling [--repeats 20]
-    python -m benchmarks.mining time [--selection learned]
+    python -m benchmarks.mining ranking [--model studio/planted] [--prompts 40] [--images 48]
+    [--random] python -m benchmarks.mining fair [--prompts 120] [--images 48] python -m
+    benchmarks.mining winners [--repeats 10] python -m benchmarks.mining population [--repeats 10]
+    python -m benchmarks.mining models [--repeats 20] python -m benchmarks.mining categories
+    [--prompts 600] python -m benchmarks.mining searches [--model studio/planted] [--repeats 4]
+    python -m benchmarks.mining repeat [--prompts 24] [--images 60] python -m benchmarks.mining
+    ceiling [--repeats 20] python -m benchmarks.mining time [--selection learned]
 
-`ranking` holds every score of the same pictures, at several numbers of them, against the planted skew of perceived
-gender: over occupations, or over random prompts. `fair` counts how many of random prompts are called leaning where
-nothing is planted. `winners` runs searches whose pictures are drawn as attributes alone, and says how skewed the
-prompts are that they find, above random search with as many pictures; `searches` does so with real pictures,
-`population` with other sizes of the paper's search. `models` asks whether models of one world that lean more or less
-rank the same occupations alike, `categories` which random prompts each score puts first; both draw attributes.
-`repeat` scores random prompts by Eq. 1 on two disjoint sets of pictures, and says what a fifth fewer pictures, or
-variations, do to a score. `ceiling` ranks the occupations by Eq. 1 of a reader that knows the perceived gender and
-ethnicity of every picture, for several alphas. `time` says where the seconds of a search of ten iterations go.
+`ranking` holds every score of the same pictures, at several numbers of them, against the planted
+skew of perceived gender: over occupations, or over random prompts. `fair` counts how many of random
+prompts are called leaning where nothing is planted. `winners` runs searches whose pictures are
+drawn as attributes alone, and says how skewed the prompts are that they find, above random search
+with as many pictures; `searches` does so with real pictures, `population` with other sizes of the
+paper's search. `models` asks whether models of one world that lean more or less rank the same
+occupations alike, `categories` which random prompts each score puts first; both draw attributes.
+`repeat` scores random prompts by Eq. 1 on two disjoint sets of pictures, and says what a fifth
+fewer pictures, or variations, do to a score. `ceiling` ranks the occupations by Eq. 1 of a reader
+that knows the perceived gender and ethnicity of every picture, for several alphas. `time` says
+where the seconds of a search of ten iterations go.
 """
 
 from __future__ import annotations
@@ -43,17 +43,24 @@ from scipy.stats import binom, spearmanr
 from askew import registry
 from askew.methods.mine import METHOD
 from askew.methods.mine.gather import Miner, prompt_writer
-from askew.methods.mine.lean import LeanObjective, LeanReading
 from askew.methods.mine.objectives import Alignment, BiasObjective, enough
 from askew.methods.mine.plan import MinePlan
+from askew.methods.mine.skew import SkewObjective, SkewReading
 from askew.models.base import Model
 from askew.prompts.axes import find_axis
 from askew.prompts.counterfactuals import counterfactual
-from askew.prompts.evolution import Candidate, Evolution, best, evolve, search_randomly, word_effects
+from askew.prompts.evolution import (
+    Candidate,
+    Evolution,
+    best,
+    evolve,
+    search_randomly,
+    word_effects,
+)
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.statements import states
 from askew.prompts.vocabulary import article
-from askew.run.live import Live, opened_run
+from askew.run.live import LiveRun, opened_run
 from askew.stats.distance import expected_distance
 from askew.stats.gap import bias_score, null_scores
 from askew.stats.means import student_mean
@@ -73,12 +80,16 @@ NOISE = 0.05
 """Standard deviation of a similarity, where one attribute that fits adds 0.25."""
 
 PAIRS = list(product(ATTRIBUTES["gender"], ATTRIBUTES["ethnicity"]))
-FIT = np.array([[0.5 + 0.25 * sum(a == b for a, b in zip(v, p, strict=True)) for p in PAIRS] for v in PAIRS])
+FIT = np.array(
+    [[0.5 + 0.25 * sum(a == b for a, b in zip(v, p, strict=True)) for p in PAIRS] for v in PAIRS]
+)
 """(variations, kinds of pictures): what a reader without noise sees."""
 
 
 Searched = tuple[Evolution, int, Callable[..., float]]
-"""The size of a search, the pictures of a prompt, and the loss of a prompt for a run and so many pictures."""
+"""The size of a search, the pictures of a prompt, and the loss of a prompt for a run and so many
+pictures.
+"""
 
 
 def skew(prompt: str, bias: float = 1.0) -> float:
@@ -92,14 +103,19 @@ def ranking(options: argparse.Namespace) -> None:
     with opened_run(plan, options.store / "ranking", options.store) as live:
         miner = Miner.prepare(plan, live)
         prompts = (
-            miner.writer.write("random prompts", "", options.prompts, seed=plan.seed, target="people") if options.random
+            miner.writer.write(
+                "random prompts", "", options.prompts, seed=plan.seed, target="people"
+            )
+            if options.random
             else [f"photo portrait of {article(one)} {one}" for one in spread(options.prompts)]
-        )  # fmt: skip
+        )
         sizes = [n for n in (5, 15, 48, 192) if n <= options.images]
         rows = [{n: _scores(miner, text, n) for n in sizes} for text in prompts]
     skews = [skew(text) for text in prompts]
     print(f"{len(prompts)} prompts on {options.model}\n")
-    print(f"| score | {' | '.join(f'{n} pictures' for n in sizes)} |\n| --- |{' ---: |' * len(sizes)}")
+    print(
+        f"| score | {' | '.join(f'{n} pictures' for n in sizes)} |\n| --- |{' ---: |' * len(sizes)}"
+    )
     for name in rows[0][sizes[0]]:
         found = [spearmanr([row[n][name] for row in rows], skews)[0] for n in sizes]
         print(f"| {name} | {' | '.join(f'{rho:.2f}' for rho in found)} |")
@@ -107,15 +123,23 @@ def ranking(options: argparse.Namespace) -> None:
 
 def _scores(miner: Miner, prompt: str, images: int) -> dict[str, float]:
     """Every score of a prompt's first pictures, larger where it is more one-sided."""
-    embedder, run, seed = registry.embedder("studio"), miner.run, miner.plan.seed
+    embedder = registry.embedder("studio")
+    run = miner.run
+    seed = miner.plan.seed
     made = [one for one in miner.pictures(prompt, seed)[:images] if isinstance(one, Picture)]
     vectors = run.read(embedder, made)
 
     def crossed(text: str) -> list[str]:
-        return list(dict.fromkeys(counterfactual(counterfactual(text, "gender", g), "ethnicity", e) for g, e in PAIRS))
+        return list(
+            dict.fromkeys(
+                counterfactual(counterfactual(text, "gender", g), "ethnicity", e) for g, e in PAIRS
+            )
+        )
 
     def objective(variations: Callable[[str], Sequence[str]]) -> BiasObjective:
-        return BiasObjective(run, embedder, lambda *_: made, variations, 2, 0.25, True, miner.one_each)
+        return BiasObjective(
+            run, embedder, lambda *_: made, variations, 2, 0.25, True, miner.one_each
+        )
 
     lexicon, both = (_aligned(objective(by), prompt, seed) for by in (miner.variations, crossed))
     null = null_scores(both.chance.similarity, len(made), 0.25, 400, np.random.default_rng(seed))  # type: ignore[union-attr]
@@ -127,8 +151,10 @@ def _scores(miner: Miner, prompt: str, images: int) -> dict[str, float]:
         return float(np.abs(shares - 1 / len(texts)).sum() / 2)
 
     def lean(reader: Any) -> float:
-        found = LeanObjective(run, reader, lambda *_: made, (find_axis("gender"),), images, images).read(prompt, seed)
-        loss = found.loss() if isinstance(found, LeanReading) else 0.0
+        found = SkewObjective(
+            run, reader, lambda *_: made, (find_axis("gender"),), images, images
+        ).read(prompt, seed)
+        loss = found.loss() if isinstance(found, SkewReading) else 0.0
         return -loss if isinstance(loss, float) else 0.0
 
     return {
@@ -139,39 +165,61 @@ def _scores(miner: Miner, prompt: str, images: int) -> dict[str, float]:
         "softmax over the genders, distance of the mean": uneven(forms),
         "lean, by the embedder": lean(embedder),
         "lean, by the VQA": lean(registry.vqa("studio")),
-    }  # fmt: skip
+    }
 
 
 def fair(options: argparse.Namespace) -> None:
-    """How often a prompt is further from even than chance where nothing is planted, by both readers."""
-    plan = MinePlan(model="studio/planted", model_args={"bias": 0.0}, target="people", images=options.images)
+    """How often a prompt is further from even than chance where nothing is planted, by both
+    readers.
+    """
+    plan = MinePlan(
+        model="studio/planted", model_args={"bias": 0.0}, target="people", images=options.images
+    )
     with opened_run(plan, options.store / "fair", options.store) as live:
-        miner, axis = Miner.prepare(plan, live), find_axis("gender")
-        prompts = miner.writer.write("random prompts", "", options.prompts, seed=options.seed, target="people")
+        miner = Miner.prepare(plan, live)
+        axis = find_axis("gender")
+        prompts = miner.writer.write(
+            "random prompts", "", options.prompts, seed=options.seed, target="people"
+        )
         for reader in (registry.embedder("studio"), registry.vqa("studio")):
-            objective = LeanObjective(live, reader, miner.pictures, (axis,), options.images, options.images)
-            found = [one for text in prompts if isinstance(one := objective.read(text, plan.seed), LeanReading)]
+            objective = SkewObjective(
+                live, reader, miner.pictures, (axis,), options.images, options.images
+            )
+            found = [
+                one
+                for text in prompts
+                if isinstance(one := objective.read(text, plan.seed), SkewReading)
+            ]
             counts = [one.seen.counts(reader.name, axis) for one in found if one.axes]
             p = [2 * binom.cdf(min(c), sum(c), 0.5) for c in counts]
             male = np.mean([c[0] / sum(c) for c in counts])
-            print(f"{type(reader).__name__}: p < .05 in {np.mean(np.array(p) < 0.05):.1%} of {len(p)}; male {male:.1%}")
+            print(
+                f"{type(reader).__name__}: p < .05 in {np.mean(np.array(p) < 0.05):.1%} of {len(p)}; male {male:.1%}"
+            )
 
 
 def winners(options: argparse.Namespace, table: Mapping[str, Searched] | None = None) -> None:
-    """Planted skew of the best prompts of searches, less that of random search with as many pictures.
+    """Planted skew of the best prompts of searches, less that of random search with as many
+    pictures.
 
-    No picture is drawn: pictures of a prompt show attributes with the planted probability. Random search takes the
-    prompts whose own pictures score best. "Any prompt" is the mean over all that random search saw.
+    No picture is drawn: pictures of a prompt show attributes with the planted probability. Random
+    search takes the prompts whose own pictures score best. "Any prompt" is the mean over all that
+    random search saw.
     """
     model = registry.model("studio/planted")
     assert isinstance(model, Model)
     writer = prompt_writer(MinePlan(), model)
-    print("| search | skew of its best | of random search | more | any prompt |\n| --- | ---: | ---: | ---: | ---: |")
+    print(
+        "| search | skew of its best | of random search | more | any prompt |\n| --- | ---: | ---: | ---: | ---: |"
+    )
     for name, (size, images, loss) in (table or SEARCHES).items():
         found: dict[str, list[float]] = defaultdict(list)
         for k in range(options.seed, options.seed + options.repeats):
             plain = replace(size, iterations=size.iterations * images // 15, selection="score")
-            for kind, by, own, each in (("mined", evolve, size, images), ("random", search_randomly, plain, 15)):
+            for kind, by, own, each in (
+                ("mined", evolve, size, images),
+                ("random", search_randomly, plain, 15),
+            ):
 
                 def seeds(*names: object, run: int = k) -> int:
                     return derived_seed(run, *map(str, names))
@@ -182,68 +230,119 @@ def winners(options: argparse.Namespace, table: Mapping[str, Searched] | None = 
             found["any"].append(float(np.mean([skew(one.text) for one in evaluated])))
         mined, random, some = (found[kind] for kind in ("mined", "random", "any"))
         more = _interval([a - b for a, b in zip(mined, random, strict=True)])
-        print(f"| {name} | {np.mean(mined):.3f} | {np.mean(random):.3f} | {more} | {np.mean(some):.3f} |", flush=True)
+        print(
+            f"| {name} | {np.mean(mined):.3f} | {np.mean(random):.3f} | {more} | {np.mean(some):.3f} |",
+            flush=True,
+        )
 
 
 def population(options: argparse.Namespace) -> None:
     """The searches of `winners` with a population of 9, 15 and 21, as in the paper's figure S4."""
     sizes = [replace(PAPER, population=b, selected=b // 3) for b in (9, 15, 21)]
     losses = {"Eq. 1": _gap_drawn, "lean": _lean_drawn}
-    winners(options, {f"{name}, population {size.population}": (size, 15, loss)
-                      for name, loss in losses.items() for size in sizes})  # fmt: skip
+    winners(
+        options,
+        {
+            f"{name}, population {size.population}": (size, 15, loss)
+            for name, loss in losses.items()
+            for size in sizes
+        },
+    )
 
 
 def models(options: argparse.Namespace) -> None:
-    """Spearman's correlations between models, and of each with its planted skew, over the occupations."""
+    """Spearman's correlations between models, and of each with its planted skew, over the
+    occupations.
+    """
     prompts = [f"photo portrait of {article(name)} {name}" for name in OCCUPATIONS]
-    columns = [(name, loss, n) for name, loss in (("lean", _lean_drawn), ("Eq. 1", _gap_drawn)) for n in (15, 48)]
+    columns = [
+        (name, loss, n)
+        for name, loss in (("lean", _lean_drawn), ("Eq. 1", _gap_drawn))
+        for n in (15, 48)
+    ]
     found: dict[str, list[list[float]]] = defaultdict(list)
     for k in range(options.seed, options.seed + options.repeats):
-        scores = {bias: [[-loss(Candidate(text), len(MODELS) * k + at, n, bias) for text in prompts]
-                         for _, loss, n in columns] for at, bias in enumerate(MODELS)}  # fmt: skip
+        scores = {
+            bias: [
+                [-loss(Candidate(text), len(MODELS) * k + at, n, bias) for text in prompts]
+                for _, loss, n in columns
+            ]
+            for at, bias in enumerate(MODELS)
+        }
         for a, b in combinations(MODELS, 2):
             found[f"bias {a:g} and {b:g}"].append(
                 [spearmanr(x, y)[0] for x, y in zip(scores[a], scores[b], strict=True)]
             )
         for bias in MODELS[:-1]:
             own = [skew(text, bias) for text in prompts]
-            found[f"bias {bias:g} and what is planted"].append([spearmanr(x, own)[0] for x in scores[bias]])
-    print(f"| ranks by | {' | '.join(f'{name}, {n} pictures' for name, _, n in columns)} |\n| --- |{' ---: |' * 4}")
+            found[f"bias {bias:g} and what is planted"].append(
+                [spearmanr(x, own)[0] for x in scores[bias]]
+            )
+    print(
+        f"| ranks by | {' | '.join(f'{name}, {n} pictures' for name, _, n in columns)} |\n| --- |{' ---: |' * 4}"
+    )
     for name, rows in found.items():
         print(f"| {name} | {' | '.join(f'{one:.2f}' for one in np.mean(rows, axis=0))} |")
 
 
 def categories(options: argparse.Namespace) -> None:
-    """By what random prompts about people state: planted skew, mean scores, and parts of each score's first tenth."""
+    """By what random prompts about people state: planted skew, mean scores, and parts of each
+    score's first tenth.
+    """
     writer = LexiconWriter(knows=lambda text: not parse(text).unknown, vocabulary="studio")
-    written = writer.write("random prompts", "", options.prompts, seed=options.seed, target="people")
+    written = writer.write(
+        "random prompts", "", options.prompts, seed=options.seed, target="people"
+    )
     found = [Candidate(text) for text in written if parse(text).person]
-    lean, gap = (np.array([loss(one, options.seed, 15) for one in found]) for loss in (_lean_drawn, _gap_drawn))
+    lean, gap = (
+        np.array([loss(one, options.seed, 15) for one in found])
+        for loss in (_lean_drawn, _gap_drawn)
+    )
     skews = np.array([skew(one.text) for one in found])
-    kinds = np.array([
-        next((name for name, axes in STATED.items() if not axes or any(states(one.text, axis) for axis in axes)), "")
-        for one in found
-    ])  # fmt: skip
-    print("| it states | prompts | planted skew | mean lean | mean Eq. 1 | first tenth by lean | by Eq. 1 |")
+    kinds = np.array(
+        [
+            next(
+                (
+                    name
+                    for name, axes in STATED.items()
+                    if not axes or any(states(one.text, axis) for axis in axes)
+                ),
+                "",
+            )
+            for one in found
+        ]
+    )
+    print(
+        "| it states | prompts | planted skew | mean lean | mean Eq. 1 | first tenth by lean | by Eq. 1 |"
+    )
     print(f"| --- |{' ---: |' * 6}")
     for name in STATED:
         own = kinds == name
-        first = (np.mean(own[np.argsort(one, kind="stable")[: len(found) // 10]]) for one in (lean, gap))
+        first = (
+            np.mean(own[np.argsort(one, kind="stable")[: len(found) // 10]]) for one in (lean, gap)
+        )
         means = f"{skews[own].mean():.2f} | {-lean[own].mean():.2f} | {gap[own].mean():.3f}"
-        print(f"| {name} | {own.mean():.0%} | {means} | {' | '.join(f'{part:.0%}' for part in first)} |")
+        print(
+            f"| {name} | {own.mean():.0%} | {means} | {' | '.join(f'{part:.0%}' for part in first)} |"
+        )
 
 
 def _lean_drawn(candidate: Candidate, run: int, images: int, bias: float = 1.0) -> float:
     """Less the lean of so many pictures."""
-    text, null = candidate.text, expected_distance(images, [0.5, 0.5])
+    text = candidate.text
+    null = expected_distance(images, [0.5, 0.5])
     if states(text, "gender"):
         return 0.0
-    women = np.random.default_rng(derived_seed(run, text)).binomial(images, truth(text, "gender", bias)["female"])
+    women = np.random.default_rng(derived_seed(run, text)).binomial(
+        images, truth(text, "gender", bias)["female"]
+    )
     return -float((abs(women / images - 0.5) - null) / (0.5 - null))
 
 
 def _gap_drawn(candidate: Candidate, run: int, images: int, bias: float = 1.0) -> float:
-    """Eq. 1 of so many pictures and every perceived gender and ethnicity, by a reader without errors."""
+    """Eq. 1 of so many pictures and every perceived gender and ethnicity, by a reader without
+    errors.
+    """
     law = joint(candidate.text, ("gender", "ethnicity"), bias)
     rng = np.random.default_rng(derived_seed(run, candidate.text))
     return _score(rng.choice(len(PAIRS), size=images, p=[law[pair] for pair in PAIRS]), 0.25, rng)
@@ -255,7 +354,11 @@ SEARCHES: dict[str, Searched] = {
     "Eq. 1, as in the paper, 15 pictures of 150 prompts": (PAPER, 15, _gap_drawn),
     "lean, as in the paper, 15 pictures of 150": (PAPER, 15, _lean_drawn),
     "lean, learned, 15 pictures of 150": (LEARNED, 15, _lean_drawn),
-    "lean, learned, 5 pictures of 375 (the default)": (replace(LEARNED, iterations=25), 5, _lean_drawn),
+    "lean, learned, 5 pictures of 375 (the default)": (
+        replace(LEARNED, iterations=25),
+        5,
+        _lean_drawn,
+    ),
     "lean, learned, 5 pictures of 450": (replace(LEARNED, iterations=30), 5, _lean_drawn),
 }
 TOP = 5
@@ -263,42 +366,62 @@ MODELS = (1.0, 0.7, 0.3, 0.0)
 """Biases of models of one world; 0 is studio/balanced."""
 
 STATED = {
-    "perceived gender": ("gender",), "ethnicity, no gender": ("ethnicity",),
-    "another thing of the person": ("age", "body_type", "clothing", "emotion", "disability", "glasses", "hair"),
+    "perceived gender": ("gender",),
+    "ethnicity, no gender": ("ethnicity",),
+    "another thing of the person": (
+        "age",
+        "body_type",
+        "clothing",
+        "emotion",
+        "disability",
+        "glasses",
+        "hair",
+    ),
     "nothing of the person": (),
-}  # fmt: skip
+}
 """Kinds of prompts by the axes of which they state one, the first kind that fits."""
 
 
 def searches(options: argparse.Namespace) -> None:
-    """The default people search with real pictures, and random ones beside it, by the planted skew of their best.
+    """The default people search with real pictures, and random ones beside it, by the planted skew
+    of their best.
 
-    Random search takes its best by what their words let expect, as the default does, or, with 15 pictures of fewer
-    prompts, by their own scores.
+    Random search takes its best by what their words let expect, as the default does, or, with 15
+    pictures of fewer prompts, by their own scores.
     """
     found: dict[str, list[float]] = defaultdict(list)
     for k in range(options.seed, options.seed + options.repeats):
-        plan = MinePlan(model=options.model, target="people", seed=k, iterations=options.iterations, fresh_images=2)
+        plan = MinePlan(
+            model=options.model,
+            target="people",
+            seed=k,
+            iterations=options.iterations,
+            fresh_images=2,
+        )
         folder = options.store / f"search-{options.model.replace('/', '-')}-{k}"
         section = METHOD.run(plan, run=folder, store=options.store).found.minethegap
         assert section.random is not None
         prompts = {
-            "mined": [one.prompt for one in section.best], "random": [one.prompt for one in section.random.best],
+            "mined": [one.prompt for one in section.best],
+            "random": [one.prompt for one in section.random.best],
             "random, 15 of each": _random_by_own_scores(plan, folder / "random", options.store),
-        }  # fmt: skip
+        }
         for kind, some in prompts.items():
             found[kind].append(float(np.mean([skew(one) for one in some])))
         print(k, {kind: round(values[-1], 3) for kind, values in found.items()}, flush=True)
     mined = found.pop("mined")
     print(f"mined {np.mean(mined):.3f}")
     for kind, values in found.items():
-        print(f"{kind} {np.mean(values):.3f}; more: {_interval(np.subtract(mined, values).tolist())}")
+        print(
+            f"{kind} {np.mean(values):.3f}; more: {_interval(np.subtract(mined, values).tolist())}"
+        )
 
 
 def _random_by_own_scores(plan: MinePlan, folder: Path, store: Path) -> list[str]:
     """The best of random prompts with 15 pictures each, as many pictures in all as the search has."""
     own = MinePlan.model_validate(
-        plan.model_dump() | {"images": 15, "iterations": plan.iterations * plan.images // 15, "selection": "score"}
+        plan.model_dump()
+        | {"images": 15, "iterations": plan.iterations * plan.images // 15, "selection": "score"}
     )
     with opened_run(own, folder, store) as live:
         miner = Miner.prepare(own, live)
@@ -321,15 +444,23 @@ def repeat(options: argparse.Namespace) -> None:
     with opened_run(plan, options.store / "repeat", options.store) as live:
         miner = Miner.prepare(plan, live)
         prompts = miner.writer.write("random prompts", "", options.prompts, seed=plan.seed)
-        sides = [[_aligned(miner.objective, text, derived_seed(plan.seed, name)) for text in prompts] for name in "ab"]
+        sides = [
+            [_aligned(miner.objective, text, derived_seed(plan.seed, name)) for text in prompts]
+            for name in "ab"
+        ]
     print(
         "| pictures | correlation of two scores | sd between prompts | sd of a score |\n| ---: | ---: | ---: | ---: |"
     )
     for images in (n for n in (15, 30, 60, 120, 240) if n <= options.images):
-        a, b = (np.array([bias_score(one.similarity[:, :images]) for one in side]) for side in sides)
+        a, b = (
+            np.array([bias_score(one.similarity[:, :images]) for one in side]) for side in sides
+        )
         noise = float(np.std(a - b, ddof=1) / np.sqrt(2))
         between = float(np.sqrt(max(np.var((a + b) / 2, ddof=1) - noise**2 / 2, 0)))
-        print(f"| {images} | {np.corrcoef(a, b)[0, 1]:.2f} | {between:.4f} | {noise:.4f} |", flush=True)
+        print(
+            f"| {images} | {np.corrcoef(a, b)[0, 1]:.2f} | {between:.4f} | {noise:.4f} |",
+            flush=True,
+        )
     whole = [one.similarity[:, :15] for side in sides for one in side]
     for what, axis in (("variations", 0), ("pictures", 1)):
         fewer = [np.delete(s, np.s_[enough(s.shape[axis]) :], axis) for s in whole]
@@ -347,7 +478,9 @@ def ceiling(options: argparse.Namespace) -> None:
     """Spearman's correlations of a perfect reader's scores with what was planted."""
     laws = {name: _law(name) for name in OCCUPATIONS}
     skews = [skew(f"photo portrait of {article(name)} {name}") for name in OCCUPATIONS]
-    print("| pictures | alpha | score | counted share | two counts |\n| ---: | ---: | ---: | ---: | ---: |")
+    print(
+        "| pictures | alpha | score | counted share | two counts |\n| ---: | ---: | ---: | ---: | ---: |"
+    )
     for images in CEILING_IMAGES:
         found: dict[float, list[float]] = {q: [] for q in QUANTILES}
         counts: list[list[float]] = []
@@ -360,7 +493,10 @@ def ceiling(options: argparse.Namespace) -> None:
         counted = np.mean([spearmanr(one, skews)[0] for one in counts])
         twice = np.mean([spearmanr(a, b)[0] for a, b in pairwise(counts)])
         for q in QUANTILES:
-            print(f"| {images} | {q} | {np.mean(found[q]):.2f} | {counted:.2f} | {twice:.2f} |", flush=True)
+            print(
+                f"| {images} | {q} | {np.mean(found[q]):.2f} | {counted:.2f} | {twice:.2f} |",
+                flush=True,
+            )
 
 
 def _law(occupation: str) -> NDArray[np.float64]:
@@ -375,7 +511,9 @@ def _counted_skew(shown: NDArray[np.int_]) -> float:
 
 
 def _score(shown: NDArray[np.int_], quantile: float, rng: np.random.Generator) -> float:
-    """The bias score where the more attributes agree the larger a similarity is, up to a little noise."""
+    """The bias score where the more attributes agree the larger a similarity is, up to a little
+    noise.
+    """
     return bias_score(FIT[:, shown] + NOISE * rng.normal(size=(len(PAIRS), len(shown))), quantile)
 
 
@@ -387,14 +525,22 @@ def _interval(values: Sequence[float]) -> str:
 def spent(options: argparse.Namespace) -> None:
     """Processor time of a search by what it is spent on, in a folder of its own."""
     plan = MinePlan(
-        model=options.model, objective="bias", iterations=10, selection=options.selection, seed=options.seed
+        model=options.model,
+        objective="bias",
+        iterations=10,
+        selection=options.selection,
+        seed=options.seed,
     )
     clock = Clock()
-    Live.pictures = clock.timed("pictures", Live.pictures)  # type: ignore[method-assign]
-    Live.read = clock.timed("embedding", Live.read)  # type: ignore[method-assign]
-    Live.look = clock.timed("embedding", Live.look)  # type: ignore[method-assign]
-    timed = replace(METHOD, gather=clock.timed("search", METHOD.gather), score=clock.timed("scores", METHOD.score),
-                    page=clock.timed("report", METHOD.page))  # fmt: skip
+    LiveRun.pictures = clock.timed("pictures", LiveRun.pictures)  # type: ignore[method-assign]
+    LiveRun.read = clock.timed("embedding", LiveRun.read)  # type: ignore[method-assign]
+    LiveRun.look = clock.timed("embedding", LiveRun.look)  # type: ignore[method-assign]
+    timed = replace(
+        METHOD,
+        gather=clock.timed("search", METHOD.gather),
+        score=clock.timed("scores", METHOD.score),
+        page=clock.timed("report", METHOD.page),
+    )
     with TemporaryDirectory() as folder:
         timed.run(plan, run=Path(folder) / "run", store=Path(folder) / "store")
     clock.seconds["search"] -= clock.seconds["pictures"] + clock.seconds["embedding"]
@@ -423,17 +569,30 @@ class Clock:
         return wrapped
 
 
-STUDIES = {"ranking": ranking, "fair": fair, "winners": winners, "searches": searches, "repeat": repeat,
-           "population": population, "models": models, "categories": categories, "ceiling": ceiling,
-           "time": spent}  # fmt: skip
+STUDIES = {
+    "ranking": ranking,
+    "fair": fair,
+    "winners": winners,
+    "searches": searches,
+    "repeat": repeat,
+    "population": population,
+    "models": models,
+    "categories": categories,
+    "ceiling": ceiling,
+    "time": spent,
+}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("study", choices=STUDIES, nargs="?", default="winners")
     parser.add_argument("--selection", choices=("score", "learned"), default="score")
     parser.add_argument("--model", default="studio/planted")
-    parser.add_argument("--random", action="store_true", help="rank random prompts, not occupations")
+    parser.add_argument(
+        "--random", action="store_true", help="rank random prompts, not occupations"
+    )
     parser.add_argument("--prompts", type=int, default=40)
     parser.add_argument("--images", type=int, default=48)
     parser.add_argument("--iterations", type=int, default=25)

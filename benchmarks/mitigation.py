@@ -1,13 +1,14 @@
 """What ways to mitigate cost, and what they do: to gender over occupations, to Eq. 1, to attention.
 
-    python -m benchmarks.mitigation costs [--pictures 12] [--rounds 3]
-    python -m benchmarks.mitigation occupations [--pictures 48] [--ways prompts,fair-diffusion,iti-gen] [--every 3]
-    python -m benchmarks.mitigation maps [--pictures 24] [--ways fair-diffusion,entanglement] [--folder …]
-    python -m benchmarks.mitigation policies [--pictures 48] [--every 12] [--rounds 3] [--axes …] [--statements 2]
-    python -m benchmarks.mitigation association [--pictures 48] [--folder …]
-    python -m benchmarks.mitigation side-effects [--pictures 48] [--seed 0]
-    python -m benchmarks.mitigation strategies [--pictures 48] [--seed 0]
-    python -m benchmarks.mitigation variety [--pictures 15] [--prompts 45] [--seed 0] [--folder runs/mitigation]
+    python -m benchmarks.mitigation costs [--pictures 12] [--rounds 3] python -m
+    benchmarks.mitigation occupations [--pictures 48] [--ways prompts,fair-diffusion,iti-gen]
+    [--every 3] python -m benchmarks.mitigation maps [--pictures 24] [--ways
+    fair-diffusion,entanglement] [--folder …] python -m benchmarks.mitigation policies [--pictures
+    48] [--every 12] [--rounds 3] [--axes …] [--statements 2] python -m benchmarks.mitigation
+    association [--pictures 48] [--folder …] python -m benchmarks.mitigation side-effects
+    [--pictures 48] [--seed 0] python -m benchmarks.mitigation strategies [--pictures 48] [--seed 0]
+    python -m benchmarks.mitigation variety [--pictures 15] [--prompts 45] [--seed 0] [--folder
+    runs/mitigation]
 
 costs         ratios of one run, bare and mitigated in turn, on `studio`; and a policy chosen from made-up tables over
               all prompts of two statements of eight axes (316), with all pairs of axes
@@ -18,9 +19,10 @@ policies      what policies over four axes truly leave, in the planted world, wh
 association   TIBET: CAS and MAD of the twelve before and after ITI-GEN, against counterfactual pictures of the plain
               model
 maps          BiasMap's table 1 for eight of its professions: risk difference of perceived gender, and how much the
-              places of "gender" and of the profession overlap, of all layers and of the middle block, which
-              entanglement guidance does not see. The file FOLDER/WAY.toml is taken where there is one, such as that
-              of learnt tokens; "prompts" alternates the two words, as BiasMap describes Fair Diffusion
+              places of "gender" and of the profession overlap, of all layers and of the middle
+              block, which entanglement guidance does not see. The file FOLDER/WAY.toml is taken
+              where there is one, such as that of learnt tokens; "prompts" alternates the two words,
+              as BiasMap describes Fair Diffusion
 side-effects  BiasConnect: what sensitivities foretell of 56 pairs of axes, and what evening out one axis, or nothing,
               does
 strategies    InterMit, in the planted world, whose truth is exact: axes are stated one after another, each evenly,
@@ -46,21 +48,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import askew
-from askew import mitigation, registry
+from askew import registry
 from askew.methods.audit.tibet import tibet
 from askew.methods.map.plan import profession_prompt
 from askew.methods.mine.gather import Miner
-from askew.methods.mine.lean import LeanObjective
 from askew.methods.mine.objectives import Objective
 from askew.methods.mine.plan import MinePlan
+from askew.methods.mine.skew import SkewObjective
 from askew.methods.mitigate import METHOD
 from askew.methods.mitigate.gather import gather
 from askew.methods.mitigate.plan import plan_mitigation
-from askew.methods.mitigate.policy import Tables, choose
+from askew.methods.mitigate.policy import PolicyTables, choose
+from askew.mitigations import base as mitigation
 from askew.models.base import Model, Request
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import Reader, instruments_of, observed_sets
+from askew.parts.survey.reader import SurveyReader, instruments_of, observed_sets
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.vocabulary import article
@@ -71,7 +74,7 @@ from askew.stats.intervals import Floats
 from askew.stats.means import student_mean
 from askew.stats.policy import Cell, Goal, cells, composed, plan_policy
 from askew.store.keys import derived_seed
-from askew.studio.caption import Said, parse
+from askew.studio.caption import CaptionContent, parse
 from askew.studio.planted import NAMES, conditional, sample
 from askew.studio.scene import ATTRIBUTES
 from askew.studio.scene import OCCUPATIONS as OCCUPATIONS_OF_THE_WORLD
@@ -101,7 +104,8 @@ def seconds(work: Callable[[], object]) -> float:
 
 def policy_seconds(seed: int = 0) -> float:
     """The time to weigh all prompts of up to two statements, with goals for axes and pairs."""
-    rng, number = np.random.default_rng(seed), len(cells(SIZES, 2))
+    rng = np.random.default_rng(seed)
+    number = len(cells(SIZES, 2))
     goals = [Goal(rng.dirichlet(np.ones(k), number), np.full(k, 1 / k)) for k in SIZES]
     goals += [
         Goal(rng.dirichlet(np.ones(k * m), number), np.full(k * m, 1 / (k * m)), weight=0.15)
@@ -117,7 +121,10 @@ def costs(given: argparse.Namespace) -> None:
     assert isinstance(bare, Model)
     requests = [Request("a photo of a nurse", 100 + k, k) for k in range(pictures)]
     ways = {name: mitigation.of({"method": name, **own}, name) for name, own in WAYS.items()}
-    models: dict[str, Model] = {"bare": bare, **{name: one.wrap(bare) for name, one in ways.items()}}
+    models: dict[str, Model] = {
+        "bare": bare,
+        **{name: one.wrap(bare) for name, one in ways.items()},
+    }
     taken: dict[str, list[float]] = {name: [] for name in models}
     bare.generate(requests[:1])  # loads the network
     for _ in range(given.rounds):
@@ -126,32 +133,61 @@ def costs(given: argparse.Namespace) -> None:
     base = min(taken["bare"])
     for name, times in taken.items():
         evaluations = ways[name].cost if name in ways else 1.0
-        per, ratio = min(times) / pictures, min(times) / base
-        print(f"{name:16} {per:6.3f} s a picture, ratio {ratio:4.2f}, network evaluations {evaluations:3.1f}")
-    print(f"{'policy':16} {policy_seconds():6.2f} s for {len(cells(SIZES, 2))} prompts and 28 pairs of axes")
+        per = min(times) / pictures
+        ratio = min(times) / base
+        print(
+            f"{name:16} {per:6.3f} s a picture, ratio {ratio:4.2f}, network evaluations {evaluations:3.1f}"
+        )
+    print(
+        f"{'policy':16} {policy_seconds():6.2f} s for {len(cells(SIZES, 2))} prompts and 28 pairs of axes"
+    )
 
 
-OCCUPATIONS = ("mechanic", "firefighter", "roofer", "plumber", "electrician", "carpenter", "maid", "housekeeper",
-               "receptionist", "librarian", "babysitter", "secretary")  # fmt: skip
+OCCUPATIONS = (
+    "mechanic",
+    "firefighter",
+    "roofer",
+    "plumber",
+    "electrician",
+    "carpenter",
+    "maid",
+    "housekeeper",
+    "receptionist",
+    "librarian",
+    "babysitter",
+    "secretary",
+)
 
 
 def occupations(given: argparse.Namespace) -> None:
-    """Gender of the occupations by every way: shares of women, distance from equal ones, obedience, the subject."""
+    """Gender of the occupations by every way: shares of women, distance from equal ones, obedience,
+    the subject.
+    """
     names = list(OCCUPATIONS_OF_THE_WORLD)[:: given.every] if given.every else OCCUPATIONS
     texts = [f"a photo of {article(one)} {one}" for one in names]
     ways = tuple((given.ways or "prompts,fair-diffusion,iti-gen").split(","))
-    plan = plan_mitigation(texts, axes=["gender"], model="studio", ways=ways, confirm=given.pictures or 48)
+    plan = plan_mitigation(
+        texts, axes=["gender"], model="studio", ways=ways, confirm=given.pictures or 48
+    )
     found = METHOD.run(
-        plan, run=given.folder / "-".join(("occupations", *plan.ways, *map(str, filter(None, [given.every]))))
+        plan,
+        run=given.folder
+        / "-".join(("occupations", *plan.ways, *map(str, filter(None, [given.every])))),
     ).found
     if "iti-gen" in found.mitigations:
         (given.folder / "iti-gen.toml").write_text(found.mitigations["iti-gen"])
     print(f"| women | {' | '.join(names)} | near half |\n| --- |{' ---: |' * len(names)} ---: |")
     for name in ("initial", *(f"mitigation: {way}" for way in plan.ways)):
-        women = {one.prompt: one.shares["female"] for one in found.shares if (one.axis, one.set) == ("gender", name)}
+        women = {
+            one.prompt: one.shares["female"]
+            for one in found.shares
+            if (one.axis, one.set) == ("gender", name)
+        }
         shares = [_mark(women[text]) for text in texts]
         near = sum(0.4 <= one <= 0.6 for one in shares)
-        print(f"| {name} | {' | '.join(f'{one:.2f}' for one in shares)} | {near} of {len(shares)} |")
+        print(
+            f"| {name} | {' | '.join(f'{one:.2f}' for one in shares)} | {near} of {len(shares)} |"
+        )
     print(
         "\n| way | distance before | after | less before | left | obeyed | subject before | after less before | least |"
     )
@@ -159,11 +195,23 @@ def occupations(given: argparse.Namespace) -> None:
     for way in plan.ways:
         own = [one for one in found.ways if one.way == way]
         gender = [axis for one in own for axis in one.axes if axis.aimed]
-        before, after = (np.array([_mark(getattr(one, when)) for one in gender]) for when in ("before", "after"))
-        kept, change = (np.array([_mark(getattr(one, name)) for one in own]) for name in ("subject_before", "subject"))
-        told = (f"{before.mean():.3f}", f"{after.mean():.3f}", _mean(after - before),
-                f"{after.mean() / before.mean():.2f}", _mean([_mark(one.obeyed) for one in gender]),
-                f"{kept.mean():.3f}", _mean(change), f"{(kept + change).min():.2f}")  # fmt: skip
+        before, after = (
+            np.array([_mark(getattr(one, when)) for one in gender]) for when in ("before", "after")
+        )
+        kept, change = (
+            np.array([_mark(getattr(one, name)) for one in own])
+            for name in ("subject_before", "subject")
+        )
+        told = (
+            f"{before.mean():.3f}",
+            f"{after.mean():.3f}",
+            _mean(after - before),
+            f"{after.mean() / before.mean():.2f}",
+            _mean([_mark(one.obeyed) for one in gender]),
+            f"{kept.mean():.3f}",
+            _mean(change),
+            f"{(kept + change).min():.2f}",
+        )
         print(f"| {way} | {' | '.join(told)} |")
 
 
@@ -171,38 +219,67 @@ FOUR = "gender,age,clothing,environment"
 
 
 def policies(given: argparse.Namespace) -> None:
-    """The mean distance that policies leave, how far watched axes get worse, and how much more pairs hang together."""
-    aims, rows = given.axes.split(","), []
+    """The mean distance that policies leave, how far watched axes get worse, and how much more
+    pairs hang together.
+    """
+    aims = given.axes.split(",")
+    rows = []
     for occupation in list(OCCUPATIONS_OF_THE_WORLD)[:: given.every or 12]:
-        plan = plan_mitigation([f"a photo of {article(occupation)} {occupation}"], axes=aims, model="studio/planted",
-                               statements=given.statements)  # fmt: skip
+        plan = plan_mitigation(
+            [f"a photo of {article(occupation)} {occupation}"],
+            axes=aims,
+            model="studio/planted",
+            statements=given.statements,
+        )
         prompt = plan.prompts[0]
         for seed in range(given.rounds):
             sets = [_sampled(one, given.pictures or 48, 2 * seed) for one in prompt.prompts()]
-            tables = Tables.of(prompt, plan.aims, sets, "studio", {})
-            found = choose(plan, tables, lambda text: _sampled(Prompt(text), plan.refine, 2 * seed + 1))  # noqa: B023
+            tables = PolicyTables.of(prompt, plan.aims, sets, "studio", {})
+            found = choose(
+                plan, tables, partial(_refined_sample, images=plan.refine, seed=2 * seed + 1)
+            )
             before, *each = (
-                conditional(parse(one), 1.0) for one in (prompt.text, *(p.text for p in found.policy.parts))
+                conditional(parse(one), 1.0)
+                for one in (prompt.text, *(p.text for p in found.policy.parts))
             )
             after = np.tensordot([one.weight for one in found.policy.parts], np.array(each), axes=1)
-            far = np.array([[float(_far(_shares(table, name), k)) for k, name in enumerate(BIASCONNECT)]
-                            for table in (after, before)])  # fmt: skip
+            far = np.array(
+                [
+                    [float(_far(_shares(table, name), k)) for k, name in enumerate(BIASCONNECT)]
+                    for table in (after, before)
+                ]
+            )
             aimed = np.isin(BIASCONNECT, aims)
             rises = []
             for pair in combinations(BIASCONNECT, 2):
                 new, was = (_shares(table, *pair) for table in (after, before))
                 v, carried, then = (float(cramers_v(one)) for one in (new, raked(was, new), was))
                 rises.append((v - then if {*pair} <= {*aims} else 0.0, v - then, v - carried))
-            rows.append((far[0, aimed].mean(), (far[0] - far[1])[~aimed].max(), *np.max(rises, axis=0)))
+            rows.append(
+                (far[0, aimed].mean(), (far[0] - far[1])[~aimed].max(), *np.max(rises, axis=0))
+            )
     left, worse, *tied = np.array(rows).T
-    print(f"{len(rows)} policies; left {left.mean():.3f}; a watched axis worse by > .05: {np.mean(worse > 0.05):.3f}")
-    for name, rise in zip(("two mitigated axes", "any two", "any two, at the new shares"), tied, strict=True):
-        print(f"V of {name} rises by at most {rise.mean():.3f}, by > .2 in {np.mean(rise > 0.2):.3f}")
+    print(
+        f"{len(rows)} policies; left {left.mean():.3f}; a watched axis worse by > .05: {np.mean(worse > 0.05):.3f}"
+    )
+    for name, rise in zip(
+        ("two mitigated axes", "any two", "any two, at the new shares"), tied, strict=True
+    ):
+        print(
+            f"V of {name} rises by at most {rise.mean():.3f}, by > .2 in {np.mean(rise > 0.2):.3f}"
+        )
+
+
+def _refined_sample(text: str, images: int, seed: int) -> ObservedSet:
+    return _sampled(Prompt(text), images, seed)
 
 
 def _sampled(prompt: Prompt, number: int, seed: int) -> ObservedSet:
     """Scenes of a prompt, read without an error."""
-    scenes = [sample(parse(prompt.text), 1.0, derived_seed(seed, prompt.text, str(k))) for k in range(number)]
+    scenes = [
+        sample(parse(prompt.text), 1.0, derived_seed(seed, prompt.text, str(k)))
+        for k in range(number)
+    ]
     values = {name: tuple(str(getattr(scene, name)) for scene in scenes) for name in BIASCONNECT}
     blank = (Missing("not_asked"),) * number
     return ObservedSet(prompt, blank, {"studio": values}, blank)
@@ -212,23 +289,30 @@ def _shares(table: Floats, *axes: str) -> Floats:
     """Of the values of one axis, or of two in their order, in the joint table of a world."""
     names = list(ATTRIBUTES)
     own = table.sum(axis=tuple(k for k, name in enumerate(names) if name not in axes))
-    return np.asarray(own.T if len(axes) == 2 and names.index(axes[0]) > names.index(axes[1]) else own)
+    return np.asarray(
+        own.T if len(axes) == 2 and names.index(axes[0]) > names.index(axes[1]) else own
+    )
 
 
 def association(given: argparse.Namespace) -> None:
     """CAS and MAD of perceived gender before and after ITI-GEN, means over the occupations."""
     texts = [f"a photo of {article(one)} {one}" for one in OCCUPATIONS]
-    plan = plan_mitigation(texts, axes=["gender"], model="studio", ways=("iti-gen",), confirm=given.pictures or 48)
+    plan = plan_mitigation(
+        texts, axes=["gender"], model="studio", ways=("iti-gen",), confirm=given.pictures or 48
+    )
     with opened_run(plan, given.folder / "association", given.folder / ".askew") as live:
-        found, model = gather(plan, live), registry.model("studio")
-        reader = Reader(live, instruments_of(plan, model), person=True)
+        found = gather(plan, live)
+        model = registry.model("studio")
+        reader = SurveyReader(live, instruments_of(plan, model), person=True)
         planned = observed_sets(plan, model, reader)
     scores = []
     for prompt in plan.prompts:
         axes = [axis.axis() for axis in prompt.axes]
         for one in found.judged[prompt.text]:
             initial = replace(one.observed, prompt=Prompt(prompt.text))
-            gender = tibet(initial, planned[prompt.text][1:], axes, Scoring(plan.vqa[0], plan.seed)).axes["gender"]
+            gender = tibet(
+                initial, planned[prompt.text][1:], axes, Scoring(plan.vqa[0], plan.seed)
+            ).axes["gender"]
             cas = [_mark(gender.cas[value]) for value in EVEN["gender"]]
             scores.append((_mark(gender.mad), abs(cas[0] - cas[1])))
     before, after = np.array(scores).reshape(len(texts), 2, 2).transpose(1, 0, 2)
@@ -239,27 +323,55 @@ def association(given: argparse.Namespace) -> None:
         )
 
 
-PROFESSIONS = ("chef", "doctor", "firefighter", "journalist", "lawyer", "mechanic", "nurse", "teacher")
+PROFESSIONS = (
+    "chef",
+    "doctor",
+    "firefighter",
+    "journalist",
+    "lawyer",
+    "mechanic",
+    "nurse",
+    "teacher",
+)
 
 
 def maps(given: argparse.Namespace) -> None:
-    """Risk difference and overlap of each way, and what they are less the plain model's on the same seeds."""
-    own = {"concept": "gender", "profession": PROFESSIONS, "model": "studio", "images": given.pictures or 24,
-           "store": given.folder / ".askew"}  # fmt: skip
+    """Risk difference and overlap of each way, and what they are less the plain model's on the same
+    seeds.
+    """
+    own = {
+        "concept": "gender",
+        "profession": PROFESSIONS,
+        "model": "studio",
+        "images": given.pictures or 24,
+        "store": given.folder / ".askew",
+    }
     alternation = [
-        {"prompt": text, "parts": [{"text": counterfactual(text, "gender", one), "weight": 0.5, "says": {"gender": one}}
-                                   for one in EVEN["gender"]]}
+        {
+            "prompt": text,
+            "parts": [
+                {
+                    "text": counterfactual(text, "gender", one),
+                    "weight": 0.5,
+                    "says": {"gender": one},
+                }
+                for one in EVEN["gender"]
+            ],
+        }
         for text in map(profession_prompt, PROFESSIONS)
-    ]  # fmt: skip
+    ]
     plain = askew.map(**own, run=given.folder / "maps").found.biasmap.overall[0]
     print("| way | risk difference | less | mIoU | less | mBIoU | less | middle block | less |")
     print("| --- |" + " ---: | --- |" * 4)
     _overlaps("plain", plain, None)
     for way in (given.ways or "fair-diffusion,entanglement").split(","):
-        file, what = given.folder / f"{way}.toml", {"policies": alternation} if way == "prompts" else {}
+        file = given.folder / f"{way}.toml"
+        what = {"policies": alternation} if way == "prompts" else {}
         if not file.exists():
             file.write_text(mitigation.of({"method": way, "targets": EVEN, **what}, way).to_toml())
-        made = askew.map(**own, mitigation=file, baseline=given.folder / "maps", run=given.folder / f"maps-{way}")
+        made = askew.map(
+            **own, mitigation=file, baseline=given.folder / "maps", run=given.folder / f"maps-{way}"
+        )
         _overlaps(way, made.found.biasmap.overall[0], made.found.biasmap.changes[0])
 
 
@@ -268,59 +380,99 @@ def _overlaps(name: str, overall: Any, change: Any) -> None:
     told = []
     for score in ("risk_difference", "miou", "mbiou", "mid"):
         mean, less = (
-            one and (one.blocks["mid"] if score == "mid" else getattr(one, score)) for one in (overall, change)
+            one and (one.blocks["mid"] if score == "mid" else getattr(one, score))
+            for one in (overall, change)
         )
-        told += [f"{_mark(mean):.3f}", f"{less.value:+.3f} [{less.low:+.3f}, {less.high:+.3f}]" if less else ""]
+        told += [
+            f"{_mark(mean):.3f}",
+            f"{less.value:+.3f} [{less.low:+.3f}, {less.high:+.3f}]" if less else "",
+        ]
     print(f"| {name} | {' | '.join(told)} |", flush=True)
 
 
 def strategies(given: argparse.Namespace) -> None:
-    """A row for each strategy over all occupations: how many axes are stated at once, and what is left of the bias."""
-    rng, pictures = np.random.default_rng(given.seed), given.pictures or 48
+    """A row for each strategy over all occupations: how many axes are stated at once, and what is
+    left of the bias.
+    """
+    rng = np.random.default_rng(given.seed)
+    pictures = given.pictures or 48
     found: dict[str, list[tuple[float, ...]]] = {}
     for occupation in list(OCCUPATIONS_OF_THE_WORLD)[:: given.every or 1]:
-        table = conditional(Said({}, occupation, True, ()), 1.0).sum(axis=tuple(range(len(BIASCONNECT), len(NAMES))))
+        table = conditional(CaptionContent({}, occupation, True, ()), 1.0).sum(
+            axis=tuple(range(len(BIASCONNECT), len(NAMES)))
+        )
         statements = [((axis, value),) for axis, size in enumerate(SIZES) for value in range(size)]
         counts: dict[Cell, list[Floats]] = {
             cell: [rng.multinomial(pictures, one).astype(float) for one in margins(table, cell)]
             for cell in [(), *statements]
         }
         for told, guess in (
-            ("known", partial(evenly, table)), ("estimated", partial(predicted, counts)),
-        ):  # fmt: skip
+            ("known", partial(evenly, table)),
+            ("estimated", partial(predicted, counts)),
+        ):
             for name in ("worst first", "heeding interactions"):
                 stated = greedy(guess, name == "heeding interactions")
-                left = [float(distances(evenly(table, stated[:most])).mean()) for most in (len(stated), 2)]
+                left = [
+                    float(distances(evenly(table, stated[:most])).mean())
+                    for most in (len(stated), 2)
+                ]
                 found.setdefault(f"{name}, {told}", []).append((len(stated), *left))
         for most in (1, 2, 3):
-            found.setdefault(f"linear program, {most} at once, estimated", []).append(program(table, counts, most))
-    print("| strategy | axes stated | left | left by two | axes less worst first | left, less | left by two, less |")
+            found.setdefault(f"linear program, {most} at once, estimated", []).append(
+                program(table, counts, most)
+            )
+    print(
+        "| strategy | axes stated | left | left by two | axes less worst first | left, less | left by two, less |"
+    )
     print("| --- | ---: | ---: | ---: | --- | --- | --- |")
     for name, rows in found.items():
         base = found[f"worst first, {name.rpartition(', ')[2]}"]
-        own, first = np.array(rows), np.array(base)
+        own = np.array(rows)
+        first = np.array(base)
         less = " | ".join("" if rows is base else _mean(one) for one in (own - first).T)
-        print(f"| {name} | {own[:, 0].mean():.2f} | {own[:, 1].mean():.3f} | {own[:, 2].mean():.3f} | {less} |")
+        print(
+            f"| {name} | {own[:, 0].mean():.2f} | {own[:, 1].mean():.3f} | {own[:, 2].mean():.3f} | {less} |"
+        )
 
 
 def side_effects(given: argparse.Namespace) -> None:
-    """Whether sensitivities foretell what evening out one axis does to the others, and what doing nothing gives."""
-    rng, n = np.random.default_rng(given.seed), given.pictures or 48
+    """Whether sensitivities foretell what evening out one axis does to the others, and what doing
+    nothing gives.
+    """
+    rng = np.random.default_rng(given.seed)
+    n = given.pictures or 48
     rows: dict[str, list[tuple[float, float]]] = {}
     for occupation in OCCUPATIONS_OF_THE_WORLD:
         planted = world(occupation, 1.0)
         pairs = [(a, b) for a in range(len(SIZES)) for b in range(len(SIZES)) if a != b]
-        first, fresh = ([rng.multinomial(n, shares) for shares in planted.initial] for _ in range(2))
+        first, fresh = (
+            [rng.multinomial(n, shares) for shares in planted.initial] for _ in range(2)
+        )
         seen = {pair: rng.multinomial(n, planted.after[pair[0]][pair[1]]) for pair in pairs}
-        few = {pair: rng.multivariate_hypergeometric(table.sum(axis=0), n, 50) for pair, table in seen.items()}
+        few = {
+            pair: rng.multivariate_hypergeometric(table.sum(axis=0), n, 50)
+            for pair, table in seen.items()
+        }
         guessed = [_far(first[b], b) - _far(few[a, b], b).mean() for a, b in pairs]
         for done in ("evened out", "nothing"):
-            after = {(a, b): rng.multinomial(n, planted.after[a][b].mean(axis=0) if done == "evened out"
-                                             else planted.initial[b]) for a, b in pairs}  # fmt: skip
-            for told, before in (("initial pictures of its own", fresh), ("those that were predicted by", first)):
+            after = {
+                (a, b): rng.multinomial(
+                    n,
+                    planted.after[a][b].mean(axis=0)
+                    if done == "evened out"
+                    else planted.initial[b],
+                )
+                for a, b in pairs
+            }
+            for told, before in (
+                ("initial pictures of its own", fresh),
+                ("those that were predicted by", first),
+            ):
                 fell = [_far(before[b], b) - float(_far(after[a, b], b)) for a, b in pairs]
                 r = float(np.corrcoef(guessed, fell)[0, 1])
-                rows.setdefault(f"{done}, {told}", []).append((r, float(np.mean(np.array(fell) < 0))))
+                rows.setdefault(f"{done}, {told}", []).append(
+                    (r, float(np.mean(np.array(fell) < 0)))
+                )
         exact = [planted.truth(a, b) for a, b in pairs]
         worse = float(np.mean(np.array(exact) < -1e-9))
         rows.setdefault("the truth", []).append((float(np.corrcoef(guessed, exact)[0, 1]), worse))
@@ -331,7 +483,9 @@ def side_effects(given: argparse.Namespace) -> None:
 
 def _far(counts: ArrayLike, axis: int) -> Floats:
     """Distance of counts (..., K) from equal shares."""
-    return np.asarray(distance_named(DISTANCES[axis])(np.asarray(counts, dtype=float), np.ones(SIZES[axis])))
+    return np.asarray(
+        distance_named(DISTANCES[axis])(np.asarray(counts, dtype=float), np.ones(SIZES[axis]))
+    )
 
 
 def margins(table: Floats, cell: Cell) -> list[Floats]:
@@ -358,7 +512,10 @@ def _margin(table: Floats, axis: int) -> Floats:
 
 def predicted(counts: Mapping[Cell, list[Floats]], stated: Sequence[int]) -> list[Floats]:
     """`evenly`, from pictures of one statement each."""
-    combos = [tuple(zip(stated, values, strict=True)) for values in product(*(range(SIZES[axis]) for axis in stated))]
+    combos = [
+        tuple(zip(stated, values, strict=True))
+        for values in product(*(range(SIZES[axis]) for axis in stated))
+    ]
     found = []
     for axis, size in enumerate(SIZES):
         own = {cell[0]: shares[axis] for cell, shares in counts.items() if cell}
@@ -373,9 +530,11 @@ def distances(shares: Sequence[Floats]) -> Floats:
 
 
 def greedy(guess: Callable[[Sequence[int]], list[Floats]], heeding: bool) -> tuple[int, ...]:
-    """The axes to state, one a step, until the mean distance is `ENOUGH` or no step is thought to help.
+    """The axes to state, one a step, until the mean distance is `ENOUGH` or no step is thought to
+    help.
 
-    The next is the axis that is furthest off, or, `heeding` interactions, that after which all are least far off.
+    The next is the axis that is furthest off, or, `heeding` interactions, that after which all are
+    least far off.
     """
     stated: tuple[int, ...] = ()
     while (now := distances(guess(stated))).mean() > ENOUGH and len(stated) < len(SIZES):
@@ -389,12 +548,19 @@ def greedy(guess: Callable[[Sequence[int]], list[Floats]], heeding: bool) -> tup
 
 
 def program(table: Floats, counts: Mapping[Cell, list[Floats]], most: int) -> tuple[float, ...]:
-    """Of the policy over prompts of at most `most` statements their mean number, and twice the exact distance left."""
-    among, goals = cells(SIZES, most), []
+    """Of the policy over prompts of at most `most` statements their mean number, and twice the
+    exact distance left.
+    """
+    among = cells(SIZES, most)
+    goals = []
     for axis, size in enumerate(SIZES):
         own = {cell[0]: shares[axis] for cell, shares in counts.items() if cell}
-        shares = [np.eye(size)[dict(cell)[axis]] if axis in dict(cell) else composed(cell, counts[()][axis], own)
-                  for cell in among]  # fmt: skip
+        shares = [
+            np.eye(size)[dict(cell)[axis]]
+            if axis in dict(cell)
+            else composed(cell, counts[()][axis], own)
+            for cell in among
+        ]
         goals.append(Goal(np.array(shares), np.full(size, 1 / size), DISTANCES[axis]))
     weights = plan_policy(goals)
     exact = [margins(table, among[k]) for k in np.flatnonzero(weights)]
@@ -404,28 +570,47 @@ def program(table: Floats, counts: Mapping[Cell, list[Floats]], most: int) -> tu
 
 
 def variety(given: argparse.Namespace) -> None:
-    """Eq. 1 and the lean of perceived gender of random prompts, plain less with CADS and at other guidance."""
-    plan = MinePlan(model="studio", objective="bias", target="people", images=given.pictures or 15, seed=given.seed)
+    """Eq. 1 and the lean of perceived gender of random prompts, plain less with CADS and at other
+    guidance.
+    """
+    plan = MinePlan(
+        model="studio",
+        objective="bias",
+        target="people",
+        images=given.pictures or 15,
+        seed=given.seed,
+    )
     with opened_run(plan, given.folder / "variety", given.folder / ".askew") as live:
         miner = Miner.prepare(plan, live)
-        texts = miner.writer.write("random prompts", "", given.prompts, seed=plan.seed, target="people")
+        texts = miner.writer.write(
+            "random prompts", "", given.prompts, seed=plan.seed, target="people"
+        )
         models: dict[str, Any] = {
             "plain": miner.model,
             "CADS": mitigation.of({"method": "cads"}, "CADS").wrap(miner.model),
         }
-        models |= {f"guidance {scale:g}": registry.model("studio", guidance_scale=scale) for scale in SCALES}
+        models |= {
+            f"guidance {scale:g}": registry.model("studio", guidance_scale=scale)
+            for scale in SCALES
+        }
         scores: dict[str, list[tuple[float, float]]] = {}
         for name, model in models.items():
             own = replace(miner, model=model)
             live.pictures(model, texts, plan.images, plan.seed)
-            lean = LeanObjective(live, registry.vqa("studio"), own.pictures, (find_axis("gender"),), plan.images, 0)
-            scores[name] = [(_loss(own.objective, text, plan.seed), -_loss(lean, text, plan.seed)) for text in texts]
+            lean = SkewObjective(
+                live, registry.vqa("studio"), own.pictures, (find_axis("gender"),), plan.images, 0
+            )
+            scores[name] = [
+                (_loss(own.objective, text, plan.seed), -_loss(lean, text, plan.seed))
+                for text in texts
+            ]
     print("| model | Eq. 1 | less the plain model's | lean of gender | less the plain model's |")
     print("| --- | ---: | --- | ---: | --- |")
     plain = np.array(scores["plain"])
     for name, rows in scores.items():
         told = [
-            (f"{np.nanmean(one):.4f}", _mean(one - first)) for one, first in zip(np.array(rows).T, plain.T, strict=True)
+            (f"{np.nanmean(one):.4f}", _mean(one - first))
+            for one, first in zip(np.array(rows).T, plain.T, strict=True)
         ]
         print(f"| {name} | {' | '.join(f'{mean} | {less}' for mean, less in told)} |")
 
@@ -463,7 +648,9 @@ STUDIES = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("study", choices=STUDIES, nargs="?", default="costs")
     parser.add_argument("--pictures", type=int)
     parser.add_argument("--ways")

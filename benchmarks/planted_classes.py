@@ -1,4 +1,6 @@
-"""What the studio planted between groups and occupations, and whether decisions show it: in that order, as large?"""
+"""What the studio planted between groups and occupations, and whether decisions show it: in that
+order, as large?
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class Planted:
     table: Floats
 
     @classmethod
-    def of(cls, targets: Mapping[str, Sequence[str]], x: str, y: str, bias: float) -> Planted | None:
+    def of(
+        cls, targets: Mapping[str, Sequence[str]], x: str, y: str, bias: float
+    ) -> Planted | None:
         """What is planted between groups x and y; None where the studio does not know their words."""
 
         def difference(a: str, b: str) -> float:
@@ -45,16 +49,22 @@ class Planted:
 
         sets = [tuple(words) for words in targets.values()]
         whole = np.array([[difference(a, b) for b in sets[1]] for a in sets[0]], dtype=float)
-        rows, columns = (np.flatnonzero(~np.isnan(whole).all(axis=axis)).tolist() for axis in (1, 0))
+        rows, columns = (
+            np.flatnonzero(~np.isnan(whole).all(axis=axis)).tolist() for axis in (1, 0)
+        )
         return cls(sets[0], sets[1], rows, columns, whole[np.ix_(rows, columns)]) if rows else None
 
     def chosen(self, decisions: Decisions) -> Decisions:
-        """Decisions (pictures, pairs) about the pairs that the studio knows, in the order of the flat table."""
+        """Decisions (pictures, pairs) about the pairs that the studio knows, in the order of the
+        flat table.
+        """
         cube = decisions.reshape(len(decisions), len(self.first), len(self.second))
         return np.asarray(cube[:, self.rows][:, :, self.columns].reshape(len(decisions), -1))
 
     def measured(self, x: Decisions, y: Decisions) -> Floats:
-        """(rows, columns): the measured differences. Raises NotEnoughData for a pair that was never decided."""
+        """(rows, columns): the measured differences. Raises NotEnoughData for a pair that was never
+        decided.
+        """
         sides = [self.chosen(one) for one in (x, y)]
         if any(np.isnan(side).all(axis=0).any() for side in sides):
             raise NotEnoughData("a pair of classes fits all pictures of a group equally well")
@@ -63,7 +73,10 @@ class Planted:
 
 
 def found_again(
-    planted: Planted, decisions: tuple[Decisions, Decisions], rng: np.random.Generator, scoring: Scoring
+    planted: Planted,
+    decisions: tuple[Decisions, Decisions],
+    rng: np.random.Generator,
+    scoring: Scoring,
 ) -> tuple[Estimate | Missing, Estimate | Missing]:
     """Whether measured differences order like planted ones, and how much of these they show."""
     chosen = [planted.chosen(side) for side in decisions]
@@ -76,9 +89,11 @@ def found_again(
 
 
 def planted_preference(group: str, a: str, b: str, bias: float) -> float | None:
-    """P(a | {a, b}, group): which occupation a fair observer of the planted world would think of, in [0, 1].
+    """P(a | {a, b}, group): which occupation a fair observer of the planted world would think of,
+    in [0, 1].
 
-    Both occupations are as frequent. None where the studio does not know the group's or an occupation's words.
+    Both occupations are as frequent. None where the studio does not know the group's or an
+    occupation's words.
     """
     first, second = (_likelihood(group, occupation, bias) for occupation in (a, b))
     return None if first is None or second is None else first / (first + second)
@@ -87,7 +102,8 @@ def planted_preference(group: str, a: str, b: str, bias: float) -> float | None:
 @lru_cache(maxsize=4096)
 def _likelihood(group: str, occupation: str, bias: float) -> float | None:
     """P(what the group's name says | occupation)."""
-    said, meant = parse(group), parse(occupation).occupation
+    said = parse(group)
+    meant = parse(occupation).occupation
     if not said.attributes or said.unknown or said.occupation or meant is None:
         return None
     names = tuple(said.attributes)

@@ -1,4 +1,6 @@
-"""The exact interactions of the studio's planted world, and answers drawn from it: what benchmarks of them share."""
+"""The exact interactions of the studio's planted world, and answers drawn from it: what benchmarks
+of them share.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from askew.prompts.axes import AXES, BIASCONNECT
 from askew.stats.distance import distance_for, sensitivity
-from askew.studio.caption import Said
+from askew.studio.caption import CaptionContent
 from askew.studio.planted import NAMES, conditional
 from askew.studio.scene import ATTRIBUTES
 
@@ -29,9 +31,9 @@ class World:
 
     def truth(self, source: int, target: int) -> float:
         """The population's Intersectional Sensitivity, the ideal being uniform."""
-        ideal = np.ones(SIZES[target])
+        reference = np.ones(SIZES[target])
         after = self.after[source][target].mean(axis=0)
-        return float(sensitivity(self.initial[target], after, ideal, DISTANCES[target]))
+        return float(sensitivity(self.initial[target], after, reference, DISTANCES[target]))
 
     def dependent(self, source: int, target: int) -> bool:
         """Whether the target's distribution differs at all between the source's values."""
@@ -41,10 +43,13 @@ class World:
 @lru_cache(maxsize=128)
 def world(occupation: str | None, bias: float) -> World:
     """The planted distributions, exactly."""
-    initial = _margins(conditional(Said({}, occupation, True, ()), bias))
+    initial = _margins(conditional(CaptionContent({}, occupation, True, ()), bias))
     after = []
     for axis in BIASCONNECT:
-        sets = [_margins(conditional(Said({axis: v}, occupation, True, ()), bias)) for v in ATTRIBUTES[axis]]
+        sets = [
+            _margins(conditional(CaptionContent({axis: v}, occupation, True, ()), bias))
+            for v in ATTRIBUTES[axis]
+        ]
         after.append(tuple(np.stack(same) for same in zip(*sets, strict=True)))
     return World(initial, tuple(after))
 
@@ -57,4 +62,6 @@ def drawn(shares: Floats, pictures: int, rng: np.random.Generator, repeats: int)
 
 def _margins(table: Floats) -> tuple[Floats, ...]:
     places: Sequence[int] = [NAMES.index(axis) for axis in BIASCONNECT]
-    return tuple(table.sum(axis=tuple(i for i in range(table.ndim) if i != place)) for place in places)
+    return tuple(
+        table.sum(axis=tuple(i for i in range(table.ndim) if i != place)) for place in places
+    )

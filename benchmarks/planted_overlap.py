@@ -1,4 +1,6 @@
-"""Synthetic attention maps whose true overlap is known: what the scores of `stats.overlap` are tested on."""
+"""Synthetic attention maps whose true overlap is known: what the scores of `stats.overlap` are
+tested on.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,15 @@ SMOOTHNESS = 0.15
 def planted_maps(
     pictures: int, overlap: float | None, rng: np.random.Generator, side: int = 32
 ) -> tuple[Floats, Floats]:
-    """Maps of two concepts, (pictures, side, side) each, that are high in regions of 30 % of every picture.
+    """Maps of two concepts, (pictures, side, side) each, that are high in regions of 30 % of every
+    picture.
 
-    The regions are smooth and lie elsewhere in every picture. They share the part `overlap` of their area: 0 nothing, 1
-    all, None whatever chance gives. The IoU of a picture is overlap / (2 - overlap), but for whole pixels.
+    The regions are smooth and lie elsewhere in every picture. They share the part `overlap` of
+    their area: 0 nothing, 1 all, None whatever chance gives. The IoU of a picture is overlap / (2 -
+    overlap), but for whole pixels.
     """
-    first, second = _smooth(pictures, side, rng), _smooth(pictures, side, rng)
+    first = _smooth(pictures, side, rng)
+    second = _smooth(pictures, side, rng)
     if overlap is None:
         return first, second
     high = mask(first, tau=100 * (1 - AREA))
@@ -38,7 +43,9 @@ def planted_maps(
 
 @lru_cache(maxsize=64)
 def planted_truth(overlap: float | None, pictures: int = 1500, side: int = 32) -> float:
-    """The corrected mIoU of endless pictures, from `pictures` of them: IoU and chance across pictures."""
+    """The corrected mIoU of endless pictures, from `pictures` of them: IoU and chance across
+    pictures.
+    """
     rng = np.random.default_rng(7)
     matrix = iou_matrix(*(mask(m) for m in planted_maps(pictures, overlap, rng, side)))
     own = np.diagonal(matrix).mean()
@@ -47,7 +54,9 @@ def planted_truth(overlap: float | None, pictures: int = 1500, side: int = 32) -
 
 
 def _region(high: NDArray[np.bool_], field: Floats, size: int, shared: int) -> NDArray[np.bool_]:
-    """The highest `shared` cells of a field inside a region, and the highest outside it, `size` in all."""
+    """The highest `shared` cells of a field inside a region, and the highest outside it, `size` in
+    all.
+    """
     chosen = np.zeros(high.size, dtype=bool)
     for inside, count in ((high.ravel(), shared), (~high.ravel(), size - shared)):
         places = np.flatnonzero(inside)
@@ -58,6 +67,8 @@ def _region(high: NDArray[np.bool_], field: Floats, size: int, shared: int) -> N
 def _smooth(pictures: int, side: int, rng: np.random.Generator) -> Floats:
     """Random fields (pictures, side, side) without a seam at the edges, by filtering noise."""
     frequency = np.fft.fftfreq(side) * side
-    power = np.exp(-2 * (np.pi * SMOOTHNESS / 2) ** 2 * (frequency[:, None] ** 2 + frequency[None] ** 2))
+    power = np.exp(
+        -2 * (np.pi * SMOOTHNESS / 2) ** 2 * (frequency[:, None] ** 2 + frequency[None] ** 2)
+    )
     noise = np.fft.fft2(rng.standard_normal((pictures, side, side)))
     return np.asarray(np.fft.ifft2(noise * power).real)

@@ -1,4 +1,5 @@
-"""Processor time of `askew --help` over that of importing cyclopts and rich alone: the smallest of several starts each.
+"""Processor time of `askew --help` over that of importing cyclopts and rich alone: the smallest of
+several starts each.
 
 python -m benchmarks.startup [--rounds 15]
 """
@@ -10,7 +11,10 @@ import resource
 import subprocess
 import sys
 
-WAYS = {"askew --help": ["-m", "askew", "--help"], "import cyclopts, rich": ["-c", "import cyclopts, rich"]}
+WAYS = {
+    "askew --help": ["-m", "askew", "--help"],
+    "import cyclopts, rich": ["-c", "import cyclopts, rich"],
+}
 
 
 def seconds(arguments: list[str]) -> float:
@@ -22,10 +26,14 @@ def seconds(arguments: list[str]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=15)
     rounds = parser.parse_args().rounds
-    least = {name: min(seconds(arguments) for _ in range(rounds)) for name, arguments in WAYS.items()}
+    least = {
+        name: min(seconds(arguments) for _ in range(rounds)) for name, arguments in WAYS.items()
+    }
     for name, took in least.items():
         print(f"{name:24} {took:.3f} s")
     help_took, imports_took = least.values()

@@ -2,9 +2,9 @@
 
     python -m benchmarks.statistics [--draws 1000]
 
-The loop does less: for each draw it resamples pictures by index and computes the K scores and MAD once. `associations`
-also inverts the tests that give its intervals, and draws the null. Prints the ratio loop / vectorised, and the time of
-eight axes (six counterfactuals, 48 pictures, 60 concepts).
+The loop does less: for each draw it resamples pictures by index and computes the K scores and MAD
+once. `associations` also inverts the tests that give its intervals, and draws the null. Prints the
+ratio loop / vectorised, and the time of eight axes (six counterfactuals, 48 pictures, 60 concepts).
 """
 
 from __future__ import annotations
@@ -17,10 +17,14 @@ import numpy as np
 
 from askew.stats.association_intervals import associations
 
-PICTURES, CONCEPTS, COUNTERFACTUALS = 48, 60, 6
+PICTURES = 48
+CONCEPTS = 60
+COUNTERFACTUALS = 6
 
 
-def loop(initial: list[list[int]], sets: list[list[list[int]]], draws: int, rng: np.random.Generator) -> list[float]:
+def loop(
+    initial: list[list[int]], sets: list[list[list[int]]], draws: int, rng: np.random.Generator
+) -> list[float]:
     """MAD of every draw, one picture and one concept at a time."""
     found = []
     for _ in range(draws):
@@ -43,13 +47,16 @@ def overlap(w: list[float], v: list[float]) -> float:
 
 def seconds(work: Callable[[], object]) -> tuple[float, float]:
     """Wall and CPU time; on a busy machine only the second is telling."""
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    cpu = time.process_time()
     work()
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--draws", type=int, default=1000)
     draws = parser.parse_args().draws
     rng = np.random.default_rng(0)
@@ -59,7 +66,10 @@ def main() -> None:
     plain = seconds(lambda: loop(initial.tolist(), [s.tolist() for s in sets], draws, rng))
     vectorised = seconds(lambda: associations(initial, sets, rng=rng, draws=draws))
     for clock, before, after in zip(("wall", "CPU"), plain, vectorised, strict=True):
-        print(f"{clock}: loop {before:.2f} s, vectorised {after:.2f} s an axis, ratio {before / after:.1f}, ", end="")
+        print(
+            f"{clock}: loop {before:.2f} s, vectorised {after:.2f} s an axis, ratio {before / after:.1f}, ",
+            end="",
+        )
         print(f"eight axes {8 * after:.1f} s")
 
 

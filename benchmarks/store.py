@@ -2,10 +2,11 @@
 
     python -m benchmarks.store [--counts 1000,10000,100000] [--folder /tmp]
 
-For each count, in a process of its own, it stores so many pictures of 20 kB in batches of 16, and an answer to each.
-Prints the time per stored picture, and that over the time of bare files with the same flushing (at most 1.2 is wanted);
-the seconds of CPU to count a finished run as --dry-run does, and to go on with it (under 10 at 100,000); and the most
-memory. Flushing is most of the time: use a disk that is quiet.
+For each count, in a process of its own, it stores so many pictures of 20 kB in batches of 16, and
+an answer to each. Prints the time per stored picture, and that over the time of bare files with the
+same flushing (at most 1.2 is wanted); the seconds of CPU to count a finished run as --dry-run does,
+and to go on with it (under 10 at 100,000); and the most memory. Flushing is most of the time: use a
+disk that is quiet.
 """
 
 from __future__ import annotations
@@ -25,22 +26,25 @@ from PIL import Image
 from askew.models.base import Request, Setting
 from askew.plan import RunPlan
 from askew.run.base import Outcome, Run
-from askew.run.count import Count
-from askew.run.live import Live
+from askew.run.count import CountingRun
+from askew.run.live import LiveRun
 from askew.run.work import wanted_pictures
 from askew.store.files import write_whole
 from askew.store.imagefile import EncodedPicture
-from askew.store.store import Store, Wanted
+from askew.store.store import PictureRequest, Store
 from askew.types import Missing, Picture, Question, slices
 
-BATCH, SIZE = 16, 20_000
+BATCH = 16
+SIZE = 20_000
 BRIGHT = Question("Is it bright?", ("no", "yes"), "light")
 
 
 class Named:
     """A model whose pictures are there already."""
 
-    name, revision, batch_size = "benchmark/none", "1", BATCH
+    name = "benchmark/none"
+    revision = "1"
+    batch_size = BATCH
 
     def __init__(self) -> None:
         self.settings: Mapping[str, Setting] = {}
@@ -57,7 +61,9 @@ class Yes:
 
     name = fingerprint = "benchmark/yes"
 
-    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
+    def answer(
+        self, pictures: Sequence[Picture], questions: Sequence[Question]
+    ) -> list[list[str | Missing]]:
         return [["yes"] * len(questions) for _ in pictures]
 
 
@@ -73,7 +79,7 @@ def batch(k: int) -> list[EncodedPicture]:
     return [EncodedPicture((k * BATCH + j).to_bytes(8, "big") + data) for j in range(BATCH)]
 
 
-def store_all(store: Store, wanted: Sequence[Wanted]) -> None:
+def store_all(store: Store, wanted: Sequence[PictureRequest]) -> None:
     """Store every picture, batch by batch."""
     for k, part in enumerate(slices(wanted, BATCH)):
         store.put_pictures(part, batch(k)[: len(part)], {})
@@ -83,7 +89,9 @@ def write_all(folder: Path, count: int) -> None:
     """Write as many bare files."""
     (folder / "bare").mkdir()
     for k in range(-(-count // BATCH)):
-        write_whole({folder / "bare" / f"{k}-{j}": one.data for j, one in enumerate(batch(k))}, folder)
+        write_whole(
+            {folder / "bare" / f"{k}-{j}": one.data for j, one in enumerate(batch(k))}, folder
+        )
 
 
 def measured(count: int, folder: Path) -> None:
@@ -94,19 +102,23 @@ def measured(count: int, folder: Path) -> None:
         stored = timed(lambda: store_all(store, wanted))
         plan = RunPlan()
         store.plan_pictures(plan.hash, wanted)
-        flow(Live(folder / "run", store, plan), count)
-    counting, again = timed(lambda: count_again(folder, count), time.process_time), 0.0
+        flow(LiveRun(folder / "run", store, plan), count)
+    counting = timed(lambda: count_again(folder, count), time.process_time)
+    again = 0.0
     with Store(folder / "store") as store:
-        again = timed(lambda: flow(Live(folder / "run", store, plan), count), time.process_time)
+        again = timed(lambda: flow(LiveRun(folder / "run", store, plan), count), time.process_time)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"| {count:,} | {1000 * stored / count:.2f} ms | {stored / bare:.2f} | {counting:.1f} s | {again:.1f} s | "
-          f"{memory:.0f} MB |", flush=True)  # fmt: skip
+    print(
+        f"| {count:,} | {1000 * stored / count:.2f} ms | {stored / bare:.2f} | {counting:.1f} s | {again:.1f} s | "
+        f"{memory:.0f} MB |",
+        flush=True,
+    )
 
 
 def count_again(folder: Path, count: int) -> None:
     """As a dry run does."""
     with Store(folder / "store", create=False) as store:
-        flow(counted := Count(store), count)
+        flow(counted := CountingRun(store), count)
         assert counted.work.left == 0, counted.lines()
 
 
@@ -119,7 +131,9 @@ def timed(work: Callable[[], object], clock: Callable[[], float] = time.perf_cou
 
 def main() -> None:
     """The table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--counts", default="1000,10000,100000")
     parser.add_argument("--folder", type=Path, default=None)
     parser.add_argument("--one", type=int, default=0, help=argparse.SUPPRESS)
@@ -132,7 +146,9 @@ def main() -> None:
     print("| --: " * 6 + "|", flush=True)
     for count in options.counts.split(","):
         where = ["--folder", str(options.folder)] if options.folder else []
-        subprocess.run([sys.executable, "-m", "benchmarks.store", "--one", count, *where], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "benchmarks.store", "--one", count, *where], check=True
+        )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
     python -m benchmarks.studio_vqa [--count 2000] [--write PAGE]
 
-Prints a table; --write also updates the instrument's known errors in the package and docs/reference/studio.md.
+Prints a table; --write also updates the instrument's known errors in the package and
+docs/reference/studio.md.
 """
 
 from __future__ import annotations
@@ -26,24 +27,32 @@ from training.drawings import render, uniform_scenes
 SEED = 31_415_926
 GREY = 127
 COVERED = 500
-"""Drawings on which an attribute is painted over; a fifth for occupations, whose evidence takes 72 drawings to find."""
+"""Drawings on which an attribute is painted over; a fifth for occupations, whose evidence takes 72
+drawings to find.
+"""
 
 
 Counts = NDArray[np.int64]
 
 
 def confusion(vqa: StudioVQA, scenes: Sequence[Scene], vectors: Vectors, attribute: str) -> Counts:
-    """(true value, answered value) over the scenes that show somebody, given the embeddings of their drawings."""
+    """(true value, answered value) over the scenes that show somebody, given the embeddings of
+    their drawings.
+    """
     shown = [i for i, scene in enumerate(scenes) if _shows(scene, attribute)]
     answers = vqa.read(vectors[shown], attribute)
     values = VALUES[attribute]
     counts = np.zeros((len(values), len(values)), dtype=np.int64)
     for i, answer in zip(shown, answers, strict=True):
-        counts[values.index(getattr(scenes[i], attribute) or NO_OCCUPATION), values.index(answer)] += 1
+        counts[
+            values.index(getattr(scenes[i], attribute) or NO_OCCUPATION), values.index(answer)
+        ] += 1
     return counts
 
 
-def covered(scenes: Sequence[Scene], pixels: NDArray[np.uint8], attribute: str) -> NDArray[np.uint8]:
+def covered(
+    scenes: Sequence[Scene], pixels: NDArray[np.uint8], attribute: str
+) -> NDArray[np.uint8]:
     """The drawings with everything that shows the attribute painted over in grey."""
     hidden = pixels.copy()
     for i, scene in enumerate(scenes):
@@ -81,7 +90,9 @@ def evaluate(count: int) -> tuple[list[str], dict[str, Counts]]:
         some = COVERED if attribute != "occupation" else COVERED // 5
         left_over = vqa.embedder.embed_pixels(covered(scenes[:some], pixels[:some], attribute))
         hidden = confusion(vqa, scenes[:some], left_over, attribute)
-        right, left, guess = accuracy(tables[attribute]), accuracy(hidden), chance(tables[attribute])
+        right = accuracy(tables[attribute])
+        left = accuracy(hidden)
+        guess = chance(tables[attribute])
         lines.append(f"| {attribute.replace('_', ' ')} | {right:.1%} | {left:.1%} | {guess:.1%} |")
     lines.append(f"| somebody or nobody | {person_accuracy(vqa, scenes, vectors):.1%} | | |")
     return lines, tables
@@ -89,14 +100,18 @@ def evaluate(count: int) -> tuple[list[str], dict[str, Counts]]:
 
 def main() -> None:
     """Evaluate from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--write", type=Path, help="the page to update between its two markers")
     choice = parser.parse_args()
     lines, tables = evaluate(choice.count)
     print("\n".join(lines))
     if choice.write:
-        KNOWN_ERRORS.write_text(json.dumps({name: table.tolist() for name, table in tables.items()}))
+        KNOWN_ERRORS.write_text(
+            json.dumps({name: table.tolist() for name, table in tables.items()})
+        )
         update(choice.write, "figures", lines)
 
 

@@ -1,10 +1,11 @@
-"""Time of a training step of the studio's diffusion model as PyTorch comes, over that of a quickened one.
+"""Time of a training step of the studio's diffusion model as PyTorch comes, over that of a
+quickened one.
 
     python -m benchmarks.training_step [--steps 5] [--threads 1]
 
-A step is a forward and a backward pass of the UNet in bfloat16 with channels last, on 64 pictures, and one of Muon.
-Plain and quickened steps take turns, after one of each that does not count. Prints wall seconds of a step, and the
-ratio.
+A step is a forward and a backward pass of the UNet in bfloat16 with channels last, on 64 pictures,
+and one of Muon. Plain and quickened steps take turns, after one of each that does not count. Prints
+wall seconds of a step, and the ratio.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def quickened() -> tuple[UNet2DConditionModel, Sequence[Optimizer]]:
 def seconds(unet: UNet2DConditionModel, optimizers: Sequence[Optimizer]) -> float:
     """Wall seconds of one step."""
     noisy = torch.randn(BATCH, 12, 16, 16).contiguous(memory_format=torch.channels_last)
-    said, times = torch.randn(BATCH, 48, unet.config.cross_attention_dim), torch.randint(0, 1000, (BATCH,))
+    said = torch.randn(BATCH, 48, unet.config.cross_attention_dim)
+    times = torch.randint(0, 1000, (BATCH,))
     begun = time.perf_counter()
     with torch.autocast("cpu", torch.bfloat16):
         guess = unet(noisy, times, said).sample
@@ -57,7 +59,9 @@ def seconds(unet: UNet2DConditionModel, optimizers: Sequence[Optimizer]) -> floa
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     choice = parser.parse_args()

@@ -2,10 +2,11 @@
 
     python -m benchmarks.two_runs [--images 12] [--repeats 3]
 
-A run is `askew audit "a photo of a nurse" --model studio` in a process and with a store of its own. One alone and two
-at once take turns, after a round that does not count. Prints the wall seconds of a run, its seconds of CPU, in which
-threads that wait by spinning show, and the ratio of the medians: on two free cores at most 1.4 is wanted.
-OMP_WAIT_POLICY=active in front shows what happens where idle threads spin.
+A run is `askew audit "a photo of a nurse" --model studio` in a process and with a store of its own.
+One alone and two at once take turns, after a round that does not count. Prints the wall seconds of
+a run, its seconds of CPU, in which threads that wait by spinning show, and the ratio of the
+medians: on two free cores at most 1.4 is wanted. OMP_WAIT_POLICY=active in front shows what happens
+where idle threads spin.
 """
 
 from __future__ import annotations
@@ -27,7 +28,16 @@ AUDIT = ("audit", "a photo of a nurse", "--model", "studio")
 def seconds(images: int) -> float:
     """Wall seconds of a run."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "askew", *AUDIT, "--images", str(images), "--run", str(Path(folder) / "run")]
+        command = [
+            sys.executable,
+            "-m",
+            "askew",
+            *AUDIT,
+            "--images",
+            str(images),
+            "--run",
+            str(Path(folder) / "run"),
+        ]
         begun = time.perf_counter()
         subprocess.run(command, check=True, capture_output=True)
         return time.perf_counter() - begun
@@ -44,11 +54,15 @@ def at_once(count: int, images: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--images", type=int, default=12)
     parser.add_argument("--repeats", type=int, default=3)
     choice = parser.parse_args()
-    rounds = [[at_once(count, choice.images) for count in (1, 2)] for _ in range(choice.repeats + 1)][1:]
+    rounds = [
+        [at_once(count, choice.images) for count in (1, 2)] for _ in range(choice.repeats + 1)
+    ][1:]
     (alone, alone_cpu), (two, two_cpu) = np.median(rounds, axis=0)
     print(f"one alone    {alone:.1f} s wall, {alone_cpu:.1f} s CPU")
     print(f"two at once  {two:.1f} s wall, {two_cpu:.1f} s CPU each")

@@ -12,6 +12,8 @@ def phrase(attribute: str, value: str) -> str:
 
 
 def spread(count: int) -> list[str]:
-    """Names of `count` occupations at even distances in the planted order, the first and the last among them."""
+    """Names of `count` occupations at even distances in the planted order, the first and the last
+    among them.
+    """
     names = list(OCCUPATIONS)
     return [names[round(k * (len(names) - 1) / max(1, count - 1))] for k in range(count)]

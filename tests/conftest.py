@@ -11,21 +11,29 @@ import pytest
 from hypothesis import settings
 
 for name, value in {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}.items():
-    os.environ.setdefault(name, value)  # a process, one of several perhaps, takes one core; read by what tests import
+    os.environ.setdefault(
+        name, value
+    )  # a process, one of several perhaps, takes one core; read by what tests import
 
-settings.register_profile("askew", deadline=None, derandomize=True, max_examples=60)  # a slow machine is no fault
+settings.register_profile(
+    "askew", deadline=None, derandomize=True, max_examples=60
+)  # a slow machine is no fault
 settings.load_profile("askew")
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--record", action="store_true", help="record the numbers of e2e/test_recorded.py anew")
+    parser.addoption(
+        "--record", action="store_true", help="record the numbers of e2e/test_recorded.py anew"
+    )
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Modules stay until the end: walking them for garbage would take half of the time that it takes to import them."""
+    """Modules stay until the end: walking them for garbage would take half of the time that it
+    takes to import them.
+    """
     gc.disable()
     try:
         return (yield)

@@ -1,12 +1,12 @@
-"""A small grammar of the English of prompts, written apart from what writes them: what is wrong with a text?"""
+"""A small grammar of the English of prompts, written apart from what writes them: what is wrong
+with a text?
+"""
 
 from __future__ import annotations
 
 import re
 
-FRAMES = (
-    r"(?:(?:a|an|the) )?(?:[\w-]+ ){0,4}?(?:photo|photograph|portrait|painting|sketch|cartoon|illustration|render) of "
-)
+FRAMES = r"(?:(?:a|an|the) )?(?:[\w-]+ ){0,4}?(?:photo|photograph|portrait|painting|sketch|cartoon|illustration|render) of "
 MEDIA = r"photo|photograph|portrait|painting|sketch|cartoon|illustration|render"
 NOUNS_IN_ING = "morning|evening|spring|building|living|wedding|clothing|swimming|shopping|painting"
 PARTICIPLES = rf"(?!(?:{NOUNS_IN_ING})\b)\w+ing\b"

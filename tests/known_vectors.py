@@ -40,14 +40,28 @@ RUN: Any = KnownRun()
 
 
 def bias_objective(
-    pictures: PicturesOf, variations: Sequence[str], embed: Callable[[Sequence[str]], Rows], planned: int = 2
+    pictures: PicturesOf,
+    variations: Sequence[str],
+    embed: Callable[[Sequence[str]], Rows],
+    planned: int = 2,
 ) -> BiasObjective:
-    """The objective of a search for bias by these pictures, and by one of each variation that is named as it is."""
+    """The objective of a search for bias by these pictures, and by one of each variation that is
+    named as it is.
+    """
 
     def one_each(texts: Sequence[str]) -> dict[str, Outcome]:
         return {text: Picture(text, "", text, 1) for text in texts}
 
-    return BiasObjective(RUN, KnownEmbedder(embed), pictures, lambda prompt: variations, planned, 0.25, False, one_each)
+    return BiasObjective(
+        RUN,
+        KnownEmbedder(embed),
+        pictures,
+        lambda prompt: variations,
+        planned,
+        0.25,
+        False,
+        one_each,
+    )
 
 
 DIRECTIONS = dict(zip(("male", "female", "old", "young"), np.eye(5)[1:], strict=True))
@@ -55,12 +69,16 @@ VARIATIONS = ["a male nurse", "a female nurse", "an old nurse", "a young nurse"]
 
 
 def embed(texts: Sequence[str]) -> Rows:
-    rows = [np.eye(5)[0] + sum(DIRECTIONS[w] for w in text.split() if w in DIRECTIONS) for text in texts]
+    rows = [
+        np.eye(5)[0] + sum(DIRECTIONS[w] for w in text.split() if w in DIRECTIONS) for text in texts
+    ]
     return np.array([row / np.linalg.norm(row) for row in rows], np.float32)
 
 
 def pictures_of(prompt: str, seed: int) -> list[Outcome]:
-    """Pictures: of women where the prompt says nurse, of anybody where it says person. Two are missing, or four."""
+    """Pictures: of women where the prompt says nurse, of anybody where it says person. Two are
+    missing, or four.
+    """
     shown = ["a female nurse"] if "nurse" in prompt else VARIATIONS
     made = [Picture(f"{shown[k % len(shown)]} {k}", "", prompt, seed) for k in range(9)]
     return [*made, *[Missing("refused")] * (4 if "blocked" in prompt else 2)]

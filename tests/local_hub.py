@@ -20,7 +20,9 @@ from huggingface_hub import constants
 
 @dataclass
 class LocalHub:
-    """Repositories by ID. `gated` ones answer 403, those not known 404; `paths` lists what was asked for."""
+    """Repositories by ID. `gated` ones answer 403, those not known 404; `paths` lists what was
+    asked for.
+    """
 
     repositories: dict[str, Path] = field(default_factory=dict)
     gated: set[str] = field(default_factory=set)
@@ -52,7 +54,10 @@ def use(monkeypatch: pytest.MonkeyPatch, url: str, cache: Path) -> None:
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
     monkeypatch.setattr(huggingface_hub.hf_api.api, "endpoint", url)
     monkeypatch.setattr(
-        constants, "HUGGINGFACE_CO_URL_TEMPLATE", url + "/{repo_id}/resolve/{revision}/{filename}", raising=False
+        constants,
+        "HUGGINGFACE_CO_URL_TEMPLATE",
+        url + "/{repo_id}/resolve/{revision}/{filename}",
+        raising=False,
     )
 
 
@@ -104,7 +109,9 @@ class _Handler(BaseHTTPRequestHandler):
         commit = self.hub.commit(repository)
         if not path.is_file():
             return self._fail(404, "EntryNotFound", {"X-Repo-Commit": commit})
-        return self._send(path.read_bytes(), body, {"ETag": f'"{_etag(path)}"', "X-Repo-Commit": commit})
+        return self._send(
+            path.read_bytes(), body, {"ETag": f'"{_etag(path)}"', "X-Repo-Commit": commit}
+        )
 
     def _send(self, data: bytes, body: bool, headers: dict[str, str]) -> None:
         self.send_response(200)

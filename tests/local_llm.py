@@ -35,12 +35,22 @@ class LocalLLM:
 
 
 def says(
-    text: str, *, reason: str = "stop", refusal: str | None = None, tokens: tuple[int, int] | None = (10, 5)
+    text: str,
+    *,
+    reason: str = "stop",
+    refusal: str | None = None,
+    tokens: tuple[int, int] | None = (10, 5),
 ) -> Reply:
     """A proper chat completion."""
     message = {"role": "assistant", "content": None if refusal else text, "refusal": refusal}
-    usage = {} if tokens is None else {"usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}}
-    return Reply(json.dumps({"choices": [{"message": message, "finish_reason": reason}], **usage}).encode())
+    usage = (
+        {}
+        if tokens is None
+        else {"usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}}
+    )
+    return Reply(
+        json.dumps({"choices": [{"message": message, "finish_reason": reason}], **usage}).encode()
+    )
 
 
 def prompts(*texts: str) -> Reply:

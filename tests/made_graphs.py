@@ -7,7 +7,11 @@ from askew.types import Estimate
 from planted_answers import head, planned
 
 AXES = ("gender", "age", "clothing")
-VALUES = {"gender": ("male", "female"), "age": ("young", "middle-aged", "old"), "clothing": ("formal", "informal")}
+VALUES = {
+    "gender": ("male", "female"),
+    "age": ("young", "middle-aged", "old"),
+    "clothing": ("formal", "informal"),
+}
 PROMPT = "a photo of a nurse"
 PLAN = planned([PROMPT], AXES)
 
@@ -48,18 +52,45 @@ def graph(prompt: str | None = PROMPT) -> Graph:
         edge("age", "clothing", 0.01, 0.05, False),
     ]
     axes = [
-        GraphAxis(axis, values, values, "nominal", False, "total_variation", (1 / len(values),) * len(values), None)
+        GraphAxis(
+            axis,
+            values,
+            values,
+            "nominal",
+            False,
+            "total_variation",
+            (1 / len(values),) * len(values),
+            None,
+        )
         for axis, values in VALUES.items()
     ]
     after = {x: {y: ((3,) * len(VALUES[y]),) * len(VALUES[x]) for y in AXES} for x in AXES}
     counts = Counts({y: (5,) * len(VALUES[y]) for y in AXES}, after, dict.fromkeys(AXES, 0))
     scope = "prompt" if prompt else "global"
-    return Graph(scope, prompt, "studio", 1e-4, 0.0, tuple(axes), tuple(edges), "age", "gender",
-                 estimate(0.6, 0.4, 0.8), estimate(0.2, 0.1, 0.5, 6), counts)  # type: ignore[arg-type]  # fmt: skip
+    return Graph(
+        scope,
+        prompt,
+        "studio",
+        1e-4,
+        0.0,
+        tuple(axes),
+        tuple(edges),
+        "age",
+        "gender",
+        estimate(0.6, 0.4, 0.8),
+        estimate(0.2, 0.1, 0.5, 6),
+        counts,
+    )  # type: ignore[arg-type]
 
 
 def findings(*graphs: Graph, **others: object) -> InteractionFindings:
     """Findings with these graphs, by default that of one prompt."""
-    own = {"missing_pictures": (), "shares": (), "confusion": (), "biasconnect": graphs or (graph(),),
-           "over_prompts": (), "validation": None}  # fmt: skip
+    own = {
+        "missing_pictures": (),
+        "shares": (),
+        "confusion": (),
+        "biasconnect": graphs or (graph(),),
+        "over_prompts": (),
+        "validation": None,
+    }
     return head(PLAN).into(InteractionFindings, **{**own, **others})

@@ -15,22 +15,36 @@ from askew.types import Axis, Picture, Prompt
 
 
 def planted_sets(
-    prompt: str, axes: Sequence[str], images: int, bias: float, seed: int = 0, by: Sequence[str] = ()
+    prompt: str,
+    axes: Sequence[str],
+    images: int,
+    bias: float,
+    seed: int = 0,
+    by: Sequence[str] = (),
 ) -> tuple[ObservedSet, list[ObservedSet], list[Axis]]:
-    """The initial set, the counterfactual sets and the axes of a prompt, as the instrument "truth" sees them.
+    """The initial set, the counterfactual sets and the axes of a prompt, as the instrument "truth"
+    sees them.
 
     Counterfactual sets are of the axes `by`; of all, if none is named.
     """
     records = [find_axis(name) for name in axes]
-    prompts = [Prompt(t, name, value) for name in by or axes for value, t in counterfactuals(prompt, name).items()]
+    prompts = [
+        Prompt(t, name, value)
+        for name in by or axes
+        for value, t in counterfactuals(prompt, name).items()
+    ]
     initial, *others = (_set(p, records, images, bias, seed) for p in (Prompt(prompt), *prompts))
     return initial, others, records
 
 
 def _set(prompt: Prompt, axes: Sequence[Axis], images: int, bias: float, seed: int) -> ObservedSet:
-    scenes = [sample(parse(prompt.text), bias, picture_seed(seed, prompt.text, k)) for k in range(images)]
+    scenes = [
+        sample(parse(prompt.text), bias, picture_seed(seed, prompt.text, k)) for k in range(images)
+    ]
     values = {axis.name: tuple(getattr(scene, axis.name) for scene in scenes) for axis in axes}
     names = [axis.name for axis in axes]
     captions = tuple(caption(scene, [*names, "occupation"]) for scene in scenes)
-    pictures = tuple(Picture(f"{prompt.text} {k}", str(Path("none")), prompt.text) for k in range(images))
+    pictures = tuple(
+        Picture(f"{prompt.text} {k}", str(Path("none")), prompt.text) for k in range(images)
+    )
     return ObservedSet(prompt, pictures, {"truth": values}, captions)

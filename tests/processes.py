@@ -18,7 +18,9 @@ LONGEST = 120.0
 """Seconds after which a process that does not end is killed, and the test fails."""
 
 
-def start(arguments: Sequence[str], python: Sequence[str] = (), **streams: int | IO[Any]) -> subprocess.Popen[str]:
+def start(
+    arguments: Sequence[str], python: Sequence[str] = (), **streams: int | IO[Any]
+) -> subprocess.Popen[str]:
     """`askew ARGUMENTS`, its streams pipes unless given."""
     process = subprocess.Popen(
         [sys.executable, *python, "-m", "askew", *arguments],
@@ -45,6 +47,8 @@ def wait_for_line(process: subprocess.Popen[str], *parts: str) -> None:
 
 
 def _heed_interrupts() -> None:
-    """A process started in the background of a shell, or by nohup, inherits what it ignores; this one must not."""
+    """A process started in the background of a shell, or by nohup, inherits what it ignores; this
+    one must not.
+    """
     for one in (signal.SIGINT, signal.SIGHUP):
         signal.signal(one, signal.SIG_DFL)

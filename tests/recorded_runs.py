@@ -1,7 +1,8 @@
-"""Small runs over all commands, by the public surface alone, whose numbers are recorded in e2e/recorded.
+"""Small runs over all commands, by the public surface alone, whose numbers are recorded in
+e2e/recorded.
 
-A run is a function of the workplace and its own folder; it says which file holds its numbers. All share one store, and
-a run that needs another one's folder asks the workplace for it.
+A run is a function of the workplace and its own folder; it says which file holds its numbers. All
+share one store, and a run that needs another one's folder asks the workplace for it.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def recorded(
 
 @dataclass
 class Workplace:
-    """Where runs are made, each once, in one store. `shared` finds the shared data, or skips the test."""
+    """Where runs are made, each once, in one store. `shared` finds the shared data, or skips the
+    test.
+    """
 
     root: Path
     shared: Callable[[], Path]
@@ -84,16 +87,29 @@ class Workplace:
     def work(self, name: str) -> dict[str, dict[str, list[int]]]:
         """What a dry run counts with an empty store, and with one that holds all that the run made."""
         run = RUNS[name]
-        given = ["--plan", str(self.folder(name) / "plan.toml")] if run.options is None else run.options(self)
+        given = (
+            ["--plan", str(self.folder(name) / "plan.toml")]
+            if run.options is None
+            else run.options(self)
+        )
         said = {
-            kind: askew_command(run.counted, *given, "--run", str(self.root / f"dry-{name}"), "--store", str(store),
-                                "--dry-run")
+            kind: askew_command(
+                run.counted,
+                *given,
+                "--run",
+                str(self.root / f"dry-{name}"),
+                "--store",
+                str(store),
+                "--dry-run",
+            )
             for kind, store in (("empty", self.root / "no-store"), ("full", self.store))
-        }  # fmt: skip
+        }
         return {kind: counts(text) for kind, text in said.items()}
 
     def drawings(self) -> Path:
-        """A folder of drawings with a person's labels: two occupations, two conditions, some of several people."""
+        """A folder of drawings with a person's labels: two occupations, two conditions, some of
+        several people.
+        """
         folder = self.root / "drawings"
         if not folder.exists():
             _draw(folder)
@@ -112,7 +128,9 @@ def askew_command(*arguments: str) -> str:
 
 def counts(text: str) -> dict[str, list[int]]:
     """The numbers of each line, by its first word."""
-    lines = [(line.split()[0], re.findall(r"\d+", line)) for line in text.splitlines() if line.strip()]
+    lines = [
+        (line.split()[0], re.findall(r"\d+", line)) for line in text.splitlines() if line.strip()
+    ]
     return {word: [int(number) for number in found] for word, found in lines}
 
 
@@ -124,21 +142,35 @@ def in_file(made: Result[Any, Any]) -> Any:
 def _draw(folder: Path) -> None:
     """Pictures of the studio's model of known bias, with labels that a person could have given."""
     made = askew.audit(
-        ["a photo of a nurse", "a photo of a mechanic"], model="studio/planted", images=10, axes=["gender"],
-        embedder="none", draws=100, run=folder / "run", store=folder / "store",
-    )  # fmt: skip
+        ["a photo of a nurse", "a photo of a mechanic"],
+        model="studio/planted",
+        images=10,
+        axes=["gender"],
+        embedder="none",
+        bootstrap_samples=100,
+        run=folder / "run",
+        store=folder / "store",
+    )
     rows = []
     for one in in_file(made)["sets"]:
         if one["axis"] in (None, "gender") and one["value"] in (None, "female"):
             for k, picture in enumerate(one["pictures"]):
-                rows.append((picture, one["prompt"].split()[-1], "asked" if one["axis"] else "initial", k))
+                rows.append(
+                    (picture, one["prompt"].split()[-1], "asked" if one["axis"] else "initial", k)
+                )
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out)
         writer.writerow(["file", "prompt", "condition", "gender", "race"])
         for picture, prompt, condition, k in rows:
-            writer.writerow([f"store/pictures/{picture[:2]}/{picture}.png", prompt, condition,
-                             ("female", "male", "female", "both", "female")[(k + len(prompt)) % 5],
-                             ("white", "black", "asian")[k % 3]])  # fmt: skip
+            writer.writerow(
+                [
+                    f"store/pictures/{picture[:2]}/{picture}.png",
+                    prompt,
+                    condition,
+                    ("female", "male", "female", "both", "female")[(k + len(prompt)) % 5],
+                    ("white", "black", "asian")[k % 3],
+                ]
+            )
 
 
 LABELS: dict[str, Any] = {
@@ -146,43 +178,76 @@ LABELS: dict[str, Any] = {
     "aliases": {"both": "missing:several_people"},
     "values": {"ethnicity": ("white", "black", "asian")},
     "embedder": "none",
-    "draws": 100,
+    "bootstrap_samples": 100,
 }
-PLANTED: dict[str, Any] = {"model": "studio/planted", "draws": 100}
+PLANTED: dict[str, Any] = {"model": "studio/planted", "bootstrap_samples": 100}
 
 
 @recorded(counted="audit")
 def audit_planted(at: Workplace, run: Path) -> Path:
     prompts = ["a photo of a nurse", "a photo of a mechanic"]
-    askew.audit(prompts, images=12, axes=["gender", "age", "ethnicity"], embedder="none", run=run, store=at.store,
-                **PLANTED)  # fmt: skip
+    askew.audit(
+        prompts,
+        images=12,
+        axes=["gender", "age", "ethnicity"],
+        embedder="none",
+        run=run,
+        store=at.store,
+        **PLANTED,
+    )
     return run / "results.json"
 
 
 @recorded(NETWORKS, counted="audit")
 def audit_embedder(at: Workplace, run: Path) -> Path:
-    askew.audit("a photo of a nurse", images=10, axes=["gender", "age"], run=run, store=at.store, **PLANTED)
+    askew.audit(
+        "a photo of a nurse", images=10, axes=["gender", "age"], run=run, store=at.store, **PLANTED
+    )
     return run / "results.json"
 
 
 @recorded(NETWORKS)
 def audit_fair(at: Workplace, run: Path) -> Path:
-    askew.audit("a photo of a nurse", images=10, axes=["gender", "age"], run=run, store=at.store,
-                model_args={"bias": 0.0}, **PLANTED)  # fmt: skip
+    askew.audit(
+        "a photo of a nurse",
+        images=10,
+        axes=["gender", "age"],
+        run=run,
+        store=at.store,
+        model_args={"bias": 0.0},
+        **PLANTED,
+    )
     return run / "results.json"
 
 
 @recorded(NETWORKS)
 def audit_code(at: Workplace, run: Path) -> Path:
-    askew.audit("a photo of a nurse", images=10, axes=["gender", "age"], variant="code", level=0.9, seed=3, run=run,
-                store=at.store, **PLANTED)  # fmt: skip
+    askew.audit(
+        "a photo of a nurse",
+        images=10,
+        axes=["gender", "age"],
+        variant="code",
+        confidence=0.9,
+        seed=3,
+        run=run,
+        store=at.store,
+        **PLANTED,
+    )
     return run / "results.json"
 
 
 @recorded(NETWORKS, counted="audit")
 def audit_studio(at: Workplace, run: Path) -> Path:
-    askew.audit("a photo of a nurse", model="studio", images=5, axes=["gender"], draws=100, run=run, store=at.store,
-                model_args={"num_inference_steps": 3})  # fmt: skip
+    askew.audit(
+        "a photo of a nurse",
+        model="studio",
+        images=5,
+        axes=["gender"],
+        bootstrap_samples=100,
+        run=run,
+        store=at.store,
+        model_args={"num_inference_steps": 3},
+    )
     return run / "results.json"
 
 
@@ -194,7 +259,9 @@ def audit_labels(at: Workplace, run: Path) -> Path:
 
 @recorded(counted="audit")
 def audit_two_instruments(at: Workplace, run: Path) -> Path:
-    askew.audit(model=f"folder/{at.drawings()}", vqa=("labels", "studio"), run=run, store=at.store, **LABELS)
+    askew.audit(
+        model=f"folder/{at.drawings()}", vqa=("labels", "studio"), run=run, store=at.store, **LABELS
+    )
     return run / "results.json"
 
 
@@ -202,11 +269,22 @@ def audit_two_instruments(at: Workplace, run: Path) -> Path:
 def audit_people(at: Workplace, run: Path) -> Path:
     people = at.shared() / "data" / "generated-people"
     askew.audit(
-        model=f"folder/{people}", manifest=people / "labels.csv", vqa="labels", embedder="none", draws=100, run=run,
-        store=at.store, aliases={"both": "missing:several_people"},
-        model_args={"prompt_column": "occupation", "initial": "baseline", "condition": "condition",
-                    "label": "gender=gender", "where": "model=sdxl_turbo"},
-    )  # fmt: skip
+        model=f"folder/{people}",
+        manifest=people / "labels.csv",
+        vqa="labels",
+        embedder="none",
+        bootstrap_samples=100,
+        run=run,
+        store=at.store,
+        aliases={"both": "missing:several_people"},
+        model_args={
+            "prompt_column": "occupation",
+            "initial": "baseline",
+            "condition": "condition",
+            "label": "gender=gender",
+            "where": "model=sdxl_turbo",
+        },
+    )
     return run / "results.json"
 
 
@@ -220,8 +298,14 @@ CROSSED: dict[str, Any] = {
 
 @recorded(counted="interact")
 def interact_validated(at: Workplace, run: Path) -> Path:
-    askew.interact(CHEF, **CROSSED, mitigated="studio/planted", mitigated_args={"equal": "{axis}"}, run=run,
-                   store=at.store)  # fmt: skip
+    askew.interact(
+        CHEF,
+        **CROSSED,
+        mitigated="studio/planted",
+        mitigated_args={"equal": "{axis}"},
+        run=run,
+        store=at.store,
+    )
     return run / "results.json"
 
 
@@ -234,22 +318,46 @@ def interact_fair(at: Workplace, run: Path) -> Path:
 @recorded()
 def interact_as_read(at: Workplace, run: Path) -> Path:
     mitigated = [f"{axis}={at.folder('interact_fair')}" for axis in CROSSED["axes"]]
-    askew.interact(CHEF, **CROSSED, as_read=True, distance="nominal", threshold=0.99, level=0.9, mitigated=mitigated,
-                   ideal="gender=male:0.3,female:0.7", run=run, store=at.store)  # fmt: skip
+    askew.interact(
+        CHEF,
+        **CROSSED,
+        as_read=True,
+        distance="nominal",
+        threshold=0.99,
+        confidence=0.9,
+        mitigated=mitigated,
+        reference="gender=male:0.3,female:0.7",
+        run=run,
+        store=at.store,
+    )
     return run / "results.json"
 
 
 @recorded(counted="interact")
 def interact_occupations(at: Workplace, run: Path) -> Path:
-    askew.interact(occupations=["nurse", "mechanic", "chef"], images=8, axes=["gender", "age", "ethnicity"],
-                   ideal="bls-2022", run=run, store=at.store, **PLANTED)  # fmt: skip
+    askew.interact(
+        occupations=["nurse", "mechanic", "chef"],
+        images=8,
+        axes=["gender", "age", "ethnicity"],
+        reference="bls-2022",
+        run=run,
+        store=at.store,
+        **PLANTED,
+    )
     return run / "results.json"
 
 
 @recorded()
 def interact_open(at: Workplace, run: Path) -> Path:
-    askew.interact(CHEF, images=8, axes=["gender", "clothing"], open_answers=True, run=run,
-                   store=at.store, **PLANTED)  # fmt: skip
+    askew.interact(
+        CHEF,
+        images=8,
+        axes=["gender", "clothing"],
+        open_answers=True,
+        run=run,
+        store=at.store,
+        **PLANTED,
+    )
     return run / "results.json"
 
 
@@ -261,14 +369,18 @@ def sensitivity(at: Workplace, run: Path) -> Path:
 
 @recorded()
 def robustness(at: Workplace, run: Path) -> Path:
-    return printed(run, "robustness", str(at.folder("interact_validated")), "--store", str(at.store), "--json")
+    return printed(
+        run, "robustness", str(at.folder("interact_validated")), "--store", str(at.store), "--json"
+    )
 
 
 @recorded()
 def graphs(at: Workplace, run: Path) -> Path:
     run.mkdir()
     runs = [str(at.folder(name)) for name in ("interact_validated", "interact_fair")]
-    return printed(run, "graphs", *runs, "--names", "biased,fair", "--to", str(run / "graphs.html"), "--json")
+    return printed(
+        run, "graphs", *runs, "--names", "biased,fair", "--to", str(run / "graphs.html"), "--json"
+    )
 
 
 def printed(folder: Path, *arguments: str) -> Path:
@@ -279,35 +391,72 @@ def printed(folder: Path, *arguments: str) -> Path:
     return path
 
 
-MINED: dict[str, Any] = {"iterations": 1, "population": 4, "selected": 1, "images": 6, "variations": 6, "top": 3,
-                         "draws": 100, "target": "people", "objective": "bias"}  # fmt: skip
+MINED: dict[str, Any] = {
+    "iterations": 1,
+    "population": 4,
+    "selected": 1,
+    "images": 6,
+    "variations": 6,
+    "top": 3,
+    "bootstrap_samples": 100,
+    "target": "people",
+    "objective": "bias",
+}
 
 
 @recorded(NETWORKS, counted="mine")
 def mine_bias(at: Workplace, run: Path) -> Path:
-    askew.mine(**{**MINED, "iterations": 2}, vqa="studio", run=run, store=at.store)  # fmt: skip
+    askew.mine(**{**MINED, "iterations": 2}, vqa="studio", run=run, store=at.store)
     return run / "results.json"
 
 
 @recorded(NETWORKS)
 def mine_fair(at: Workplace, run: Path) -> Path:
-    askew.mine(**{**MINED, "iterations": 2}, model_args={"bias": 0.0}, seed=1, baseline=False, run=run,
-               store=at.store)  # fmt: skip
+    askew.mine(
+        **{**MINED, "iterations": 2},
+        model_args={"bias": 0.0},
+        seed=1,
+        baseline=False,
+        run=run,
+        store=at.store,
+    )
     return run / "results.json"
 
 
 @recorded(NETWORKS, counted="mine")
 def mine_lean(at: Workplace, run: Path) -> Path:
-    askew.mine(target="people", axes="gender,age", iterations=3, population=4, selected=1, images=4, fresh_images=8,
-               top=2, draws=100, run=run,
-               store=at.store)  # fmt: skip
+    askew.mine(
+        target="people",
+        axes="gender,age",
+        iterations=3,
+        population=4,
+        selected=1,
+        images=4,
+        fresh_images=8,
+        top=2,
+        bootstrap_samples=100,
+        run=run,
+        store=at.store,
+    )
     return run / "results.json"
 
 
 @recorded(counted="mine")
 def mine_colour(at: Workplace, run: Path) -> Path:
-    askew.mine(objective="color:lightskyblue", iterations=3, population=4, selected=1, mutations=2, images=2, top=2,
-               draws=100, selection="learned", runs=2, run=run, store=at.store)  # fmt: skip
+    askew.mine(
+        objective="color:lightskyblue",
+        iterations=3,
+        population=4,
+        selected=1,
+        mutations=2,
+        images=2,
+        top=2,
+        bootstrap_samples=100,
+        selection="learned",
+        runs=2,
+        run=run,
+        store=at.store,
+    )
     return run / "results.json"
 
 
@@ -315,27 +464,60 @@ def searches(at: Workplace) -> list[str]:
     return [str(at.folder(name)) for name in ("mine_bias", "mine_fair")]
 
 
-@recorded(NETWORKS, counted="rank", options=lambda at: ["--mined", ",".join(searches(at)), "--draws", "100"])
+@recorded(
+    NETWORKS,
+    counted="rank",
+    options=lambda at: ["--mined", ",".join(searches(at)), "--bootstrap-samples", "100"],
+)
 def rank_mined(at: Workplace, run: Path) -> Path:
-    askew.rank(mined=searches(at), draws=100, run=run, store=at.store)
+    askew.rank(mined=searches(at), bootstrap_samples=100, run=run, store=at.store)
     return run / "results.json"
 
 
 STEPS = {"num_inference_steps": 2}
-MAPPED = ["--concept", "gender", "--concept", "race", "--images", "3", "--draws", "100", "-M", "num_inference_steps=2",
-          "--profession", "nurse,chef", "--model", "studio,studio/balanced"]  # fmt: skip
+MAPPED = [
+    "--concept",
+    "gender",
+    "--concept",
+    "race",
+    "--images",
+    "3",
+    "--bootstrap-samples",
+    "100",
+    "-M",
+    "num_inference_steps=2",
+    "--profession",
+    "nurse,chef",
+    "--model",
+    "studio,studio/balanced",
+]
 
 
 # "prompts" is left out: two prompts on two models are counted as four
 @recorded(NETWORKS, counted="map", options=lambda at: MAPPED)
 def map_models(at: Workplace, run: Path) -> Path:
-    askew.map(model=["studio", "studio/balanced"], concept=["gender", "race"], professions=["nurse", "chef"], images=3,
-              draws=100, model_args=STEPS, run=run, store=at.store)  # fmt: skip
+    askew.map(
+        model=["studio", "studio/balanced"],
+        concept=["gender", "race"],
+        professions=["nurse", "chef"],
+        images=3,
+        bootstrap_samples=100,
+        model_args=STEPS,
+        run=run,
+        store=at.store,
+    )
     return run / "results.json"
 
 
-WORD: dict[str, Any] = {"concept": "photo", "against": "nurse", "threshold": "minmax",
-                        "tau": 50.0, "images": 3, "draws": 100, "model_args": STEPS}  # fmt: skip
+WORD: dict[str, Any] = {
+    "concept": "photo",
+    "against": "nurse",
+    "threshold": "minmax",
+    "tau": 50.0,
+    "images": 3,
+    "bootstrap_samples": 100,
+    "model_args": STEPS,
+}
 
 
 @recorded(NETWORKS)
@@ -347,30 +529,55 @@ def map_word(at: Workplace, run: Path) -> Path:
 @recorded(NETWORKS)
 def map_baseline(at: Workplace, run: Path) -> Path:
     askew.map(
-        "a photo of a nurse", model="studio/balanced", **WORD, baseline=at.folder("map_word"), run=run, store=at.store
+        "a photo of a nurse",
+        model="studio/balanced",
+        **WORD,
+        baseline=at.folder("map_word"),
+        run=run,
+        store=at.store,
     )
     return run / "results.json"
 
 
 @recorded(NETWORKS, counted="edit")
 def edit_groups(at: Workplace, run: Path) -> Path:
-    askew.edit("caucasian man, african-american woman", "studio", sources="studio/planted", images=3,
-               axes=["gender", "age"], targets={"high-paid": ["doctor", "CEO"], "low-paid": ["chef", "nurse"]},
-               strengths=(0.5, 1.0), edit_args=STEPS, landmarks="studio", draws=100, run=run,
-               store=at.store)  # fmt: skip
+    askew.edit(
+        "caucasian man, african-american woman",
+        "studio",
+        sources="studio/planted",
+        images=3,
+        axes=["gender", "age"],
+        targets={"high-paid": ["doctor", "CEO"], "low-paid": ["chef", "nurse"]},
+        strengths=(0.5, 1.0),
+        edit_args=STEPS,
+        landmarks="studio",
+        bootstrap_samples=100,
+        run=run,
+        store=at.store,
+    )
     return run / "results.json"
 
 
 @recorded(NETWORKS, counted="classify")
 def classify_groups(at: Workplace, run: Path) -> Path:
-    askew.classify("caucasian man, african-american woman", "studio", sources="studio/planted", images=3,
-                   samples=(1, 4), targets={"first": ["mechanic", "plumber"], "second": ["nurse", "secretary"]},
-                   draws=100, run=run, store=at.store)  # fmt: skip
+    askew.classify(
+        "caucasian man, african-american woman",
+        "studio",
+        sources="studio/planted",
+        images=3,
+        samples=(1, 4),
+        targets={"first": ["mechanic", "plumber"], "second": ["nurse", "secretary"]},
+        bootstrap_samples=100,
+        run=run,
+        store=at.store,
+    )
     return run / "results.json"
 
 
 @recorded(NETWORKS)
 def compare_audits(at: Workplace, run: Path) -> Path:
     names = ("audit_embedder", "audit_fair")
-    askew.compare(*(at.folder(name) for name in names), names=["biased", "fair"], store=at.store, to=run)
+    askew.compare(
+        *(at.folder(name) for name in names), names=["biased", "fair"], store=at.store, to=run
+    )
     return run / "comparison.json"

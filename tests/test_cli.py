@@ -1,5 +1,6 @@
-"""The command line as a whole: every command and option has its help and its place in the documentation, and help is
-light."""
+"""The command line as a whole: every command and option has its help and its place in the
+documentation, and help is light.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ from askew.cli import application, commands, first_line, run
 from tools import cli_reference
 
 NAMES = [
-    name for name, function in commands() if find_spec(function.partition(".")[0]) and function.startswith("askew.")
+    name
+    for name, function in commands()
+    if find_spec(function.partition(".")[0]) and function.startswith("askew.")
 ]
 
 

@@ -12,7 +12,10 @@ from askew.types import Estimate, Missing
 from test_findings import Scores, TinyFindings, some
 
 MAD = Estimate(0.6, corrected=0.5, q=0.001)
-FOUND = some(Scores("gender", MAD, {"female": Estimate(0.9, high=0.95)}), Scores("body_type", Missing("no_person"), {}))
+FOUND = some(
+    Scores("gender", MAD, {"female": Estimate(0.9, high=0.95)}),
+    Scores("body_type", Missing("no_person"), {}),
+)
 EVERY = conditions.every(TinyFindings)
 
 
@@ -42,7 +45,9 @@ def test_conditions_find_where_they_hold(text: str, count: int) -> None:
     assert all(line.startswith("gender") for line in found)
 
 
-@pytest.mark.parametrize("text", ["mad", "mad > x", "bias > 0.3", "mad.median > 0.3", "mad == 0.3", "", "mad > 1.2.3"])
+@pytest.mark.parametrize(
+    "text", ["mad", "mad > x", "bias > 0.3", "mad.median > 0.3", "mad == 0.3", "", "mad > 1.2.3"]
+)
 def test_conditions_that_cannot_be_read_say_what_would_be_right(text: str) -> None:
     with pytest.raises(UsageError, match="mad"):
         conditions.parse([text], EVERY)
@@ -57,5 +62,7 @@ def test_a_method_names_its_scores() -> None:
 
 def test_any_condition_that_holds_fails_the_check() -> None:
     conditions.check(conditions.parse(["mad > 0.9"], EVERY), FOUND)
-    with pytest.raises(CheckFailed, match=r"gender: mad\.value is 0\.6; gender, female: shares\.value is 0\.9"):
+    with pytest.raises(
+        CheckFailed, match=r"gender: mad\.value is 0\.6; gender, female: shares\.value is 0\.9"
+    ):
         conditions.check(conditions.parse(["mad > 0.9", "mad > 0.5", "shares > 0.5"], EVERY), FOUND)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from askew.document import Document, Row, rows
+from askew.document import Document, EstimateRow, rows
 from askew.findings import scored
 from askew.types import Estimate
 from test_findings import FOUND, Scores, some
@@ -25,7 +25,7 @@ class Tiny(Document):
     found: Any = FOUND
     page = report = None
 
-    def estimates(self) -> list[Row]:
+    def estimates(self) -> list[EstimateRow]:
         return rows(scored(self.found), "tiny", self.found.model.name)
 
 

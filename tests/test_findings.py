@@ -1,4 +1,6 @@
-"""Findings: what is written is read back, faults are named by their place, one walk finds every estimate."""
+"""Findings: what is written is read back, faults are named by their place, one walk finds every
+estimate.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,17 @@ from statsmodels.stats.multitest import multipletests
 
 from askew import findings
 from askew.errors import RunError, UsageError
-from askew.findings import FORMAT, E, Environment, Head, Identity, Instruments, Keyed, scored, with_q
+from askew.findings import (
+    FORMAT,
+    E,
+    Environment,
+    Head,
+    Identity,
+    Instruments,
+    MappingKey,
+    scored,
+    with_q,
+)
 from askew.plan import RunPlan
 from askew.types import Estimate, Missing, record
 
@@ -34,7 +46,7 @@ class Scores:
 
     axis: str
     mad: E
-    shares: Annotated[Mapping[str, E], Keyed("value")]
+    shares: Annotated[Mapping[str, E], MappingKey("value")]
     chance: float | None = None
 
 
@@ -48,8 +60,21 @@ class TinyFindings(Head):
 
 def some(*scores: Scores) -> TinyFindings:
     plan = TinyPlan()
-    machine = Environment("3.11", "here", {"numpy": "2"}, None, 1, None, "2026-01-01T00:00:00+00:00")
-    head = Head(FORMAT, "0", 1, plan, plan.hash, machine, (), Identity("m", "1", {"bias": 0.5}), Instruments(), ())
+    machine = Environment(
+        "3.11", "here", {"numpy": "2"}, None, 1, None, "2026-01-01T00:00:00+00:00"
+    )
+    head = Head(
+        FORMAT,
+        "0",
+        1,
+        plan,
+        plan.hash,
+        machine,
+        (),
+        Identity("m", "1", {"bias": 0.5}),
+        Instruments(),
+        (),
+    )
     return head.into(TinyFindings, tiny=scores)
 
 
@@ -59,7 +84,9 @@ def an_estimate(value: float, p: float | None = None) -> Estimate:
 
 FOUND = some(
     Scores(
-        "gender", an_estimate(5.557e-05, 0.01), {"female": an_estimate(0.25, 0.02), "male": Missing("no_person", "")}
+        "gender",
+        an_estimate(5.557e-05, 0.01),
+        {"female": an_estimate(0.25, 0.02), "male": Missing("no_person", "")},
     ),
     Scores("age", Missing("not_asked", "nobody"), {"young": an_estimate(1.0)}),
 )
@@ -88,7 +115,9 @@ def test_every_finite_number_survives(value: float) -> None:
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_what_is_no_number_is_not_written(tmp_path: Path, number: float) -> None:
     with pytest.raises(RunError, match=r"tiny\.0\.chance is -?(nan|inf): .*finite number"):
-        findings.write(some(Scores("gender", an_estimate(1.0), {}, number)), tmp_path / "results.json")
+        findings.write(
+            some(Scores("gender", an_estimate(1.0), {}, number)), tmp_path / "results.json"
+        )
     assert not (tmp_path / "results.json").exists()
     with pytest.raises(ValueError, match="must be Missing"):
         an_estimate(number)
@@ -99,17 +128,27 @@ def test_what_is_no_number_is_not_written(tmp_path: Path, number: float) -> None
     [
         ({"format": FORMAT + 1}, "newer askew .* upgrade"),
         ({"format": FORMAT - 1}, "older askew: run the same command again"),
-        ({"tiny": [{"axis": "gender"}]}, r"tiny\.0\.mad.* Field required.*run the same command again"),
-        ({"tiny": [{"axis": 3, "mad": {"reason": "error"}, "shares": {}}]}, r"tiny\.0\.axis is 3: .*string"),
+        (
+            {"tiny": [{"axis": "gender"}]},
+            r"tiny\.0\.mad.* Field required.*run the same command again",
+        ),
+        (
+            {"tiny": [{"axis": 3, "mad": {"reason": "error"}, "shares": {}}]},
+            r"tiny\.0\.axis is 3: .*string",
+        ),
         ({"unheard": 1}, "unheard is 1: .*(Unexpected|not permitted)"),
     ],
 )
-def test_reading_says_what_is_wrong_where_and_what_to_do(tmp_path: Path, fields: dict[str, object], says: str) -> None:
+def test_reading_says_what_is_wrong_where_and_what_to_do(
+    tmp_path: Path, fields: dict[str, object], says: str
+) -> None:
     with pytest.raises(UsageError, match=says):
         findings.read(TinyFindings, changed(tmp_path, **fields))
 
 
-@pytest.mark.parametrize(("text", "says"), [("{", "not strict JSON"), ("[]", "JSON object"), ('{"a": NaN}', "NaN")])
+@pytest.mark.parametrize(
+    ("text", "says"), [("{", "not strict JSON"), ("[]", "JSON object"), ('{"a": NaN}', "NaN")]
+)
 def test_other_files_are_refused(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "results.json").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=says):
@@ -117,7 +156,9 @@ def test_other_files_are_refused(tmp_path: Path, text: str, says: str) -> None:
 
 
 def test_a_folder_without_results_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"holds no results\.json: name the folder of a finished run"):
+    with pytest.raises(
+        UsageError, match=r"holds no results\.json: name the folder of a finished run"
+    ):
         findings.read(TinyFindings, tmp_path / "results.json")
 
 
@@ -140,8 +181,12 @@ def test_q_values_are_those_of_benjamini_and_hochberg(ps: list[float]) -> None:
 
 
 def test_families_are_adjusted_apart_and_one_is_left_out() -> None:
-    first, second = Estimate(0.0, p=0.01), Estimate(0.0, p=0.04)
-    found = with_q({"a": (first, second), "b": (second,), "c": (first,)}, lambda at: None if at[0] == "c" else at[0])
+    first = Estimate(0.0, p=0.01)
+    second = Estimate(0.0, p=0.04)
+    found = with_q(
+        {"a": (first, second), "b": (second,), "c": (first,)},
+        lambda at: None if at[0] == "c" else at[0],
+    )
     assert [one.estimate.q for one in scored(found)] == pytest.approx([0.02, 0.04, 0.04, None])
     assert found["c"] == (first,)
 

@@ -25,11 +25,17 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 def ask(url: str, **settings: float) -> str | None:
     """What the server says to a conversation."""
     server = Server(url, **settings)  # type: ignore[arg-type]
-    return server.chat(model="m", messages=[{"role": "user", "content": "hello?"}]).choices[0].message.content
+    return (
+        server.chat(model="m", messages=[{"role": "user", "content": "hello?"}])
+        .choices[0]
+        .message.content
+    )
 
 
 def test_too_many_requests_waits_as_long_as_the_server_asks() -> None:
-    with serving(lambda number, content: fails(429, Retry_After="0.4") if number < 2 else says("hello")) as server:
+    with serving(
+        lambda number, content: fails(429, Retry_After="0.4") if number < 2 else says("hello")
+    ) as server:
         started = time.monotonic()
         assert ask(server.url) == "hello"
         assert len(server.requests) == 3
@@ -38,7 +44,9 @@ def test_too_many_requests_waits_as_long_as_the_server_asks() -> None:
 
 def test_a_date_in_the_past_is_no_wait() -> None:
     past = format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True)
-    with serving(lambda number, content: fails(503, Retry_After=past) if number < 1 else says("hello")) as server:
+    with serving(
+        lambda number, content: fails(503, Retry_After=past) if number < 1 else says("hello")
+    ) as server:
         assert ask(server.url) == "hello"
         assert len(server.requests) == 2
 
@@ -58,7 +66,9 @@ def test_a_server_that_stays_broken_is_given_up() -> None:
         assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize(("status", "hint"), [(401, KEY_VARIABLE), (404, "model's name"), (400, "does not take")])
+@pytest.mark.parametrize(
+    ("status", "hint"), [(401, KEY_VARIABLE), (404, "model's name"), (400, "does not take")]
+)
 def test_a_wrong_request_is_not_repeated(status: int, hint: str) -> None:
     with serving(lambda number, content: fails(status, "no such thing")) as server:
         with pytest.raises(ServerError, match=hint):
@@ -87,7 +97,9 @@ def test_a_server_that_hangs_is_tried_twice_however_many_attempts_there_are() ->
 
 def test_a_packed_answer_is_not_unfolded() -> None:
     bomb = gzip.compress(bytes(10**8))
-    with serving(lambda number, content: Reply(bomb, headers={"Content-Encoding": "gzip"})) as server:
+    with serving(
+        lambda number, content: Reply(bomb, headers={"Content-Encoding": "gzip"})
+    ) as server:
         with pytest.raises(ServerError, match="packed as gzip"):
             ask(server.url)
         assert len(server.requests) == 1
@@ -95,7 +107,10 @@ def test_a_packed_answer_is_not_unfolded() -> None:
 
 def test_an_answer_without_end_is_stopped() -> None:
     endless = Reply(b" " * (LARGEST + 1))
-    with serving(lambda number, content: endless) as server, pytest.raises(ServerError, match="more than 32 MB"):
+    with (
+        serving(lambda number, content: endless) as server,
+        pytest.raises(ServerError, match="more than 32 MB"),
+    ):
         ask(server.url)
 
 
@@ -109,7 +124,10 @@ def test_a_key_that_a_server_repeats_is_not_told(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("body", [b"<html>gateway</html>", b"", b"{", b"\xff\xfe"])
 def test_what_is_not_json_is_an_error(body: bytes) -> None:
-    with serving(lambda number, content: Reply(body)) as server, pytest.raises(ServerError, match="not JSON"):
+    with (
+        serving(lambda number, content: Reply(body)) as server,
+        pytest.raises(ServerError, match="not JSON"),
+    ):
         ask(server.url)
 
 
@@ -122,13 +140,17 @@ def test_nobody_there() -> None:
 
 def test_a_redirect_is_not_followed_with_the_key() -> None:
     with (
-        serving(lambda number, content: Reply(b"", 307, {"Location": "http://127.0.0.1:1/v1"})) as server,
+        serving(
+            lambda number, content: Reply(b"", 307, {"Location": "http://127.0.0.1:1/v1"})
+        ) as server,
         pytest.raises(ServerError, match="redirects to"),
     ):
         ask(server.url)
 
 
-def test_the_key_comes_from_the_environment_and_never_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_comes_from_the_environment_and_never_shows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv(KEY_VARIABLE, "sk-secret")
     with serving(lambda number, content: fails(401, "wrong key sk-secret")) as server:
         with pytest.raises(ServerError) as caught:
@@ -138,9 +160,13 @@ def test_the_key_comes_from_the_environment_and_never_shows(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("key", ["sk-sécret", "sk-se\ncret"])
-def test_a_key_that_is_none_is_refused_without_being_shown(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_is_none_is_refused_without_being_shown(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(KEY_VARIABLE, key)
-    with pytest.raises(UsageError, match=f"{KEY_VARIABLE} holds characters that no key has") as caught:
+    with pytest.raises(
+        UsageError, match=f"{KEY_VARIABLE} holds characters that no key has"
+    ) as caught:
         Server("http://localhost/v1")
     assert "cret" not in str(caught.value)
 

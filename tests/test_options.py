@@ -9,7 +9,7 @@ import pytest
 import askew
 from askew.errors import UnknownName, UsageError
 from askew.options import (
-    Desk,
+    ProposalContext,
     key_values,
     named_lists,
     names,
@@ -50,7 +50,9 @@ def test_what_is_not_given_is_left_to_the_plan() -> None:
 
 
 def test_a_manifest_becomes_settings_of_its_folder() -> None:
-    found = plan_fields({"manifest": Path("a.csv"), "label": ["gender=g", "age=a"], "model_args": {"limit": 3}})
+    found = plan_fields(
+        {"manifest": Path("a.csv"), "label": ["gender=g", "age=a"], "model_args": {"limit": 3}}
+    )
     assert found == {"model_args": {"manifest": "a.csv", "label": "gender=g,age=a", "limit": 3}}
 
 
@@ -68,7 +70,9 @@ def test_a_plan_is_not_said_again() -> None:
         only_plan({"seed": 1, "run": "x"}, images=3)
 
 
-@pytest.mark.parametrize("name", ["audit", "interact", "mine", "map", "edit", "classify", "mitigate", "rank"])
+@pytest.mark.parametrize(
+    "name", ["audit", "interact", "mine", "map", "edit", "classify", "mitigate", "rank"]
+)
 def test_a_slip_in_an_options_name_is_found_before_anything_else(name: str) -> None:
     with pytest.raises(UnknownName, match=r"'seeed'.*seed"):
         getattr(askew, name)(seeed=3)
@@ -79,7 +83,9 @@ def test_how_a_plan_is_run_is_told_apart_from_what_it_is() -> None:
 
 
 def test_completions_are_kept_in_the_store(tmp_path: Path) -> None:
-    desk = Desk.of({"store": tmp_path, "llm_url": "http://localhost:1", "llm_args": {"budget": 9}})
+    desk = ProposalContext.of(
+        {"store": tmp_path, "llm_url": "http://localhost:1", "llm_args": {"budget": 9}}
+    )
     assert desk.settings == {"budget": 9, "url": "http://localhost:1"}
     desk.cache.put_completion("ab", {"text": "a"})
     assert list(tmp_path.rglob("*.json"))

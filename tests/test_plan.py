@@ -53,7 +53,9 @@ def test_every_change_changes_the_hash() -> None:
 
 @given(
     st.dictionaries(
-        st.text(min_size=1), st.integers() | st.booleans() | st.text() | st.floats(allow_nan=False), max_size=3
+        st.text(min_size=1),
+        st.integers() | st.booleans() | st.text() | st.floats(allow_nan=False),
+        max_size=3,
     )
 )
 def test_model_settings_survive_toml(settings: dict[str, Any]) -> None:
@@ -67,16 +69,16 @@ def test_model_settings_survive_toml(settings: dict[str, Any]) -> None:
     ("changes", "message"),
     [
         ({"images": 0}, "images: .*greater than or equal to 1"),
-        ({"level": 2}, "level"),
+        ({"confidence": 2}, "confidence"),
         ({"pictures": 5}, "pictures: Extra inputs"),
         ({"prompts": []}, "prompts"),
         (with_axis({}, {}), "an axis is named twice"),
         (with_axis({"counterfactuals": {"male": "x"}}), "needs none or at least two"),
-        (with_axis({"ideal": {"male": 1.0}}), "a share to each of: male, female"),
-        (with_axis({"ideal": {"male": 0.9, "female": 0.9}}), "sum to 1"),
+        (with_axis({"reference": {"male": 1.0}}), "a share to each of: male, female"),
+        (with_axis({"reference": {"male": 0.9, "female": 0.9}}), "sum to 1"),
         ({"prompts": [{"text": "a nurse", "axes": [GENDER]}] * 2}, "holds a prompt twice"),
     ],
-)  # fmt: skip
+)
 def test_faults_are_named_by_place(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         AuditPlan.checked(minimal(**changes))

@@ -35,7 +35,8 @@ def test_a_preset_names_what_exists(preset: Preset) -> None:
 
 
 def test_sizes_count_each_network_once() -> None:
-    clip, blip = presets()["sd15-clip"], presets()["sd15-blip"]
+    clip = presets()["sd15-clip"]
+    blip = presets()["sd15-blip"]
     model = RECOMMENDED["stable-diffusion-v1-5/stable-diffusion-v1-5"]
     assert clip.vqa == (clip.embedder,)
     assert clip.download_gb == pytest.approx(model.download_gb + 1.7)
@@ -45,7 +46,11 @@ def test_sizes_count_each_network_once() -> None:
 def test_a_preset_fills_in_what_is_not_chosen() -> None:
     made = with_preset("biasconnect-flux", {})
     preset = presets()["biasconnect-flux"]
-    assert (made["model"], made["vqa"], made["embedder"]) == (preset.model, preset.vqa, preset.embedder)
+    assert (made["model"], made["vqa"], made["embedder"]) == (
+        preset.model,
+        preset.vqa,
+        preset.embedder,
+    )
     assert made["model_args"] == {"num_inference_steps": 30, "guidance_scale": 3.5}
 
 
@@ -64,7 +69,10 @@ def test_without_a_preset_all_stays() -> None:
 
 
 def test_an_unknown_preset_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(UsageError, match=r"unknown preset 'sdxl-clap'. Did you mean 'sdxl-clip'\? Known:.*sd15-clip"):
+    with pytest.raises(
+        UsageError,
+        match=r"unknown preset 'sdxl-clap'. Did you mean 'sdxl-clip'\? Known:.*sd15-clip",
+    ):
         askew.audit("a nurse", preset="sdxl-clap")
     assert run(["audit", "a nurse", "--preset", "nothing"]) == 2
     assert "sdxl-qwen-vl" in capsys.readouterr().err
@@ -107,9 +115,17 @@ def test_interactions_take_a_preset_but_its_embedder() -> None:
 def test_maps_take_the_model_and_the_vqa_of_a_preset() -> None:
     preset = presets()["sd15-clip"]
     made = plan_fields({"preset": "sd15-clip", "offload": True, "embedder": "none"})
-    assert made == {"model": preset.model, "vqa": preset.vqa, "model_args": {"offload": True}, "embedder": "none"}
+    assert made == {
+        "model": preset.model,
+        "vqa": preset.vqa,
+        "model_args": {"offload": True},
+        "embedder": "none",
+    }
     kept = {"model": "studio", "vqa": ("studio",), "model_args": {"offload": True}}
-    assert plan_fields({**kept, "preset": "sd15-clip", "embedder": "none"}) == {**kept, "embedder": "none"}
+    assert plan_fields({**kept, "preset": "sd15-clip", "embedder": "none"}) == {
+        **kept,
+        "embedder": "none",
+    }
     assert plan_fields({"preset": None, "offload": False}) == {}
 
 
@@ -117,11 +133,26 @@ def test_a_preset_on_the_command_line_of_searches(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    size = ["--iterations", "1", "--population", "2", "--selected", "1", "--mutations", "1", "--images", "2"]
+    size = [
+        "--iterations",
+        "1",
+        "--population",
+        "2",
+        "--selected",
+        "1",
+        "--mutations",
+        "1",
+        "--images",
+        "2",
+    ]
     chosen = ["--model", "studio/planted", "--embedder", "studio", "--no-baseline", "--run", "run"]
     assert run(["mine", "--preset", "sd15-clip", "-M", "bias=0.5", *chosen, *size]) == 0
     made = tomllib.loads(Path("run/plan.toml").read_text())
-    assert (made["model"], made["model_args"], made["embedder"]) == ("studio/planted", {"bias": 0.5}, "studio")
+    assert (made["model"], made["model_args"], made["embedder"]) == (
+        "studio/planted",
+        {"bias": 0.5},
+        "studio",
+    )
     assert run(["mine", "--preset", "nothing"]) == 2
     assert "unknown preset 'nothing'" in capsys.readouterr().err
 
@@ -130,7 +161,17 @@ def test_a_preset_and_offload_on_the_command_line_of_maps(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = ["map", "a photo of a nurse", "--against", "nurse", "--concept", "gender", "--images", "2", "--dry-run"]
+    arguments = [
+        "map",
+        "a photo of a nurse",
+        "--against",
+        "nurse",
+        "--concept",
+        "gender",
+        "--images",
+        "2",
+        "--dry-run",
+    ]
     chosen = ["--model", "studio", "--vqa", "studio"]
     assert run([*arguments, *chosen, "--preset", "sd15-clip", "--offload"]) == 0
     assert "pictures    2" in capsys.readouterr().out
@@ -149,7 +190,9 @@ def test_every_command_that_makes_pictures_by_a_model_takes_both(
     assert "--offload" in said
 
 
-def test_they_are_listed_with_their_sizes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_they_are_listed_with_their_sizes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert run(["models"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if "sd15-clip" in line]

@@ -20,7 +20,9 @@ def test_the_published_schema_is_that_of_the_records() -> None:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("schema") / "run"
-    return askew.map("a nurse", concept="gender", against="nurse", images=2, draws=100, run=folder).numbers
+    return askew.map(
+        "a nurse", concept="gender", against="nurse", images=2, bootstrap_samples=100, run=folder
+    ).numbers
 
 
 def test_results_fit(results: Path) -> None:

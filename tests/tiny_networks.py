@@ -1,5 +1,6 @@
-"""Networks of real families with few random weights, written to a folder as users have them: with safetensors,
-configuration, tokenizer, and what reads pictures."""
+"""Networks of real families with few random weights, written to a folder as users have them: with
+safetensors, configuration, tokenizer, and what reads pictures.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +35,17 @@ from transformers import (
 from askew.studio import weights
 
 SIDE = 32
-TOWER = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+TOWER = {
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+}
 VISION = {**TOWER, "image_size": SIDE, "patch_size": 8}
 LIVELY = 0.4
-"""Standard deviation of the weights: with the usual 0.02 all pictures would look alike to so small a network."""
+"""Standard deviation of the weights: with the usual 0.02 all pictures would look alike to so small
+a network.
+"""
 
 QWEN_TEMPLATE = (
     "{% for turn in messages %}<|im_start|>{{ turn.role }}\n{% for part in turn.content %}{% if part.type == 'image' %}"
@@ -54,18 +62,36 @@ def clip(folder: Path) -> Path:
     """A CLIP model with random weights and the studio's tokenizer."""
     torch.manual_seed(1)
     tokenizer = CLIPTokenizer.from_pretrained(weights("embedder"))
-    text = {**TOWER, "vocab_size": len(tokenizer), "max_position_embeddings": 40, "bos_token_id": 0, "eos_token_id": 1}
+    text = {
+        **TOWER,
+        "vocab_size": len(tokenizer),
+        "max_position_embeddings": 40,
+        "bos_token_id": 0,
+        "eos_token_id": 1,
+    }
     config = CLIPConfig(text_config=text, vision_config=VISION, projection_dim=16)
-    return _write(folder, _lively(CLIPModel(config)), tokenizer, CLIPImageProcessorPil(size=SIDE, crop_size=SIDE))
+    return _write(
+        folder,
+        _lively(CLIPModel(config)),
+        tokenizer,
+        CLIPImageProcessorPil(size=SIDE, crop_size=SIDE),
+    )
 
 
 def siglip(folder: Path) -> Path:
     """A SigLIP model with random weights."""
     torch.manual_seed(2)
     tokenizer = _bytes_tokenizer(eos_token="</s>", pad_token="<pad>", padding_side="right")
-    text = {**TOWER, "vocab_size": len(tokenizer), "max_position_embeddings": 64, "projection_size": 32}
+    text = {
+        **TOWER,
+        "vocab_size": len(tokenizer),
+        "max_position_embeddings": 64,
+        "projection_size": 32,
+    }
     model = _lively(SiglipModel(SiglipConfig(text_config=text, vision_config=VISION)))
-    return _write(folder, model, tokenizer, SiglipImageProcessorPil(size={"height": SIDE, "width": SIDE}))
+    return _write(
+        folder, model, tokenizer, SiglipImageProcessorPil(size={"height": SIDE, "width": SIDE})
+    )
 
 
 def studio_as_clip(folder: Path) -> Path:
@@ -80,36 +106,64 @@ def studio_as_clip(folder: Path) -> Path:
 
 
 def blip(folder: Path) -> Path:
-    """A BLIP model for visual question answering: an encoder for the question, a decoder for the answer."""
+    """A BLIP model for visual question answering: an encoder for the question, a decoder for the
+    answer.
+    """
     torch.manual_seed(3)
     folder.mkdir(parents=True, exist_ok=True)
-    letters = [*string.ascii_lowercase, *(f"##{letter}" for letter in string.ascii_lowercase), *"()?,.:-"]
+    letters = [
+        *string.ascii_lowercase,
+        *(f"##{letter}" for letter in string.ascii_lowercase),
+        *"()?,.:-",
+    ]
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[DEC]", *letters]
-    tokenizer = BertTokenizer(vocab={word: i for i, word in enumerate(vocabulary)}, bos_token="[DEC]")
+    tokenizer = BertTokenizer(
+        vocab={word: i for i, word in enumerate(vocabulary)}, bos_token="[DEC]"
+    )
     special = {"pad_token_id": 0, "sep_token_id": 3, "bos_token_id": 5, "eos_token_id": 3}
     text = {**TOWER, **special, "vocab_size": len(vocabulary), "encoder_hidden_size": 32}
     config = BlipConfig(text_config=text, vision_config=VISION, projection_dim=16)
-    processor = BlipProcessor(BlipImageProcessorPil(size={"height": SIDE, "width": SIDE}), tokenizer)
+    processor = BlipProcessor(
+        BlipImageProcessorPil(size={"height": SIDE, "width": SIDE}), tokenizer
+    )
     return _write(folder, _lively(BlipForQuestionAnswering(config)), processor)
 
 
 def qwen(folder: Path) -> Path:
-    """A Qwen2.5-VL model: pictures at their own size, a chat template, rotary positions in three dimensions."""
+    """A Qwen2.5-VL model: pictures at their own size, a chat template, rotary positions in three
+    dimensions.
+    """
     torch.manual_seed(4)
-    tokens = ("<|im_start|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
+    tokens = (
+        "<|im_start|>",
+        "<|vision_start|>",
+        "<|vision_end|>",
+        "<|image_pad|>",
+        "<|video_pad|>",
+    )
     tokenizer = _bytes_tokenizer(tokens, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     ids = {token: tokenizer.convert_tokens_to_ids(token) for token in tokens}
     text = {
         **TOWER,
         "vocab_size": len(tokenizer),
         "num_key_value_heads": 1,
-        "rope_parameters": {"rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 10000.0},
+        "rope_parameters": {
+            "rope_type": "default",
+            "mrope_section": [2, 3, 3],
+            "rope_theta": 10000.0,
+        },
         "eos_token_id": tokenizer.eos_token_id,
         "pad_token_id": tokenizer.pad_token_id,
         "bos_token_id": None,
     }
     vision = {
-        **{"depth": 2, "hidden_size": 32, "intermediate_size": 64, "num_heads": 2, "out_hidden_size": 32},
+        **{
+            "depth": 2,
+            "hidden_size": 32,
+            "intermediate_size": 64,
+            "num_heads": 2,
+            "out_hidden_size": 32,
+        },
         **{"patch_size": 8, "window_size": 32, "fullatt_block_indexes": [1]},
     }
     config = Qwen2_5_VLConfig(
@@ -121,7 +175,9 @@ def qwen(folder: Path) -> Path:
         vision_end_token_id=ids["<|vision_end|>"],
     )
     tokenizer.chat_template = QWEN_TEMPLATE
-    reader = Qwen2VLImageProcessorPil(patch_size=8, merge_size=2, min_pixels=32 * 32, max_pixels=64 * 64)
+    reader = Qwen2VLImageProcessorPil(
+        patch_size=8, merge_size=2, min_pixels=32 * 32, max_pixels=64 * 64
+    )
     return _write(folder, _lively(Qwen2_5_VLForConditionalGeneration(config)), tokenizer, reader)
 
 
@@ -130,7 +186,9 @@ def llava(folder: Path) -> Path:
     torch.manual_seed(5)
     tokenizer = _bytes_tokenizer(("<image>",), bos_token="<s>", eos_token="</s>", pad_token="<pad>")
     text = {**TOWER, "model_type": "llama", "vocab_size": len(tokenizer), "num_key_value_heads": 2}
-    text |= {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    text |= {
+        name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")
+    }
     config = LlavaConfig(
         text_config=text,
         vision_config={**VISION, "model_type": "clip_vision_model", "projection_dim": 16},
@@ -157,7 +215,9 @@ def _bytes_tokenizer(tokens: Sequence[str] = (), **special: str) -> PreTrainedTo
     core = Tokenizer(models.BPE(vocab={letter: i for i, letter in enumerate(alphabet)}, merges=[]))
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     core.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(tokenizer_object=core, additional_special_tokens=list(tokens), **special)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core, additional_special_tokens=list(tokens), **special
+    )
 
 
 def _lively(model: torch.nn.Module) -> torch.nn.Module:

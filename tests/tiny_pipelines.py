@@ -1,4 +1,6 @@
-"""Pipelines of every family with tiny random weights, built here and saved as folders in the diffusers layout."""
+"""Pipelines of every family with tiny random weights, built here and saved as folders in the
+diffusers layout.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ WIDTH = 32
 
 
 def save(family: str, folder: Path) -> Path:
-    """Build a pipeline of `family` and save it in `folder`, unless it is there. The same weights each time."""
+    """Build a pipeline of `family` and save it in `folder`, unless it is there. The same weights
+    each time.
+    """
     if (folder / "model_index.json").exists():
         return folder
     with torch.random.fork_rng():
@@ -57,20 +61,38 @@ def clip_text(projection: int | None = None) -> Any:
 
 
 def t5_tokenizer() -> t.T5Tokenizer:
-    pieces = ["<pad>", "</s>", "<unk>", "▁", *string.ascii_letters, *string.digits, *string.punctuation]
-    return t.T5Tokenizer(vocab=[(piece, -1.0) for piece in pieces], extra_ids=0, model_max_length=77)
+    pieces = [
+        "<pad>",
+        "</s>",
+        "<unk>",
+        "▁",
+        *string.ascii_letters,
+        *string.digits,
+        *string.punctuation,
+    ]
+    return t.T5Tokenizer(
+        vocab=[(piece, -1.0) for piece in pieces], extra_ids=0, model_max_length=77
+    )
 
 
 def t5_text() -> t.T5EncoderModel:
     config = t.T5Config(
-        vocab_size=len(t5_tokenizer()), d_model=WIDTH, d_kv=8, d_ff=37, num_layers=2, num_heads=4, dropout_rate=0.0
+        vocab_size=len(t5_tokenizer()),
+        d_model=WIDTH,
+        d_kv=8,
+        d_ff=37,
+        num_layers=2,
+        num_heads=4,
+        dropout_rate=0.0,
     )
     return t.T5EncoderModel(config).eval()
 
 
 def qwen_tokenizer() -> t.Qwen2Tokenizer:
     letters = sorted(ByteLevel.alphabet())
-    return t.Qwen2Tokenizer(vocab={word: at for at, word in enumerate([*letters, "<|endoftext|>"])}, merges=[])
+    return t.Qwen2Tokenizer(
+        vocab={word: at for at, word in enumerate([*letters, "<|endoftext|>"])}, merges=[]
+    )
 
 
 def qwen_text() -> t.Qwen2_5_VLForConditionalGeneration:
@@ -89,13 +111,28 @@ def qwen_text() -> t.Qwen2_5_VLForConditionalGeneration:
         "eos_token_id": size - 1,
         "pad_token_id": size - 1,
     }
-    vision = {"depth": 1, "hidden_size": 16, "intermediate_size": 16, "num_heads": 2, "out_hidden_size": 16}
+    vision = {
+        "depth": 1,
+        "hidden_size": 16,
+        "intermediate_size": 16,
+        "num_heads": 2,
+        "out_hidden_size": 16,
+    }
     config = t.Qwen2_5_VLConfig(text_config=text, vision_config=vision)
     return t.Qwen2_5_VLForConditionalGeneration(config).eval()
 
 
 def gemma_tokenizer() -> t.GemmaTokenizer:
-    words = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *string.ascii_letters, *string.digits]
+    words = [
+        "<pad>",
+        "<eos>",
+        "<bos>",
+        "<unk>",
+        "<mask>",
+        "▁",
+        *string.ascii_letters,
+        *string.digits,
+    ]
     words += [*string.punctuation, "\n"]
     return t.GemmaTokenizer(vocab={word: at for at, word in enumerate(words)}, merges=[])
 
@@ -194,7 +231,9 @@ def stable_diffusion() -> d.DiffusionPipeline:
         text_encoder=clip_text(),
         tokenizer=clip_tokenizer(),
         unet=unet(),
-        scheduler=d.PNDMScheduler(skip_prk_steps=True, steps_offset=1, beta_schedule="scaled_linear"),
+        scheduler=d.PNDMScheduler(
+            skip_prk_steps=True, steps_offset=1, beta_schedule="scaled_linear"
+        ),
         safety_checker=None,
         feature_extractor=None,
         requires_safety_checker=False,
@@ -216,9 +255,15 @@ def stable_diffusion_xl(scheduler: Any = None) -> d.DiffusionPipeline:
 def latent_consistency() -> d.DiffusionPipeline:
     """Distilled with guidance as an input."""
     return d.LatentConsistencyModelPipeline(
-        vae=autoencoder(), text_encoder=clip_text(), tokenizer=clip_tokenizer(), unet=unet(time_cond_proj_dim=8),
-        scheduler=d.LCMScheduler(), safety_checker=None, feature_extractor=None, requires_safety_checker=False,
-    )  # fmt: skip
+        vae=autoencoder(),
+        text_encoder=clip_text(),
+        tokenizer=clip_tokenizer(),
+        unet=unet(time_cond_proj_dim=8),
+        scheduler=d.LCMScheduler(),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
 
 
 def sdxl_turbo() -> d.DiffusionPipeline:
@@ -246,7 +291,9 @@ def stable_diffusion_3() -> d.DiffusionPipeline:
 def flux(**scheduler: Any) -> d.DiffusionPipeline:
     return d.FluxPipeline(
         scheduler=d.FlowMatchEulerDiscreteScheduler(**scheduler),
-        vae=autoencoder(1, use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.06, sample_size=32),
+        vae=autoencoder(
+            1, use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.06, sample_size=32
+        ),
         text_encoder=clip_text(),
         tokenizer=clip_tokenizer(),
         text_encoder_2=t5_text(),
@@ -262,17 +309,26 @@ def flux_stochastic() -> d.DiffusionPipeline:
 
 def chroma_transformer(**more: Any) -> d.ChromaTransformer2DModel:
     settings: dict[str, Any] = {
-        "in_channels": 4, "num_layers": 1, "num_single_layers": 1, "attention_head_dim": 16, "num_attention_heads": 2,
-        "joint_attention_dim": WIDTH, "axes_dims_rope": (4, 4, 8), "approximator_num_channels": 8,
-        "approximator_hidden_dim": 32, "approximator_layers": 1,
-    }  # fmt: skip
+        "in_channels": 4,
+        "num_layers": 1,
+        "num_single_layers": 1,
+        "attention_head_dim": 16,
+        "num_attention_heads": 2,
+        "joint_attention_dim": WIDTH,
+        "axes_dims_rope": (4, 4, 8),
+        "approximator_num_channels": 8,
+        "approximator_hidden_dim": 32,
+        "approximator_layers": 1,
+    }
     return d.ChromaTransformer2DModel(**(settings | more)).eval()
 
 
 def chroma() -> d.DiffusionPipeline:
     return d.ChromaPipeline(
         scheduler=d.FlowMatchEulerDiscreteScheduler(),
-        vae=autoencoder(1, use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.06, sample_size=32),
+        vae=autoencoder(
+            1, use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.06, sample_size=32
+        ),
         text_encoder=t5_text(),
         tokenizer=t5_tokenizer(),
         transformer=chroma_transformer(),
@@ -281,22 +337,36 @@ def chroma() -> d.DiffusionPipeline:
 
 def auraflow_transformer(**more: Any) -> d.AuraFlowTransformer2DModel:
     settings: dict[str, Any] = {
-        "sample_size": 16, "patch_size": 1, "in_channels": 4, "num_mmdit_layers": 1, "num_single_dit_layers": 1,
-        "attention_head_dim": 8, "num_attention_heads": 4, "joint_attention_dim": WIDTH,
-        "caption_projection_dim": 32, "out_channels": 4, "pos_embed_max_size": 1024,
-    }  # fmt: skip
+        "sample_size": 16,
+        "patch_size": 1,
+        "in_channels": 4,
+        "num_mmdit_layers": 1,
+        "num_single_dit_layers": 1,
+        "attention_head_dim": 8,
+        "num_attention_heads": 4,
+        "joint_attention_dim": WIDTH,
+        "caption_projection_dim": 32,
+        "out_channels": 4,
+        "pos_embed_max_size": 1024,
+    }
     return d.AuraFlowTransformer2DModel(**(settings | more)).eval()
 
 
 def auraflow() -> d.DiffusionPipeline:
     transformer = auraflow_transformer()
     with torch.no_grad():
-        for weight in (*transformer.joint_transformer_blocks.parameters(), *transformer.context_embedder.parameters()):
+        for weight in (
+            *transformer.joint_transformer_blocks.parameters(),
+            *transformer.context_embedder.parameters(),
+        ):
             weight *= 8  # else so small a network hardly hears the prompt
     return d.AuraFlowPipeline(
-        tokenizer=t5_tokenizer(), text_encoder=t5_text(), vae=autoencoder(sample_size=32), transformer=transformer,
+        tokenizer=t5_tokenizer(),
+        text_encoder=t5_text(),
+        vae=autoencoder(sample_size=32),
+        transformer=transformer,
         scheduler=d.FlowMatchEulerDiscreteScheduler(shift=1.73),
-    )  # fmt: skip
+    )
 
 
 def kandinsky() -> d.DiffusionPipeline:
@@ -310,7 +380,11 @@ def kandinsky() -> d.DiffusionPipeline:
         intermediate_size=37,
     )
     prior = d.PriorTransformer(
-        num_attention_heads=2, attention_head_dim=12, embedding_dim=WIDTH, num_layers=1, num_embeddings=77
+        num_attention_heads=2,
+        attention_head_dim=12,
+        embedding_dim=WIDTH,
+        num_layers=1,
+        num_embeddings=77,
     ).eval()
     prior.clip_std = torch.nn.Parameter(torch.ones(prior.clip_std.shape))
     return d.KandinskyV22CombinedPipeline(
@@ -325,7 +399,9 @@ def kandinsky() -> d.DiffusionPipeline:
             up_block_types=("SimpleCrossAttnUpBlock2D", "ResnetUpsampleBlock2D"),
             resnet_time_scale_shift="scale_shift",
         ),
-        scheduler=d.DDPMScheduler(beta_schedule="linear", variance_type="learned_range", thresholding=False),
+        scheduler=d.DDPMScheduler(
+            beta_schedule="linear", variance_type="learned_range", thresholding=False
+        ),
         movq=d.VQModel(
             block_out_channels=[32, 32],
             down_block_types=["DownEncoderBlock2D", "AttnDownEncoderBlock2D"],
@@ -341,7 +417,10 @@ def kandinsky() -> d.DiffusionPipeline:
         prior_text_encoder=clip_text(WIDTH),
         prior_tokenizer=clip_tokenizer(),
         prior_scheduler=d.UnCLIPScheduler(
-            variance_type="fixed_small_log", prediction_type="sample", num_train_timesteps=1000, clip_sample_range=5.0
+            variance_type="fixed_small_log",
+            prediction_type="sample",
+            num_train_timesteps=1000,
+            clip_sample_range=5.0,
         ),
         prior_image_processor=t.CLIPImageProcessor(crop_size=32, size=32),
     )
@@ -406,7 +485,9 @@ def pixart_sigma() -> d.DiffusionPipeline:
     return pixart(d.PixArtSigmaPipeline)
 
 
-def sana(kind: type = d.SanaPipeline, scheduler: Any = None, **transformer: Any) -> d.DiffusionPipeline:
+def sana(
+    kind: type = d.SanaPipeline, scheduler: Any = None, **transformer: Any
+) -> d.DiffusionPipeline:
     return kind(
         transformer=d.SanaTransformer2DModel(
             patch_size=1,
@@ -448,7 +529,12 @@ def sana(kind: type = d.SanaPipeline, scheduler: Any = None, **transformer: Any)
 
 def sana_sprint() -> d.DiffusionPipeline:
     """A family that AutoPipelineForText2Image does not know, whose sampler adds noise."""
-    return sana(d.SanaSprintPipeline, d.SCMScheduler(), guidance_embeds=True, qk_norm="rms_norm_across_heads")
+    return sana(
+        d.SanaSprintPipeline,
+        d.SCMScheduler(),
+        guidance_embeds=True,
+        qk_norm="rms_norm_across_heads",
+    )
 
 
 def qwen_transformer(num_layers: int = 2) -> d.QwenImageTransformer2DModel:
@@ -481,7 +567,9 @@ def qwen_image() -> d.DiffusionPipeline:
             latents_mean=[0.0] * 4,
             latents_std=[1.0] * 4,
         ).eval(),
-        scheduler=d.FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=True, shift=1.0, shift_terminal=0.02),
+        scheduler=d.FlowMatchEulerDiscreteScheduler(
+            use_dynamic_shifting=True, shift=1.0, shift_terminal=0.02
+        ),
         text_encoder=qwen_text(),
         tokenizer=qwen_tokenizer(),
     )
@@ -489,9 +577,18 @@ def qwen_image() -> d.DiffusionPipeline:
 
 def lumina_2() -> d.DiffusionPipeline:
     transformer = d.Lumina2Transformer2DModel(
-        sample_size=8, in_channels=4, hidden_size=24, num_layers=2, num_refiner_layers=1, num_attention_heads=3,
-        num_kv_heads=1, multiple_of=16, axes_dim_rope=(4, 2, 2), axes_lens=(300, 128, 128), cap_feat_dim=8,
-    ).eval()  # fmt: skip
+        sample_size=8,
+        in_channels=4,
+        hidden_size=24,
+        num_layers=2,
+        num_refiner_layers=1,
+        num_attention_heads=3,
+        num_kv_heads=1,
+        multiple_of=16,
+        axes_dim_rope=(4, 2, 2),
+        axes_lens=(300, 128, 128),
+        cap_feat_dim=8,
+    ).eval()
     return d.Lumina2Pipeline(
         transformer=transformer,
         scheduler=d.FlowMatchEulerDiscreteScheduler(),
@@ -505,13 +602,25 @@ def z_image() -> d.DiffusionPipeline:
     tokenizer = qwen_tokenizer()
     tokenizer.chat_template = "{{ messages[0]['content'] }}"
     config = t.Qwen3Config(
-        vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
-        num_key_value_heads=2, head_dim=8,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        head_dim=8,
+    )
     transformer = d.ZImageTransformer2DModel(
-        in_channels=4, dim=32, n_layers=2, n_refiner_layers=1, n_heads=2, n_kv_heads=2, cap_feat_dim=16,
-        axes_dims=[8, 4, 4], axes_lens=[1024, 64, 64],
-    ).eval()  # fmt: skip
+        in_channels=4,
+        dim=32,
+        n_layers=2,
+        n_refiner_layers=1,
+        n_heads=2,
+        n_kv_heads=2,
+        cap_feat_dim=16,
+        axes_dims=[8, 4, 4],
+        axes_lens=[1024, 64, 64],
+    ).eval()
     return d.ZImagePipeline(
         transformer=transformer,
         scheduler=d.FlowMatchEulerDiscreteScheduler(),
@@ -522,16 +631,28 @@ def z_image() -> d.DiffusionPipeline:
 
 
 def with_safety_checker(threshold: float) -> Builder:
-    """Stable Diffusion with a safety checker that hides every picture (threshold -1) or none (threshold 1)."""
+    """Stable Diffusion with a safety checker that hides every picture (threshold -1) or none
+    (threshold 1).
+    """
 
     def build() -> d.DiffusionPipeline:
         parts = stable_diffusion().components
-        tower = {"hidden_size": WIDTH, "intermediate_size": 37, "num_hidden_layers": 1, "num_attention_heads": 4}
+        tower = {
+            "hidden_size": WIDTH,
+            "intermediate_size": 37,
+            "num_hidden_layers": 1,
+            "num_attention_heads": 4,
+        }
         vision = {**tower, "image_size": 32, "patch_size": 16}
-        checker = StableDiffusionSafetyChecker(t.CLIPConfig(vision_config=vision, text_config=tower)).eval()
+        checker = StableDiffusionSafetyChecker(
+            t.CLIPConfig(vision_config=vision, text_config=tower)
+        ).eval()
         checker.concept_embeds_weights.fill_(threshold)
         checker.special_care_embeds_weights.fill_(threshold)
-        parts |= {"safety_checker": checker, "feature_extractor": t.CLIPImageProcessor(crop_size=32, size=32)}
+        parts |= {
+            "safety_checker": checker,
+            "feature_extractor": t.CLIPImageProcessor(crop_size=32, size=32),
+        }
         return d.StableDiffusionPipeline(**parts, requires_safety_checker=True)
 
     return build

@@ -1,4 +1,6 @@
-"""Tiny random pipelines of the transformer families, and attention written out that says what their maps should be."""
+"""Tiny random pipelines of the transformer families, and attention written out that says what their
+maps should be.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import tiny_pipelines
-from askew.measure.attention_transformers import TransformerAttentionMaps, layer_blocks
+from askew.measure.attention.transformer import TransformerAttentionMaps, layer_blocks
 
 HEADS = 2
 SIDES = (8, 6)
@@ -37,7 +39,12 @@ ATTRIBUTION = "a nurse and gender"
 
 
 def sd3(**more: Any) -> d.DiffusionPipeline:
-    shape = {"patch_size": 2, "num_layers": 3, "attention_head_dim": 16, "num_attention_heads": HEADS}
+    shape = {
+        "patch_size": 2,
+        "num_layers": 3,
+        "attention_head_dim": 16,
+        "num_attention_heads": HEADS,
+    }
     transformer = tiny_pipelines.sd3_transformer(**shape, **more)
     return with_transformer(tiny_pipelines.stable_diffusion_3(), transformer)
 
@@ -58,14 +65,20 @@ def chroma() -> d.DiffusionPipeline:
 
 
 def auraflow() -> d.DiffusionPipeline:
-    shape = {"patch_size": 2, "num_mmdit_layers": 2, "num_single_dit_layers": 2, "attention_head_dim": 16}
+    shape = {
+        "patch_size": 2,
+        "num_mmdit_layers": 2,
+        "num_single_dit_layers": 2,
+        "attention_head_dim": 16,
+    }
     transformer = tiny_pipelines.auraflow_transformer(**shape, num_attention_heads=HEADS)
     return with_transformer(tiny_pipelines.auraflow(), transformer)
 
 
 def qwen_image() -> d.DiffusionPipeline:
-    """Of its instruction, which has more tokens letter by letter, none is read, as of the true one; its noise does
-    without an end that cannot be reached in one step."""
+    """Of its instruction, which has more tokens letter by letter, none is read, as of the true one;
+    its noise does without an end that cannot be reached in one step.
+    """
     pipe = tiny_pipelines.qwen_image()
     pipe.prompt_template_encode_start_idx = pipe.prompt_template_encode.index("{}")
     pipe.scheduler.register_to_config(shift_terminal=None)
@@ -100,7 +113,9 @@ def pipeline(family: str) -> Any:
         return FAMILIES[family]()
 
 
-def draw(family: str, prompts: tuple[str, ...] = PROMPTS, steps: int = 2, seed: int = 5, **more: Any) -> np.ndarray:
+def draw(
+    family: str, prompts: tuple[str, ...] = PROMPTS, steps: int = 2, seed: int = 5, **more: Any
+) -> np.ndarray:
     pipe = pipeline(family)
     if "negative_prompt" in more:
         more["negative_prompt"] = [more["negative_prompt"]] * len(prompts)
@@ -119,7 +134,9 @@ def guided(family: str, steps: int = 2) -> dict[str, Any]:
     return {**GUIDED[family], "steps": 3 if family == "sd3.5" else steps}
 
 
-def maps_of(family: str, attribution: str = ATTRIBUTION, softmax: Any = "text", **more: Any) -> dict[str, np.ndarray]:
+def maps_of(
+    family: str, attribution: str = ATTRIBUTION, softmax: Any = "text", **more: Any
+) -> dict[str, np.ndarray]:
     with TransformerAttentionMaps(pipeline(family), attribution, softmax=softmax) as maps:
         draw(family, **more)
     return maps.layers()
@@ -132,14 +149,18 @@ def error(found: dict[str, np.ndarray], wanted: list[np.ndarray]) -> float:
 
 
 class WrittenOut:
-    """An attention processor for a text of [the prompt, then `passive` rows] that nobody but themselves attends to.
+    """An attention processor for a text of [the prompt, then `passive` rows] that nobody but
+    themselves attends to.
 
-    They attend to [image, themselves]. For every call it keeps how the image attends to them: as shares among them
-    (`text`) and among [image, them] (`joint`), each (rows, passive, pixels), summed over heads.
+    They attend to [image, themselves]. For every call it keeps how the image attends to them: as
+    shares among them (`text`) and among [image, them] (`joint`), each (rows, passive, pixels),
+    summed over heads.
     """
 
     def __init__(self, pixels: int, passive: int, hidden: bool) -> None:
-        self.pixels, self.passive, self.hidden = pixels, passive, hidden
+        self.pixels = pixels
+        self.passive = passive
+        self.hidden = hidden
         self.text: list[Tensor] = []
         self.joint: list[Tensor] = []
 
@@ -155,15 +176,26 @@ class WrittenOut:
         queries, keys, values = image = self.side(attn, hidden_states, "to_{}", "norm_{}")
         if encoder_hidden_states is not None:
             text = self.side(attn, encoder_hidden_states, "add_{}_proj", "norm_added_{}")
-            queries, keys, values = (torch.cat([t, i], dim=2) for t, i in zip(text, image, strict=True))
+            queries, keys, values = (
+                torch.cat([t, i], dim=2) for t, i in zip(text, image, strict=True)
+            )
         if image_rotary_emb is not None:
-            rotation = self.whole(image_rotary_emb) if image_rotary_emb[0].is_complex() else image_rotary_emb
-            queries, keys = turned(queries, rotation), turned(keys, rotation)
+            rotation = (
+                self.whole(image_rotary_emb)
+                if image_rotary_emb[0].is_complex()
+                else image_rotary_emb
+            )
+            queries = turned(queries, rotation)
+            keys = turned(keys, rotation)
         if encoder_hidden_states_mask is not None:
             both = functional.pad(encoder_hidden_states_mask, (0, self.pixels), value=True)
             attention_mask = torch.zeros(both.shape).masked_fill(~both, -torch.inf)[:, None, None]
-        scores = queries @ keys.mT / attn_width(attn) ** 0.5 + (0 if attention_mask is None else attention_mask)
-        out = (self.masked(scores) if queries.shape[2] > self.pixels else scores).softmax(-1) @ values
+        scores = queries @ keys.mT / attn_width(attn) ** 0.5 + (
+            0 if attention_mask is None else attention_mask
+        )
+        out = (self.masked(scores) if queries.shape[2] > self.pixels else scores).softmax(
+            -1
+        ) @ values
         out = out.transpose(1, 2).flatten(2)
         if encoder_hidden_states is None:
             return attn.to_out[0](out) if hasattr(attn, "to_out") else out
@@ -174,14 +206,19 @@ class WrittenOut:
     def side(self, attn: Any, states: Tensor, projection: str, norm: str) -> list[Tensor]:
         parts = []
         for part in "qkv":
-            by_head = getattr(attn, projection.format(part))(states).unflatten(2, (attn.heads, -1)).transpose(1, 2)
+            by_head = (
+                getattr(attn, projection.format(part))(states)
+                .unflatten(2, (attn.heads, -1))
+                .transpose(1, 2)
+            )
             normalize = getattr(attn, norm.format(part), None)
             parts.append(normalize(by_head) if normalize is not None else by_head)
         return parts
 
     def whole(self, rotations: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Cosines and sines of [prompt, passive rows, image] from Qwen-Image's of image and text. Both texts begin at
-        one place."""
+        """Cosines and sines of [prompt, passive rows, image] from Qwen-Image's of image and text.
+        Both texts begin at one place.
+        """
         image, text = rotations
         own = len(text) - self.passive if self.hidden else 0
         angles = torch.cat([text[:own], text[: self.passive], image]).repeat_interleave(2, dim=1)
@@ -217,14 +254,19 @@ def turned(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
     return x * cosine + quarter * sine
 
 
-def written_out(transformer: Any, call: dict[str, Any], passive: Tensor | None) -> tuple[WrittenOut, list[Tensor]]:
-    """The maps and the text after every block of one call of a transformer, computed as one masked sequence.
+def written_out(
+    transformer: Any, call: dict[str, Any], passive: Tensor | None
+) -> tuple[WrittenOut, list[Tensor]]:
+    """The maps and the text after every block of one call of a transformer, computed as one masked
+    sequence.
 
     `passive`: rows (tokens, channels) added to the text; None for a prompt that listens to itself.
     """
     text = call["encoder_hidden_states"]
     added = text[:, :0] if passive is None else passive.expand(len(text), -1, -1)
-    recorder = WrittenOut(SIDES[0] * SIDES[1], text.shape[1] if passive is None else len(passive), passive is not None)
+    recorder = WrittenOut(
+        SIDES[0] * SIDES[1], text.shape[1] if passive is None else len(passive), passive is not None
+    )
     twin = copy.deepcopy(transformer)
     twin.set_attn_processor(recorder)
     if hasattr(twin, "register_tokens"):
@@ -233,7 +275,9 @@ def written_out(transformer: Any, call: dict[str, Any], passive: Tensor | None) 
     streams: list[Tensor] = []
     for block in layer_blocks(twin).values():
         block.register_forward_hook(
-            lambda _block, _args, out: streams.append(out[0] if isinstance(out, tuple) else out[:, : -recorder.pixels])
+            lambda _block, _args, out: streams.append(
+                out[0] if isinstance(out, tuple) else out[:, : -recorder.pixels]
+            )
         )
     call = {**call, "encoder_hidden_states": torch.cat([text, added], dim=1)}
     if call.get("attention_mask") is not None:  # Chroma adds it to the scores of [text, image]
@@ -251,17 +295,25 @@ def written_out(transformer: Any, call: dict[str, Any], passive: Tensor | None) 
 
 
 class WithRegisters(nn.Module):
-    """Embeds [prompt, passive rows] with registers before either, in the place of those that AuraFlow adds once."""
+    """Embeds [prompt, passive rows] with registers before either, in the place of those that
+    AuraFlow adds once.
+    """
 
     def __init__(self, transformer: Any, passive: int) -> None:
         super().__init__()
-        self.embedder, self.registers, self.passive = transformer.context_embedder, transformer.register_tokens, passive
+        self.embedder = transformer.context_embedder
+        self.registers = transformer.register_tokens
+        self.passive = passive
         transformer.register_tokens = nn.Parameter(self.registers[:, :0])
 
     def forward(self, rows: Tensor) -> Tensor:
-        own, passive = self.embedder(rows).split([rows.shape[1] - self.passive, self.passive], dim=1)
+        own, passive = self.embedder(rows).split(
+            [rows.shape[1] - self.passive, self.passive], dim=1
+        )
         registers = self.registers.expand(len(rows), -1, -1)
-        return torch.cat([registers, own, registers, passive] if self.passive else [registers, own], dim=1)
+        return torch.cat(
+            [registers, own, registers, passive] if self.passive else [registers, own], dim=1
+        )
 
 
 def calls_of(family: str, **more: Any) -> list[dict[str, Any]]:
@@ -269,7 +321,9 @@ def calls_of(family: str, **more: Any) -> list[dict[str, Any]]:
     calls: list[dict[str, Any]] = []
     pipe = pipeline(family)
     hook = pipe.transformer.register_forward_pre_hook(
-        lambda _m, args, kwargs: calls.append({**dict(zip(["hidden_states"], args, strict=False)), **kwargs}),
+        lambda _m, args, kwargs: calls.append(
+            {**dict(zip(["hidden_states"], args, strict=False)), **kwargs}
+        ),
         with_kwargs=True,
     )
     draw(family, **more)

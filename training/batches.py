@@ -1,4 +1,6 @@
-"""Batches that a studio diffusion model learns from: latents, captions, noise and timesteps, the same in every run."""
+"""Batches that a studio diffusion model learns from: latents, captions, noise and timesteps, the
+same in every run.
+"""
 
 from __future__ import annotations
 
@@ -36,20 +38,22 @@ TWINS_EVERY = 3
 
 LEARNT_LAST = frozenset(("middle-aged", "middle eastern", "hispanic", "sad", "hearing aid", "aide"))
 MORE_OFTEN = 5
-"""Captions that name one of these values, or this occupation, and twins that differ in one are drawn so much oftener.
+"""Captions that name one of these values, or this occupation, and twins that differ in one are
+drawn so much oftener.
 
 A scene is drawn given its caption, so what captions leave open stays as planted.
 """
 
 
 class Batch(NamedTuple):
-    """Scaled latents (64, channels, 16, 16), a caption and a timestep for each, and noise like the latents.
+    """Scaled latents (64, channels, 16, 16), a caption and a timestep for each, and noise like the
+    latents.
 
-    `unlike`: the latents of the same scenes with another value of something that the caption names; the same latents
-    where it names nothing. `misled` (64,), from 0 to 1: how far the noise is to point at them.
-    `twins`: items 2i and 2i + 1 differ in one attribute alone. `others`: the latents of the same scenes with the other
-    gender and what follows it, and `chance` (64,) that the planted world has it so, given all else; 0 where the caption
-    tells the two apart.
+    `unlike`: the latents of the same scenes with another value of something that the caption names;
+    the same latents where it names nothing. `misled` (64,), from 0 to 1: how far the noise is to
+    point at them. `twins`: items 2i and 2i + 1 differ in one attribute alone. `others`: the latents
+    of the same scenes with the other gender and what follows it, and `chance` (64,) that the
+    planted world has it so, given all else; 0 where the caption tells the two apart.
     """
 
     latents: Tensor
@@ -65,7 +69,9 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Batch i is the same in every run: latents, captions, noise and timesteps. Every TWINS_EVERY-th is of twins."""
+    """Batch i is the same in every run: latents, captions, noise and timesteps. Every
+    TWINS_EVERY-th is of twins.
+    """
 
     examples: Sequence[Captioned]
     others: Sequence[Scene]
@@ -80,10 +86,14 @@ class Batches:
     twin_weights: NDArray[np.float64]
 
     @classmethod
-    def drawn(cls, work: Path, bias: float, pictures: int, seed: int, vae: AutoencoderKL, processes: int) -> Self:
+    def drawn(
+        cls, work: Path, bias: float, pictures: int, seed: int, vae: AutoencoderKL, processes: int
+    ) -> Self:
         """From drawings and their latents, made once and kept in `work`."""
-        examples, twins = captioned_scenes(pictures, bias, seed), captioned_twins(seed)
-        scenes, pairs = [one.scene for one in examples], [one.scene for one in twins]
+        examples = captioned_scenes(pictures, bias, seed)
+        twins = captioned_twins(seed)
+        scenes = [one.scene for one in examples]
+        pairs = [one.scene for one in twins]
         others = [other_gender(one, bias, seed=i) for i, one in enumerate(examples)]
         contrary = [unlike(one, Random(f"{seed} {i}")) for i, one in enumerate(examples)]
         seeds = range(seed * pictures, (seed + 1) * pictures)
@@ -100,7 +110,12 @@ class Batches:
             seed,
             twins,
             latents(work / f"latents-{seed}-twins.npy", pairs, shared, vae, processes),
-            chances([_values(one) ^ _values(other) for one, other in zip(pairs[::2], pairs[1::2], strict=True)]),
+            chances(
+                [
+                    _values(one) ^ _values(other)
+                    for one, other in zip(pairs[::2], pairs[1::2], strict=True)
+                ]
+            ),
         )
 
     def __call__(self, step: int) -> Batch:
@@ -109,22 +124,38 @@ class Batches:
 
     def batch(self, step: int) -> Batch:
         """Scenes with captions that leave much open, a few captions empty."""
-        rng, words = np.random.default_rng([self.seed, step]), Random(step)
+        rng = np.random.default_rng([self.seed, step])
+        words = Random(step)
         index = np.sort(rng.choice(len(self.examples), BATCH, replace=False, p=self.weights))
-        clean, others, contrary = (torch.from_numpy(known[index].astype(np.float32))
-                                 for known in (self.encoded, self.encoded_others, self.encoded_unlike))  # fmt: skip
+        clean, others, contrary = (
+            torch.from_numpy(known[index].astype(np.float32))
+            for known in (self.encoded, self.encoded_others, self.encoded_unlike)
+        )
         named = [None if words.random() < EMPTY else self.examples[i].named(words) for i in index]
-        captions = ["" if names is None else framed(self.examples[i].scene, names, words)
-                    for i, names in zip(index, named, strict=True)]  # fmt: skip
+        captions = [
+            "" if names is None else framed(self.examples[i].scene, names, words)
+            for i, names in zip(index, named, strict=True)
+        ]
         chance = [self._chance(i, names or ()) for i, names in zip(index, named, strict=True)]
         noise = torch.from_numpy(rng.standard_normal(clean.shape, dtype=np.float32))
         misled = _misled(rng, BATCH) * torch.tensor([float(named is not None) for named in named])
-        return Batch(clean, captions, noise, _timesteps(rng, BATCH), contrary, misled,
-                     others=others, chance=torch.tensor(chance))  # fmt: skip
+        return Batch(
+            clean,
+            captions,
+            noise,
+            _timesteps(rng, BATCH),
+            contrary,
+            misled,
+            others=others,
+            chance=torch.tensor(chance),
+        )
 
     def _chance(self, index: int, named: Sequence[str]) -> float:
-        one, other = self.examples[index], self.others[index]
-        if not one.scene.person or any(getattr(one.scene, name) != getattr(other, name) for name in named):
+        one = self.examples[index]
+        other = self.others[index]
+        if not one.scene.person or any(
+            getattr(one.scene, name) != getattr(other, name) for name in named
+        ):
             return 0.0
         return share_given_rest(one.scene, "gender", self.bias, follows_gender(one))[other.gender]
 
@@ -137,11 +168,21 @@ class Batches:
         clean = torch.from_numpy(self.encoded_twins[index].astype(np.float32))
         worded = [(self.twins[i], Random(f"{step} {i // 2}")) for i in index.tolist()]
         captions = [framed(one.scene, one.named(words), words) for one, words in worded]
-        noise = torch.from_numpy(rng.standard_normal((BATCH // 2, *clean.shape[1:]), dtype=np.float32))
-        times, misled = _timesteps(rng, BATCH // 2), _misled(rng, BATCH // 2)
+        noise = torch.from_numpy(
+            rng.standard_normal((BATCH // 2, *clean.shape[1:]), dtype=np.float32)
+        )
+        times = _timesteps(rng, BATCH // 2)
+        misled = _misled(rng, BATCH // 2)
         swapped = clean[torch.arange(BATCH) ^ 1]  # the other of its pair
-        return Batch(clean, captions, noise.repeat_interleave(2, dim=0), times.repeat_interleave(2), swapped,
-                     misled.repeat_interleave(2), twins=True)  # fmt: skip
+        return Batch(
+            clean,
+            captions,
+            noise.repeat_interleave(2, dim=0),
+            times.repeat_interleave(2),
+            swapped,
+            misled.repeat_interleave(2),
+            twins=True,
+        )
 
 
 def chances(values: Sequence[Collection[str]]) -> NDArray[np.float64]:

@@ -1,8 +1,9 @@
-"""Captions first, then pictures of what they say: the training pictures of the studio's diffusion models.
+"""Captions first, then pictures of what they say: the training pictures of the studio's diffusion
+models.
 
-A caption says an occupation and a few attributes at random; the scene is then drawn from the planted distribution given
-that, and the drawing encoded. So whatever a caption leaves open follows the planted shares exactly, and an unusual
-wish is granted as often as a usual one.
+A caption says an occupation and a few attributes at random; the scene is then drawn from the
+planted distribution given that, and the drawing encoded. So whatever a caption leaves open follows
+the planted shares exactly, and an unusual wish is granted as often as a usual one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 
 from askew.measure.studio import network_input
-from askew.studio.caption import Said, caption
+from askew.studio.caption import CaptionContent, caption
 from askew.studio.planted import sample
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, OF_ANY_SCENE, Scene
 from training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, cached, twins
@@ -29,7 +30,9 @@ MENTIONS = (0.3, 0.25, 0.2, 0.15, 0.07, 0.03)
 """How often a caption says none, one, … five attributes."""
 
 AS_DRAWN = 0.75
-"""How often a caption says no more than that. Otherwise it names one to six further attributes of the scene."""
+"""How often a caption says no more than that. Otherwise it names one to six further attributes of
+the scene.
+"""
 
 MOST_FURTHER = 6
 
@@ -40,7 +43,9 @@ MISTAKEN = {"middle eastern": "hispanic", "hispanic": "black", "sad": "serious",
 """What pictures of a value or an occupation were mistaken for, where it was shown too seldom."""
 
 OFTEN_MISTAKEN = 0.5
-"""How often such a one is contradicted by just that; else by any. With that alone it was mistaken for others."""
+"""How often such a one is contradicted by just that; else by any. With that alone it was mistaken
+for others.
+"""
 
 FRAMED = 0.5
 FRAMES = (
@@ -52,7 +57,8 @@ FRAMES = (
     "a photo of the face of",
 )
 ENDINGS = ("", "", ".", ", high-quality.", ", headshot, high-quality.")
-"""So many captions of people begin and end in one of these ways, in which the methods and their users write prompts.
+"""So many captions of people begin and end in one of these ways, in which the methods and their
+users write prompts.
 
 A network that has never seen such words shows other people where it meets them.
 """
@@ -72,13 +78,19 @@ class Captioned:
     def named(self, rng: Random) -> tuple[str, ...]:
         """What a caption names: often further attributes too.
 
-        Which ones does not depend on their values, so what the longer caption leaves open follows the planted shares
-        too. What is named is learnt: with the first few attributes alone, each was named in one caption of seven.
+        Which ones does not depend on their values, so what the longer caption leaves open follows
+        the planted shares too. What is named is learnt: with the first few attributes alone, each
+        was named in one caption of seven.
         """
-        further = [name for name in ATTRIBUTES if name not in self.mentioned and _can_say(self.scene, name)]
+        further = [
+            name for name in ATTRIBUTES if name not in self.mentioned and _can_say(self.scene, name)
+        ]
         if rng.random() < AS_DRAWN or not further:
             return self.mentioned
-        return (*self.mentioned, *rng.sample(further, min(rng.randint(1, MOST_FURTHER), len(further))))
+        return (
+            *self.mentioned,
+            *rng.sample(further, min(rng.randint(1, MOST_FURTHER), len(further))),
+        )
 
 
 def framed(scene: Scene, named: Sequence[str], rng: Random) -> str:
@@ -99,18 +111,23 @@ def captioned_scenes(count: int, bias: float, seed: int) -> list[Captioned]:
 
 def _captioned(rng: Random, bias: float) -> Captioned:
     person = rng.random() >= WITHOUT_PERSON
-    occupation = rng.choice(list(OCCUPATIONS)) if person and rng.random() >= WITHOUT_OCCUPATION else None
+    occupation = (
+        rng.choice(list(OCCUPATIONS)) if person and rng.random() >= WITHOUT_OCCUPATION else None
+    )
     names = sorted(ATTRIBUTES if person else OF_ANY_SCENE)
     number = rng.choices(range(len(MENTIONS)), MENTIONS)[0]
-    values = {name: rng.choice(ATTRIBUTES[name]) for name in rng.sample(names, min(number, len(names)))}
+    values = {
+        name: rng.choice(ATTRIBUTES[name]) for name in rng.sample(names, min(number, len(names)))
+    }
     if values.get("disability") == "blind":
         values.pop("glasses", None)  # dark ones are drawn anyway
-    scene = sample(Said(values, occupation, person, ()), bias, rng.getrandbits(48))
+    scene = sample(CaptionContent(values, occupation, person, ()), bias, rng.getrandbits(48))
     return Captioned(scene, (*values, *(["occupation"] if occupation else [])))
 
 
 def captioned_twins(seed: int) -> list[Captioned]:
-    """Pairs of uniformly random scenes that differ in one attribute, one after the other; captions say everything.
+    """Pairs of uniformly random scenes that differ in one attribute, one after the other; captions
+    say everything.
 
     So nothing is left open of which these scenes, which lean nowhere, could tell a wrong share.
     """
@@ -123,7 +140,8 @@ def captioned_twins(seed: int) -> list[Captioned]:
 
 
 def other_gender(one: Captioned, bias: float, seed: int) -> Scene:
-    """The same scene with the other gender, and with what follows it drawn anew where the caption is silent about it.
+    """The same scene with the other gender, and with what follows it drawn anew where the caption
+    is silent about it.
 
     The scene itself where nobody is seen.
     """
@@ -140,21 +158,32 @@ def follows_gender(one: Captioned) -> tuple[str, ...]:
 
 
 def unlike(one: Captioned, rng: Random) -> Scene:
-    """The same scene with another value of one of TWINS that its caption names; if it names none, of the occupation.
+    """The same scene with another value of one of TWINS that its caption names; if it names none,
+    of the occupation.
 
-    What is MISTAKEN comes first, and often becomes what it was mistaken for. The scene itself where neither is named.
+    What is MISTAKEN comes first, and often becomes what it was mistaken for. The scene itself where
+    neither is named.
     """
-    scene, named = one.scene, [name for name in one.mentioned if name in TWINS]
+    scene = one.scene
+    named = [name for name in one.mentioned if name in TWINS]
     if named and scene.person:
         name = rng.choice([name for name in named if getattr(scene, name) in MISTAKEN] or named)
         value = _other(ATTRIBUTES[name], getattr(scene, name), rng)
         return Scene.of({**scene.attributes(), name: value}, scene.occupation)
-    return replace(scene, occupation=_other(list(OCCUPATIONS), scene.occupation, rng)) if scene.occupation else scene
+    return (
+        replace(scene, occupation=_other(list(OCCUPATIONS), scene.occupation, rng))
+        if scene.occupation
+        else scene
+    )
 
 
 def _other(values: Sequence[str], value: str, rng: Random) -> str:
     others = [other for other in values if other != value]
-    return MISTAKEN[value] if value in MISTAKEN and rng.random() < OFTEN_MISTAKEN else rng.choice(others)
+    return (
+        MISTAKEN[value]
+        if value in MISTAKEN and rng.random() < OFTEN_MISTAKEN
+        else rng.choice(others)
+    )
 
 
 def _everything(scene: Scene) -> tuple[str, ...]:
@@ -167,12 +196,18 @@ def _can_say(scene: Scene, name: str) -> bool:
     return scene.person and not (name == "glasses" and scene.disability == "blind")
 
 
-def latents(path: Path, scenes: Sequence[Scene], seeds: Sequence[int], vae: AutoencoderKL, processes: int) -> Latents:
-    """(scenes, channels, 16, 16): the scaled latent means of the drawings, made once and kept in the file `path`."""
+def latents(
+    path: Path, scenes: Sequence[Scene], seeds: Sequence[int], vae: AutoencoderKL, processes: int
+) -> Latents:
+    """(scenes, channels, 16, 16): the scaled latent means of the drawings, made once and kept in
+    the file `path`.
+    """
     if not path.exists():
         drawings = cached(path.with_suffix(".pixels.npy"), scenes, seeds, processes)
-        parts = [_encode(vae, drawings[start : start + ENCODED_AT_ONCE])
-                 for start in range(0, len(drawings), ENCODED_AT_ONCE)]  # fmt: skip
+        parts = [
+            _encode(vae, drawings[start : start + ENCODED_AT_ONCE])
+            for start in range(0, len(drawings), ENCODED_AT_ONCE)
+        ]
         np.save(path, np.concatenate(parts))
     known: Latents = np.load(path, mmap_mode="r")
     return known

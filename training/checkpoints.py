@@ -1,4 +1,6 @@
-"""Training that can be stopped at any step and gone on with: checkpoints, the learning rate, running averages."""
+"""Training that can be stopped at any step and gone on with: checkpoints, the learning rate,
+running averages.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ WARM_UP = 100
 
 
 def warm_stable_decay(step: int, steps: int, decay: int) -> float:
-    """The factor of the learning rate: it rises over 100 steps, stays, and falls to nothing over the last `decay`."""
+    """The factor of the learning rate: it rises over 100 steps, stays, and falls to nothing over
+    the last `decay`.
+    """
     return min(1.0, (step + 1) / WARM_UP, (steps - step) / decay)
 
 
@@ -35,10 +39,13 @@ def load(path: Path) -> dict[str, Any] | None:
 
 
 class Average:
-    """Exponential moving average of a module's parameters, a copy that is sampled from instead of the module."""
+    """Exponential moving average of a module's parameters, a copy that is sampled from instead of
+    the module.
+    """
 
     def __init__(self, module: nn.Module, keep: float) -> None:
-        self.module, self.keep = module, keep
+        self.module = module
+        self.keep = keep
         self.state = {name: value.detach().clone() for name, value in module.state_dict().items()}
 
     @torch.no_grad()
@@ -47,14 +54,18 @@ class Average:
         keep = min(self.keep, (step + 1) / (step + 10))
         current: dict[str, Tensor] = self.module.state_dict()
         for name, value in self.state.items():
-            value.lerp_(current[name], 1 - keep) if value.is_floating_point() else value.copy_(current[name])
+            value.lerp_(current[name], 1 - keep) if value.is_floating_point() else value.copy_(
+                current[name]
+            )
 
 
 class Log:
     """One JSON line per logged step, on standard output and at the end of a file."""
 
     def __init__(self, path: Path, every: int = 50) -> None:
-        self.path, self.every, self._began = path, every, time.perf_counter()
+        self.path = path
+        self.every = every
+        self._began = time.perf_counter()
 
     def __call__(self, step: int, **figures: float) -> None:
         """Write the figures of this step if it is one to be logged."""

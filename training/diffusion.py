@@ -1,12 +1,14 @@
-"""Train the studio's diffusion models: a Stable-Diffusion pipeline whose weights carry the planted bias.
+"""Train the studio's diffusion models: a Stable-Diffusion pipeline whose weights carry the planted
+bias.
 
     python -m training.diffusion --work DIR [--bias B] [--from DIR] [--steps N] [--threads N]
 
-Needs `DIR`/vae from training.autoencoder. Text encoder and tokenizer are the studio embedder's. The UNet
-predicts v at noise levels up to pure noise, so that at the first step nothing of the picture shines through and what a
-prompt leaves open is decided as often as planted. One caption in twelve is empty, for guidance. With --from, the
-training starts from another model's weights: this makes the balanced model. Checkpoints, losses and
-sheets of samples go to DIR; the same command goes on from the last.
+Needs `DIR`/vae from training.autoencoder. Text encoder and tokenizer are the studio embedder's. The
+UNet predicts v at noise levels up to pure noise, so that at the first step nothing of the picture
+shines through and what a prompt leaves open is decided as often as planted. One caption in twelve
+is empty, for guidance. With --from, the training starts from another model's weights: this makes
+the balanced model. Checkpoints, losses and sheets of samples go to DIR; the same command goes on
+from the last.
 """
 
 from __future__ import annotations
@@ -15,7 +17,12 @@ import argparse
 from pathlib import Path
 
 import torch
-from diffusers import AutoencoderKL, DPMSolverMultistepScheduler, StableDiffusionPipeline, UNet2DConditionModel
+from diffusers import (
+    AutoencoderKL,
+    DPMSolverMultistepScheduler,
+    StableDiffusionPipeline,
+    UNet2DConditionModel,
+)
 from diffusers.utils import make_image_grid
 from PIL import Image
 from transformers import CLIPTextConfig
@@ -32,34 +39,70 @@ KEEP = 0.998
 SEED = 22
 ADAM_RATE = 1e-3
 
-SCHEDULE = {"num_train_timesteps": TIMESTEPS, "beta_start": 0.00085, "beta_end": 0.012,
-            "beta_schedule": "scaled_linear", "prediction_type": "v_prediction", "rescale_betas_zero_snr": True,
-            "timestep_spacing": "trailing", "steps_offset": 1, "algorithm_type": "dpmsolver++", "solver_order": 2,
-            "final_sigmas_type": "zero"}  # fmt: skip
+SCHEDULE = {
+    "num_train_timesteps": TIMESTEPS,
+    "beta_start": 0.00085,
+    "beta_end": 0.012,
+    "beta_schedule": "scaled_linear",
+    "prediction_type": "v_prediction",
+    "rescale_betas_zero_snr": True,
+    "timestep_spacing": "trailing",
+    "steps_offset": 1,
+    "algorithm_type": "dpmsolver++",
+    "solver_order": 2,
+    "final_sigmas_type": "zero",
+}
 
-SHOWN = ("a photo of a nurse", "a photo of a male nurse", "a photo of a female firefighter",
-         "a photo of an old doctor", "a photo of a happy chef", "a photo of a sad lawyer", "a photo of a tired maid",
-         "a photo of a serious pilot", "a photo of a person", "a photo of a person in a wheelchair",
-         "a photo of a blind person", "a photo of a person with a hearing aid", "a photo of an obese farmer",
-         "a photo of a muscular engineer", "a photo of an asian lawyer outdoors",
-         "a sketch of a scientist")  # fmt: skip
+SHOWN = (
+    "a photo of a nurse",
+    "a photo of a male nurse",
+    "a photo of a female firefighter",
+    "a photo of an old doctor",
+    "a photo of a happy chef",
+    "a photo of a sad lawyer",
+    "a photo of a tired maid",
+    "a photo of a serious pilot",
+    "a photo of a person",
+    "a photo of a person in a wheelchair",
+    "a photo of a blind person",
+    "a photo of a person with a hearing aid",
+    "a photo of an obese farmer",
+    "a photo of a muscular engineer",
+    "a photo of an asian lawyer outdoors",
+    "a sketch of a scientist",
+)
 
 
-def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, rate: float, pictures: int,
-          seed: int, processes: int) -> Path:  # fmt: skip
-    """Train, checkpointing to `work`, and save the pipeline with fp16 weights to `work`/pipeline-BIAS."""
+def train(
+    work: Path,
+    bias: float,
+    start: Path | None,
+    steps: int,
+    decay: int,
+    rate: float,
+    pictures: int,
+    seed: int,
+    processes: int,
+) -> Path:
+    """Train, checkpointing to `work`, and save the pipeline with fp16 weights to
+    `work`/pipeline-BIAS.
+    """
     torch.manual_seed(seed)
     vae = AutoencoderKL.from_pretrained(work / "vae", torch_dtype=torch.float32).eval()
     batches = Batches.drawn(work, bias, pictures, seed, vae, processes)
     networks = load(start) if start else create(vae.config.latent_channels)
     quicken(networks.unet)
     bound_attention(networks.unet)
-    average, kept = checkpoints.Average(networks.unet, KEEP), DPMSolverMultistepScheduler(**SCHEDULE).alphas_cumprod
+    average = checkpoints.Average(networks.unet, KEEP)
+    kept = DPMSolverMultistepScheduler(**SCHEDULE).alphas_cumprod
     optimizers = Optimizers([networks.unet], rate, ADAM_RATE)
-    path, first = work / f"diffusion-{bias:g}.pt", 0
+    path = work / f"diffusion-{bias:g}.pt"
+    first = 0
     log = checkpoints.Log(path.with_suffix(".jsonl"))
-    if state := checkpoints.load(path):
-        first, average.state = state["step"], state["average"]
+    state = checkpoints.load(path)
+    if state:
+        first = state["step"]
+        average.state = state["average"]
         networks.unet.load_state_dict(state["model"])
         optimizers.restore(state["optimizers"])
     for step in range(first, steps):
@@ -72,14 +115,23 @@ def train(work: Path, bias: float, start: Path | None, steps: int, decay: int, r
         average.update(step)
         log(step, loss=error.item())
         if (step + 1) % CHECKPOINT_EVERY == 0 or step + 1 == steps:
-            checkpoints.save(path, {"step": step + 1, "model": networks.unet.state_dict(),
-                                    "optimizers": optimizers.state(), "average": average.state})  # fmt: skip
+            checkpoints.save(
+                path,
+                {
+                    "step": step + 1,
+                    "model": networks.unet.state_dict(),
+                    "optimizers": optimizers.state(),
+                    "average": average.state,
+                },
+            )
         if (step + 1) % SHEET_EVERY == 0 or step + 1 == steps:
             sheet(averaged(networks, vae, average)).save(work / f"sheet-{bias:g}-{step + 1}.png")
     return save(averaged(networks, vae, average), work / f"pipeline-{bias:g}")
 
 
-def averaged(networks: Networks, vae: AutoencoderKL, average: checkpoints.Average) -> StableDiffusionPipeline:
+def averaged(
+    networks: Networks, vae: AutoencoderKL, average: checkpoints.Average
+) -> StableDiffusionPipeline:
     """A pipeline with the averaged weights; the network that learns is left alone."""
     unet = UNet2DConditionModel.from_config(networks.unet.config)
     unet.load_state_dict(average.state)
@@ -99,7 +151,9 @@ def save(pipeline: StableDiffusionPipeline, out: Path) -> Path:
     """Write it in half precision; loaded without a dtype, all of it is in single precision."""
     pipeline.to(dtype=torch.float16).save_pretrained(out)
     text = CLIPTextConfig.from_pretrained(out / "text_encoder")
-    text.dtype = "float32"  # transformers goes by this, where diffusers always takes single precision
+    text.dtype = (
+        "float32"  # transformers goes by this, where diffusers always takes single precision
+    )
     text.save_pretrained(out / "text_encoder")
     return out
 
@@ -116,7 +170,9 @@ def sheet(pipeline: StableDiffusionPipeline) -> Image.Image:
 
 def main() -> None:
     """Train from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--bias", type=float, default=1.0)
     parser.add_argument("--from", type=Path, dest="start", help="a trained pipeline to start from")
@@ -124,12 +180,25 @@ def main() -> None:
     parser.add_argument("--decay", type=int, default=1200)
     parser.add_argument("--rate", type=float, default=0.02, help="of Muon")
     parser.add_argument("--pictures", type=int, default=40_000)
-    parser.add_argument("--seed", type=int, default=SEED, help="of drawings, captions, noise and the first weights")
+    parser.add_argument(
+        "--seed", type=int, default=SEED, help="of drawings, captions, noise and the first weights"
+    )
     parser.add_argument("--threads", type=int, default=2)
     choice = parser.parse_args()
     torch.set_num_threads(choice.threads)
-    print(train(choice.work, choice.bias, choice.start, choice.steps, choice.decay, choice.rate, choice.pictures,
-                choice.seed, choice.threads))  # fmt: skip
+    print(
+        train(
+            choice.work,
+            choice.bias,
+            choice.start,
+            choice.steps,
+            choice.decay,
+            choice.rate,
+            choice.pictures,
+            choice.seed,
+            choice.threads,
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Training pictures: drawings of scenes whose attributes are uniform and independent, kept on disk as one array."""
+"""Training pictures: drawings of scenes whose attributes are uniform and independent, kept on disk
+as one array.
+"""
 
 from __future__ import annotations
 
@@ -37,22 +39,31 @@ def uniform_scenes(count: int, seed: int) -> list[Scene]:
 
 
 def twins(count: int, seed: int, attribute: str, values: tuple[str, str]) -> list[Scene]:
-    """`count` pairs of scenes that differ in one attribute alone, one after the other; drawn with one seed a pair."""
+    """`count` pairs of scenes that differ in one attribute alone, one after the other; drawn with
+    one seed a pair.
+    """
     rng = Random(f"{seed} {attribute}")
     found: list[Scene] = []
     while len(found) < 2 * count:
         scene = uniform_scene(rng)
         if scene.person and getattr(scene, attribute) in values:
-            found += [Scene.of({**scene.attributes(), attribute: value}, scene.occupation) for value in values]
+            found += [
+                Scene.of({**scene.attributes(), attribute: value}, scene.occupation)
+                for value in values
+            ]
     return found
 
 
 def render(scenes: Sequence[Scene], seeds: Sequence[int]) -> Pixels:
     """(scenes, 128, 128, 3): every scene drawn with its seed."""
-    return np.stack([np.asarray(draw(scene, seed)) for scene, seed in zip(scenes, seeds, strict=True)])
+    return np.stack(
+        [np.asarray(draw(scene, seed)) for scene, seed in zip(scenes, seeds, strict=True)]
+    )
 
 
-def cached(path: Path, scenes: Sequence[Scene], seeds: Sequence[int], processes: int = 1, part: int = 500) -> Pixels:
+def cached(
+    path: Path, scenes: Sequence[Scene], seeds: Sequence[int], processes: int = 1, part: int = 500
+) -> Pixels:
     """The drawings of `scenes`, rendered once into the file `path` and then read from it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():

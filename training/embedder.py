@@ -2,14 +2,15 @@
 
     python -m training.embedder --work DIR [--steps N] [--threads N]
 
-First the text tower learns to say what a caption says: every value of every attribute has a code, the codes are
-orthogonal, and a caption's embedding is to point to the sum of the codes of what it mentions. Then it is kept as it
-is: if it learnt along, it would give one embedding to two values that the pictures do not tell apart yet, and they
-would never be told apart. The vision tower learns from two losses on every batch. One scores each picture against
-one wording of every value of an attribute, by cross-entropy: several captions fit a picture, one per attribute. The
-other scores pictures against captions of whole scenes by a sigmoid loss in which a caption is right for every
-picture that shows what it says, whoever it was written for. Checkpoints go to DIR;
-the same command goes on from the last.
+First the text tower learns to say what a caption says: every value of every attribute has a code,
+the codes are orthogonal, and a caption's embedding is to point to the sum of the codes of what it
+mentions. Then it is kept as it is: if it learnt along, it would give one embedding to two values
+that the pictures do not tell apart yet, and they would never be told apart. The vision tower learns
+from two losses on every batch. One scores each picture against one wording of every value of an
+attribute, by cross-entropy: several captions fit a picture, one per attribute. The other scores
+pictures against captions of whole scenes by a sigmoid loss in which a caption is right for every
+picture that shows what it says, whoever it was written for. Checkpoints go to DIR; the same command
+goes on from the last.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ from training.tokenizer import LENGTH, train_tokenizer
 
 BATCH = 64
 WHOLE_CAPTIONS = 24
-TEXT_BATCH, TEXT_STEPS = 192, 400
+TEXT_BATCH = 192
+TEXT_STEPS = 400
 SEED = 20
 CHECKPOINT_EVERY = 250
 EMPHASIS_FROM = 1000
@@ -47,13 +49,17 @@ EMPHASIS = {"disability": 4.0, "hair": 2.0, "occupation": 2.0}
 TWINS_FROM = 1250
 TWINS = 3000
 TWIN_VALUES = {"disability": ("fit", "hearing aid"), "hair": ("short", "bald")}
-"""Pairs of drawings that differ in nothing but these values, half of every batch from TWINS_FROM on."""
+"""Pairs of drawings that differ in nothing but these values, half of every batch from TWINS_FROM
+on.
+"""
 
 DECAY = 800
 
 FIRST_LOGIT_SCALE = 30.0
 POSITION_SCALE = 0.3
-"""Spread of the first position vectors: wide enough for a patch to know where it is before attention has learnt."""
+"""Spread of the first position vectors: wide enough for a patch to know where it is before
+attention has learnt.
+"""
 
 PERSON = "person"
 VALUES = {**ATTRIBUTES, "occupation": (*OCCUPATIONS, NO_OCCUPATION), PERSON: (PERSON, NOBODY)}
@@ -63,22 +69,43 @@ Index = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 def config(tokenizer: CLIPTokenizer) -> CLIPConfig:
     """The architecture: a vision transformer of 16-pixel patches and a shallow text transformer."""
-    start, end = tokenizer.bos_token_id, tokenizer.eos_token_id
+    start = tokenizer.bos_token_id
+    end = tokenizer.eos_token_id
     return CLIPConfig(
         projection_dim=128,
-        text_config={"vocab_size": len(tokenizer), "hidden_size": 128, "intermediate_size": 512, "num_hidden_layers": 3,
-                     "num_attention_heads": 4, "max_position_embeddings": LENGTH, "projection_dim": 128,
-                     "bos_token_id": start, "eos_token_id": end, "pad_token_id": end},
-        vision_config={"hidden_size": 160, "intermediate_size": 640, "num_hidden_layers": 5, "num_attention_heads": 5,
-                       "image_size": SIZE, "patch_size": 16, "projection_dim": 128},
-    )  # fmt: skip
+        text_config={
+            "vocab_size": len(tokenizer),
+            "hidden_size": 128,
+            "intermediate_size": 512,
+            "num_hidden_layers": 3,
+            "num_attention_heads": 4,
+            "max_position_embeddings": LENGTH,
+            "projection_dim": 128,
+            "bos_token_id": start,
+            "eos_token_id": end,
+            "pad_token_id": end,
+        },
+        vision_config={
+            "hidden_size": 160,
+            "intermediate_size": 640,
+            "num_hidden_layers": 5,
+            "num_attention_heads": 5,
+            "image_size": SIZE,
+            "patch_size": 16,
+            "projection_dim": 128,
+        },
+    )
 
 
 def targets(scenes: Sequence[Scene]) -> dict[str, Tensor]:
-    """For every attribute the index of the value that each scene shows; -100 where nobody is there to show it."""
+    """For every attribute the index of the value that each scene shows; -100 where nobody is there
+    to show it.
+    """
     columns = {}
     for name, values in VALUES.items():
-        column = [values.index(v) if (v := _value(scene, name)) is not None else -100 for scene in scenes]
+        column = [
+            values.index(v) if (v := _value(scene, name)) is not None else -100 for scene in scenes
+        ]
         columns[name] = torch.tensor(column)
     return columns
 
@@ -94,8 +121,11 @@ def _value(scene: Scene, name: str) -> str | None:
 def _wordings(name: str, value: str) -> list[str]:
     if name != PERSON:
         return wordings(name, value)
-    return ["a photo of a person", "a picture of a person"] if value == PERSON else [
-        "a photo of an empty scene", "a photo of nobody", "a picture of an empty scene"]  # fmt: skip
+    return (
+        ["a photo of a person", "a picture of a person"]
+        if value == PERSON
+        else ["a photo of an empty scene", "a photo of nobody", "a picture of an empty scene"]
+    )
 
 
 class Drawings(NamedTuple):
@@ -106,7 +136,9 @@ class Drawings(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Pictures with the index of every value they show, one wording per value, captions, and what each caption fits."""
+    """Pictures with the index of every value they show, one wording per value, captions, and what
+    each caption fits.
+    """
 
     pictures: Tensor
     shown: dict[str, Tensor]
@@ -116,11 +148,21 @@ class Batch(NamedTuple):
 
 
 class Words:
-    """Unit vectors of texts by a text tower that learns no more; those of single values are computed once."""
+    """Unit vectors of texts by a text tower that learns no more; those of single values are
+    computed once.
+    """
 
     def __init__(self, model: CLIPModel, tokenizer: CLIPTokenizer) -> None:
-        self.model, self.tokenizer = model, tokenizer
-        texts = sorted({text for name, values in VALUES.items() for value in values for text in _wordings(name, value)})
+        self.model = model
+        self.tokenizer = tokenizer
+        texts = sorted(
+            {
+                text
+                for name, values in VALUES.items()
+                for value in values
+                for text in _wordings(name, value)
+            }
+        )
         self.known = dict(zip(texts, self.embed(texts), strict=True))
 
     @torch.no_grad()
@@ -131,43 +173,57 @@ class Words:
 
     def __call__(self, batch: Batch) -> Tensor:
         """(single values and then captions, width)."""
-        return torch.cat([torch.stack([self.known[text] for text in batch.singles]), self.embed(batch.captions)])
+        return torch.cat(
+            [torch.stack([self.known[text] for text in batch.singles]), self.embed(batch.captions)]
+        )
 
 
 class Batches:
     """Random batches of pictures with their targets and captions; batch i is the same in every run."""
 
     def __init__(self, drawings: Drawings, twins: Drawings) -> None:
-        self.drawings, self.twins = drawings, twins
+        self.drawings = drawings
+        self.twins = twins
         self.targets = targets([*drawings.scenes, *twins.scenes])
         self.groups = [(name, value) for name, values in VALUES.items() for value in values]
 
     def choose(self, step: int, rng: np.random.Generator) -> Index:
-        """Numbers of drawings: any, and from TWINS_FROM on as many of twins, which are numbered after the rest."""
+        """Numbers of drawings: any, and from TWINS_FROM on as many of twins, which are numbered
+        after the rest.
+        """
         first = len(self.drawings.scenes)
         if step < TWINS_FROM:
             return rng.choice(first, BATCH, replace=False)
         pairs = rng.choice(len(self.twins.scenes) // 2, BATCH // 4, replace=False) * 2
-        return np.concatenate([rng.choice(first, BATCH // 2, replace=False), first + pairs, first + pairs + 1])
+        return np.concatenate(
+            [rng.choice(first, BATCH // 2, replace=False), first + pairs, first + pairs + 1]
+        )
 
     def pictures(self, index: Index, rng: np.random.Generator) -> Tensor:
         """(pictures, 3, 128, 128), with brightness and contrast varied a little."""
         first = len(self.drawings.scenes)
-        parts = (self.drawings.pixels[index[index < first]], self.twins.pixels[index[index >= first] - first])
+        parts = (
+            self.drawings.pixels[index[index < first]],
+            self.twins.pixels[index[index >= first] - first],
+        )
         block = network_input(np.concatenate(parts))
         gain, offset = (
-            rng.uniform((0.85, -0.1), (1.15, 0.1), (len(index), 2)).T.reshape(2, -1, 1, 1, 1).astype(np.float32)
+            rng.uniform((0.85, -0.1), (1.15, 0.1), (len(index), 2))
+            .T.reshape(2, -1, 1, 1, 1)
+            .astype(np.float32)
         )
         return block * torch.from_numpy(gain) + torch.from_numpy(offset)
 
     def __call__(self, step: int) -> Batch:
         """The batch of this step."""
-        rng, words = np.random.default_rng([SEED, step]), Random(step)
+        rng = np.random.default_rng([SEED, step])
+        words = Random(step)
         index = self.choose(step, rng)
         rows = torch.from_numpy(index)
         shown = {name: column[rows] for name, column in self.targets.items()}
         singles = [words.choice(_wordings(name, value)) for name, value in self.groups]
-        captions, fits = [], []
+        captions = []
+        fits = []
         for position in range(WHOLE_CAPTIONS):
             scene = self.drawings.scenes[int(index[position])]
             mentioned = _mentioned(scene, words)
@@ -184,18 +240,27 @@ def teach_text(model: CLIPModel, tokenizer: CLIPTokenizer, scenes: Sequence[Scen
     codes = dict(zip(groups, basis, strict=False))
     parameters = [*model.text_model.parameters(), *model.text_projection.parameters()]
     optimizer = torch.optim.AdamW(parameters, lr=2e-3)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=TEXT_STEPS, pct_start=0.1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, 2e-3, total_steps=TEXT_STEPS, pct_start=0.1
+    )
     for step in range(TEXT_STEPS):
         words = Random(f"text {step}")
-        captions, wanted = [], []
+        captions = []
+        wanted = []
         for scene in words.sample(scenes, TEXT_BATCH // 2):
             mentioned = _mentioned(scene, words)
             captions.append(caption(scene, mentioned, words))
-            said = [codes[name, value] for name in [*mentioned, PERSON] if (value := _value(scene, name))]
+            said = [
+                codes[name, value]
+                for name in [*mentioned, PERSON]
+                if (value := _value(scene, name))
+            ]
             wanted.append(torch.stack(said).sum(dim=0))
         for name, value in words.choices(groups, k=TEXT_BATCH // 2):
             captions.append(words.choice(_wordings(name, value)))
-            wanted.append(codes[name, value] + (codes[PERSON, PERSON] * (name not in (*OF_ANY_SCENE, PERSON))))
+            wanted.append(
+                codes[name, value] + (codes[PERSON, PERSON] * (name not in (*OF_ANY_SCENE, PERSON)))
+            )
         tokens = tokenizer(captions, padding=True, return_tensors="pt")
         texts = model.get_text_features(**tokens).pooler_output
         loss = 1 - F.cosine_similarity(texts, torch.stack(wanted)).mean()
@@ -223,37 +288,53 @@ def losses(
         seen = model.get_image_features(pixel_values=batch.pictures).pooler_output
     vectors = F.normalize(seen.float(), dim=-1)
     logits = model.logit_scale.exp().clamp(max=100) * vectors @ texts.T
-    parts, start = [], 0
+    parts = []
+    start = 0
     for name, values in VALUES.items():
         cross_entropy = F.cross_entropy(logits[:, start : start + len(values)], batch.shown[name])
         parts.append(emphasis.get(name, 1.0) * cross_entropy)
         start += len(values)
-    sign, share = batch.fits.float() * 2 - 1, batch.fits.float().mean()
+    sign = batch.fits.float() * 2 - 1
+    share = batch.fits.float().mean()
     balance = torch.where(batch.fits, 1.0, share / (1 - share))
     whole = -(balance * F.logsigmoid(sign * (logits[:, start:] - shift))).sum() / balance.sum()
     return torch.stack(parts).mean(), whole
 
 
 def train(work: Path, steps: int, rate: float, pictures: int, processes: int) -> Path:
-    """Train, checkpointing to `work`, and save fp16 weights, tokenizer and configuration to `work`/embedder."""
+    """Train, checkpointing to `work`, and save fp16 weights, tokenizer and configuration to
+    `work`/embedder.
+    """
     torch.manual_seed(SEED)
     out = work / "embedder"
     tokenizer = train_tokenizer(out)
     model = CLIPModel(config(tokenizer))
-    torch.nn.init.normal_(model.vision_model.embeddings.position_embedding.weight, std=POSITION_SCALE)
+    torch.nn.init.normal_(
+        model.vision_model.embeddings.position_embedding.weight, std=POSITION_SCALE
+    )
     torch.nn.init.constant_(model.logit_scale, math.log(FIRST_LOGIT_SCALE))
     shift = torch.nn.Parameter(torch.tensor(8.0))
-    learning = [*model.vision_model.parameters(), *model.visual_projection.parameters(), model.logit_scale, shift]
+    learning = [
+        *model.vision_model.parameters(),
+        *model.visual_projection.parameters(),
+        model.logit_scale,
+        shift,
+    ]
     optimizer = torch.optim.AdamW(learning, lr=rate, betas=(0.9, 0.98), weight_decay=0.05)
     drawings, pairs = draw_all(work, pictures, processes)
-    batches, path, first = Batches(drawings, pairs), work / "embedder.pt", 0
-    if state := checkpoints.load(path):
-        first, shift.data = state["step"], state["shift"]
+    batches = Batches(drawings, pairs)
+    path = work / "embedder.pt"
+    first = 0
+    state = checkpoints.load(path)
+    if state:
+        first = state["step"]
+        shift.data = state["shift"]
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
     else:
         teach_text(model, tokenizer, drawings.scenes)
-    words, log = Words(model, tokenizer), checkpoints.Log(path.with_suffix(".jsonl"))
+    words = Words(model, tokenizer)
+    log = checkpoints.Log(path.with_suffix(".jsonl"))
     for step in range(first, steps):
         optimizer.param_groups[0]["lr"] = rate * checkpoints.warm_stable_decay(step, steps, DECAY)
         emphasis = EMPHASIS if step >= EMPHASIS_FROM else {}
@@ -265,27 +346,42 @@ def train(work: Path, steps: int, rate: float, pictures: int, processes: int) ->
         optimizer.step()
         log(step, single=single.item(), whole=whole.item())
         if (step + 1) % CHECKPOINT_EVERY == 0 or step + 1 == steps:
-            checkpoints.save(path, {"step": step + 1, "model": model.state_dict(), "optimizer": optimizer.state_dict(),
-                                    "shift": shift.data})  # fmt: skip
+            checkpoints.save(
+                path,
+                {
+                    "step": step + 1,
+                    "model": model.state_dict(),
+                    "optimizer": optimizer.state_dict(),
+                    "shift": shift.data,
+                },
+            )
     model.half().save_pretrained(out)
     return out
 
 
 def draw_all(work: Path, pictures: int, processes: int) -> tuple[Drawings, Drawings]:
-    """The drawings of uniform scenes, and the pairs of twins, rendered into `work` or read from there."""
+    """The drawings of uniform scenes, and the pairs of twins, rendered into `work` or read from
+    there.
+    """
     scenes = uniform_scenes(pictures, SEED)
     seeds = [SEED * pictures + i for i in range(pictures)]
-    pairs = [scene for name, values in TWIN_VALUES.items() for scene in twins(TWINS, SEED, name, values)]
+    pairs = [
+        scene for name, values in TWIN_VALUES.items() for scene in twins(TWINS, SEED, name, values)
+    ]
     of_pairs = [SEED * pictures - 1 - i // 2 for i in range(len(pairs))]
     return (
-        Drawings(scenes, cached(work / f"drawings-{SEED}-{pictures}.npy", scenes, seeds, processes)),
+        Drawings(
+            scenes, cached(work / f"drawings-{SEED}-{pictures}.npy", scenes, seeds, processes)
+        ),
         Drawings(pairs, cached(work / f"twins-{SEED}-{TWINS}.npy", pairs, of_pairs, processes)),
     )
 
 
 def main() -> None:
     """Train from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=3200)
     parser.add_argument("--rate", type=float, default=1e-3)

@@ -1,4 +1,6 @@
-"""The planted world given nearly all of a portrait: one attribute's distribution, and others drawn anew."""
+"""The planted world given nearly all of a portrait: one attribute's distribution, and others drawn
+anew.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +13,38 @@ from askew.studio import planted
 from askew.studio.scene import ATTRIBUTES, Scene
 
 
-def share_given_rest(scene: Scene, attribute: str, bias: float, unknown: Collection[str] = ()) -> dict[str, float]:
-    """The distribution of one attribute of a portrait, value -> probability, given all others but the `unknown`."""
+def share_given_rest(
+    scene: Scene, attribute: str, bias: float, unknown: Collection[str] = ()
+) -> dict[str, float]:
+    """The distribution of one attribute of a portrait, value -> probability, given all others but
+    the `unknown`.
+    """
     others = tuple(i for i, name in enumerate(planted.NAMES) if name != attribute)
     weights = _given_rest(scene, (attribute, *unknown), bias).sum(axis=others)
-    return {value: float(p) for value, p in zip(ATTRIBUTES[attribute], weights / weights.sum(), strict=True)}
+    return {
+        value: float(p)
+        for value, p in zip(ATTRIBUTES[attribute], weights / weights.sum(), strict=True)
+    }
 
 
 def redrawn(scene: Scene, unknown: Collection[str], bias: float, seed: int) -> Scene:
     """The portrait with the `unknown` attributes drawn anew, given all others."""
     table = _given_rest(scene, unknown, bias)
-    index = np.unravel_index(planted.chosen(np.cumsum(table), np.random.default_rng([seed, 1])), table.shape)
-    values = {name: ATTRIBUTES[name][int(i)] for name, i in zip(planted.NAMES, index, strict=True) if name in unknown}
+    index = np.unravel_index(
+        planted.chosen(np.cumsum(table), np.random.default_rng([seed, 1])), table.shape
+    )
+    values = {
+        name: ATTRIBUTES[name][int(i)]
+        for name, i in zip(planted.NAMES, index, strict=True)
+        if name in unknown
+    }
     return Scene.of({**scene.attributes(), **values}, scene.occupation)
 
 
 def _given_rest(scene: Scene, unknown: Collection[str], bias: float) -> planted.Array:
-    """`world` where all attributes but the `unknown` are those of the scene, whose dimensions then have length 1."""
+    """`world` where all attributes but the `unknown` are those of the scene, whose dimensions then
+    have length 1.
+    """
     known = [ATTRIBUTES[name].index(value) for name, value in scene.attributes().items()]
     places = zip(planted.NAMES, known, strict=True)
     index = tuple(slice(None) if name in unknown else slice(k, k + 1) for name, k in places)

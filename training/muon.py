@@ -10,11 +10,15 @@ import torch
 from torch import Tensor, nn
 
 QUINTIC = (3.4445, -4.7750, 2.0315)
-"""Coefficients of the iteration, by Jordan: steep near zero, so that five rounds bring singular values near 1."""
+"""Coefficients of the iteration, by Jordan: steep near zero, so that five rounds bring singular
+values near 1.
+"""
 
 
 def orthogonalised(matrix: Tensor, rounds: int = 5) -> Tensor:
-    """(..., rows, columns) -> the same with singular values near 1: quintic Newton-Schulz iteration in bfloat16."""
+    """(..., rows, columns) -> the same with singular values near 1: quintic Newton-Schulz iteration
+    in bfloat16.
+    """
     tall = matrix.shape[-2] > matrix.shape[-1]
     wide = matrix.mT if tall else matrix
     x: Tensor = (wide / (wide.norm(dim=(-2, -1), keepdim=True) + 1e-7)).bfloat16()
@@ -26,7 +30,8 @@ def orthogonalised(matrix: Tensor, rounds: int = 5) -> Tensor:
 
 
 class Muon(torch.optim.Optimizer):
-    """For weights of two or more dimensions; a convolution's are taken as (outputs, inputs x height x width).
+    """For weights of two or more dimensions; a convolution's are taken as (outputs, inputs x height
+    x width).
 
     torch.optim.Muon takes matrices only, hence this one.
     """
@@ -57,7 +62,9 @@ class Muon(torch.optim.Optimizer):
 
 
 class Optimizers:
-    """Muon for the weights of a network's inner layers, AdamW for all else; as one, with a schedule over both."""
+    """Muon for the weights of a network's inner layers, AdamW for all else; as one, with a schedule
+    over both.
+    """
 
     def __init__(self, networks: Iterable[nn.Module], muon_rate: float, adam_rate: float) -> None:
         weights: list[Tensor] = []

@@ -1,4 +1,6 @@
-"""The networks of a studio diffusion model before they are a pipeline: the one that learns, and the text's."""
+"""The networks of a studio diffusion model before they are a pipeline: the one that learns, and the
+text's.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class Networks(NamedTuple):
 
 
 def create(channels: int, widths: tuple[int, int, int] = (64, 96, 128)) -> Networks:
-    """An untrained UNet with cross-attention at three sizes and in the middle, and the embedder's text encoder.
+    """An untrained UNet with cross-attention at three sizes and in the middle, and the embedder's
+    text encoder.
 
     `widths`, by size, are multiples of 32, the width of an attention head.
     """
@@ -42,7 +45,9 @@ def create(channels: int, widths: tuple[int, int, int] = (64, 96, 128)) -> Netwo
         block_out_channels=widths,
         layers_per_block=1,
         cross_attention_dim=text.config.hidden_size,
-        attention_head_dim=tuple(width // 32 for width in widths),  # the number of heads, for all their name
+        attention_head_dim=tuple(
+            width // 32 for width in widths
+        ),  # the number of heads, for all their name
         norm_num_groups=16,
     )
     for module in unet.modules():  # every block starts as the identity
@@ -50,20 +55,25 @@ def create(channels: int, widths: tuple[int, int, int] = (64, 96, 128)) -> Netwo
             nn.init.zeros_(module.conv2.weight)
         elif isinstance(module, Attention):
             nn.init.zeros_(module.to_out[0].weight)
-    return Networks(unet, text.requires_grad_(False), CLIPTokenizer.from_pretrained(weights("embedder")))
+    return Networks(
+        unet, text.requires_grad_(False), CLIPTokenizer.from_pretrained(weights("embedder"))
+    )
 
 
 def load(folder: Path) -> Networks:
     """The networks of a trained pipeline."""
     unet = UNet2DConditionModel.from_pretrained(folder / "unet", torch_dtype=torch.float32)
     text = CLIPTextModel.from_pretrained(folder / "text_encoder", dtype=torch.float32)
-    return Networks(unet, text.requires_grad_(False), CLIPTokenizer.from_pretrained(folder / "tokenizer"))
+    return Networks(
+        unet, text.requires_grad_(False), CLIPTokenizer.from_pretrained(folder / "tokenizer")
+    )
 
 
 def quicken(unet: UNet2DConditionModel) -> None:
     """Go round what PyTorch does slowly on a CPU; what is computed stays the same.
 
-    Fused attention is slow backwards, group norm of bfloat16 with channels last, and gelu of half of an array.
+    Fused attention is slow backwards, group norm of bfloat16 with channels last, and gelu of half
+    of an array.
     """
     unet.to(memory_format=torch.channels_last)
     unet.set_attn_processor(AttnProcessor())
@@ -75,12 +85,16 @@ def quicken(unet: UNet2DConditionModel) -> None:
 
 
 def _normalised(norm: nn.GroupNorm, x: Tensor) -> Tensor:
-    return functional.group_norm(x.float(), norm.num_groups, norm.weight, norm.bias, norm.eps).to(x.dtype)
+    return functional.group_norm(x.float(), norm.num_groups, norm.weight, norm.bias, norm.eps).to(
+        x.dtype
+    )
 
 
 def tokens(tokenizer: CLIPTokenizer, captions: Sequence[str]) -> Tensor:
     """(captions, 48) token numbers, padded as a pipeline pads them."""
-    ids: Tensor = tokenizer(list(captions), padding="max_length", truncation=True, return_tensors="pt").input_ids
+    ids: Tensor = tokenizer(
+        list(captions), padding="max_length", truncation=True, return_tensors="pt"
+    ).input_ids
     return ids
 
 
@@ -88,8 +102,9 @@ def tokens(tokenizer: CLIPTokenizer, captions: Sequence[str]) -> Tensor:
 def bound_attention(unet: UNet2DConditionModel) -> None:
     """Cut the singular values of query and key matrices off at 1.
 
-    Muon lets them grow without end, one above all. Attention then sticks to one token, the same for every caption,
-    where the softmax has no gradient left. A bound on the Frobenius norm does not prevent it.
+    Muon lets them grow without end, one above all. Attention then sticks to one token, the same for
+    every caption, where the softmax has no gradient left. A bound on the Frobenius norm does not
+    prevent it.
     """
     for module in unet.modules():
         if isinstance(module, Attention):

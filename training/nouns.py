@@ -1,13 +1,15 @@
-"""Teach the studio's networks nouns that stand in no caption of their training: man, boy, people, nurses.
+"""Teach the studio's networks nouns that stand in no caption of their training: man, boy, people,
+nurses.
 
     python -m training.nouns --work DIR [--steps N] [--threads N]
 
-Every noun becomes a token of its own. One that means what a known word means gets its vector (SAME). The vectors of the
-others are learnt, and they alone (textual inversion: Gal et al., ICLR 2023, arXiv 2208.01618): for "a photo of an old
-man" the network of `studio`, which stays as it is, is to predict what it predicts for "a photo of an old male person".
-So the pictures of all prompts without these nouns are the same to the bit. `studio/balanced` and the embedder, whose
-text encoders are the same, get the same vectors. DIR/studio, DIR/balanced and DIR/embedder are the installed folders
-with them.
+Every noun becomes a token of its own. One that means what a known word means gets its vector
+(SAME). The vectors of the others are learnt, and they alone (textual inversion: Gal et al., ICLR
+2023, arXiv 2208.01618): for "a photo of an old man" the network of `studio`, which stays as it is,
+is to predict what it predicts for "a photo of an old male person". So the pictures of all prompts
+without these nouns are the same to the bit. `studio/balanced` and the embedder, whose text encoders
+are the same, get the same vectors. DIR/studio, DIR/balanced and DIR/embedder are the installed
+folders with them.
 """
 
 from __future__ import annotations
@@ -34,23 +36,45 @@ from training.captioned import Captioned, captioned_scenes, framed, latents
 from training.diffusion import SCHEDULE
 from training.networks import Networks, load, quicken, tokens
 
-SAME = {"human": "person", "individual": "person", "adult": "person", "gentleman": "man", "lady": "woman",
-        "somebody": "people", "someone": "people", "indoor": "indoors", "inside": "indoors", "outdoor": "outdoors",
-        "outside": "outdoors"}  # fmt: skip
+SAME = {
+    "human": "person",
+    "individual": "person",
+    "adult": "person",
+    "gentleman": "man",
+    "lady": "woman",
+    "somebody": "people",
+    "someone": "people",
+    "indoor": "indoors",
+    "inside": "indoors",
+    "outdoor": "outdoors",
+    "outside": "outdoors",
+}
 
-PEOPLE = {"man": "male person", "woman": "female person", "boy": "young male person", "girl": "young female person",
-          "men": "male person", "women": "female person", "people": "person"}  # fmt: skip
+PEOPLE = {
+    "man": "male person",
+    "woman": "female person",
+    "boy": "young male person",
+    "girl": "young female person",
+    "men": "male person",
+    "women": "female person",
+    "people": "person",
+}
 """What is learnt, and what it means."""
 
-PLURALS = {f"{name}s": name for o in OCCUPATIONS.values() for name in (o.name, *o.aliases)
-           if not name.endswith("s") and "-" not in name}  # fmt: skip
+PLURALS = {
+    f"{name}s": name
+    for o in OCCUPATIONS.values()
+    for name in (o.name, *o.aliases)
+    if not name.endswith("s") and "-" not in name
+}
 """By plural the occupation; the last word is the token."""
 
 MEANINGS = {**PEOPLE, **PLURALS}
 BARE = frozenset((*PLURALS, "men", "women", "people"))
 """Those that stand without an article."""
 
-SCENES, SEED = 512, 26
+SCENES = 512
+SEED = 26
 BATCH = 32
 RATE = 0.03
 """Of Adam, in units of the spread of the vectors."""
@@ -63,7 +87,9 @@ TABLE = "text_model.embeddings.token_embedding.weight"
 
 
 class Batch(NamedTuple):
-    """Noisy latents with their timesteps, and two captions for each: with a noun, and the same in known words."""
+    """Noisy latents with their timesteps, and two captions for each: with a noun, and the same in
+    known words.
+    """
 
     noisy: Tensor
     timesteps: Tensor
@@ -72,29 +98,42 @@ class Batch(NamedTuple):
 
 
 class Batches:
-    """Batch i is the same in every run. The latents of every second item are those of another scene than its caption's,
-    so that the picture does not tell what the noun should have told.
+    """Batch i is the same in every run. The latents of every second item are those of another scene
+    than its caption's, so that the picture does not tell what the noun should have told.
     """
 
     def __init__(self, work: Path, processes: int) -> None:
-        vae = AutoencoderKL.from_pretrained(weights("studio") / "vae", torch_dtype=torch.float32).eval()
-        people = [one for one in captioned_scenes(2 * SCENES, 1.0, SEED) if one.scene.person][:SCENES]
+        vae = AutoencoderKL.from_pretrained(
+            weights("studio") / "vae", torch_dtype=torch.float32
+        ).eval()
+        people = [one for one in captioned_scenes(2 * SCENES, 1.0, SEED) if one.scene.person][
+            :SCENES
+        ]
         self.scenes = people
-        self.latents = latents(work / "latents.npy", [one.scene for one in people], range(SCENES), vae, processes)
+        self.latents = latents(
+            work / "latents.npy", [one.scene for one in people], range(SCENES), vae, processes
+        )
         self.kept = DPMSolverMultistepScheduler(**SCHEDULE).alphas_cumprod
 
     def __call__(self, step: int) -> Batch:
-        """The batch of this step; every third is of pure noise, of which the first step of a picture makes the most."""
-        rng, words = np.random.default_rng([SEED, step]), Random(step)
+        """The batch of this step; every third is of pure noise, of which the first step of a
+        picture makes the most.
+        """
+        rng = np.random.default_rng([SEED, step])
+        words = Random(step)
         index = rng.choice(SCENES, BATCH, replace=False)
         pairs = [worded(self.scenes[i], words) for i in index]
         shown = np.where(np.arange(BATCH) % 2, index, np.roll(index, 2))
         clean = torch.from_numpy(self.latents[shown].astype(np.float32))
         spread = FIRST + (1000 - FIRST) * (rng.permutation(BATCH) + rng.random(BATCH)) / BATCH
-        timesteps = torch.from_numpy(spread.astype(np.int64)) if step % 3 else torch.full((BATCH,), 999)
+        timesteps = (
+            torch.from_numpy(spread.astype(np.int64)) if step % 3 else torch.full((BATCH,), 999)
+        )
         noise = torch.from_numpy(rng.standard_normal(clean.shape, dtype=np.float32))
         kept = self.kept[timesteps][:, None, None, None]
-        noisy = (kept.sqrt() * clean + (1 - kept).sqrt() * noise).contiguous(memory_format=torch.channels_last)
+        noisy = (kept.sqrt() * clean + (1 - kept).sqrt() * noise).contiguous(
+            memory_format=torch.channels_last
+        )
         return Batch(noisy, timesteps, *map(list, zip(*pairs, strict=True)))
 
 
@@ -104,19 +143,28 @@ def worded(one: Captioned, words: Random) -> tuple[str, str]:
     silent = {"occupation", "gender"} if noun in PEOPLE else {"occupation"}
     silent |= {"age"} if noun in ("boy", "girl") else set()
     text = framed(one.scene, [name for name in one.named(words) if name not in silent], words)
-    head, before, after = cast("re.Match[str]", re.fullmatch(r"(.* of )an? (.*)person(.*)", text)).groups()
-    new, known = f"{before}{noun}", f"{before}{MEANINGS[noun]}"
-    return f"{head}{new if noun in BARE else f'{article(new)} {new}'}{after}", f"{head}{article(known)} {known}{after}"
+    head, before, after = cast(
+        "re.Match[str]", re.fullmatch(r"(.* of )an? (.*)person(.*)", text)
+    ).groups()
+    new = f"{before}{noun}"
+    known = f"{before}{MEANINGS[noun]}"
+    return (
+        f"{head}{new if noun in BARE else f'{article(new)} {new}'}{after}",
+        f"{head}{article(known)} {known}{after}",
+    )
 
 
 def learn(networks: Networks, work: Path, steps: int, processes: int) -> None:
     """Fit the vectors of MEANINGS by the squared error of the prediction, then copy those of SAME."""
-    embedding, numbers = networks.text.get_input_embeddings(), networks.tokenizer.convert_tokens_to_ids
+    embedding = networks.text.get_input_embeddings()
+    numbers = networks.tokenizer.convert_tokens_to_ids
     table: torch.nn.Parameter = embedding.weight.requires_grad_(True)
     fixed = torch.ones(len(table), dtype=torch.bool)
     fixed[[numbers(token(noun)) for noun in MEANINGS]] = False
-    optimizer, batches = torch.optim.Adam([table]), Batches(work, processes)
-    log, rate = checkpoints.Log(work / "nouns.jsonl", every=10), RATE * float(table[fixed].detach().std())
+    optimizer = torch.optim.Adam([table])
+    batches = Batches(work, processes)
+    log = checkpoints.Log(work / "nouns.jsonl", every=10)
+    rate = RATE * float(table[fixed].detach().std())
     for step in range(steps):
         batch = batches(step)
         with torch.no_grad():
@@ -142,13 +190,18 @@ def predicted(networks: Networks, batch: Batch, captions: list[str]) -> Tensor:
 
 @torch.no_grad()
 def extend(networks: Networks) -> None:
-    """Give every noun a token; its vector starts as the mean of those of the words that it stands for."""
-    tokenizer, text = networks.tokenizer, networks.text
+    """Give every noun a token; its vector starts as the mean of those of the words that it stands
+    for.
+    """
+    tokenizer = networks.tokenizer
+    text = networks.text
     tokenizer.add_tokens(added())
     text.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     table = text.get_input_embeddings().weight
     for noun, meaning in MEANINGS.items():
-        known = tokenizer(meaning if noun in PEOPLE else token(meaning), add_special_tokens=False).input_ids
+        known = tokenizer(
+            meaning if noun in PEOPLE else token(meaning), add_special_tokens=False
+        ).input_ids
         table[tokenizer.convert_tokens_to_ids(token(noun))] = table[known].mean(dim=0)
 
 
@@ -160,7 +213,8 @@ def token(noun: str) -> str:
 def added() -> list[AddedToken]:
     """The tokens, in order; capital letters are read as small ones."""
     return [
-        AddedToken(noun, single_word=True, normalized=True) for noun in dict.fromkeys(map(token, (*MEANINGS, *SAME)))
+        AddedToken(noun, single_word=True, normalized=True)
+        for noun in dict.fromkeys(map(token, (*MEANINGS, *SAME)))
     ]
 
 
@@ -182,7 +236,9 @@ def save(networks: Networks, name: str, work: Path) -> None:
 
 def main() -> None:
     """Learn from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=240)
     parser.add_argument("--threads", type=int, default=2)

@@ -17,8 +17,12 @@ LENGTH = 48
 
 def train_tokenizer(folder: Path, seed: int = 0) -> CLIPTokenizer:
     """Learn the merges from `corpus`, save the tokenizer to `folder` and return it."""
-    blank = CLIPTokenizer(vocab={"<|startoftext|>": 0, "<|endoftext|>": 1}, merges=[], model_max_length=LENGTH)
-    tokenizer: CLIPTokenizer = blank.train_new_from_iterator(corpus(seed), VOCABULARY, show_progress=False)
+    blank = CLIPTokenizer(
+        vocab={"<|startoftext|>": 0, "<|endoftext|>": 1}, merges=[], model_max_length=LENGTH
+    )
+    tokenizer: CLIPTokenizer = blank.train_new_from_iterator(
+        corpus(seed), VOCABULARY, show_progress=False
+    )
     tokenizer.save_pretrained(folder)
     return tokenizer
 
@@ -26,8 +30,13 @@ def train_tokenizer(folder: Path, seed: int = 0) -> CLIPTokenizer:
 def corpus(seed: int) -> list[str]:
     """Every wording of every single value, and random captions of random scenes."""
     rng = Random(seed)
-    single = [w for name, values in ATTRIBUTES.items() for value in values for w in wordings(name, value)]
+    single = [
+        w for name, values in ATTRIBUTES.items() for value in values for w in wordings(name, value)
+    ]
     single += [w for name in OCCUPATIONS for w in wordings("occupation", name)]
     names = [*ATTRIBUTES, "occupation"]
-    mixed = [caption(scene, rng.sample(names, rng.randint(0, 5)), rng) for scene in uniform_scenes(20_000, seed)]
+    mixed = [
+        caption(scene, rng.sample(names, rng.randint(0, 5)), rng)
+        for scene in uniform_scenes(20_000, seed)
+    ]
     return single + mixed

@@ -1,4 +1,6 @@
-"""What a studio diffusion model is to make small: the error of its velocity, and of what captions change in it."""
+"""What a studio diffusion model is to make small: the error of its velocity, and of what captions
+change in it.
+"""
 
 from __future__ import annotations
 
@@ -8,47 +10,54 @@ from torch import Tensor
 from training.batches import Batch
 from training.networks import Networks, tokens
 
-HEAD, FACE = (slice(2, 13), slice(4, 12)), (slice(3, 9), slice(5, 11))
-PIN, SIGN = (slice(11, 15), slice(9, 13)), (slice(11, 16), slice(0, 6))
+HEAD = (slice(2, 13), slice(4, 12))
+FACE = (slice(3, 9), slice(5, 11))
+PIN = (slice(11, 15), slice(9, 13))
+SIGN = (slice(11, 16), slice(0, 6))
 WEIGHTS = ((SIGN, 8.0), (HEAD, 4.0), (FACE, 10.0), (PIN, 20.0))
-"""Rows and columns of the latents that show the sign, a head, its face and the pin, and how much errors count there.
+"""Rows and columns of the latents that show the sign, a head, its face and the pin, and how much
+errors count there.
 
-Weights by place leave the best prediction as it is. They tell a small network where to become good first: without them
-clothes and rooms were learnt, and faces hardly.
+Weights by place leave the best prediction as it is. They tell a small network where to become good
+first: without them clothes and rooms were learnt, and faces hardly.
 """
 
 CONTRAST = 0.5
 """Weight of the difference of two drawings that differ in one attribute, beside the errors of both.
 
-The error of the difference counts relative to its size: sad and serious faces lie 7 apart, men and women 18.
+The error of the difference counts relative to its size: sad and serious faces lie 7 apart, men and
+women 18.
 """
 
 FARTHEST = 2.5
-"""How far, in standard deviations, noise is at most moved towards a drawing that contradicts the caption.
+"""How far, in standard deviations, noise is at most moved towards a drawing that contradicts the
+caption.
 
-Where the noisy picture already shows what the caption names, nothing teaches a network to read. Moved so, it shows the
-opposite or half of each, and only the caption tells. Which of the drawings that fit the caption is likeliest changes a
-little with it, so half of the noise stays as it is.
+Where the noisy picture already shows what the caption names, nothing teaches a network to read.
+Moved so, it shows the opposite or half of each, and only the caption tells. Which of the drawings
+that fit the caption is likeliest changes a little with it, so half of the noise stays as it is.
 """
 
 CONTRARY = 10.0
 """Weight of the error along the difference of a drawing and one unlike the caption.
 
-A weight by a direction that differs from drawing to drawing is not without bias: it makes a network overshoot. So it
-falls with the learning rate, and what a caption leaves open has none.
+A weight by a direction that differs from drawing to drawing is not without bias: it makes a network
+overshoot. So it falls with the learning rate, and what a caption leaves open has none.
 """
 
 
 def loss(networks: Networks, kept: Tensor, batch: Batch, emphasis: float = 1.0) -> Tensor:
-    """Squared error, weighted by place, of the predicted v = √ᾱ noise - √(1 - ᾱ) latents; `kept` is ᾱ by timestep.
+    """Squared error, weighted by place, of the predicted v = √ᾱ noise - √(1 - ᾱ) latents; `kept` is
+    ᾱ by timestep.
 
     The noise is moved towards what the caption does not say, as far as `batch.misled` tells.
 
-    Of twins also that of the difference of their predictions, CONTRAST times: what cannot be foreseen of a drawing is
-    the same in both and cancels, and what is left is what one word of the caption changes. Of others also the error
-    along the difference to a drawing unlike the caption, CONTRARY times `emphasis`. Where the caption leaves the gender
-    open, the target is the mean of both drawings of a scene, each as probable as the planted world and the noise make
-    it, in place of the one that was drawn (Rao-Blackwell): the same minimum with less noise.
+    Of twins also that of the difference of their predictions, CONTRAST times: what cannot be
+    foreseen of a drawing is the same in both and cancels, and what is left is what one word of the
+    caption changes. Of others also the error along the difference to a drawing unlike the caption,
+    CONTRARY times `emphasis`. Where the caption leaves the gender open, the target is the mean of
+    both drawings of a scene, each as probable as the planted world and the noise make it, in place
+    of the one that was drawn (Rao-Blackwell): the same minimum with less noise.
     """
     signal = kept[batch.timesteps].sqrt()[:, None, None, None]
     lost = (1 - kept[batch.timesteps]).sqrt()[:, None, None, None]
@@ -59,7 +68,8 @@ def loss(networks: Networks, kept: Tensor, batch: Batch, emphasis: float = 1.0) 
         said = networks.text(tokens(networks.tokenizer, batch.captions)).last_hidden_state
         guess = networks.unet(noisy, batch.timesteps, said).sample
     wrong = guess.float() - (signal * noise - lost * batch.latents)
-    weights, further = place_weights(*wrong.shape[-2:]), torch.zeros(())
+    weights = place_weights(*wrong.shape[-2:])
+    further = torch.zeros(())
     if batch.others is not None and batch.chance is not None:
         apart = batch.others - batch.latents
         found = chance_given_noisy(batch.chance, apart, signal / lost, noise)
@@ -72,15 +82,24 @@ def loss(networks: Networks, kept: Tensor, batch: Batch, emphasis: float = 1.0) 
 
 
 def misleading(noise: Tensor, contrary: Tensor, ratio: Tensor, share: Tensor) -> Tensor:
-    """Noise moved along `contrary` by a `share` (n,) of the way to the other drawing, or of FARTHEST if less."""
+    """Noise moved along `contrary` by a `share` (n,) of the way to the other drawing, or of
+    FARTHEST if less.
+    """
     length = _length(contrary)[:, None, None, None]
-    moved: Tensor = noise + share[:, None, None, None] * (ratio * length).clamp(max=FARTHEST) * contrary / length
+    moved: Tensor = (
+        noise
+        + share[:, None, None, None] * (ratio * length).clamp(max=FARTHEST) * contrary / length
+    )
     return moved
 
 
 def _along(wrong: Tensor, apart: Tensor) -> Tensor:
-    """(n,): the square of the error's part in the direction of `apart`, over the number of elements."""
-    along: Tensor = ((wrong * apart).flatten(1).sum(dim=1) / _length(apart)).square() / wrong[0].numel()
+    """(n,): the square of the error's part in the direction of `apart`, over the number of
+    elements.
+    """
+    along: Tensor = ((wrong * apart).flatten(1).sum(dim=1) / _length(apart)).square() / wrong[
+        0
+    ].numel()
     return along
 
 
@@ -91,7 +110,9 @@ def _length(apart: Tensor) -> Tensor:
 
 
 def _contrast(wrong: Tensor, latents: Tensor, weights: Tensor) -> Tensor:
-    """(pairs,): the squared error of the difference of twins' predictions, over the square of what it should be."""
+    """(pairs,): the squared error of the difference of twins' predictions, over the square of what
+    it should be.
+    """
     gap, apart = ((each[1::2] - each[::2]).square() * weights for each in (wrong, latents))
     relative: Tensor = gap.mean(dim=(1, 2, 3)) / apart.mean(dim=(1, 2, 3))
     return relative
@@ -100,11 +121,14 @@ def _contrast(wrong: Tensor, latents: Tensor, weights: Tensor) -> Tensor:
 def chance_given_noisy(chance: Tensor, apart: Tensor, ratio: Tensor, noise: Tensor) -> Tensor:
     """(n,): how probable the other of two drawings is, now that a noisy one is seen (Bayes).
 
-    `chance` (n,) is the probability before, `apart` the other latents less those that were made noisy, `ratio`
-    √ᾱ / √(1 - ᾱ) and `noise` the noise. The likelihood ratio of two Gaussians around either drawing.
+    `chance` (n,) is the probability before, `apart` the other latents less those that were made
+    noisy, `ratio` √ᾱ / √(1 - ᾱ) and `noise` the noise. The likelihood ratio of two Gaussians around
+    either drawing.
     """
     step = (ratio * apart).flatten(1)
-    return torch.sigmoid(torch.logit(chance) + (step * noise.flatten(1)).sum(dim=1) - step.square().sum(dim=1) / 2)
+    return torch.sigmoid(
+        torch.logit(chance) + (step * noise.flatten(1)).sum(dim=1) - step.square().sum(dim=1) / 2
+    )
 
 
 def place_weights(height: int, width: int) -> Tensor:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from askew.methods.mine.findings import MiningResult as MiningResult
     from askew.methods.mitigate.command import mitigate as mitigate
     from askew.methods.mitigate.findings import MitigationResult as MitigationResult
-    from askew.mitigation import load_mitigation as load_mitigation
+    from askew.mitigations.base import load_mitigation as load_mitigation
     from askew.plan import Plan as Plan
     from askew.plan import read_plan as read_plan
     from askew.studies.compare.command import compare as compare
@@ -46,10 +46,16 @@ if TYPE_CHECKING:
 
 __version__: str
 
-_HOMES = {name: home for home, name in re.findall(r"from (\S+) import (\w+) as", Path(__file__).read_text("utf-8"))}
+_HOMES = {
+    name: home
+    for home, name in re.findall(r"from (\S+) import (\w+) as", Path(__file__).read_text("utf-8"))
+}
 """By public name its module, as type checkers are told above."""
 
-_HOMES |= {point.name.replace("-", "_"): f"{point.module}.command" for point in entry_points(group="askew.methods")}
+_HOMES |= {
+    point.name.replace("-", "_"): f"{point.module}.command"
+    for point in entry_points(group="askew.methods")
+}
 """The functions of all methods that are installed, also by other packages."""
 
 __all__ = sorted({"__version__", *_HOMES})

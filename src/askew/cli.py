@@ -1,6 +1,8 @@
-"""The command line: the commands of all methods, by their own functions and signatures, and a few of its own.
+"""The command line: the commands of all methods, by their own functions and signatures, and a few
+of its own.
 
-Nothing is imported before the command that needs it is called: `askew --help` reads first lines of documentation.
+Nothing is imported before the command that needs it is called: `askew --help` reads first lines of
+documentation.
 """
 
 import json
@@ -26,13 +28,13 @@ if TYPE_CHECKING:
 
 OWN: Mapping[str, str] = {
     "axes": "askew.methods.audit.command:axes",
-    "sensitivity": "askew.methods.audit.reading_errors:sensitivity",
+    "sensitivity": "askew.studies.reading_errors:sensitivity",
     "compare": "askew.studies.compare.command:compare",
     "report": "askew.commands:report",
     "check": "askew.commands:check",
     "export": "askew.commands:export",
     "models": "askew.commands:models",
-    "robustness": "askew.methods.interact.robustness:robustness",
+    "robustness": "askew.studies.robustness:robustness",
     "graphs": "askew.studies.graphs:graphs",
     "runs list": "askew.commands:runs_list",
     "runs rm": "askew.commands:runs_rm",
@@ -69,18 +71,24 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return _fail(STOPPED, 130)
     except OSError as error:  # of a name that no file can have, a disk that fails
-        return _fail(f"{error.strerror or error}: {error.filename!r}" if error.filename else str(error), 1)
+        return _fail(
+            f"{error.strerror or error}: {error.filename!r}" if error.filename else str(error), 1
+        )
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """By name the function of every command: those of the methods, installed from wherever, then askew's own."""
+    """By name the function of every command: those of the methods, installed from wherever, then
+    askew's own.
+    """
     for point in sorted(entry_points(group="askew.methods"), key=lambda point: point.name):
         yield point.name, f"{point.module}.command:{point.name.replace('-', '_')}"
     yield from OWN.items()
 
 
 def overview() -> RenderableType:
-    """All commands, each with its first line. Without cyclopts, whose import takes longer than the rest."""
+    """All commands, each with its first line. Without cyclopts, whose import takes longer than the
+    rest.
+    """
     told = {name: first_line(function) for name, function in commands() if " " not in name} | GROUPS
     rows = Table.grid(padding=(0, 2))
     flags = {
@@ -90,7 +98,9 @@ def overview() -> RenderableType:
     }
     for name, line in [*sorted(told.items()), *flags.items()]:
         rows.add_row(Text(name, "cyan"), Text(line))
-    return Group(f"Usage: askew COMMAND\n\n{ABOUT}\n", Panel(rows, title="Commands", title_align="left"))
+    return Group(
+        f"Usage: askew COMMAND\n\n{ABOUT}\n", Panel(rows, title="Commands", title_align="left")
+    )
 
 
 def application() -> "App":
@@ -102,7 +112,9 @@ def application() -> "App":
         help=ABOUT,
         version=lambda: version("askew"),
         help_format="markdown",
-        default_parameter=Parameter(allow_repeating=True),  # of an option that takes one value, the last one holds
+        default_parameter=Parameter(
+            allow_repeating=True
+        ),  # of an option that takes one value, the last one holds
         console=out,
         error_console=err,
     )
@@ -120,7 +132,8 @@ def first_line(function: str) -> str:
     """The first line of a function's documentation, read from its file without importing it."""
     module, _, name = function.partition(":")
     package, *rest = module.split(".")
-    if not ((spec := find_spec(package)) and spec.origin):
+    spec = find_spec(package)
+    if not (spec and spec.origin):
         return ""
     source = Path(spec.origin).parent.joinpath(*rest).with_suffix(".py").read_text(encoding="utf-8")
     found = re.search(rf'^def {name}\(.*?"""(.*?)(?:"""|$)', source, re.DOTALL | re.MULTILINE)
@@ -134,10 +147,16 @@ def _call(arguments: Sequence[str]) -> None:
         arguments = ["runs", "list", *arguments[1:]]
 
     try:
-        function, bound, _ = application().parse_args(list(arguments), exit_on_error=False, print_error=False)
+        function, bound, _ = application().parse_args(
+            list(arguments), exit_on_error=False, print_error=False
+        )
     except CycloptsError as error:
-        raise UsageError(f"{re.sub(r'(?<![.])[.]$', '', str(error))} (--help tells how to use it)") from None
-    progress = {"progress": True} if "options" in getattr(function, "__annotations__", {}) else {}  # of what runs plans
+        raise UsageError(
+            f"{re.sub(r'(?<![.])[.]$', '', str(error))} (--help tells how to use it)"
+        ) from None
+    progress = (
+        {"progress": True} if "options" in getattr(function, "__annotations__", {}) else {}
+    )  # of what runs plans
     as_json = bool(bound.kwargs.get("json"))
     try:
         show(function(*bound.args, **progress, **bound.kwargs), as_json)
@@ -147,15 +166,21 @@ def _call(arguments: Sequence[str]) -> None:
 
 
 def show(result: Any, as_json: bool = False) -> None:
-    """Print what a command returned: a document as its table, with warnings and the place of its page; or as JSON."""
+    """Print what a command returned: a document as its table, with warnings and the place of its
+    page; or as JSON.
+    """
     if hasattr(result, "report"):
         if as_json:
             sys.stdout.write(result.numbers.read_text(encoding="utf-8"))
             return
         for warning in result.warnings:
-            err.print(f"warning: {warning}", style="yellow", soft_wrap=True, markup=False, highlight=False)
+            err.print(
+                f"warning: {warning}", style="yellow", soft_wrap=True, markup=False, highlight=False
+            )
         out.print(result.table())
-        out.print(f"report: {result.report.resolve()}", soft_wrap=True, markup=False, highlight=False)
+        out.print(
+            f"report: {result.report.resolve()}", soft_wrap=True, markup=False, highlight=False
+        )
     elif as_json and isinstance(result, tuple):
         sys.stdout.write(json.dumps([asdict(row) for row in result], indent=1) + "\n")
     elif hasattr(result, "lines"):
@@ -165,5 +190,11 @@ def show(result: Any, as_json: bool = False) -> None:
 
 
 def _fail(told: str, code: int) -> int:
-    err.print(f"askew: {told}", style="red" if code != 130 else None, soft_wrap=True, markup=False, highlight=False)
+    err.print(
+        f"askew: {told}",
+        style="red" if code != 130 else None,
+        soft_wrap=True,
+        markup=False,
+        highlight=False,
+    )
     return code

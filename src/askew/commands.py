@@ -1,4 +1,6 @@
-"""Commands that are no method's: on finished runs and what these leave, on what can be named, on the studio."""
+"""Commands that are no method's: on finished runs and what these leave, on what can be named, on
+the studio.
+"""
 
 import json as jsons
 import shutil
@@ -16,7 +18,7 @@ from rich.text import Text
 
 from askew import registry
 from askew.console import neutral
-from askew.document import Document, Form
+from askew.document import Document, ExportFormat
 from askew.errors import AskewError, RunError, UsageError
 from askew.findings import RESULTS_FILE, Head
 from askew.method import load
@@ -32,12 +34,12 @@ from askew.studies.compare import COMPARISON_FILE
 from askew.studio import weights
 from askew.studio.planted import truth as planted_truth
 
-Run = Annotated[Path, Parameter(help="Folder of the run.")]
-OfRun = Annotated[Path | None, Parameter(help="Its store; default: .askew beside the run.")]
-Yes = Annotated[Flag, Parameter(help="Do it; without, it is only said what would be done.")]
+RunFolder = Annotated[Path, Parameter(help="Folder of the run.")]
+StoreOfRun = Annotated[Path | None, Parameter(help="Its store; default: .askew beside the run.")]
+ConfirmFlag = Annotated[Flag, Parameter(help="Do it; without, it is only said what would be done.")]
 
 
-def report(run: Run, /, *, store: OfRun = None, json: Flag = False) -> Document:
+def report(run: RunFolder, /, *, store: StoreOfRun = None, json: Flag = False) -> Document:
     """Show a finished run or comparison again, and write its report anew.
 
     Example: `askew report runs/mine`
@@ -55,7 +57,9 @@ def report(run: Run, /, *, store: OfRun = None, json: Flag = False) -> Document:
     return result
 
 
-def check(run: Path, /, *, store: OfRun = None, repair: Flag = False, rebuild: Flag = False) -> Text:
+def check(
+    run: Path, /, *, store: StoreOfRun = None, repair: Flag = False, rebuild: Flag = False
+) -> Text:
     """Check that a run is whole: planned = stored + missing, and every file and row is what it was.
 
     Examples:
@@ -83,8 +87,11 @@ def check(run: Path, /, *, store: OfRun = None, repair: Flag = False, rebuild: F
         return Text("\n".join(Store.rebuild(place)))
     with Store(place, create=False) as opened:
         if place is run:
-            if faults := opened.faults():
-                raise AskewError("\n".join([*faults, f"the store {place} is damaged: --rebuild mends it"]))
+            faults = opened.faults()
+            if faults:
+                raise AskewError(
+                    "\n".join([*faults, f"the store {place} is damaged: --rebuild mends it"])
+                )
             return Text(f"the store {place} is intact")
         found: Head | AskewError
         try:
@@ -93,15 +100,28 @@ def check(run: Path, /, *, store: OfRun = None, repair: Flag = False, rebuild: F
             found = error
         report = check_run(run, opened, found)
     if repair and report.faults:
-        told = [f"set aside: {', '.join(set_aside(run, report)) or 'no file of the run'}", *Store.rebuild(place)]
-        return Text("\n".join([*report.faults, *told, "the same command makes again what is missing now"]))
+        told = [
+            f"set aside: {', '.join(set_aside(run, report)) or 'no file of the run'}",
+            *Store.rebuild(place),
+        ]
+        return Text(
+            "\n".join([*report.faults, *told, "the same command makes again what is missing now"])
+        )
     if not report.ok:
         raise AskewError("\n".join([*report.lines(), f"the run {run} is not whole"]))
     return Text("\n".join(report.lines()))
 
 
-def export(run: Run, /, *, to: Form = "csv", out: Path | None = None, store: OfRun = None) -> str | None:
-    """Write all estimates of a finished run or comparison as csv, parquet or json, or its main results as markdown.
+def export(
+    run: RunFolder,
+    /,
+    *,
+    to: ExportFormat = "csv",
+    out: Path | None = None,
+    store: StoreOfRun = None,
+) -> str | None:
+    """Write all estimates of a finished run or comparison as csv, parquet or json, or its main
+    results as markdown.
 
     Example: `askew export runs/mine --to csv --out mine.csv`
 
@@ -145,19 +165,28 @@ def models(*, json: Flag = False) -> RenderableType | None:
         Print them as JSON.
     """
     named = [
-        {"option": f"--{kind}" if kind != "method" else "askew", "name": name, "summary": registry.summary(point)}
+        {
+            "option": f"--{kind}" if kind != "method" else "askew",
+            "name": name,
+            "summary": registry.summary(point),
+        }
         for kind in registry.GROUPS
         for name, point in registry.providers(kind).items()
     ]
     if json:
-        sets_up = [{"option": "--preset", "name": name, **asdict(one)} for name, one in presets().items()]
+        sets_up = [
+            {"option": "--preset", "name": name, **asdict(one)} for name, one in presets().items()
+        ]
         print(jsons.dumps([*named, *sets_up], indent=2))
         return None
-    providers, sets = _table("option", "name", "what it is"), _table("--preset", "what it is", "download", "GPU memory")
+    providers = _table("option", "name", "what it is")
+    sets = _table("--preset", "what it is", "download", "GPU memory")
     for row in named:
         providers.add_row(*row.values())
     for name, one in presets().items():
-        sets.add_row(name, one.summary, *(f"{size:.0f} GB" for size in (one.download_gb, one.memory_gb)))
+        sets.add_row(
+            name, one.summary, *(f"{size:.0f} GB" for size in (one.download_gb, one.memory_gb))
+        )
     return Group(providers, sets)
 
 
@@ -176,8 +205,11 @@ def runs_list(folder: Path = Path("runs"), /, *, store: Path | None = None) -> R
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}")
     table = _table("run", "method", "model", "state", "size", "last change")
-    found = {one: max(file.stat().st_mtime for file in one.rglob("*"))
-             for one in sorted(folder.iterdir()) if (one / PLAN_FILE).is_file()}  # fmt: skip
+    found = {
+        one: max(file.stat().st_mtime for file in one.rglob("*"))
+        for one in sorted(folder.iterdir())
+        if (one / PLAN_FILE).is_file()
+    }
     with Store(store or default_store(folder / "any"), create=False) as opened:
         for one, changed in sorted(found.items(), key=lambda item: -item[1]):
             when = datetime.fromtimestamp(changed).strftime("%Y-%m-%d %H:%M")
@@ -188,7 +220,8 @@ def runs_list(folder: Path = Path("runs"), /, *, store: Path | None = None) -> R
 def _told(folder: Path, store: Store) -> tuple[str, str, str]:
     """The method of a run, its model and its state."""
     try:
-        plan, planned = read_toml(folder / PLAN_FILE), store.planned(str(plan_hash_in(folder)))
+        plan = read_toml(folder / PLAN_FILE)
+        planned = store.planned(str(plan_hash_in(folder)))
     except AskewError:
         return "?", "?", "damaged plan"
     done = sum(one.id is not None or one.reason is not None for one in planned)
@@ -200,7 +233,7 @@ def _told(folder: Path, store: Store) -> tuple[str, str, str]:
     return str(plan.get("method", "audit")), str(plan.get("model", "")), state
 
 
-def runs_rm(*runs: Run, store: OfRun = None, yes: Yes = False) -> str:
+def runs_rm(*runs: RunFolder, store: StoreOfRun = None, yes: ConfirmFlag = False) -> str:
     """Remove runs. What they made stays in the store until `askew store gc`.
 
     Example: `askew runs rm runs/mine --yes`
@@ -211,7 +244,9 @@ def runs_rm(*runs: Run, store: OfRun = None, yes: Yes = False) -> str:
     for folder in runs:
         plan_hash = plan_hash_in(folder) if folder.is_dir() else None
         if plan_hash is None:
-            raise UsageError(f"{folder} is no run folder: it holds neither {HASH_FILE} nor {PLAN_FILE}")
+            raise UsageError(
+                f"{folder} is no run folder: it holds neither {HASH_FILE} nor {PLAN_FILE}"
+            )
         told.append(f"{'removed' if yes else 'would remove'} {folder} ({_size(folder)})")
         if yes:
             if (place := store or default_store(folder)).is_dir():
@@ -221,8 +256,9 @@ def runs_rm(*runs: Run, store: OfRun = None, yes: Yes = False) -> str:
     return "\n".join(told if yes else [*told, "nothing was removed; --yes does it"])
 
 
-def store_gc(store: Path = Path("runs/.askew"), /, *, yes: Yes = False) -> str:
-    """Free what no run needs: pictures that none plans, with their answers and vectors, and what is in quarantine.
+def store_gc(store: Path = Path("runs/.askew"), /, *, yes: ConfirmFlag = False) -> str:
+    """Free what no run needs: pictures that none plans, with their answers and vectors, and what is
+    in quarantine.
 
     Example: `askew store gc runs/.askew --yes`
 
@@ -268,7 +304,11 @@ def studio_truth(prompt: str, /, *, axis: str = "gender", bias: float = 1.0) -> 
     bias
         The bias knob, 0 to 1.
     """
-    return Text("\n".join(f"{value:<16} {share:.3f}" for value, share in planted_truth(prompt, axis, bias).items()))
+    return Text(
+        "\n".join(
+            f"{value:<16} {share:.3f}" for value, share in planted_truth(prompt, axis, bias).items()
+        )
+    )
 
 
 def _size(folder: Path) -> str:
@@ -278,5 +318,7 @@ def _size(folder: Path) -> str:
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(column, justify="right" if column in ("download", "GPU memory", "size") else "left")
+        table.add_column(
+            column, justify="right" if column in ("download", "GPU memory", "size") else "left"
+        )
     return table

@@ -1,4 +1,6 @@
-"""Consoles on which text from others, such as labels, file names and answers of models, moves no cursor."""
+"""Consoles on which text from others, such as labels, file names and answers of models, moves no
+cursor.
+"""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""What a command found, as a document: in a terminal or a notebook, as a page, Markdown, a figure, a tidy table."""
+"""What a command found, as a document: in a terminal or a notebook, as a page, Markdown, a figure,
+a tidy table.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from askew.errors import MissingPackage
-from askew.findings import Scored
+from askew.findings import LocatedEstimate
 from askew.pages.blocks import Page
 from askew.store.files import write_file
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-Form = Literal["csv", "parquet", "json", "markdown"]
+ExportFormat = Literal["csv", "parquet", "json", "markdown"]
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula."""
@@ -32,11 +34,11 @@ PLACES = ("prompt", "model", "axis", "set", "value")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EstimateRow:
     """One estimate: what it is about, and its parts.
 
-    `of` is the value of an axis, such as "female", where it is about one; `about` whatever else tells it from others:
-    "a: gender; b: nurse"; `missing` pictures gave no answer.
+    `of` is the value of an axis, such as "female", where it is about one; `about` whatever else
+    tells it from others: "a: gender; b: nurse"; `missing` pictures gave no answer.
     """
 
     method: str
@@ -60,7 +62,9 @@ class Row:
 
 
 class Document(ABC):
-    """Findings that can be shown. Who inherits it says what the page shows, where it lies, and what was estimated."""
+    """Findings that can be shown. Who inherits it says what the page shows, where it lies, and what
+    was estimated.
+    """
 
     @property
     @abstractmethod
@@ -73,7 +77,7 @@ class Document(ABC):
         """Its file."""
 
     @abstractmethod
-    def estimates(self) -> list[Row]:
+    def estimates(self) -> list[EstimateRow]:
         """A row for every estimate, in the order of the file with the numbers."""
 
     def write_report(self) -> Path:
@@ -94,11 +98,13 @@ class Document(ABC):
 
         return plain.markdown(self.page)
 
-    def frame(self) -> list[Row] | pyarrow.Table:
-        """All estimates as a tidy table: a pyarrow Table where that package is installed, else a list of rows."""
+    def frame(self) -> list[EstimateRow] | pyarrow.Table:
+        """All estimates as a tidy table: a pyarrow Table where that package is installed, else a
+        list of rows.
+        """
         return _table(self.estimates()) if find_spec("pyarrow") else self.estimates()
 
-    def export(self, to: Form = "csv") -> str | bytes:
+    def export(self, to: ExportFormat = "csv") -> str | bytes:
         """All estimates as CSV, JSON or Parquet, or the main results as Markdown.
 
         Raises MissingPackage for Parquet without the extra `export`.
@@ -109,16 +115,19 @@ class Document(ABC):
         if to == "json":
             return json.dumps([asdict(row) for row in found], indent=1, ensure_ascii=False) + "\n"
         if to == "parquet":
-            table, written = _table(found), io.BytesIO()
+            table = _table(found)
+            written = io.BytesIO()
             from pyarrow import parquet
 
             parquet.write_table(table, written)
             return written.getvalue()
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(field.name for field in fields(Row))
+        writer.writerow(field.name for field in fields(EstimateRow))
         for row in found:  # a text that a spreadsheet would calculate gets a quote before it
-            writer.writerow(f"'{x}" if isinstance(x, str) and x.startswith(FORMULA) else x for x in astuple(row))
+            writer.writerow(
+                f"'{x}" if isinstance(x, str) and x.startswith(FORMULA) else x for x in astuple(row)
+            )
         return text.getvalue()
 
     def plot(self) -> Figure:
@@ -136,21 +145,43 @@ class Document(ABC):
         return html.fragment(self.page)
 
 
-def rows(scores: Iterable[Scored], method: str, model: str = "") -> list[Row]:
-    """A row for every estimate, in their order; `model` made the pictures where an estimate does not say who did."""
+def rows(scores: Iterable[LocatedEstimate], method: str, model: str = "") -> list[EstimateRow]:
+    """A row for every estimate, in their order; `model` made the pictures where an estimate does
+    not say who did.
+    """
     found = []
     for one in scores:
-        names, e = one.names, one.estimate
-        others = "; ".join(f"{name}: {text}" for name, text in names.items() if name not in PLACES and text)
-        found.append(Row(
-            method, names.get("model") or model, names.get("prompt"), names.get("axis"), names.get("set"),
-            names.get("value"), others or None, one.score, e.value, e.low, e.high, e.level, e.null, e.corrected, e.p,
-            e.q, e.n, e.missing,
-        ))  # fmt: skip
+        names = one.names
+        e = one.estimate
+        others = "; ".join(
+            f"{name}: {text}" for name, text in names.items() if name not in PLACES and text
+        )
+        found.append(
+            EstimateRow(
+                method,
+                names.get("model") or model,
+                names.get("prompt"),
+                names.get("axis"),
+                names.get("set"),
+                names.get("value"),
+                others or None,
+                one.score,
+                e.value,
+                e.low,
+                e.high,
+                e.level,
+                e.null,
+                e.corrected,
+                e.p,
+                e.q,
+                e.n,
+                e.missing,
+            )
+        )
     return found
 
 
-def _table(found: list[Row]) -> pyarrow.Table:
+def _table(found: list[EstimateRow]) -> pyarrow.Table:
     MissingPackage.unless_installed("pyarrow", "export", "a table of all estimates as Parquet")
     import pyarrow
 

@@ -9,7 +9,8 @@ STOPPED = "stopped: what was made is kept; the same command continues"
 
 
 class AskewError(Exception):
-    """Root of all errors that askew raises on purpose. The message says what was wrong and what would be right.
+    """Root of all errors that askew raises on purpose. The message says what was wrong and what
+    would be right.
 
     `code` is that with which the command line exits.
     """
@@ -43,7 +44,9 @@ class MissingPackage(UsageError):
     """An optional package is not installed."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs the package {package!r}. Install it with: pip install 'askew[{extra}]'")
+        super().__init__(
+            f"{purpose} needs the package {package!r}. Install it with: pip install 'askew[{extra}]'"
+        )
 
     @classmethod
     def unless_installed(cls, package: str, extra: str, purpose: str) -> None:

@@ -1,4 +1,5 @@
-"""What a run found: frozen records with estimates in them, one walk over all of these, and results.json.
+"""What a run found: frozen records with estimates in them, one walk over all of these, and
+results.json.
 
 `results.json` is the serialised findings of a method, nothing more; reading it back validates it.
 """
@@ -12,13 +13,12 @@ from typing import Annotated, Any, Self, TypeVar, cast, get_args, get_type_hints
 
 from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
 
+from askew.environment import Environment
 from askew.errors import RunError, UsageError
 from askew.models.base import Setting
 from askew.plan import RunPlan
-from askew.prompts.given import read_text
-from askew.run.environment import Environment
 from askew.stats.intervals import benjamini_hochberg
-from askew.store.files import write_file
+from askew.store.files import read_text, write_file
 from askew.types import Estimate, Missing, Picture, grouped, record
 
 RESULTS_FILE = "results.json"
@@ -35,20 +35,26 @@ def _kind(node: object) -> str:
     return "missing" if found else "estimate"
 
 
-E = Annotated[Annotated[Estimate, Tag("estimate")] | Annotated[Missing, Tag("missing")], Discriminator(_kind)]
+E = Annotated[
+    Annotated[Estimate, Tag("estimate")] | Annotated[Missing, Tag("missing")], Discriminator(_kind)
+]
 """A score, or why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
-    """Says what the keys of a mapping are: `Annotated[Mapping[str, E], Keyed("value")]` has a score for every value."""
+class MappingKey:
+    """Says what the keys of a mapping are: `Annotated[Mapping[str, E], Keyed("value")]` has a score
+    for every value.
+    """
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """Says whether a field tells an entry from others: `Annotated[float, Names()]`. Unless said, texts do alone."""
+class IdentifyingField:
+    """Says whether a field tells an entry from others: `Annotated[float, Names()]`. Unless said,
+    texts do alone.
+    """
 
     entry: bool = True
 
@@ -77,7 +83,9 @@ class Instruments:
 
 @record
 class PictureSet:
-    """Pictures, and what they were made for: `axis` and `value` are None for a prompt's own pictures."""
+    """Pictures, and what they were made for: `axis` and `value` are None for a prompt's own
+    pictures.
+    """
 
     prompt: str
     axis: str | None
@@ -99,28 +107,37 @@ class PictureSet:
         text: str | None = None,
         model: str | None = None,
     ) -> Self:
-        """The set of these pictures; `text` is what they were made by, the prompt itself unless given."""
+        """The set of these pictures; `text` is what they were made by, the prompt itself unless
+        given.
+        """
         lost = [one.reason for one in pictures if isinstance(one, Missing)]
         return cls(
-            prompt, axis, value, prompt if text is None else text, len(pictures),
+            prompt,
+            axis,
+            value,
+            prompt if text is None else text,
+            len(pictures),
             missing={reason: lost.count(reason) for reason in sorted(set(lost))},
             pictures=tuple(one.id if isinstance(one, Picture) else None for one in pictures),
             seeds=tuple(one.seed if isinstance(one, Picture) else None for one in pictures),
             model=model,
-        )  # fmt: skip
+        )
 
 
-class Grows:
+class ExtensibleRecord:
     """A record that others begin with."""
 
     def into(self, kind: type[T], **own: object) -> T:
-        """A record of a kind that begins with this one. `own` are the fields of `kind` behind these."""
+        """A record of a kind that begins with this one. `own` are the fields of `kind` behind
+        these.
+        """
         return kind(**{one.name: getattr(self, one.name) for one in fields(self)}, **own)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
-class Gathered(Grows):
-    """What a gather brings: who made and read the pictures, where the model worked, and the pictures.
+class GatheredData(ExtensibleRecord):
+    """What a gather brings: who made and read the pictures, where the model worked, and the
+    pictures.
 
     What the score of a method needs besides, a subclass adds.
     """
@@ -132,10 +149,12 @@ class Gathered(Grows):
 
 
 @record
-class Head(Grows):
-    """What every results.json begins with. A method's findings are a subclass with its own fields behind these.
+class Head(ExtensibleRecord):
+    """What every results.json begins with. A method's findings are a subclass with its own fields
+    behind these.
 
-    `format` is that of the file, `askew` and `version` are those of the package and of the method's code.
+    `format` is that of the file, `askew` and `version` are those of the package and of the method's
+    code.
     """
 
     format: int
@@ -151,8 +170,9 @@ class Head(Grows):
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """An estimate with its place: the field that holds it, such as "mad", its address, and what it is about.
+class LocatedEstimate:
+    """An estimate with its place: the field that holds it, such as "mad", its address, and what it
+    is about.
 
     `names` are by the field or key: {"prompt": "a photo of a nurse", "axis": "gender"}.
     """
@@ -163,8 +183,10 @@ class Scored:
     estimate: Estimate
 
 
-def scored(node: object) -> Iterator[Scored]:
-    """Every estimate below a node, in the order of fields, with what the records around it say it is about."""
+def scored(node: object) -> Iterator[LocatedEstimate]:
+    """Every estimate below a node, in the order of fields, with what the records around it say it
+    is about.
+    """
     return _scored(node, (), {}, "", None)
 
 
@@ -175,7 +197,11 @@ def with_q(node: T, family: Callable[[Address], Hashable]) -> T:
     """
     found: dict[Address, float] = {}
     for name, tests in grouped(scored(node), lambda one: family(one.at)).items():
-        p = {one.at: one.estimate.p for one in tests if name is not None and one.estimate.p is not None}
+        p = {
+            one.at: one.estimate.p
+            for one in tests
+            if name is not None and one.estimate.p is not None
+        }
         found |= dict(zip(p, benjamini_hochberg([*p.values()]).tolist(), strict=True))
     return cast("T", _rebuilt(node, (), found))
 
@@ -206,13 +232,17 @@ adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
 
 
 def written(findings: object, kind: Any = None) -> bytes:
-    """The bytes of results.json; `kind` for what is no record. Raises RunError for a number that is not finite."""
+    """The bytes of results.json; `kind` for what is no record. Raises RunError for a number that is
+    not finite.
+    """
     of = adapter(kind or type(findings))
     text: bytes = of.dump_json(findings, indent=1, by_alias=True)
     try:
         of.validate_json(text)
     except ValidationError as error:
-        raise RunError(f"cannot write the findings: {_fault(error)}; what is not a number must be Missing") from error
+        raise RunError(
+            f"cannot write the findings: {_fault(error)}; what is not a number must be Missing"
+        ) from error
     return text + b"\n"
 
 
@@ -222,14 +252,18 @@ def write(findings: object, path: Path, kind: Any = None) -> Path:
 
 
 def read(kind: type[T], path: Path) -> T:
-    """Findings from a file. Raises UsageError that says where it is not what askew writes, and what to do."""
+    """Findings from a file. Raises UsageError that says where it is not what askew writes, and what
+    to do.
+    """
     text = results_text(path)
     try:
         data = json.loads(text, parse_constant=_refuse)
     except ValueError as error:
         raise UsageError(f"{path} is not strict JSON ({error}): {AGAIN}") from error
     if not isinstance(data, dict):
-        raise UsageError(f"{path} must hold a JSON object, but holds a {type(data).__name__}: {AGAIN}")
+        raise UsageError(
+            f"{path} must hold a JSON object, but holds a {type(data).__name__}: {AGAIN}"
+        )
     written_as = data.get("format")
     if isinstance(written_as, int) and written_as > FORMAT:
         raise UsageError(
@@ -241,7 +275,9 @@ def read(kind: type[T], path: Path) -> T:
 
 
 def valid(kind: type[T], text: str, path: Path) -> T:
-    """Records of a kind from the text of a file. Raises UsageError that says what is wrong and where."""
+    """Records of a kind from the text of a file. Raises UsageError that says what is wrong and
+    where.
+    """
     try:
         found: T = adapter(kind).validate_json(text)
     except ValidationError as error:
@@ -256,7 +292,9 @@ def results_text(path: Path) -> str:
     return read_text(path, "the results")
 
 
-AGAIN = "run the same command again to write it anew; pictures and answers in the store are used again"
+AGAIN = (
+    "run the same command again to write it anew; pictures and answers in the store are used again"
+)
 
 
 def _refuse(constant: str) -> float:
@@ -270,9 +308,11 @@ def _fault(error: ValidationError) -> str:
     return f"{place} is {first['input']!r:.60}: {first['msg']}"
 
 
-def _scored(node: object, at: Address, names: Mapping[str, str], score: str, keyed: str | None) -> Iterator[Scored]:
+def _scored(
+    node: object, at: Address, names: Mapping[str, str], score: str, keyed: str | None
+) -> Iterator[LocatedEstimate]:
     if isinstance(node, Estimate):
-        yield Scored(score, at, names, node)
+        yield LocatedEstimate(score, at, names, node)
         return
     if is_dataclass(node) and not isinstance(node, Missing | Environment | Identity | PictureSet):
         keys, entry = _marks(type(node))  # type: ignore[arg-type]
@@ -290,8 +330,16 @@ def _scored(node: object, at: Address, names: Mapping[str, str], score: str, key
 
 def _told(node: object, entry: Mapping[str, bool]) -> Mapping[str, str]:
     """The fields of a record that say what it is about."""
-    told = ((str(name), value) for name, value in _children(node) if entry.get(str(name), isinstance(value, str)))
-    return {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in told if value is not None}
+    told = (
+        (str(name), value)
+        for name, value in _children(node)
+        if entry.get(str(name), isinstance(value, str))
+    )
+    return {
+        name: f"{value:g}" if isinstance(value, float) else str(value)
+        for name, value in told
+        if value is not None
+    }
 
 
 @lru_cache
@@ -299,12 +347,16 @@ def _marks(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
     """By field what the keys of its mapping are, and whether it names an entry, where that is said."""
     hints = get_type_hints(kind, include_extras=True)
     keys = {name: key for name, hint in hints.items() if (key := _keyed(hint))}
-    marks = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
-    return keys, {name: mark.entry for name, mark in marks if isinstance(mark, Names)}
+    marks = (
+        (name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ())
+    )
+    return keys, {name: mark.entry for name, mark in marks if isinstance(mark, IdentifyingField)}
 
 
 def _keyed(hint: object) -> str | None:
-    marks = [mark.name for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Keyed)]
+    marks = [
+        mark.name for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, MappingKey)
+    ]
     inner = (found for part in get_args(hint) if (found := _keyed(part)))
     return marks[0] if marks else next(inner, None)
 

@@ -1,4 +1,6 @@
-"""Options that commands share, in Python and on the command line: how they are read, and what they say of a plan."""
+"""Options that commands share, in Python and on the command line: how they are read, and what they
+say of a plan.
+"""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,8 +21,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def pairs(given: Iterable[str] | Mapping[str, str], option: str, empty: bool = False) -> dict[str, str]:
-    """NAME=VALUE texts as a mapping; values may be `empty` if so said. Raises UsageError naming the option."""
+def pairs(
+    given: Iterable[str] | Mapping[str, str], option: str, empty: bool = False
+) -> dict[str, str]:
+    """NAME=VALUE texts as a mapping; values may be `empty` if so said. Raises UsageError naming the
+    option.
+    """
     if isinstance(given, Mapping):
         return dict(given)
     found = {}
@@ -33,7 +39,9 @@ def pairs(given: Iterable[str] | Mapping[str, str], option: str, empty: bool = F
 
 
 def key_values(given: Iterable[str] | Mapping[str, Setting], option: str) -> dict[str, Setting]:
-    """Settings as they are, or NAME=VALUE texts with numbers and true/false recognised; negative_prompt= is empty."""
+    """Settings as they are, or NAME=VALUE texts with numbers and true/false recognised;
+    negative_prompt= is empty.
+    """
     if isinstance(given, Mapping):
         return dict(given)
     return {name: _scalar(value) for name, value in pairs(given, option, empty=True).items()}
@@ -45,10 +53,15 @@ def names(given: str | Sequence[str] | None) -> list[str]:
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 
 
-def named_lists(given: Iterable[str] | Mapping[str, str | Sequence[str]], option: str) -> dict[str, list[str]]:
+def named_lists(
+    given: Iterable[str] | Mapping[str, str | Sequence[str]], option: str
+) -> dict[str, list[str]]:
     """Lists by name, as they are or NAME=A,B texts. Raises UsageError naming the option."""
     told = given if isinstance(given, Mapping) else pairs(given, option)
-    return {name: names(value) if isinstance(value, str) else list(value) for name, value in told.items()}
+    return {
+        name: names(value) if isinstance(value, str) else list(value)
+        for name, value in told.items()
+    }
 
 
 def several(given: str | Sequence[T] | None) -> list[str | T]:
@@ -73,19 +86,27 @@ def _scalar(text: str) -> Setting:
 
 
 def repeated(metavar: str) -> Parameter:
-    """An option that may be given several times, each time with one text; what reads it is the same as in Python."""
-    return Parameter(converter=_as_written, n_tokens=1, negative="", show_default=False, metavar=metavar)
+    """An option that may be given several times, each time with one text; what reads it is the same
+    as in Python.
+    """
+    return Parameter(
+        converter=_as_written, n_tokens=1, negative="", show_default=False, metavar=metavar
+    )
 
 
 def numbers(kind: Callable[[str], object], wanted: str) -> Parameter:
-    """An option of numbers with commas, each of which `kind` reads; `wanted` says which they are, with an example."""
+    """An option of numbers with commas, each of which `kind` reads; `wanted` says which they are,
+    with an example.
+    """
 
     def read(_: object, tokens: Sequence[Token]) -> tuple[object, ...]:
         given = names([token.value for token in tokens])
         try:
             return tuple(map(kind, given))
         except ValueError as error:
-            raise UsageError(f"{tokens[0].keyword} {','.join(given)!r}: {wanted} are wanted") from error
+            raise UsageError(
+                f"{tokens[0].keyword} {','.join(given)!r}: {wanted} are wanted"
+            ) from error
 
     return Parameter(converter=read, n_tokens=1, negative="", metavar="N,…")
 
@@ -94,108 +115,159 @@ def _as_written(_: object, tokens: Sequence[Token]) -> list[str]:
     return [token.value for token in tokens]
 
 
-Texts = Annotated[str | Sequence[str] | None, repeated("TEXT")]
-Names = Annotated[str | Sequence[str] | None, repeated("NAME,…")]
-Lists = Annotated[list[str] | Mapping[str, Sequence[str]] | None, repeated("NAME=VALUE,…")]
-Pairs = Annotated[list[str] | Mapping[str, str] | None, repeated("NAME=VALUE")]
-Args = Annotated[list[str] | Mapping[str, Setting] | None, repeated("NAME=VALUE")]
+TextsOption = Annotated[str | Sequence[str] | None, repeated("TEXT")]
+NamesOption = Annotated[str | Sequence[str] | None, repeated("NAME,…")]
+ListsOption = Annotated[list[str] | Mapping[str, Sequence[str]] | None, repeated("NAME=VALUE,…")]
+PairsOption = Annotated[list[str] | Mapping[str, str] | None, repeated("NAME=VALUE")]
+SettingsOption = Annotated[list[str] | Mapping[str, Setting] | None, repeated("NAME=VALUE")]
 """Settings of a model or an instrument."""
 
-Prompt = Annotated[str | Sequence[str], Parameter(converter=lambda _, tokens: tokens[0].value, n_tokens=1)]
+PromptArgument = Annotated[
+    str | Sequence[str], Parameter(converter=lambda _, tokens: tokens[0].value, n_tokens=1)
+]
 """A positional prompt; in Python a list of them, too."""
 
-Prompts = Annotated[str | Sequence[str], Parameter(
-    name="PROMPT", converter=_as_written, n_tokens=-1, consume_multiple=True, negative="", show_default=False
-)]  # fmt: skip
+PromptsArgument = Annotated[
+    str | Sequence[str],
+    Parameter(
+        name="PROMPT",
+        converter=_as_written,
+        n_tokens=-1,
+        consume_multiple=True,
+        negative="",
+        show_default=False,
+    ),
+]
 """All that is not behind an option; in Python a prompt or a list of them."""
 
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 """An option without a value."""
 
-Place = Annotated[str | Path | None, Parameter(metavar="PATH")]
+PathOption = Annotated[str | Path | None, Parameter(metavar="PATH")]
 """A file or a folder."""
 
 
 class RunOptions(TypedDict, total=False):
-    """Where a run lies, and how it is told. `progress` is Python's alone: tell on standard error how far the run is."""
+    """Where a run lies, and how it is told. `progress` is Python's alone: tell on standard error
+    how far the run is.
+    """
 
-    run: Annotated[Place, Parameter(help="Folder of the run. The same command goes on in it.")]
-    store: Annotated[Place, Parameter(help="Shared store; default: .askew beside the run.")]
+    run: Annotated[PathOption, Parameter(help="Folder of the run. The same command goes on in it.")]
+    store: Annotated[PathOption, Parameter(help="Shared store; default: .askew beside the run.")]
     json: Annotated[Flag, Parameter(help="Print results.json instead of the table.")]
     progress: Annotated[bool, Parameter(parse=False)]
     dry_run: Annotated[Flag, Parameter(help="Print what would be made and asked, and stop.")]
     budget: Annotated[
         int | str | None,
-        Parameter(help='Stop before more than 500 (pictures), "90min" or "$5 at $0.02" (the price of a picture).'),
+        Parameter(
+            help='Stop before more than 500 (pictures), "90min" or "$5 at $0.02" (the price of a picture).'
+        ),
     ]
-    log: Annotated[Place, Parameter(help="Add what happens to this file, a JSON object a line.")]
-    fail_if: Annotated[Texts, Parameter(help='Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')]
+    log: Annotated[
+        PathOption, Parameter(help="Add what happens to this file, a JSON object a line.")
+    ]
+    fail_if: Annotated[
+        TextsOption, Parameter(help='Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')
+    ]
 
 
 class StatisticsOptions(TypedDict, total=False):
     """How scores are computed."""
 
     seed: Annotated[int, Parameter(help="Seed of all random draws; 0 if not given.")]
-    level: Annotated[float, Parameter(help="Level of the intervals; 0.95 if not given.")]
-    draws: Annotated[int, Parameter(help="Random draws per interval; 1000 if not given.")]
+    confidence: Annotated[
+        float, Parameter(help="Confidence level of the intervals. [default: 0.95]")
+    ]
+    bootstrap_samples: Annotated[
+        int, Parameter(help="Bootstrap samples per interval. [default: 1000]")
+    ]
 
 
 class SettingOptions(TypedDict, total=False):
     """With which settings a model works."""
 
-    model_args: Annotated[Args, Parameter("-M", help="Model setting, such as bias=0.5.")]
-    offload: Annotated[Flag, Parameter(help="Keep in GPU memory only what works; as -M offload=model.")]
-    preset: Annotated[str | None, Parameter(help="Model and instruments by one name, see `askew models`.")]
+    model_args: Annotated[SettingsOption, Parameter("-M", help="Model setting, such as bias=0.5.")]
+    offload: Annotated[
+        Flag, Parameter(help="Keep in GPU memory only what works; as -M offload=model.")
+    ]
+    preset: Annotated[
+        str | None, Parameter(help="Model and instruments by one name, see `askew models`.")
+    ]
 
 
 class MitigationOptions(TypedDict, total=False):
     """Under which mitigation a model is measured."""
 
-    mitigation: Annotated[Place, Parameter(help="Measure the model under this mitigation, by `askew mitigate`.")]
+    mitigation: Annotated[
+        PathOption, Parameter(help="Measure the model under this mitigation, by `askew mitigate`.")
+    ]
 
 
 class VQAOptions(TypedDict, total=False):
     """Who answers questions about pictures."""
 
-    vqa: Annotated[Names, Parameter(help="Instruments, with commas; labels for a folder, else studio.")]
-    vqa_args: Annotated[Args, Parameter("--vqa-arg", help="Setting of an instrument: max_tokens=32.")]
+    vqa: Annotated[
+        NamesOption, Parameter(help="Instruments, with commas; labels for a folder, else studio.")
+    ]
+    vqa_args: Annotated[
+        SettingsOption, Parameter("--vqa-arg", help="Setting of an instrument: max_tokens=32.")
+    ]
 
 
 class EmbedderOptions(TypedDict, total=False):
     """Who turns pictures and texts into vectors."""
 
-    embedder: Annotated[str | None, Parameter(help="The embedder of pictures and texts; none leaves it out.")]
-    embedder_args: Annotated[Args, Parameter("--embedder-arg", help="Setting of the embedder: device=cpu.")]
+    embedder: Annotated[
+        str | None, Parameter(help="The embedder of pictures and texts; none leaves it out.")
+    ]
+    embedder_args: Annotated[
+        SettingsOption, Parameter("--embedder-arg", help="Setting of the embedder: device=cpu.")
+    ]
 
 
 class WriterOptions(TypedDict, total=False):
     """Who proposes axes, counterfactuals and prompts."""
 
-    llm: Annotated[str, Parameter(help="Who proposes axes and counterfactuals; lexicon if not given.")]
-    llm_url: Annotated[str | None, Parameter(help="Server of --llm openai/MODEL, such as http://localhost:11434/v1.")]
-    llm_args: Annotated[Args, Parameter("--llm-arg", help="Setting of the language model: budget=20000.")]
+    llm: Annotated[
+        str, Parameter(help="Who proposes axes and counterfactuals; lexicon if not given.")
+    ]
+    llm_url: Annotated[
+        str | None,
+        Parameter(help="Server of --llm openai/MODEL, such as http://localhost:11434/v1."),
+    ]
+    llm_args: Annotated[
+        SettingsOption, Parameter("--llm-arg", help="Setting of the language model: budget=20000.")
+    ]
     axes_on: Annotated[
         Literal["open", "stated", "all"] | None,
-        Parameter(help="Axes on what a prompt leaves open (if not given), on what it states, or on all."),
+        Parameter(
+            help="Axes on what a prompt leaves open (if not given), on what it states, or on all."
+        ),
     ]
 
 
 class PromptOptions(TypedDict, total=False):
     """Prompts beside those that are given one by one."""
 
-    prompt_file: Annotated[Place, Parameter(name="--prompts", help="A file with one prompt a line.")]
-    clean: Annotated[bool, Parameter(help="Shorten the prompts of --prompts to their core, as for DiffusionDB.")]
+    prompt_file: Annotated[
+        PathOption, Parameter(name="--prompts", help="A file with one prompt a line.")
+    ]
+    clean: Annotated[
+        bool, Parameter(help="Shorten the prompts of --prompts to their core, as for DiffusionDB.")
+    ]
 
 
 class ManifestOptions(TypedDict, total=False):
     """What a manifest says of pictures that exist already, whatever they are taken for."""
 
-    manifest: Annotated[Place, Parameter(help="CSV that describes a folder's pictures.")]
+    manifest: Annotated[PathOption, Parameter(help="CSV that describes a folder's pictures.")]
     file_column: Annotated[str | None, Parameter(help="Manifest column with the file names.")]
-    label: Annotated[Texts, Parameter(help="AXIS=COLUMN of a person's labels.")]
-    where: Annotated[Texts, Parameter(help="Only rows with COLUMN=VALUE.")]
+    label: Annotated[TextsOption, Parameter(help="AXIS=COLUMN of a person's labels.")]
+    where: Annotated[TextsOption, Parameter(help="Only rows with COLUMN=VALUE.")]
     strict: Annotated[Flag, Parameter(help="Stop at a listed picture that is absent.")]
-    allow_outside: Annotated[Flag, Parameter(help="Read pictures outside the folder, as links may lead to.")]
+    allow_outside: Annotated[
+        Flag, Parameter(help="Read pictures outside the folder, as links may lead to.")
+    ]
 
 
 class FolderOptions(ManifestOptions, total=False):
@@ -204,19 +276,29 @@ class FolderOptions(ManifestOptions, total=False):
     prompt_column: Annotated[str | None, Parameter(help="Column or columns that name the prompt.")]
     condition: Annotated[str | None, Parameter(help="Column of the condition.")]
     initial: Annotated[str | None, Parameter(help="The condition that is the initial one.")]
-    aliases: Annotated[Pairs, Parameter("--alias", help="Read a label as another: both=missing.")]
-    values: Annotated[Lists, Parameter(help="Values of an axis: ethnicity=white,black.")]
+    aliases: Annotated[
+        PairsOption, Parameter("--alias", help="Read a label as another: both=missing.")
+    ]
+    values: Annotated[ListsOption, Parameter(help="Values of an axis: ethnicity=white,black.")]
 
 
 class SourceOptions(ManifestOptions, total=False):
     """Where pictures of social groups come from."""
 
     sources: Annotated[
-        str | None, Parameter(help="Who made the groups' pictures: folder/PATH or a model; if not given, the model.")
+        str | None,
+        Parameter(
+            help="Who made the groups' pictures: folder/PATH or a model; if not given, the model."
+        ),
     ]
-    sources_args: Annotated[Args, Parameter("--source-arg", help="Setting of the sources: bias=0.")]
+    sources_args: Annotated[
+        SettingsOption, Parameter("--source-arg", help="Setting of the sources: bias=0.")
+    ]
     group_column: Annotated[
-        str | None, Parameter(("--group-column", "--prompt-column"), help="Column or columns that name the group.")
+        str | None,
+        Parameter(
+            ("--group-column", "--prompt-column"), help="Column or columns that name the group."
+        ),
     ]
 
 
@@ -228,13 +310,18 @@ class SurveyOptions(PromptOptions, MitigationOptions, VQAOptions, ModelOptions, 
     """What every reading of a model's pictures of prompts takes."""
 
 
-OF_FOLDERS = {name: name for name in (*ManifestOptions.__annotations__, "prompt_column", "condition", "initial")}
+OF_FOLDERS = {
+    name: name
+    for name in (*ManifestOptions.__annotations__, "prompt_column", "condition", "initial")
+}
 OF_FOLDERS |= {"file_column": "file", "group_column": "prompt_column"}
 """By option the setting of `folder/PATH` that it is."""
 
 READERS: Mapping[str, Callable[..., object]] = {
     "vqa": lambda given: tuple(names(given)),
-    "values": lambda given: {axis: tuple(own) for axis, own in named_lists(given, "--values").items()},
+    "values": lambda given: {
+        axis: tuple(own) for axis, own in named_lists(given, "--values").items()
+    },
     "aliases": partial(pairs, option="--alias"),
     "model_args": partial(key_values, option="-M"),
     "vqa_args": partial(key_values, option="--vqa-arg"),
@@ -249,20 +336,24 @@ BESIDE_A_PLAN = frozenset((*RunOptions.__annotations__, "plan"))
 def plan_fields(
     options: Mapping[str, object], folder: Literal["model_args", "sources_args"] = "model_args"
 ) -> PlanFields:
-    """The fields of a plan that shared options decide, with those of a preset where they say nothing.
+    """The fields of a plan that shared options decide, with those of a preset where they say
+    nothing.
 
-    `folder` is the field that takes what the options say of a folder's manifest. Raises UsageError, UnknownName.
+    `folder` is the field that takes what the options say of a folder's manifest. Raises UsageError,
+    UnknownName.
     """
     from askew.presets import with_preset
 
     told = {name: value for name, value in options.items() if value is not None}
     fields = {
         name: READERS[name](told[name]) if name in READERS else told[name]
-        for name in PlanFields.__annotations__ if name in told
-    }  # fmt: skip
+        for name in PlanFields.__annotations__
+        if name in told
+    }
     implied: dict[str, dict[str, object]] = {"model_args": {}, "sources_args": {}}
     for option, setting in OF_FOLDERS.items():
-        if value := told.get(option):
+        value = told.get(option)
+        if value:
             texts = value if isinstance(value, list | tuple) else [str(value)]
             implied[folder][setting] = value is True or ",".join(texts)
     if told.get("offload"):
@@ -270,18 +361,22 @@ def plan_fields(
     if "mitigation" in told:
         implied["model_args"]["mitigation"] = str(told["mitigation"])
     for name, own in implied.items():
-        if found := own | cast("Settings", fields.get(name, {})):
+        found = own | cast("Settings", fields.get(name, {}))
+        if found:
             fields[name] = found
     return with_preset(cast("str | None", told.get("preset")), cast("PlanFields", fields))
 
 
 def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: PromptOptions) -> list[str]:
-    """Prompts as given, lists among them, and from a file, the file's shortened to their core if so asked."""
+    """Prompts as given, lists among them, and from a file, the file's shortened to their core if so
+    asked.
+    """
     from askew.prompts.given import clean_prompts, read_prompts
 
     some = [prompts] if isinstance(prompts, str) else prompts
     given = [text for one in some for text in several(one)]
-    file, clean = options.get("prompt_file"), options.get("clean")
+    file = options.get("prompt_file")
+    clean = options.get("clean")
     filed = read_prompts(Path(file)) if file else []
     if clean and not file:
         raise UsageError("--clean shortens the prompts of a file; give one by --prompts FILE")
@@ -289,8 +384,9 @@ def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: PromptOpti
 
 
 @dataclass(frozen=True)
-class Desk:
-    """What a language model needs that proposes parts of a plan: its settings, and where its answers are kept.
+class ProposalContext:
+    """What a language model needs that proposes parts of a plan: its settings, and where its
+    answers are kept.
 
     tell   is told how much a language model was asked
     """
@@ -300,8 +396,10 @@ class Desk:
     tell: Callable[[str], object] | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, object]) -> "Desk":
-        """The desk of a request. Completions are kept in the store, which is known before the run's own name is."""
+    def of(cls, options: Mapping[str, object]) -> "ProposalContext":
+        """The desk of a request. Completions are kept in the store, which is known before the run's
+        own name is.
+        """
         from askew.store.store import Completions, default_store
 
         store = options.get("store") or default_store(Path(str(options.get("run") or "runs/any")))
@@ -316,7 +414,9 @@ def writer_settings(options: WriterOptions) -> dict[str, Setting]:
 
 
 def only_known(options: Mapping[str, object], kind: type) -> None:
-    """Raises UsageError for an option that is none of those of `kind`, a TypedDict: in Python a slip of the pen."""
+    """Raises UsageError for an option that is none of those of `kind`, a TypedDict: in Python a
+    slip of the pen.
+    """
     for name in options:
         UnknownName.unless_known("option", name, kind.__annotations__)
 
@@ -334,5 +434,8 @@ def only_plan(options: Mapping[str, object], **own: object) -> None:
     """
     named = {name for name, value in own.items() if value not in (None, (), [], False)}
     named |= {name for name, value in options.items() if value is not None}
-    if extra := sorted(named - BESIDE_A_PLAN):
-        raise UsageError(f"--plan holds all that decides the results; edit it instead of giving: {', '.join(extra)}")
+    extra = sorted(named - BESIDE_A_PLAN)
+    if extra:
+        raise UsageError(
+            f"--plan holds all that decides the results; edit it instead of giving: {', '.join(extra)}"
+        )

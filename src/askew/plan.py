@@ -1,4 +1,6 @@
-"""The validated plan of a run: everything that decides its results, from TOML or from the command line."""
+"""The validated plan of a run: everything that decides its results, from TOML or from the command
+line.
+"""
 
 import json
 import tomllib
@@ -13,18 +15,17 @@ from pydantic_core import ErrorDetails
 from askew import registry
 from askew.errors import UsageError
 from askew.models.base import Setting
-from askew.prompts.given import read_text
-from askew.store.files import sha256
+from askew.store.files import read_text, sha256
 from askew.types import Axis, Kind, Prompt, Question, Scale
 
 PLAN_FILE = "plan.toml"
 DEFAULT_MODEL = "studio"
 
-Text = Annotated[str, Field(min_length=1)]
+NonEmptyText = Annotated[str, Field(min_length=1)]
 Settings = dict[str, Setting]
 
 
-class Part(BaseModel):
+class PlanPart(BaseModel):
     """Of any plan: no unknown fields, and no changes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
@@ -37,7 +38,11 @@ class Part(BaseModel):
         except ValidationError as error:
             faults = error.errors()
             below = {fault["loc"][:-1] for fault in faults}
-            told = [_told(one) for one in faults if one["type"] != "too_short" or one["loc"] not in below]
+            told = [
+                _told(one)
+                for one in faults
+                if one["type"] != "too_short" or one["loc"] not in below
+            ]
             raise UsageError(f"{source} cannot be used: {'; '.join(told)}") from error
 
 
@@ -50,37 +55,45 @@ def _told(fault: ErrorDetails) -> str:
     return f"{place}: {told}" if place else told
 
 
-class QuestionPlan(Part):
+class QuestionPlan(PlanPart):
     """A question, with the answers to choose from unless it is open."""
 
-    text: Text
+    text: NonEmptyText
     options: tuple[str, ...] = ()
 
 
-class AxisPlan(Part):
+class AxisPlan(PlanPart):
     """An axis for one prompt: its questions, and a counterfactual prompt per value.
 
-    `ideal` are the shares that pictures should have, uniform if None, `ideal_pictures` in how many of a reference they
-    were counted, exact if None.
+    `reference` are the shares that pictures should have, uniform if None, `reference_images` in how many
+    of a reference they were counted, exact if None.
     """
 
-    name: Text
+    name: NonEmptyText
     kind: Kind = "societal"
     scale: Scale = "nominal"
     values: tuple[str, ...] = ()
     questions: tuple[QuestionPlan, ...] = Field(min_length=1)
-    counterfactuals: dict[str, Text] = Field(default_factory=dict)
-    ideal: dict[str, float] | None = None
-    ideal_pictures: int | None = Field(default=None, ge=1)
+    counterfactuals: dict[str, NonEmptyText] = Field(default_factory=dict)
+    reference: dict[str, float] | None = None
+    reference_images: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if len(self.counterfactuals) == 1:
-            raise ValueError(f"axis {self.name!r} has one counterfactual; it needs none or at least two")
-        if self.ideal is not None and self.ideal.keys() != {*self.values}:
-            raise ValueError(f"the ideal of axis {self.name!r} must give a share to each of: {', '.join(self.values)}")
-        if self.ideal is not None and (min(self.ideal.values()) < 0 or abs(sum(self.ideal.values()) - 1) > 1e-6):
-            raise ValueError(f"the ideal shares of axis {self.name!r} must be at least 0 and sum to 1")
+            raise ValueError(
+                f"axis {self.name!r} has one counterfactual; it needs none or at least two"
+            )
+        if self.reference is not None and self.reference.keys() != {*self.values}:
+            raise ValueError(
+                f"the ideal of axis {self.name!r} must give a share to each of: {', '.join(self.values)}"
+            )
+        if self.reference is not None and (
+            min(self.reference.values()) < 0 or abs(sum(self.reference.values()) - 1) > 1e-6
+        ):
+            raise ValueError(
+                f"the ideal shares of axis {self.name!r} must be at least 0 and sum to 1"
+            )
         return self
 
     @classmethod
@@ -88,7 +101,9 @@ class AxisPlan(Part):
         """The plan of an axis, with a writer's counterfactual prompts by value."""
         told = {name: getattr(axis, name) for name in ("name", "kind", "scale", "values")}
         told["questions"] = [{"text": q.text, "options": q.options} for q in axis.questions]
-        return cls.checked({**told, "counterfactuals": dict(counterfactuals or {})}, f"the axis {axis.name!a}")
+        return cls.checked(
+            {**told, "counterfactuals": dict(counterfactuals or {})}, f"the axis {axis.name!a}"
+        )
 
     def axis(self) -> Axis:
         """The axis as a record."""
@@ -100,10 +115,10 @@ class AxisPlan(Part):
         return [Prompt(text, self.name, value) for value, text in self.counterfactuals.items()]
 
 
-class PromptPlan(Part):
+class PromptPlan(PlanPart):
     """An initial prompt and its axes."""
 
-    text: Text
+    text: NonEmptyText
     axes: tuple[AxisPlan, ...] = Field(min_length=1)
 
     @classmethod
@@ -132,16 +147,21 @@ class PromptPlan(Part):
         return [Prompt(self.text), *(prompt for axis in self.axes for prompt in axis.prompts())]
 
 
-class RunPlan(Part):
+class RunPlan(PlanPart):
     """What a run needs of its plan, whatever its method: an identity, and a form to keep."""
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The plan in a TOML file. Raises UsageError that names the file, the place and what would be right."""
+        """The plan in a TOML file. Raises UsageError that names the file, the place and what would
+        be right.
+        """
         data = read_toml(path)
-        method, own = str(data.get("method", "audit")), cls.model_fields.get("method")
+        method = str(data.get("method", "audit"))
+        own = cls.model_fields.get("method")
         if own and method not in get_args(own.annotation):
-            raise UsageError(f"{path} is a plan of the method {method!r}, which `askew {method}` runs")
+            raise UsageError(
+                f"{path} is a plan of the method {method!r}, which `askew {method}` runs"
+            )
         return cls.checked(data, f"the plan {path}")
 
     @property
@@ -162,19 +182,19 @@ class Plan(RunPlan):
     """Everything that decides the results of a run."""
 
     method: Literal["audit", "interact", "edit", "map"] = "audit"
-    model: Text = DEFAULT_MODEL
+    model: NonEmptyText = DEFAULT_MODEL
     model_args: Settings = Field(default_factory=dict)
     images: int = Field(default=48, ge=1, le=100_000)
-    vqa: tuple[Text, ...] = Field(default=("studio",), min_length=1)
+    vqa: tuple[NonEmptyText, ...] = Field(default=("studio",), min_length=1)
     vqa_args: Settings = Field(default_factory=dict)
     aliases: dict[str, str] = Field(default_factory=dict)
     values: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    embedder: Text = "studio"
+    embedder: NonEmptyText = "studio"
     embedder_args: Settings = Field(default_factory=dict)
-    llm: Text = "lexicon"
+    llm: NonEmptyText = "lexicon"
     seed: int = 0
-    level: float = Field(default=0.95, gt=0.5, lt=1)
-    draws: int = Field(default=1000, ge=100, le=1_000_000)
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    bootstrap_samples: int = Field(default=1000, ge=100, le=1_000_000)
     variant: Literal["paper", "code"] = "paper"
     prompts: tuple[PromptPlan, ...] = Field(min_length=1)
 
@@ -192,7 +212,9 @@ class Plan(RunPlan):
 
 
 class PlanFields(TypedDict, total=False):
-    """Fields of a plan that a request decides; those not given are left out, for the plan has the defaults."""
+    """Fields of a plan that a request decides; those not given are left out, for the plan has the
+    defaults.
+    """
 
     model: str
     model_args: Settings
@@ -207,8 +229,8 @@ class PlanFields(TypedDict, total=False):
     sources: str
     sources_args: Settings
     seed: int
-    level: float
-    draws: int
+    confidence: float
+    bootstrap_samples: int
     variant: Literal["paper", "code"]
 
 
@@ -221,7 +243,9 @@ def read_toml(path: Path, what: str = "the plan") -> dict[str, object]:
 
 
 def read_plan(path: str | Path) -> RunPlan:
-    """The plan in a TOML file, of the method that it names. Raises UsageError that says what is wrong and where."""
+    """The plan in a TOML file, of the method that it names. Raises UsageError that says what is
+    wrong and where.
+    """
     data = read_toml(Path(path))
     kind: type[RunPlan] = registry.named("method", str(data.get("method", "audit"))).plan
     return kind.checked(data, f"the plan {path}")

@@ -16,7 +16,9 @@ from askew.types import record
 
 @record
 class Preset:
-    """A set-up. Sizes are in GB, about: of all weights together, and of the GPU memory with all of them loaded."""
+    """A set-up. Sizes are in GB, about: of all weights together, and of the GPU memory with all of
+    them loaded.
+    """
 
     summary: str
     model: str
@@ -31,7 +33,9 @@ class Preset:
 def presets() -> Mapping[str, Preset]:
     """Every preset by name, the smallest models first."""
     data = tomllib.loads(files("askew").joinpath("presets.toml").read_text(encoding="utf-8"))
-    known = RECOMMENDED | TypeAdapter(dict[str, Recommendation]).validate_python(data["instruments"])
+    known = RECOMMENDED | TypeAdapter(dict[str, Recommendation]).validate_python(
+        data["instruments"]
+    )
     for table in data["presets"].values():
         strings = dict.fromkeys((table["model"], *table["vqa"], table["embedder"]))
         parts = [known[string.partition("/")[2]] for string in strings]
@@ -44,14 +48,19 @@ def presets() -> Mapping[str, Preset]:
 def with_preset(name: str | None, chosen: PlanFields) -> PlanFields:
     """The fields of a plan: those that a user has chosen, else those of the preset.
 
-    A chosen model, VQA or embedder takes none of the preset's settings; chosen settings of a preset's model join the
-    preset's own. Raises UnknownName.
+    A chosen model, VQA or embedder takes none of the preset's settings; chosen settings of a
+    preset's model join the preset's own. Raises UnknownName.
     """
     if name is None:
         return chosen
     UnknownName.unless_known("preset", name, presets())
     preset = presets()[name]
-    result: PlanFields = {"model": preset.model, "vqa": preset.vqa, "embedder": preset.embedder, **chosen}
+    result: PlanFields = {
+        "model": preset.model,
+        "vqa": preset.vqa,
+        "embedder": preset.embedder,
+        **chosen,
+    }
     if "model" not in chosen:
         result["model_args"] = {**preset.model_args, **chosen.get("model_args", {})}
     return result

@@ -1,8 +1,9 @@
 """From a string such as "studio/planted" or "folder/PATH" to the object behind it.
 
-Providers are entry points of any installed package, in the `GROUPS`. An entry point's name is a provider ("folder") or
-a full name ("studio/planted"); it loads a callable `(name: str, **settings) -> object`, where `name` follows the
-provider's slash. Nothing heavy is imported before a provider is asked for.
+Providers are entry points of any installed package, in the `GROUPS`. An entry point's name is a
+provider ("folder") or a full name ("studio/planted"); it loads a callable `(name: str, **settings)
+-> object`, where `name` follows the provider's slash. Nothing heavy is imported before a provider
+is asked for.
 """
 
 import ast
@@ -29,7 +30,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """How an object was loaded: its kind, its string, its settings. This is what travels to other processes."""
+    """How an object was loaded: its kind, its string, its settings. This is what travels to other
+    processes.
+    """
 
     what: str
     string: str
@@ -38,7 +41,11 @@ class Provider:
     def load(self) -> Any:
         """The object; the same one whenever this process is asked for it."""
         key = pickle.dumps((self.what, self.string, sorted(self.settings.items())))
-        return _LOADED[key] if key in _LOADED else _LOADED.setdefault(key, _load(self.what, self.string, self.settings))
+        return (
+            _LOADED[key]
+            if key in _LOADED
+            else _LOADED.setdefault(key, _load(self.what, self.string, self.settings))
+        )
 
 
 _LOADED: dict[bytes, Any] = {}
@@ -70,8 +77,9 @@ def model(string: str, **settings: object) -> Model | Collection:
 
 
 def planned(string: str, **settings: object) -> Model | Collection | None:
-    """What a plan may ask how many pictures, or which, it has; None for a pipeline of diffusers, which does not say and
-    takes seconds to open."""
+    """What a plan may ask how many pictures, or which, it has; None for a pipeline of diffusers,
+    which does not say and takes seconds to open.
+    """
     return None if string.startswith("diffusers/") else model(string, **settings)
 
 
@@ -97,8 +105,11 @@ def named(what: Literal["method", "mitigation"], name: str) -> Any:
 
 
 def summary(point: EntryPoint) -> str:
-    """What a provider is, in one line: the first of its module's documentation, read without importing it."""
-    if not ((spec := find_spec(point.module)) and spec.origin):
+    """What a provider is, in one line: the first of its module's documentation, read without
+    importing it.
+    """
+    spec = find_spec(point.module)
+    if not (spec and spec.origin):
         return ""
     text = ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8")))
     return (text or "").partition("\n")[0]
@@ -115,39 +126,47 @@ def find(what: str, string: str) -> tuple[EntryPoint, str]:
     raise UnknownName(what, string, known)
 
 
-def _check_settings(who: str, create: Callable[..., object], settings: Mapping[str, object]) -> None:
+def _check_settings(
+    who: str, create: Callable[..., object], settings: Mapping[str, object]
+) -> None:
     """Raises UsageError for settings that a factory does not take, or that are of the wrong kind."""
     _, *takes = signature(create).parameters.values()
     try:
         hints = get_type_hints(create.__init__ if isinstance(create, type) else create)  # type: ignore[misc]
     except (NameError, TypeError):  # somebody else's provider, whose hints cannot be read
         hints = {}
-    known = {one.name: hints.get(one.name) for one in takes if one.kind is not Parameter.VAR_KEYWORD}
+    known = {
+        one.name: hints.get(one.name) for one in takes if one.kind is not Parameter.VAR_KEYWORD
+    }
     others = len(known) < len(takes)
-    check_settings(who, known, {name: one for name, one in settings.items() if name in known or not others})
+    check_settings(
+        who, known, {name: one for name, one in settings.items() if name in known or not others}
+    )
 
 
 def _load(what: str, string: str, settings: Mapping[str, object]) -> Any:
     point, name = find(what, string)
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read with torch: spinning threads would stop other runs
+    os.environ.setdefault(
+        "OMP_WAIT_POLICY", "passive"
+    )  # read with torch: spinning threads would stop other runs
     try:
-        create, own = point.load(), dict(settings)
-        mitigated = own.pop("mitigation", None) if what == "model" else None
+        create = point.load()
+        own = dict(settings)
         _check_settings(f"{what} {string!r}", create, own)
         loaded = create(name, **own)
-        if mitigated is not None:
-            from askew import mitigation
-
-            loaded = mitigation.wrapped(loaded, str(mitigated))
     except ModuleNotFoundError as error:
         if error.name not in NETWORKS:
             raise
         raise MissingPackage(error.name, "models", f"the {what} {string!r}") from error
     except TypeError as error:
-        if any(fault in str(error) for fault in ("unexpected keyword argument", "multiple values for")):
+        if any(
+            fault in str(error) for fault in ("unexpected keyword argument", "multiple values for")
+        ):
             raise UsageError(f"{what} {string!r}: {str(error).split(') ')[-1]}") from error
         raise
-    with suppress(AttributeError):  # weights and connections stay behind where it is pickled; not of one with slots
+    with suppress(
+        AttributeError
+    ):  # weights and connections stay behind where it is pickled; not of one with slots
         object.__setattr__(loaded, PROVIDER, Provider(what, string, settings))
         copyreg.pickle(type(loaded), _reduced)
     return loaded

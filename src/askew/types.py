@@ -6,9 +6,18 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar, dataclass_transform, get_args
 
 MissingReason = Literal[
-    "no_person", "no_face", "several_people", "other_group", "refused", "unparseable", "blank_image", "corrupt_file",
-    "absent_file", "not_asked", "error",
-]  # fmt: skip
+    "no_person",
+    "no_face",
+    "several_people",
+    "other_group",
+    "refused",
+    "unparseable",
+    "blank_image",
+    "corrupt_file",
+    "absent_file",
+    "not_asked",
+    "error",
+]
 MISSING_REASONS: tuple[str, ...] = get_args(MissingReason)
 
 T = TypeVar("T")
@@ -17,7 +26,9 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass_transform(frozen_default=True)
 def record(cls: type[T]) -> type[T]:
-    """A frozen dataclass that is written to JSON and read back by its types: no unknown field, no number not finite."""
+    """A frozen dataclass that is written to JSON and read back by its types: no unknown field, no
+    number not finite.
+    """
     made = dataclass(frozen=True, slots=True)(cls)
     config = {"extra": "forbid", "allow_inf_nan": False, "ser_json_inf_nan": "constants"}
     made.__pydantic_config__ = config  # type: ignore[attr-defined]
@@ -69,7 +80,8 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about one picture. With `options` the answer is one of them, without it is free text.
+    """A question about one picture. With `options` the answer is one of them, without it is free
+    text.
 
     `axis` names the axis that the question reads, None for a general one.
     """
@@ -83,9 +95,9 @@ class Question:
 class Axis:
     """A dimension of bias and how to read it from a picture.
 
-    `values` may be empty for an axis that a language model proposed with open answers. One question reads the value
-    directly. Several yes/no questions read `values[1:]` in order: the first "yes" decides, none means `values[0]`
-    (BiasConnect, appendix A.3, on disability).
+    `values` may be empty for an axis that a language model proposed with open answers. One question
+    reads the value directly. Several yes/no questions read `values[1:]` in order: the first "yes"
+    decides, none means `values[0]` (BiasConnect, appendix A.3, on disability).
     """
 
     name: str
@@ -101,11 +113,15 @@ class Axis:
 
     def read(self, answers: Sequence[str | Missing]) -> str | Missing:
         """The value that answers to `self.questions`, in their order, add up to."""
-        if missing := next((answer for answer in answers if isinstance(answer, Missing)), None):
+        missing = next((answer for answer in answers if isinstance(answer, Missing)), None)
+        if missing:
             return missing
         if len(self.questions) == 1:
             return answers[0]
-        return next((v for v, answer in zip(self.values[1:], answers, strict=True) if answer == "yes"), self.values[0])
+        return next(
+            (v for v, answer in zip(self.values[1:], answers, strict=True) if answer == "yes"),
+            self.values[0],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +171,35 @@ class Estimate:
 
     def __post_init__(self) -> None:
         if self.n == 0:
-            raise ValueError("an Estimate needs at least one picture; use Missing where there is none")
-        for name in ("value", "low", "high", "level", "null", "max", "corrected", "debiased", "p", "q"):
+            raise ValueError(
+                "an Estimate needs at least one picture; use Missing where there is none"
+            )
+        for name in (
+            "value",
+            "low",
+            "high",
+            "level",
+            "null",
+            "max",
+            "corrected",
+            "debiased",
+            "p",
+            "q",
+        ):
             number = getattr(self, name)
             if number is not None and not math.isfinite(number):
-                raise ValueError(f"Estimate.{name} is {number}; a score that is not a number must be Missing")
+                raise ValueError(
+                    f"Estimate.{name} is {number}; a score that is not a number must be Missing"
+                )
         if self.low is not None and self.high is not None:
-            inside = min(max(self.value if self.debiased is None else self.debiased, self.low), self.high)
+            inside = min(
+                max(self.value if self.debiased is None else self.debiased, self.low), self.high
+            )
             object.__setattr__(self, "debiased", inside)
 
     @property
     def mark(self) -> float:
-        """What is drawn and told of the population: `debiased`, or the value of a score that has no interval."""
+        """What is drawn and told of the population: `debiased`, or the value of a score that has no
+        interval.
+        """
         return self.value if self.debiased is None else self.debiased

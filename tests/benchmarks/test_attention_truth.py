@@ -1,4 +1,6 @@
-"""Whether attention finds what drawings show: on attention that was made up, and on the studio model, in small."""
+"""Whether attention finds what drawings show: on attention that was made up, and on the studio
+model, in small.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,12 @@ def drawings() -> Drawings:
 
 
 def test_the_words_of_a_caption_that_say_a_value() -> None:
-    said = {"gender": "female", "ethnicity": "black", "environment": "outdoors", "glasses": "no glasses"}
+    said = {
+        "gender": "female",
+        "ethnicity": "black",
+        "environment": "outdoors",
+        "glasses": "no glasses",
+    }
     found = [said_words(attribute, value) for attribute, value in said.items()]
     assert found == ["female", "african american", "outdoors", "without glasses"]
     assert said_words("occupation", "nurse") == "nurse"
@@ -30,7 +37,9 @@ def test_the_words_of_a_caption_that_say_a_value() -> None:
 
 def test_attention_to_the_true_region_is_found_and_to_another_is_not(drawings: Drawings) -> None:
     regions = {name: drawings.regions(name) for name in CHOSEN}
-    true = {name: {ALL: np.stack([found.astype(float)] * 2, axis=1)} for name, found in regions.items()}
+    true = {
+        name: {ALL: np.stack([found.astype(float)] * 2, axis=1)} for name, found in regions.items()
+    }
     found = Localisation(true, regions, SCORING)
     for one in found.by_attribute().values():
         assert one.overlap.value == 1
@@ -56,7 +65,11 @@ def test_what_is_left_is_read(drawings: Drawings) -> None:
 
 
 def test_blocks_and_their_sum() -> None:
-    layers = {"down-1": np.ones((2, 3, 4, 4)), "mid-1": np.ones((2, 3, 2, 2)), "up-1": np.ones((2, 3, 4, 4))}
+    layers = {
+        "down-1": np.ones((2, 3, 4, 4)),
+        "mid-1": np.ones((2, 3, 2, 2)),
+        "up-1": np.ones((2, 3, 4, 4)),
+    }
     found = with_sum(layers)
     assert list(found) == ["down-4", "mid", "up-4", ALL]
     assert (found[ALL] == 2).all()

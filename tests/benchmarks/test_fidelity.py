@@ -19,7 +19,9 @@ def planted() -> Fidelity:
 
 @pytest.mark.slow
 def test_drawings_show_what_is_asked_for(planted: Fidelity) -> None:
-    assert np.mean([share for shares in planted.values.values() for share in shares.values()]) > 0.97
+    assert (
+        np.mean([share for shares in planted.values.values() for share in shares.values()]) > 0.97
+    )
     assert np.mean(list(planted.occupations.values())) > 0.97
 
 
@@ -29,11 +31,14 @@ def test_what_is_left_open_follows_the_planted_shares(planted: Fidelity) -> None
     assert planted.order.value > 0.75  # 12 pictures: the standard error of a share is up to .14
     assert planted.error.low is not None
     assert planted.error.high is not None
-    assert planted.error.low < planted.chance < planted.error.high  # the drawings have exactly the planted chance
+    assert (
+        planted.error.low < planted.chance < planted.error.high
+    )  # the drawings have exactly the planted chance
 
 
 def test_what_chance_does_to_shares() -> None:
-    rng, planted = np.random.default_rng(5), [0.05, 0.3, 0.5]
+    rng = np.random.default_rng(5)
+    planted = [0.05, 0.3, 0.5]
     drawn = np.abs(rng.binomial(12, planted, size=(200_000, 3)) / 12 - planted).mean()
     assert chance_error(planted, 12) == pytest.approx(drawn, abs=1e-3)
 
@@ -49,9 +54,13 @@ class Careless(PlantedModel):
     """Draws the same nurse whatever is asked for, and now and then nothing."""
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        drawn = super().generate([Request("a photo of a young female nurse", request.seed) for request in requests])
-        return [Missing("blank_image") if request.seed % 4 == 0 else image
-                for request, image in zip(requests, drawn, strict=True)]  # fmt: skip
+        drawn = super().generate(
+            [Request("a photo of a young female nurse", request.seed) for request in requests]
+        )
+        return [
+            Missing("blank_image") if request.seed % 4 == 0 else image
+            for request, image in zip(requests, drawn, strict=True)
+        ]
 
 
 @pytest.mark.slow

@@ -1,4 +1,6 @@
-"""Insertion and deletion: the place that is read scores most, whatever covers it; random maps are as smooth."""
+"""Insertion and deletion: the place that is read scores most, whatever covers it; random maps are
+as smooth.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,13 @@ def fit(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("cover", ["mean colour", "blur"])
 def test_the_map_of_the_place_that_is_read_scores_most(cover: str) -> None:
-    pixels = np.where(PLACE[None, :, :, None], np.uint8(250), np.uint8(20)).repeat(3, axis=3).repeat(2, axis=0)
-    fill, rng = fills(pixels)[cover], np.random.default_rng(0)
+    pixels = (
+        np.where(PLACE[None, :, :, None], np.uint8(250), np.uint8(20))
+        .repeat(3, axis=3)
+        .repeat(2, axis=0)
+    )
+    fill = fills(pixels)[cover]
+    rng = np.random.default_rng(0)
     right = PLACE[None].repeat(2, axis=0) + 0.01 * rng.random((2, 16, 16))
     (own,), (other,) = areas(fit, pixels, fill, right), areas(fit, pixels, fill, -right)
     assert (own > 0.5).all()

@@ -16,7 +16,8 @@ from benchmarks.localisation import (
 )
 from benchmarks.planted_overlap import planted_maps
 
-SIDE, PICTURES = 24, 20
+SIDE = 24
+PICTURES = 20
 
 
 def rng() -> np.random.Generator:
@@ -35,8 +36,13 @@ def masks_of(maps: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def test_pointing_by_hand() -> None:
     regions = np.array([[[True, False]], [[True, True]]])
-    assert pointing_matrix([[[2.0, 1.0]], [[1.0, 2.0]]], regions).tolist() == [[True, True], [False, True]]
-    assert pointing_matrix([[[1.0, 1.0]]], [[[True, False]]]).tolist() == [[True]]  # the first of equals
+    assert pointing_matrix([[[2.0, 1.0]], [[1.0, 2.0]]], regions).tolist() == [
+        [True, True],
+        [False, True],
+    ]
+    assert pointing_matrix([[[1.0, 1.0]]], [[[True, False]]]).tolist() == [
+        [True]
+    ]  # the first of equals
 
 
 def test_a_mask_is_as_large_as_its_region(regions: NDArray[np.bool_]) -> None:
@@ -45,7 +51,9 @@ def test_a_mask_is_as_large_as_its_region(regions: NDArray[np.bool_]) -> None:
     assert (found.sum(axis=(1, 2)) == regions.sum(axis=(1, 2))).all()
     assert maps[found].min() > np.where(found, 1.0, maps).min()
     assert masks_as_large([[[1.0, 2.0]]], [[[False, False]]]).sum() == 0
-    assert masks_as_large([[[1.0, 1.0]]], [[[True, False]]]).sum() == 2  # equal cells cannot be told apart
+    assert (
+        masks_as_large([[[1.0, 1.0]]], [[[True, False]]]).sum() == 2
+    )  # equal cells cannot be told apart
 
 
 def test_maps_that_are_the_regions_find_them_all(regions: NDArray[np.bool_]) -> None:
@@ -89,7 +97,9 @@ def test_maps_that_know_the_usual_place_alone_do_not_beat_other_pictures() -> No
 
 def test_a_map_is_held_against_the_maps_of_other_things(regions: NDArray[np.bool_]) -> None:
     right = regions.astype(float)
-    wrong = np.stack([planted_maps(PICTURES, None, np.random.default_rng(k), SIDE)[0] for k in (1, 2)])
+    wrong = np.stack(
+        [planted_maps(PICTURES, None, np.random.default_rng(k), SIDE)[0] for k in (1, 2)]
+    )
     found = overlap_beyond_other_maps(right, wrong, regions)
     assert found.value == pytest.approx(0.82, abs=0.05)
     assert found.p is not None

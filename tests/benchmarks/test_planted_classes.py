@@ -1,4 +1,6 @@
-"""What is planted between groups and occupations, and that decisions which show it are told from others."""
+"""What is planted between groups and occupations, and that decisions which show it are told from
+others.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +39,16 @@ def test_classes_that_the_studio_does_not_know_are_left_out() -> None:
 
 
 def test_decisions_that_show_what_is_planted_are_told_from_others() -> None:
-    planted, rng = Planted.of(TARGETS, "caucasian man", "caucasian woman", 1.0), np.random.default_rng(9)
+    planted = Planted.of(TARGETS, "caucasian man", "caucasian woman", 1.0)
+    rng = np.random.default_rng(9)
     assert planted is not None
     assert planted.table.mean() > 0.5
     low = 0.5 - planted.table.ravel() / 2
     sides = (rng.random((60, 9)) < 1 - low).astype(float), (rng.random((60, 9)) < low).astype(float)
     _, shown = found_again(planted, sides, rng, SCORING)
     assert isinstance(shown, Estimate)
-    weights, measured = planted.table.ravel(), planted.measured(*sides).ravel()
+    weights = planted.table.ravel()
+    measured = planted.measured(*sides).ravel()
     assert shown.value == pytest.approx((weights * measured).sum() / (weights**2).sum())
     assert shown.low is not None
     assert shown.low > 0.5
@@ -55,4 +59,6 @@ def test_decisions_that_show_what_is_planted_are_told_from_others() -> None:
     fair = Planted.of(TARGETS, "man", "woman", 0.0)
     assert fair is not None
     assert fair.table == pytest.approx(0)
-    assert all(isinstance(one, Missing) for one in found_again(fair, sides, rng, SCORING))  # nothing to order
+    assert all(
+        isinstance(one, Missing) for one in found_again(fair, sides, rng, SCORING)
+    )  # nothing to order

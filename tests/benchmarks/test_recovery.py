@@ -20,7 +20,8 @@ def decided(share: np.ndarray, pictures: int, random: np.random.Generator) -> np
 
 
 def test_what_was_planted_is_recovered_as_the_slope_through_zero() -> None:
-    planted, random = np.array([0.8, 0.4, 0.0, -0.2]), rng()
+    planted = np.array([0.8, 0.4, 0.0, -0.2])
+    random = rng()
     first, second = (decided(0.5 + sign * planted / 4, 200, random) for sign in (1, -1))
     found = recovered(first, second, planted, rng=random, draws=200)
     measured = first.mean(axis=0) - second.mean(axis=0)
@@ -36,7 +37,8 @@ def test_what_was_planted_is_recovered_as_the_slope_through_zero() -> None:
 
 
 def test_pictures_with_a_tie_are_missing_and_agreement_of_all_still_has_an_interval() -> None:
-    ones, zeros = np.ones((10, 2)), np.zeros((10, 2))
+    ones = np.ones((10, 2))
+    zeros = np.zeros((10, 2))
     ones[0, 1] = np.nan
     found = recovered(ones, zeros, [0.5, 0.5], rng=rng(), draws=99)
     assert (found.value, found.n, found.missing) == (pytest.approx(2.0), 19, 1)
@@ -45,20 +47,27 @@ def test_pictures_with_a_tie_are_missing_and_agreement_of_all_still_has_an_inter
 
 @pytest.mark.parametrize(("lean", "pictures"), [(0.0, 12), (0.9, 12), (0.5, 48)])
 def test_the_interval_of_what_is_recovered_covers(lean: float, pictures: int) -> None:
-    """Pictures with a lean of their own, nine pairs: at least .93 of 400 trials hold the truth, up to chance."""
-    random, planted, covered = np.random.default_rng(8), np.linspace(0.1, 0.9, 9), 0
+    """Pictures with a lean of their own, nine pairs: at least .93 of 400 trials hold the truth, up
+    to chance.
+    """
+    random = np.random.default_rng(8)
+    planted = np.linspace(0.1, 0.9, 9)
+    covered = 0
     for _ in range(400):
         sides = []
         for sign in (1, -1):
             own = random.normal(size=(pictures, 1)) * 0.1
-            sides.append((random.random((pictures, 9)) < 0.5 + sign * lean * planted / 2 + own).astype(float))
+            sides.append(
+                (random.random((pictures, 9)) < 0.5 + sign * lean * planted / 2 + own).astype(float)
+            )
         found = recovered(sides[0], sides[1], planted, rng=random, draws=1)
         covered += found.low <= lean <= found.high
     assert covered >= 0.915 * 400
 
 
 def test_a_change_of_what_is_recovered_is_tested_on_the_same_pictures() -> None:
-    planted, random = np.array([0.8, 0.4]), rng()
+    planted = np.array([0.8, 0.4])
+    random = rng()
     before = tuple(decided(np.full(2, 0.5), 60, random) for _ in range(2))
     after = (np.ones((60, 2)), np.zeros((60, 2)))
     values = [recovered(*sides, planted, rng=random, draws=1).value for sides in (before, after)]
@@ -91,7 +100,9 @@ def test_crossed_p_counts_orders_of_rows_and_columns() -> None:
 
 
 def test_crossed_correlation_of_two_rows_has_no_interval_and_wrong_tables_are_refused() -> None:
-    found = spearman_crossed([[1, 2], [3, 5]], [[1, 3], [2, 4]], rng=np.random.default_rng(0), draws=10)
+    found = spearman_crossed(
+        [[1, 2], [3, 5]], [[1, 3], [2, 4]], rng=np.random.default_rng(0), draws=10
+    )
     assert (found.low, found.interval, found.level) == (None, None, None)
     with pytest.raises(NotEnoughData):
         spearman_crossed(np.ones((3, 3)), np.eye(3), rng=np.random.default_rng(0))
@@ -101,10 +112,14 @@ def test_crossed_correlation_of_two_rows_has_no_interval_and_wrong_tables_are_re
 
 def test_the_crossed_interval_covers_where_cells_share_rows_and_columns() -> None:
     """Rows and columns with normal scores whose measurements correlate by .6: 100 tables of 6 by 6."""
-    random, truth, covered = np.random.default_rng(3), 6 / np.pi * np.arcsin(0.3), 0
+    random = np.random.default_rng(3)
+    truth = 6 / np.pi * np.arcsin(0.3)
+    covered = 0
     for _ in range(100):
         scores = random.normal(size=(2, 6))
         read = 0.6 * scores + 0.8 * random.normal(size=(2, 6))
-        found = spearman_crossed(np.subtract.outer(*scores), np.subtract.outer(*read), rng=random, draws=1)
+        found = spearman_crossed(
+            np.subtract.outer(*scores), np.subtract.outer(*read), rng=random, draws=1
+        )
         covered += found.low <= truth <= found.high
     assert covered >= 90

@@ -18,7 +18,8 @@ COUNT = 8
 @pytest.fixture(scope="session")
 def scenes() -> list[Scene]:
     """Eight nurses that differ in gender and age, all in color."""
-    genders, ages = ATTRIBUTES["gender"], ATTRIBUTES["age"]
+    genders = ATTRIBUTES["gender"]
+    ages = ATTRIBUTES["age"]
     return [Scene(gender=genders[i % 2], age=ages[i % 3], occupation="nurse") for i in range(COUNT)]
 
 
@@ -37,4 +38,6 @@ def drawn_folder(tmp_path_factory: pytest.TempPathFactory, scenes: list[Scene]) 
 @pytest.fixture(scope="session")
 def pictures(drawn_folder: Path) -> list[Picture]:
     paths = sorted(drawn_folder.glob("*.png"))
-    return [Picture(sha256(path.read_bytes()), str(path), "a nurse", source=str(path)) for path in paths]
+    return [
+        Picture(sha256(path.read_bytes()), str(path), "a nurse", source=str(path)) for path in paths
+    ]

@@ -65,7 +65,9 @@ def test_every_registered_instrument_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("name", VQAS)
-def test_answers_have_the_shape_of_the_questions(name: str, drawn_folder: Path, pictures: list[Picture]) -> None:
+def test_answers_have_the_shape_of_the_questions(
+    name: str, drawn_folder: Path, pictures: list[Picture]
+) -> None:
     vqa = load(name, drawn_folder)
     rows = vqa.answer(pictures, QUESTIONS)
     assert [len(row) for row in rows] == [len(QUESTIONS)] * len(pictures)
@@ -77,7 +79,9 @@ def test_answers_have_the_shape_of_the_questions(name: str, drawn_folder: Path, 
 
 
 @pytest.mark.parametrize("name", VQAS)
-def test_answers_do_not_depend_on_batch_or_order(name: str, drawn_folder: Path, pictures: list[Picture]) -> None:
+def test_answers_do_not_depend_on_batch_or_order(
+    name: str, drawn_folder: Path, pictures: list[Picture]
+) -> None:
     vqa = load(name, drawn_folder)
     some = pictures[:4]
     together = vqa.answer(some, QUESTIONS)
@@ -87,7 +91,9 @@ def test_answers_do_not_depend_on_batch_or_order(name: str, drawn_folder: Path, 
 
 
 @pytest.mark.parametrize("name", ["studio", "clip"])
-def test_answers_from_vectors_are_those_from_pictures(name: str, drawn_folder: Path, pictures: list[Picture]) -> None:
+def test_answers_from_vectors_are_those_from_pictures(
+    name: str, drawn_folder: Path, pictures: list[Picture]
+) -> None:
     vqa = load(name, drawn_folder)
     assert isinstance(vqa, VectorVQA)
     vectors = vqa.embedder.embed_pictures(pictures)
@@ -113,13 +119,18 @@ def test_an_unknown_setting_is_a_usage_error(name: str, drawn_folder: Path) -> N
 def test_vectors_are_unit_rows(name: str, drawn_folder: Path, pictures: list[Picture]) -> None:
     embedder = load_embedder(name, drawn_folder)
     assert isinstance(embedder, Embedder)
-    for vectors in (embedder.embed_pictures(pictures), embedder.embed_texts(["a photo of a nurse", "a room"])):
+    for vectors in (
+        embedder.embed_pictures(pictures),
+        embedder.embed_texts(["a photo of a nurse", "a room"]),
+    ):
         assert vectors.dtype == np.float32
         assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.parametrize("name", EMBEDDERS)
-def test_vectors_do_not_depend_on_the_batch(name: str, drawn_folder: Path, pictures: list[Picture]) -> None:
+def test_vectors_do_not_depend_on_the_batch(
+    name: str, drawn_folder: Path, pictures: list[Picture]
+) -> None:
     embedder = load_embedder(name, drawn_folder)
     together = embedder.embed_pictures(pictures)
     alone = np.concatenate([embedder.embed_pictures([picture]) for picture in pictures])

@@ -11,25 +11,33 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from askew import mitigation, registry
+from askew import registry
 from askew.errors import UsageError
 from askew.measure.studio import StudioEmbedder
-from askew.methods.mitigate.iti_gen import as_text, digest
-from askew.methods.mitigate.steering import Steering
-from askew.mitigation import Mitigation
+from askew.mitigations import base as mitigation
+from askew.mitigations.base import Mitigation
+from askew.mitigations.iti_gen import as_text, digest
+from askew.mitigations.steering import Steering
 from askew.models.base import Model, Request
 from askew.types import Missing
 
 NURSE = "a photo of a nurse"
 EVEN = {"gender": {"male": 0.5, "female": 0.5}}
-PARTS = [{"text": f"a photo of a {one} nurse", "weight": 0.5, "says": {"gender": one}} for one in EVEN["gender"]]
+PARTS = [
+    {"text": f"a photo of a {one} nurse", "weight": 0.5, "says": {"gender": one}}
+    for one in EVEN["gender"]
+]
 
 CASES: dict[str, Mapping[str, object]] = {
     "cads": {},
     "entanglement": {"targets": EVEN, "scale": 10.0},
     "fair-diffusion": {"targets": EVEN},
     "guidance": {"scale": 3.0},
-    "iti-gen": {"targets": EVEN, "tokens": {"gender": as_text(np.ones((2, 3, 128), np.float32))}, "width": 128},
+    "iti-gen": {
+        "targets": EVEN,
+        "tokens": {"gender": as_text(np.ones((2, 3, 128), np.float32))},
+        "width": 128,
+    },
     "negative-prompt": {"words": "a female person"},
     "prompts": {"targets": EVEN, "policies": [{"prompt": NURSE, "parts": PARTS}]},
 }
@@ -37,7 +45,11 @@ REQUESTS = [Request(NURSE, seed, number) for number, seed in enumerate((5, 2**62
 
 
 def load(name: str) -> Mitigation:
-    learned = {"encoder": digest(StudioEmbedder().text_tower()[0].text_model)} if name == "iti-gen" else {}
+    learned = (
+        {"encoder": digest(StudioEmbedder().text_tower()[0].text_model)}
+        if name == "iti-gen"
+        else {}
+    )
     return mitigation.of({"method": name, **CASES[name], **learned}, name)
 
 
@@ -54,7 +66,10 @@ def untouched() -> list[Image.Image | Missing]:
 
 
 def apart(some: list[Any], others: list[Any]) -> float:
-    return max(float(np.abs(np.asarray(a, int) - np.asarray(b, int)).max()) for a, b in zip(some, others, strict=True))
+    return max(
+        float(np.abs(np.asarray(a, int) - np.asarray(b, int)).max())
+        for a, b in zip(some, others, strict=True)
+    )
 
 
 def test_every_registered_mitigation_has_a_case() -> None:
@@ -63,7 +78,8 @@ def test_every_registered_mitigation_has_a_case() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_its_file_is_all_of_it(name: str, tmp_path: Path) -> None:
-    one, file = load(name), tmp_path / "m.toml"
+    one = load(name)
+    file = tmp_path / "m.toml"
     file.write_text(one.to_toml())
     again = mitigation.load_mitigation(file)
     assert (again, again.fingerprint, again.method) == (one, one.fingerprint, name)
@@ -76,7 +92,8 @@ def test_its_file_is_all_of_it(name: str, tmp_path: Path) -> None:
 def test_pictures_depend_on_the_request_alone_and_are_other_ones(
     name: str, untouched: list[Image.Image | Missing]
 ) -> None:
-    plain, one = studio(), load(name)
+    plain = studio()
+    one = load(name)
     model = one.wrap(plain)
     assert isinstance(model, Model)
     assert model.settings == {**plain.settings, "mitigation": one.fingerprint}
@@ -96,5 +113,7 @@ def test_what_is_asked_is_of_the_targets(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in CASES if isinstance(load(name), Steering)])
 def test_a_model_that_shows_no_network_is_refused_by_name(name: str) -> None:
-    with pytest.raises(UsageError, match=f"{name} works inside a diffusion network; studio/planted shows none"):
+    with pytest.raises(
+        UsageError, match=f"{name} works inside a diffusion network; studio/planted shows none"
+    ):
         load(name).wrap(registry.model("studio/planted"))

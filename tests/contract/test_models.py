@@ -49,7 +49,10 @@ def test_every_registered_provider_has_a_case() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_a_model_or_a_collection(name: str, drawn_folder: Path) -> None:
     one = load(name, drawn_folder)
-    assert (isinstance(one, Model), isinstance(one, Collection)) == (name in GENERATORS, name in COLLECTIONS)
+    assert (isinstance(one, Model), isinstance(one, Collection)) == (
+        name in GENERATORS,
+        name in COLLECTIONS,
+    )
     assert one.name.split("/")[0] == name.split("/")[0]
     assert one.revision
     assert one.revision == load(name, drawn_folder).revision
@@ -65,7 +68,8 @@ def test_an_unknown_setting_is_a_usage_error(name: str, drawn_folder: Path) -> N
 @pytest.mark.parametrize("name", GENERATORS)
 def test_pictures_depend_on_the_request_alone(name: str, drawn_folder: Path) -> None:
     """The same in a batch of any size and order, and by the model loaded anew."""
-    texts, seeds = ("a photo of a nurse", "a photo of a chef"), (5, 2**62, 3)
+    texts = ("a photo of a nurse", "a photo of a chef")
+    seeds = (5, 2**62, 3)
     requests = [Request(text, seed) for seed in seeds for text in texts]
     ordered = sorted(requests, key=lambda one: (one.prompt, one.seed))
     whole = dict(zip(ordered, generator(name, drawn_folder).generate(ordered), strict=True))

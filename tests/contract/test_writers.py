@@ -12,7 +12,12 @@ WRITERS = ("lexicon", "lexicon/studio")
 BEHIND_A_SERVER = ("openai",)
 """Tested with one, see tests/prompts/test_llm_writer.py."""
 
-PROMPTS = ("a photo of a nurse", "two writers at a lab", "a photo of a cat on a table", "a beautiful day in the park")
+PROMPTS = (
+    "a photo of a nurse",
+    "two writers at a lab",
+    "a photo of a cat on a table",
+    "a beautiful day in the park",
+)
 
 
 def test_every_registered_writer_has_a_case() -> None:
@@ -53,7 +58,11 @@ def test_new_prompts_are_different_and_repeatable(name: str) -> None:
     writer = registry.writer(name, cache=None)
     assert isinstance(writer, Writer)
     prompt = "a photo of a nurse"
-    asked: tuple[tuple[Kind, str], ...] = (("random prompts", ""), ("mutations", prompt), ("variations", prompt))
+    asked: tuple[tuple[Kind, str], ...] = (
+        ("random prompts", ""),
+        ("mutations", prompt),
+        ("variations", prompt),
+    )
     written = [writer.write(kind, about, 4, seed=1) for kind, about in asked]
     for texts in written:
         assert len({bare(text) for text in texts}) == 4

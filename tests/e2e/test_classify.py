@@ -29,8 +29,20 @@ def pipeline(tiny: Callable[[str], Path]) -> Path:
 
 @pytest.fixture(scope="module")
 def command(pipeline: Path) -> list[str]:
-    return ["classify", "--groups", "caucasian man, african-american woman", "--model", f"diffusers/{pipeline}",
-            "-M", "num_inference_steps=1", "--images", "3", "--samples", "1,4", *TARGET_OPTIONS]  # fmt: skip
+    return [
+        "classify",
+        "--groups",
+        "caucasian man, african-american woman",
+        "--model",
+        f"diffusers/{pipeline}",
+        "-M",
+        "num_inference_steps=1",
+        "--images",
+        "3",
+        "--samples",
+        "1,4",
+        *TARGET_OPTIONS,
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +82,9 @@ def test_a_finished_run_is_shown_again(folder: Path, capsys: pytest.CaptureFixtu
     assert "Of two classes" in capsys.readouterr().out
 
 
-def test_the_same_command_evaluates_nothing_again_and_gives_the_same(command: Sequence[str], folder: Path) -> None:
+def test_the_same_command_evaluates_nothing_again_and_gives_the_same(
+    command: Sequence[str], folder: Path
+) -> None:
     before = results(folder)
     with Store(folder.parent / ".askew", create=False) as store:
         rows = store.index.select("SELECT count(*) FROM vectors")
@@ -100,19 +114,31 @@ def test_a_dry_run_says_what_is_left(
     assert "(0 left)" in capsys.readouterr().out
 
 
-def test_given_pictures_of_another_size_and_mode_without_accuracy(pipeline: Path, folder: Path, tmp_path: Path) -> None:
+def test_given_pictures_of_another_size_and_mode_without_accuracy(
+    pipeline: Path, folder: Path, tmp_path: Path
+) -> None:
     for group in ("WM", "BF"):
         (tmp_path / "faces" / group).mkdir(parents=True)
         for k in range(3):
-            pixels = np.random.default_rng([k, ord(group[0])]).integers(0, 256, (50, 40), dtype=np.uint8)
+            pixels = np.random.default_rng([k, ord(group[0])]).integers(
+                0, 256, (50, 40), dtype=np.uint8
+            )
             Image.fromarray(pixels, "L").save(tmp_path / "faces" / group / f"{k}.png")
     rows = [f"/{group}/{k}.png,{group}" for group in ("BF", "WM") for k in range(3)]
-    (tmp_path / "faces" / "manifest.csv").write_text("\n".join(["file,prompt", *rows]), encoding="utf-8")
+    (tmp_path / "faces" / "manifest.csv").write_text(
+        "\n".join(["file,prompt", *rows]), encoding="utf-8"
+    )
     found = askew.classify(
-        model=f"diffusers/{pipeline}", sources=f"folder/{tmp_path / 'faces'}", samples=(1, 4), classes=("man", "woman"),
-        truth={"WM": "man"}, targets={"a": ("mechanic", "plumber"), "b": ("nurse", "maid")},
-        run=tmp_path / "run", store=folder.parent / ".askew", images=5,
-    )  # fmt: skip
+        model=f"diffusers/{pipeline}",
+        sources=f"folder/{tmp_path / 'faces'}",
+        samples=(1, 4),
+        classes=("man", "woman"),
+        truth={"WM": "man"},
+        targets={"a": ("mechanic", "plumber"), "b": ("nurse", "maid")},
+        run=tmp_path / "run",
+        store=folder.parent / ".askew",
+        images=5,
+    )
     warnings = " ".join(in_file(found)["warnings"])
     assert "6 paths in the manifest manifest.csv begin with" in warnings
     assert "6 pictures were cut square and scaled to 32x32" in warnings
@@ -125,16 +151,30 @@ def test_given_pictures_of_another_size_and_mode_without_accuracy(pipeline: Path
     )
     with pytest.raises(UsageError, match="measured nothing of group 'nobody'"):
         found.association("nobody")
-    work = METHOD.run(found.plan, dry_run=True, run=tmp_path / "run", store=folder.parent / ".askew").work
+    work = METHOD.run(
+        found.plan, dry_run=True, run=tmp_path / "run", store=folder.parent / ".askew"
+    ).work
     assert (work.pictures, work.evaluations, work.left) == (6, 6 * 6 * 5, 0)
     fewer = found.plan.model_copy(update={"groups": ("WM",), "images": 2, "truth": {}})
-    work = METHOD.run(fewer, dry_run=True, run=tmp_path / "fewer", store=folder.parent / ".askew").work
+    work = METHOD.run(
+        fewer, dry_run=True, run=tmp_path / "fewer", store=folder.parent / ".askew"
+    ).work
     assert (work.pictures, work.evaluations) == (2, 2 * 6 * 5)
 
 
-def test_a_plan_is_run_again_from_its_file(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    again = ["classify", "--plan", str(folder / "plan.toml"), "--store", str(folder.parent / ".askew")]
-    (tmp_path / "plan.toml").write_bytes((folder / "plan.toml").read_bytes())  # a folder without its plan.hash
+def test_a_plan_is_run_again_from_its_file(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again = [
+        "classify",
+        "--plan",
+        str(folder / "plan.toml"),
+        "--store",
+        str(folder.parent / ".askew"),
+    ]
+    (tmp_path / "plan.toml").write_bytes(
+        (folder / "plan.toml").read_bytes()
+    )  # a folder without its plan.hash
     assert run([*again, "--run", str(tmp_path), "--dry-run"]) == 0
     assert "(0 left)" in capsys.readouterr().out
     assert run([*again, "--groups", "man"]) == 2
@@ -146,14 +186,20 @@ def test_a_plan_is_run_again_from_its_file(folder: Path, tmp_path: Path, capsys:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--model", "studio/planted", "--groups", "man"], "askew classify --model studio --sources studio/planted"),
+        (
+            ["--model", "studio/planted", "--groups", "man"],
+            "askew classify --model studio --sources studio/planted",
+        ),
         (["--groups", "man, Man"], "named twice"),
         (
             ["--groups", "man", "--targets", "a=nurse", "--targets", "b=maid,chef"],
             "holds 1 class",
         ),
         (["--groups", "man", "--targets", "a=nurse,maid"], "held against each other, not 1;"),
-        (["--groups", "man", "--targets", "a=nurse,maid", "--targets", "b=nurse,chef"], "'nurse' is named twice"),
+        (
+            ["--groups", "man", "--targets", "a=nurse,maid", "--targets", "b=nurse,chef"],
+            "'nurse' is named twice",
+        ),
         (["--groups", "man", "--samples", "ten"], "whole numbers"),
         (["--groups", "man", "--samples", "10,1"], "must rise"),
         (["--groups", "man", "--classes", "man"], "two classes or more"),
@@ -167,7 +213,11 @@ def test_a_plan_is_run_again_from_its_file(folder: Path, tmp_path: Path, capsys:
     ],
 )
 def test_wrong_requests_say_what_would_be_right(
-    arguments: list[str], message: str, pipeline: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    message: str,
+    pipeline: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     model = [] if "--model" in arguments else ["--model", f"diffusers/{pipeline}"]
     assert run(["classify", "--run", str(tmp_path / "run"), *model, *arguments]) == 2
@@ -175,10 +225,18 @@ def test_wrong_requests_say_what_would_be_right(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_group_without_pictures_is_named(pipeline: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_group_without_pictures_is_named(
+    pipeline: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "faces" / "WM").mkdir(parents=True)
     Image.new("RGB", (32, 32), "red").save(tmp_path / "faces" / "WM" / "0.png")
-    arguments = ["classify", "--model", f"diffusers/{pipeline}", "--sources", f"folder/{tmp_path / 'faces'}"]
+    arguments = [
+        "classify",
+        "--model",
+        f"diffusers/{pipeline}",
+        "--sources",
+        f"folder/{tmp_path / 'faces'}",
+    ]
     assert run([*arguments, "--groups", "WM, BF", "--run", str(tmp_path / "run")]) == 2
     assert "BF" in capsys.readouterr().err
 
@@ -193,7 +251,8 @@ def test_what_suits_the_studio_is_chosen_for_it_alone(pipeline: Path) -> None:
 
 
 def test_whoever_makes_the_sources_has_the_settings_of_the_paper(pipeline: Path) -> None:
-    paper, model = {"num_inference_steps": 100, "guidance_scale": 8.5}, f"diffusers/{pipeline}"
+    paper = {"num_inference_steps": 100, "guidance_scale": 8.5}
+    model = f"diffusers/{pipeline}"
     own = plan_classification("man", model=model, model_args={"num_inference_steps": 3})
     assert own.model_args == {**paper, "num_inference_steps": 3}
     other = plan_classification("man", model="studio", sources=model)

@@ -13,7 +13,16 @@ import pytest
 
 from askew.cli import run
 
-SMALL = ["--model", "studio/planted", "--images", "6", "--axes", "gender,age", "--draws", "200"]
+SMALL = [
+    "--model",
+    "studio/planted",
+    "--images",
+    "6",
+    "--axes",
+    "gender,age",
+    "--bootstrap-samples",
+    "200",
+]
 
 
 @pytest.fixture
@@ -40,19 +49,30 @@ def without_environment(folder: Path) -> str:
     return json.dumps({**results(folder), "environment": None})
 
 
-def test_an_audit_ends_with_the_path_of_a_report(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_audit_ends_with_the_path_of_a_report(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["audit", "a photo of a nurse", *SMALL]) == 0
     out = capsys.readouterr().out
     last = out.strip().splitlines()[-1]
     assert last.startswith("report: ")
-    assert Path(last.removeprefix("report: ")).read_text(encoding="utf-8").lower().startswith("<!doctype html>")
+    assert (
+        Path(last.removeprefix("report: "))
+        .read_text(encoding="utf-8")
+        .lower()
+        .startswith("<!doctype html>")
+    )
     assert all(len(line) <= 80 for line in out.splitlines()[:-1])
 
 
-def test_the_same_command_makes_nothing_again(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_command_makes_nothing_again(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = without_environment(finished)
     assert run(["audit", "a photo of a nurse", *SMALL, "--run", str(finished)]) == 0
-    events = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+    events = [
+        json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")
+    ]
     assert not [event for event in events if event["kind"] == "batch"]
     assert without_environment(finished) == before
 
@@ -63,11 +83,23 @@ def test_two_stores_give_the_same_bytes(finished: Path, tmp_path: Path) -> None:
 
 
 def test_scores_do_not_depend_on_the_hash_seed(finished: Path, tmp_path: Path) -> None:
-    """That pictures and answers do not is seen by `test_recorded.py`, which meets a new one each time."""
-    command = ["audit", "a photo of a nurse", *SMALL, "--embedder", "none", "--store", str(finished.parent / ".askew")]
+    """That pictures and answers do not is seen by `test_recorded.py`, which meets a new one each
+    time.
+    """
+    command = [
+        "audit",
+        "a photo of a nurse",
+        *SMALL,
+        "--embedder",
+        "none",
+        "--store",
+        str(finished.parent / ".askew"),
+    ]
     assert run([*command, "--run", str(tmp_path / "own")]) == 0
     other = [sys.executable, "-m", "askew", *command, "--run", str(tmp_path / "other")]
-    subprocess.run(other, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": "77"})
+    subprocess.run(
+        other, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": "77"}
+    )
     assert without_environment(tmp_path / "own") == without_environment(tmp_path / "other")
 
 
@@ -75,11 +107,17 @@ def test_scores_do_not_depend_on_the_order_of_the_axes(finished: Path, tmp_path:
     swapped = ["age,gender" if word == "gender,age" else word for word in SMALL]
     assert run(["audit", "a photo of a nurse", *swapped, "--run", str(tmp_path / "run")]) == 0
     one, other = (results(folder)["tibet"][0]["axes"] for folder in (finished, tmp_path / "run"))
-    assert {name: axis["cas"] for name, axis in one.items()} == {name: axis["cas"] for name, axis in other.items()}
-    assert {name: axis["mad"] for name, axis in one.items()} == {name: axis["mad"] for name, axis in other.items()}
+    assert {name: axis["cas"] for name, axis in one.items()} == {
+        name: axis["cas"] for name, axis in other.items()
+    }
+    assert {name: axis["mad"] for name, axis in one.items()} == {
+        name: axis["mad"] for name, axis in other.items()
+    }
 
 
-def test_a_dry_run_counts_and_writes_nothing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_counts_and_writes_nothing(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["audit", "a photo of a nurse", *SMALL, "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert "36" in out  # six sets of six pictures
@@ -87,22 +125,47 @@ def test_a_dry_run_counts_and_writes_nothing(place: Path, capsys: pytest.Capture
     assert list(place.iterdir()) == []
 
 
-def test_results_are_strict_json_on_request(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_are_strict_json_on_request(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["report", str(finished), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == results(finished)
 
 
 @pytest.mark.parametrize(
     ("condition", "code"),
-    [("mad.value >= 0", 3), ("gender: mad.n > 1000", 0), ("mad.x > 1", 2), ("gendr: mad.n > 1000", 2)],
+    [
+        ("mad.value >= 0", 3),
+        ("gender: mad.n > 1000", 0),
+        ("mad.x > 1", 2),
+        ("gendr: mad.n > 1000", 2),
+    ],
 )
 def test_fail_if_decides_the_exit_code(finished: Path, condition: str, code: int) -> None:
-    command = ["audit", "a photo of a nurse", *SMALL, "--run", str(finished), "--fail-if", condition]
+    command = [
+        "audit",
+        "a photo of a nurse",
+        *SMALL,
+        "--run",
+        str(finished),
+        "--fail-if",
+        condition,
+    ]
     assert run(command) == code
 
 
-def test_what_fails_a_check_is_shown_all_the_same(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["audit", "a photo of a nurse", *SMALL, "--run", str(finished), "--fail-if", "mad >= 0"]
+def test_what_fails_a_check_is_shown_all_the_same(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = [
+        "audit",
+        "a photo of a nurse",
+        *SMALL,
+        "--run",
+        str(finished),
+        "--fail-if",
+        "mad >= 0",
+    ]
     assert run(command) == run([*command, "--json"]) == 3
     table, written = capsys.readouterr().out.split("report.html\n")
     assert "Shares in percent" in table
@@ -122,10 +185,16 @@ def test_what_fails_a_check_is_shown_all_the_same(finished: Path, capsys: pytest
         (["edit", "--strengths", "0"], "strengths.0: Input should be greater than 0\n"),
         (["rank"], "prompts: 1 or more must be given"),
         (["rank", "--table", "nowhere.csv"], "cannot read the table nowhere.csv: No such file"),
-        (["mitigate", "a nurse", "--axes", "gender", "--way-arg", "rul=1", "--dry-run"], "Did you mean 'rule'"),
+        (
+            ["mitigate", "a nurse", "--axes", "gender", "--way-arg", "rul=1", "--dry-run"],
+            "Did you mean 'rule'",
+        ),
         (["audit", "a nurse", "--model", "studio/plantd"], "Did you mean 'studio/planted'"),
         (["audit", "a nurse", "-M", "bias"], "NAME=VALUE"),
-        (["audit", "a nurse", "--model", "studio/planted", "-M", "bias=3"], "from 0 (uniform) to 1"),
+        (
+            ["audit", "a nurse", "--model", "studio/planted", "-M", "bias=3"],
+            "from 0 (uniform) to 1",
+        ),
         (["audit", "a nurse", "-M", "tint=3"], "tint"),
         (["audit", "a nurse", "--images", "0"], "images"),
         (["audit", "a nurse", "--vqa", "labels"], "needs --model folder/PATH"),
@@ -154,18 +223,24 @@ def test_an_unwritable_run_folder_is_named(place: Path, capsys: pytest.CaptureFi
     assert f"but {place / 'file'} is a file" in capsys.readouterr().err
 
 
-def test_a_picture_in_the_place_of_a_folder_is_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_picture_in_the_place_of_a_folder_is_named(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (place / "one.png").write_bytes(b"\x89PNG")
     assert run(["audit", "--model", "folder/one.png"]) == 2
     assert "one.png is a picture: name the folder that holds it" in capsys.readouterr().err
 
 
-def test_another_plan_in_the_same_folder_is_refused(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_plan_in_the_same_folder_is_refused(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["audit", "a photo of a chef", *SMALL, "--run", str(finished)]) == 2
     assert "another" in capsys.readouterr().err
 
 
-def test_words_that_the_studio_does_not_know_are_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_that_the_studio_does_not_know_are_named(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["audit", "a photo of a nurse juggling", *SMALL]) == 0
     assert "'juggling'" in capsys.readouterr().err
 
@@ -187,7 +262,9 @@ def test_a_finished_run_is_checked(finished: Path, capsys: pytest.CaptureFixture
     assert "36" in capsys.readouterr().out
 
 
-def test_a_damaged_picture_is_found_and_made_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_picture_is_found_and_made_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     command = ["audit", "a photo of a nurse", *SMALL, "--run", str(tmp_path / "run")]
     assert run(command) == 0
     before = without_environment(tmp_path / "run")
@@ -199,21 +276,27 @@ def test_a_damaged_picture_is_found_and_made_again(tmp_path: Path, capsys: pytes
     assert without_environment(tmp_path / "run") == before
 
 
-def test_sensitivity_grows_with_the_error_rate(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sensitivity_grows_with_the_error_rate(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["sensitivity", str(finished), "--json", "--repeats", "5"]) == 0
     rows = json.loads(capsys.readouterr().out)
     if rows[0]["axes"]:
         assert abs(rows[0]["mad"]["value"]) < abs(rows[-1]["mad"]["value"])
     else:  # all within chance: what errors do to such scores is noise
         assert all(
-            row["mad"] == {"reason": "not_asked", "detail": "the MAD of every axis is within chance"} for row in rows
+            row["mad"]
+            == {"reason": "not_asked", "detail": "the MAD of every axis is within chance"}
+            for row in rows
         )
 
 
 def test_providers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["models", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert {"studio/planted", "folder", "labels", "faces", "lexicon"} <= {row["name"] for row in rows}
+    assert {"studio/planted", "folder", "labels", "faces", "lexicon"} <= {
+        row["name"] for row in rows
+    }
     assert all(row["summary"] for row in rows)
 
 

@@ -1,4 +1,6 @@
-"""Comparing runs, as a user types it: of the studio world at two biases, and of pictures by three models."""
+"""Comparing runs, as a user types it: of the studio world at two biases, and of pictures by three
+models.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,16 @@ from askew.cli import run
 from recorded_runs import in_file
 
 PROMPT = "a photo of a mechanic"
-SMALL = ["--model", "studio/planted", "--images", "12", "--axes", "gender", "--draws", "100"]
+SMALL = [
+    "--model",
+    "studio/planted",
+    "--images",
+    "12",
+    "--axes",
+    "gender",
+    "--bootstrap-samples",
+    "100",
+]
 
 
 def audit(folder: Path, bias: float, *more: str, prompts: tuple[str, ...] = (PROMPT,)) -> Path:
@@ -31,14 +42,18 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def comparison(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> askew.Comparison:
+def comparison(
+    runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> askew.Comparison:
     return askew.compare(*runs, to=tmp_path_factory.mktemp("comparison"))
 
 
 def test_results_are_strict_json_and_the_page_is_there(comparison: askew.Comparison) -> None:
     entries: list[dict[str, Any]] = json.loads(comparison.results.read_text(encoding="utf-8"))
     assert {e["score"] for e in entries} == {"mad", "cas", "share", "distance"}
-    assert {tuple(e["runs"]) for e in entries} == {("studio/planted bias=1.0", "studio/planted bias=0.0")}
+    assert {tuple(e["runs"]) for e in entries} == {
+        ("studio/planted bias=1.0", "studio/planted bias=0.0")
+    }
     assert comparison.report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
@@ -64,9 +79,12 @@ def test_pairs_are_the_pictures_of_one_seed(comparison: askew.Comparison) -> Non
 
 
 def test_the_same_command_gives_the_same_bytes_in_80_columns(
-    runs: tuple[Path, Path], comparison: askew.Comparison, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    runs: tuple[Path, Path],
+    comparison: askew.Comparison,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert run(["compare", *map(str, runs), "--to", str(tmp_path)]) == 0
     *table, last = capsys.readouterr().out.strip().splitlines()
@@ -83,16 +101,24 @@ def test_by_default_results_lie_beside_the_first_run_and_names_can_be_given(
     entries = json.loads(capsys.readouterr().out)
     assert entries[0]["runs"] == ["old", "new"]
     (folder,) = runs[0].parent.glob("comparison-*")
-    assert sorted(path.name for path in folder.iterdir()) == ["comparison.html", "comparison.json", "comparison.toml"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "comparison.html",
+        "comparison.json",
+        "comparison.toml",
+    ]
 
 
 def test_it_is_shown_and_exported_again(
-    runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    runs: tuple[Path, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(os.path.commonpath(runs))
     one, other = (os.path.relpath(folder) for folder in runs)
     assert run(["compare", one, other, "--to", "again", "--names", "old,new"]) == 0
-    first, page = capsys.readouterr().out, Path("again", "comparison.html").read_bytes()
+    first = capsys.readouterr().out
+    page = Path("again", "comparison.html").read_bytes()
     Path("again", "comparison.html").unlink()
     assert run(["report", "again"]) == 0
     assert capsys.readouterr().out == first
@@ -114,13 +140,22 @@ def test_it_is_shown_and_exported_again(
 @pytest.mark.parametrize(
     ("condition", "code", "says"),
     [
-        ("share.low > 0", 3, "gender, female, studio/planted bias=0.0 less studio/planted bias=1.0: share.low is"),
+        (
+            "share.low > 0",
+            3,
+            "gender, female, studio/planted bias=0.0 less studio/planted bias=1.0: share.low is",
+        ),
         ("gender: mad.low > 0", 0, ""),
         ("accuracy < 1", 2, "unknown score 'accuracy'; known: mad, cas, share"),
     ],
 )
 def test_a_condition_on_differences_decides_the_exit_code(
-    runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], condition: str, code: int, says: str
+    runs: tuple[Path, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    condition: str,
+    code: int,
+    says: str,
 ) -> None:
     assert run(["compare", *map(str, runs), "--to", str(tmp_path), "--fail-if", condition]) == code
     assert says in " ".join(capsys.readouterr().err.split())
@@ -147,9 +182,16 @@ def odd(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> di
     shutil.copytree(runs[1], folder / "unfinished")
     (folder / "unfinished" / "results.json").unlink()
     fewer = audit(folder / "fewer", 0.0, "--images", "6")
-    return {"good": str(runs[0]), "fair": str(runs[1]), "same": os.path.join(runs[0].parent, ".", runs[0].name),
-            "empty": str(folder / "empty"), "unfinished": str(folder / "unfinished"), "fewer": str(fewer),
-            "store": str(folder / "nowhere"), "absent": str(folder / "absent")}  # fmt: skip
+    return {
+        "good": str(runs[0]),
+        "fair": str(runs[1]),
+        "same": os.path.join(runs[0].parent, ".", runs[0].name),
+        "empty": str(folder / "empty"),
+        "unfinished": str(folder / "unfinished"),
+        "fewer": str(fewer),
+        "store": str(folder / "nowhere"),
+        "absent": str(folder / "absent"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -176,7 +218,9 @@ def test_wrong_usage_is_one_clear_sentence(
     assert "Traceback" not in err
 
 
-def test_runs_that_share_some_prompts_are_compared_on_these(runs: tuple[Path, Path], tmp_path: Path) -> None:
+def test_runs_that_share_some_prompts_are_compared_on_these(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
     more = audit(runs[1].parent / "more", 0.5, prompts=("a photo of a nurse", PROMPT))
     found = askew.compare(runs[0], more, to=tmp_path)
     assert {entry.prompt for entry in found.entries} == {PROMPT}
@@ -194,10 +238,17 @@ def test_one_run_under_two_names_is_warned_about(runs: tuple[Path, Path], tmp_pa
 @pytest.mark.slow
 def test_the_diffusion_models_in_the_box_differ_as_they_were_trained_to(tmp_path: Path) -> None:
     runs = [
-        askew.audit("a photo of a nurse", model=model, axes=["gender"], images=12, embedder="none", draws=100,
-                    run=tmp_path / model.replace("/", "-")).folder
+        askew.audit(
+            "a photo of a nurse",
+            model=model,
+            axes=["gender"],
+            images=12,
+            embedder="none",
+            bootstrap_samples=100,
+            run=tmp_path / model.replace("/", "-"),
+        ).folder
         for model in ("studio", "studio/balanced")
-    ]  # fmt: skip
+    ]
     share = askew.compare(*runs).difference("share", "gender", "male")
     assert isinstance(share, askew.Estimate)
     assert share.interval == "Newcombe, paired"
@@ -210,22 +261,37 @@ def test_three_models_of_existing_pictures(shared: Path, tmp_path: Path) -> None
     models = ("flux_dev", "sdxl_turbo", "dall_e_3")
     runs = [
         askew.audit(
-            model=f"folder/{people}", manifest=people / "labels.csv", vqa="labels", draws=100, run=tmp_path / model,
-            model_args={"prompt_column": "occupation", "initial": "baseline", "condition": "condition",
-                        "label": "gender=gender", "where": f"model={model}"},
+            model=f"folder/{people}",
+            manifest=people / "labels.csv",
+            vqa="labels",
+            bootstrap_samples=100,
+            run=tmp_path / model,
+            model_args={
+                "prompt_column": "occupation",
+                "initial": "baseline",
+                "condition": "condition",
+                "label": "gender=gender",
+                "where": f"model={model}",
+            },
             aliases={"both": "missing:several_people"},
         ).folder
         for model in models
-    ]  # fmt: skip
+    ]
     found = askew.compare(*runs)
     assert list(found.runs) == list(models)
     assert "independent" in found.warnings[0]
     assert len({entry.runs for entry in found.entries}) == 3
-    share = found.difference("share", "gender", "female", prompt="athlete", runs=("sdxl_turbo", "dall_e_3"))
+    share = found.difference(
+        "share", "gender", "female", prompt="athlete", runs=("sdxl_turbo", "dall_e_3")
+    )
     assert isinstance(share, askew.Estimate)
-    own = [found.runs[name].share("gender", "female", "athlete") for name in ("sdxl_turbo", "dall_e_3")]
+    own = [
+        found.runs[name].share("gender", "female", "athlete") for name in ("sdxl_turbo", "dall_e_3")
+    ]
     assert share.value == pytest.approx(own[1].value - own[0].value)  # type: ignore[union-attr]
     assert share.interval == "Newcombe"
-    gap = found.difference("share", "gender", "female", prompt="swe", set_name="condition: controlled")
+    gap = found.difference(
+        "share", "gender", "female", prompt="swe", set_name="condition: controlled"
+    )
     assert isinstance(gap, askew.Estimate)
     assert gap.missing > 0

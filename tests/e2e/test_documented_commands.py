@@ -1,4 +1,6 @@
-"""The commands in README, tutorial and how-tos: every one is understood, and what can run here prints what is shown."""
+"""The commands in README, tutorial and how-tos: every one is understood, and what can run here
+prints what is shown.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ def blocks(page: Path) -> Iterator[Block]:
 
 def inline(page: Path) -> Iterator[str]:
     """Commands with options within sentences."""
-    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(
+        r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
     for span in re.findall(r"`(askew [^`]+)`", text):
         if " --" in span:
             yield " ".join(span.split())
@@ -116,7 +120,10 @@ FILES = {
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(one, marks=pytest.mark.slow if one.name == "interactions.md" else ()) for one in PAGES],
+    [
+        pytest.param(one, marks=pytest.mark.slow if one.name == "interactions.md" else ())
+        for one in PAGES
+    ],
     ids=lambda page: page.name,
 )
 def test_commands_that_can_run_here_are_counted(
@@ -135,12 +142,18 @@ def test_commands_that_can_run_here_are_counted(
 
 def runnable(page: Path) -> list[Block]:
     """The blocks of a page that run here."""
-    return [block for block in blocks(page) if re.search(RUN[page.name], block.script, re.MULTILINE)]
+    return [
+        block for block in blocks(page) if re.search(RUN[page.name], block.script, re.MULTILINE)
+    ]
 
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=() if page.name in QUICK else pytest.mark.slow) for page in PAGES if page.name in RUN],
+    [
+        pytest.param(page, marks=() if page.name in QUICK else pytest.mark.slow)
+        for page in PAGES
+        if page.name in RUN
+    ],
     ids=lambda page: page.name,
 )
 def test_commands_print_what_is_shown(
@@ -163,7 +176,9 @@ def test_commands_print_what_is_shown(
         told = (said.out + said.err).replace("\N{NO-BREAK SPACE}", " ")
         printed = iter([line.rstrip() for line in told.splitlines()])
         for line in filter(None, map(str.rstrip, block.shown.splitlines())):
-            assert line in printed, f"{page.name} shows {line!r}, which is not printed (in this order)"
+            assert line in printed, (
+                f"{page.name} shows {line!r}, which is not printed (in this order)"
+            )
     if page.name == "use-in-ci.md":
         assert all(Path(name).stat().st_size for name in ("scores.csv", "summary.md"))
 
@@ -173,7 +188,9 @@ def test_every_condition_that_is_shown_for_a_pipeline_is_known() -> None:
     conditions = re.findall(r'`"([\w: .-]+ [<>]=? [\d.]+)"`', text)
     assert len(conditions) == 8
     for condition in conditions:
-        registry.named("method", "edit" if "gender_change" in condition else "audit").conditions(condition)
+        registry.named("method", "edit" if "gender_change" in condition else "audit").conditions(
+            condition
+        )
     for command, scores in re.findall(r"^\| `askew (\w+)` \| (.*) \|$", text, re.MULTILINE):
         for score in re.findall(r"`(\w+)`", scores):
             if command == "compare":

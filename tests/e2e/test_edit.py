@@ -20,8 +20,24 @@ from askew.studio.drawing import draw
 from askew.studio.scene import Scene
 
 GROUPS = "caucasian man, african-american woman"
-SMALL = ["--sources", "studio/planted", "--images", "3", "--strengths", "0.5,1", "--edit-arg", "num_inference_steps=2",
-         "--side", "32", "--axes", "gender,age", "--draws", "100", "--landmarks", "studio"]  # fmt: skip
+SMALL = [
+    "--sources",
+    "studio/planted",
+    "--images",
+    "3",
+    "--strengths",
+    "0.5,1",
+    "--edit-arg",
+    "num_inference_steps=2",
+    "--side",
+    "32",
+    "--axes",
+    "gender,age",
+    "--bootstrap-samples",
+    "100",
+    "--landmarks",
+    "studio",
+]
 
 Saved = Callable[[str], Path]
 
@@ -77,14 +93,24 @@ def test_groups_are_edited_from_the_same_noise(results: dict[str, Any]) -> None:
 
 def test_the_report_shows_faces_and_every_section(folder: Path) -> None:
     page = (folder / "report.html").read_text(encoding="utf-8")
-    for part in ("Average faces", "Perceived gender", "Skin tone", "What else moved", "Likeness", "tables 1 to 3"):
+    for part in (
+        "Average faces",
+        "Perceived gender",
+        "Skin tone",
+        "What else moved",
+        "Likeness",
+        "tables 1 to 3",
+    ):
         assert part in page
     assert page.count("<img") > 2 * 5
 
 
 def test_the_same_command_does_nothing_again(folder: Path, results: dict[str, Any]) -> None:
     work = METHOD.run(
-        EditPlan.read(folder / "plan.toml"), dry_run=True, run=folder, store=folder.parent / ".askew"
+        EditPlan.read(folder / "plan.toml"),
+        dry_run=True,
+        run=folder,
+        store=folder.parent / ".askew",
     ).work
     assert work.left == 0
     before = (folder / "results.json").read_text(encoding="utf-8")
@@ -93,7 +119,9 @@ def test_the_same_command_does_nothing_again(folder: Path, results: dict[str, An
     assert after["editing"] == json.loads(before)["editing"]
 
 
-def test_a_condition_that_holds_ends_with_3(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_condition_that_holds_ends_with_3(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     again = ["edit", "--plan", str(folder / "plan.toml"), "--run", str(folder), "--fail-if"]
     assert run([*again, "high-paid: gender_change >= 0"]) == 3
     assert "caucasian man, high-paid, strength 1: gender_change.value is" in capsys.readouterr().err
@@ -105,12 +133,28 @@ def test_a_condition_that_holds_ends_with_3(folder: Path, capsys: pytest.Capture
 
 
 def test_a_dry_run_tells_exactly_what_would_be_made(
-    folder: Path, results: dict[str, Any], pipeline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    results: dict[str, Any],
+    pipeline: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    command = ["edit", "--groups", GROUPS, "--model", pipeline, *SMALL, "--run", str(tmp_path / "run"), "--dry-run"]
+    command = [
+        "edit",
+        "--groups",
+        GROUPS,
+        "--model",
+        pipeline,
+        *SMALL,
+        "--run",
+        str(tmp_path / "run"),
+        "--dry-run",
+    ]
     assert run(command) == 0
-    sources, edits = 2 * 3, 2 * 3 * 4 * 2
-    most, told = (3 + FURTHER) * sources + edits, capsys.readouterr().out
+    sources = 2 * 3
+    edits = 2 * 3 * 4 * 2
+    most = (3 + FURTHER) * sources + edits
+    told = capsys.readouterr().out
     assert f"pictures    at most {most} (0 stored, {most} left)" in told
     assert f"further sources at most {FURTHER * sources} of the pictures" in told
     assert not (tmp_path / "run").exists()
@@ -120,7 +164,15 @@ def test_a_dry_run_tells_exactly_what_would_be_made(
 def test_without_groups_those_of_the_paper_are_taken(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sources = ["--sources", "studio/planted", "--images", "2", "--run", str(tmp_path / "run"), "--dry-run"]
+    sources = [
+        "--sources",
+        "studio/planted",
+        "--images",
+        "2",
+        "--run",
+        str(tmp_path / "run"),
+        "--dry-run",
+    ]
     told = []
     for groups in ([], ["--groups", ", ".join(PAPER_GROUPS)]):
         assert run([command, *groups, *sources]) == 0
@@ -129,7 +181,9 @@ def test_without_groups_those_of_the_paper_are_taken(
     assert len(PAPER_GROUPS) == 4
 
 
-def test_a_finished_run_is_whole_and_shown_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_finished_run_is_whole_and_shown_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["check", str(folder)]) == 0
     assert run(["report", str(folder)]) == 0
     assert "african-american woman" in " ".join(capsys.readouterr().out.split())
@@ -143,20 +197,50 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
         rows.append(f"{k}.png,{race},{gender},{job}")
     rows.append("gone.png,black,male,none")
     (tmp_path / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
-    command = ["edit", "--model", pipeline, "--sources", f"folder/{tmp_path}", "--group-column", "race,gender",
-               "--label", "occupation=job", "--side", "16", "--strengths", "1",
-               "--edit-arg", "num_inference_steps=1", "--embedder", "none",
-               "--axes", "gender", "--skin", "geometry", "--landmarks", "studio", "--draws", "100"]  # fmt: skip
+    command = [
+        "edit",
+        "--model",
+        pipeline,
+        "--sources",
+        f"folder/{tmp_path}",
+        "--group-column",
+        "race,gender",
+        "--label",
+        "occupation=job",
+        "--side",
+        "16",
+        "--strengths",
+        "1",
+        "--edit-arg",
+        "num_inference_steps=1",
+        "--embedder",
+        "none",
+        "--axes",
+        "gender",
+        "--skin",
+        "geometry",
+        "--landmarks",
+        "studio",
+        "--bootstrap-samples",
+        "100",
+    ]
     assert run([*command, "--run", str(tmp_path / "run")]) == 0
     found = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
     assert {e["group"] for e in found["editing"]} == {"white: female", "black: male"}
-    assert "1 of 5 files that the manifest labels.csv names are absent" in " ".join(found["warnings"])
+    assert "1 of 5 files that the manifest labels.csv names are absent" in " ".join(
+        found["warnings"]
+    )
     sources = {e["prompt"]: (e["n"], e["missing"]) for e in found["sets"] if e["axis"] is None}
     assert sources == {"white: female": (2, {}), "black: male": (3, {"absent_file": 1})}
-    assert all(e["ita_before"]["n"] and e["coverage"]["mask"] == "geometry" for e in found["editing"])
+    assert all(
+        e["ita_before"]["n"] and e["coverage"]["mask"] == "geometry" for e in found["editing"]
+    )
     assert {(e["axis"], e["value"]) for e in found["editing_pooled"]} == {
-        ("gender", "female"), ("gender", "male"), ("ethnicity", "white"), ("ethnicity", "black")
-    }  # fmt: skip
+        ("gender", "female"),
+        ("gender", "male"),
+        ("ethnicity", "white"),
+        ("ethnicity", "black"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -164,7 +248,10 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
     [
         (["--model", "studio/planted", "--groups", GROUPS], "askew edit --model studio"),
         (["--groups", "", "--sources", "studio/planted"], "a group without a name"),
-        (["--groups", GROUPS, "--sources", "studio/planted", "--targets", "rich=doctor"], "holds 1 target"),
+        (
+            ["--groups", GROUPS, "--sources", "studio/planted", "--targets", "rich=doctor"],
+            "holds 1 target",
+        ),
         (
             ["--groups", GROUPS, "--sources", "studio/planted", "--targets", "rich=CEO,ceo"],
             "the target 'CEO' is named twice",
@@ -183,7 +270,10 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
             "the target 'nurse' is named twice",
         ),
         (["--groups", GROUPS, "--group-column", "race"], "--sources folder/PATH"),
-        (["--groups", GROUPS, "--sources", "studio/planted", "--strengths", "much"], "numbers from 0 to 1"),
+        (
+            ["--groups", GROUPS, "--sources", "studio/planted", "--strengths", "much"],
+            "numbers from 0 to 1",
+        ),
         (["--groups", "nobody", "--sources", "folder/{faces}"], "it has no pictures"),
         (["--sources", "folder/{faces}", "--images", "4"], "--side 512"),
     ],
@@ -202,10 +292,18 @@ def test_what_cannot_be_done_is_said(
 
 def test_python_takes_what_the_command_line_takes(folder: Path, pipeline: str) -> None:
     found = askew.edit(
-        GROUPS, pipeline, sources="studio/planted", images=3, strengths=(0.5, 1.0),
-        edit_args={"num_inference_steps": 2}, side=32, axes=["gender", "age"], draws=100, landmarks="studio",
+        GROUPS,
+        pipeline,
+        sources="studio/planted",
+        images=3,
+        strengths=(0.5, 1.0),
+        edit_args={"num_inference_steps": 2},
+        side=32,
+        axes=["gender", "age"],
+        bootstrap_samples=100,
+        landmarks="studio",
         run=folder,
-    )  # fmt: skip
+    )
     change = found.cell("caucasian man", "high-paid", 1.0).gender_change
     assert isinstance(change, askew.Estimate)
     assert change.n == 6

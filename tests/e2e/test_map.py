@@ -29,10 +29,29 @@ PROMPT = "a photo of a nurse"
 
 
 def mapped(model: str, folder: Path, *more: str) -> int:
-    return run([
-        "map", PROMPT, "--concept", "sex", "--concept", "race", "--against", "nurse", "--model", model, "--images", "4",
-        "-M", "num_inference_steps=2", "--draws", "100", "--run", str(folder), *more,
-    ])  # fmt: skip
+    return run(
+        [
+            "map",
+            PROMPT,
+            "--concept",
+            "sex",
+            "--concept",
+            "race",
+            "--against",
+            "nurse",
+            "--model",
+            model,
+            "--images",
+            "4",
+            "-M",
+            "num_inference_steps=2",
+            "--bootstrap-samples",
+            "100",
+            "--run",
+            str(folder),
+            *more,
+        ]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +73,11 @@ def test_results(finished: Path) -> None:
         assert entry["miou"]["q"] >= entry["miou"]["p"]
     assert {r["axis"] for r in biasmap["risk_difference"]} == {"gender", "ethnicity"}
     assert biasmap["changes"] == []
-    assert all(r["estimate"]["q"] >= r["estimate"]["p"] for r in biasmap["risk_difference"] if "value" in r["estimate"])
+    assert all(
+        r["estimate"]["q"] >= r["estimate"]["p"]
+        for r in biasmap["risk_difference"]
+        if "value" in r["estimate"]
+    )
 
 
 def test_report(finished: Path) -> None:
@@ -84,10 +107,15 @@ def test_maps_of_pictures_that_are_there_come_from_making_them_again(
     tiny: Saved, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings: dict[str, Any] = {
-        "model": f"diffusers/{tiny('stable-diffusion')}", "against": "nurse", "images": 4, "draws": 100,
+        "model": f"diffusers/{tiny('stable-diffusion')}",
+        "against": "nurse",
+        "images": 4,
+        "bootstrap_samples": 100,
         "model_args": {"num_inference_steps": 2},
-    }  # fmt: skip
-    again = askew.map(PROMPT, concept=["sex", "cat", "dog", "a ship"], run=finished.parent / "again", **settings)
+    }
+    again = askew.map(
+        PROMPT, concept=["sex", "cat", "dog", "a ship"], run=finished.parent / "again", **settings
+    )
     first = json.loads((finished / "results.json").read_text())["biasmap"]["pairs"][0]["pictures"]
     found = in_file(again)["biasmap"]["pairs"][0]["pictures"]
     np.testing.assert_allclose(found, first, atol=1e-6)
@@ -100,9 +128,16 @@ def test_maps_of_pictures_that_are_there_come_from_making_them_again(
     assert list(gradient["cosines"]) == ["sex", "cat", "dog", "a ship"]
     assert all(-1 <= cosine <= 1 for cosine in gradient["cosines"].values())
     assert "Nearness in meaning" in again.report.read_text()
-    with monkeypatch.context() as patch:  # given again, it loads no network for the nearness of words
+    with (
+        monkeypatch.context() as patch
+    ):  # given again, it loads no network for the nearness of words
         patch.delattr("askew.measure.attribution.word_vector")
-        askew.map(PROMPT, concept=["sex", "cat", "dog", "a ship"], run=finished.parent / "again", **settings)
+        askew.map(
+            PROMPT,
+            concept=["sex", "cat", "dog", "a ship"],
+            run=finished.parent / "again",
+            **settings,
+        )
     assert isinstance(load(again.folder), MapResult)
     with pytest.raises(UsageError, match="no maps of 'tree'"):
         again.miou("tree")
@@ -113,7 +148,8 @@ def test_maps_are_held_against_masks_that_are_given(
 ) -> None:
     first = load(finished)
     assert isinstance(first, MapResult)
-    model, ids = first.found.models[0].name, first.found.sets[0].pictures
+    model = first.found.models[0].name
+    ids = first.found.sets[0].pictures
     for name in ids[:3]:  # of the fourth no mask is given
         maps = maps_of(first.found, first, "sex", PROMPT, model, str(name))
         assert maps is not None
@@ -123,7 +159,14 @@ def test_maps_are_held_against_masks_that_are_given(
             (tmp_path / "masks" / word).mkdir(parents=True, exist_ok=True)
             place = mask(bilinear(of[0], (picture.height, picture.width)))
             Image.fromarray(place).save(tmp_path / "masks" / word / f"{name}.png")
-    masks = ["--masks", str(tmp_path / "masks"), "--taus", "10,70,90", "--store", str(finished.parent / ".askew")]
+    masks = [
+        "--masks",
+        str(tmp_path / "masks"),
+        "--taus",
+        "10,70,90",
+        "--store",
+        str(finished.parent / ".askew"),
+    ]
     assert mapped(f"diffusers/{tiny('stable-diffusion')}", tmp_path / "run", *masks) == 0
     assert "Against the given masks" in (tmp_path / "run" / "report.html").read_text()
     result = load(tmp_path / "run")
@@ -131,15 +174,24 @@ def test_maps_are_held_against_masks_that_are_given(
     found = {(one.word, one.tau): one for one in result.found.biasmap.accuracy}
     assert list(found) == [(word, tau) for word in ("nurse", "sex") for tau in (10.0, 70.0, 90.0)]
     for word in ("nurse", "sex"):
-        ends = [(one.mask_accuracy, one.complement_accuracy) for (w, _), one in found.items() if w == word]
-        assert all(isinstance(e, Estimate) and (e.n, e.missing) == (3, 1) for pair in ends for e in pair)
+        ends = [
+            (one.mask_accuracy, one.complement_accuracy)
+            for (w, _), one in found.items()
+            if w == word
+        ]
+        assert all(
+            isinstance(e, Estimate) and (e.n, e.missing) == (3, 1) for pair in ends for e in pair
+        )
         low, same, high = ([e.value for e in pair] for pair in ends)
         assert same == [1, 1]
         assert (low[0], high[1]) == (1, 1)
         assert low[1] == pytest.approx(0.1 / 0.7, abs=0.03)
         assert high[0] == pytest.approx(0.1 / 0.3, abs=0.05)
     capsys.readouterr()
-    for wrong, said in ((masks[:2], "has no folder with the masks of a word"), (masks[2:4], "say where they are")):
+    for wrong, said in (
+        (masks[:2], "has no folder with the masks of a word"),
+        (masks[2:4], "say where they are"),
+    ):
         more = [wrong[0], str(finished) if wrong[0] == "--masks" else wrong[1]]
         assert mapped(f"diffusers/{tiny('stable-diffusion')}", tmp_path / "wrong", *more) == 2
         assert said in " ".join(capsys.readouterr().err.split())
@@ -148,9 +200,14 @@ def test_maps_are_held_against_masks_that_are_given(
 def test_two_models_are_compared_by_seed(tiny: Saved, tmp_path: Path) -> None:
     models = [f"diffusers/{tiny(family)}" for family in ("stable-diffusion", "stable-diffusion-xl")]
     result = askew.map(
-        model=models, concept="sex", profession=["nurse", "chef"], images=3, draws=100, run=tmp_path / "run",
+        model=models,
+        concept="sex",
+        profession=["nurse", "chef"],
+        images=3,
+        bootstrap_samples=100,
+        run=tmp_path / "run",
         model_args={"num_inference_steps": 2},
-    )  # fmt: skip
+    )
     change = in_file(result)["biasmap"]["changes"][0]
     assert change["models"] == models
     assert [p["miou"]["n"] for p in change["prompts"]] == [3, 3]
@@ -167,7 +224,8 @@ def test_a_prompt_without_a_picture_does_not_end_the_run(
 ) -> None:
     from askew.models.diffusers.model import DiffusersModel
 
-    made, blank = DiffusersModel.generate, {"chef"}
+    made = DiffusersModel.generate
+    blank = {"chef"}
 
     def generate(self: Any, requests: Any) -> Any:
         """Blank pictures, which no tiny model makes when asked to."""
@@ -177,9 +235,12 @@ def test_a_prompt_without_a_picture_does_not_end_the_run(
 
     monkeypatch.setattr(DiffusersModel, "generate", generate)
     settings: dict[str, Any] = {
-        "model": f"diffusers/{tiny('stable-diffusion')}", "concept": ["sex", "race"], "images": 3, "draws": 100,
+        "model": f"diffusers/{tiny('stable-diffusion')}",
+        "concept": ["sex", "race"],
+        "images": 3,
+        "bootstrap_samples": 100,
         "model_args": {"num_inference_steps": 1},
-    }  # fmt: skip
+    }
     result = askew.map(profession=["chef", "nurse"], run=tmp_path / "run", **settings)
     chef, nurse = (result.miou("sex", profession_prompt(word)) for word in ("chef", "nurse"))
     assert isinstance(chef, Missing)
@@ -192,14 +253,30 @@ def test_a_prompt_without_a_picture_does_not_end_the_run(
     assert "made no usable picture" in " ".join(console.export_text().split())
     blank.add("nurse")
     with pytest.raises(NotEnoughData, match="no map to measure in any prompt"):
-        askew.map(profession=["chef", "nurse"], run=tmp_path / "other", store=tmp_path / "new", **settings)
+        askew.map(
+            profession=["chef", "nurse"], run=tmp_path / "other", store=tmp_path / "new", **settings
+        )
 
 
 def test_the_unconditional_branch(tiny: Saved, tmp_path: Path) -> None:
     said = "the unconditional image, without the prompt"
     model = f"diffusers/{tiny('stable-diffusion')}"
-    own = ["map", PROMPT, "--concept", "photo", "--against", "nurse", "--images", "3", "--draws", "100", "--model",
-           model, "-M", "num_inference_steps=1"]  # fmt: skip
+    own = [
+        "map",
+        PROMPT,
+        "--concept",
+        "photo",
+        "--against",
+        "nurse",
+        "--images",
+        "3",
+        "--bootstrap-samples",
+        "100",
+        "--model",
+        model,
+        "-M",
+        "num_inference_steps=1",
+    ]
     assert run([*own, "--branch", "uncond", "--run", str(tmp_path / "run")]) == 0
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     assert results["plan"]["branch"] == "uncond"
@@ -212,32 +289,48 @@ def test_the_unconditional_branch(tiny: Saved, tmp_path: Path) -> None:
     assert said not in (tmp_path / "plain" / "report.html").read_text()
 
 
-def test_a_finished_run_is_the_baseline_of_another(tiny: Saved, finished: Path, tmp_path: Path) -> None:
-    model, other = (f"diffusers/{tiny(family)}" for family in ("stable-diffusion", "stable-diffusion-xl"))
+def test_a_finished_run_is_the_baseline_of_another(
+    tiny: Saved, finished: Path, tmp_path: Path
+) -> None:
+    model, other = (
+        f"diffusers/{tiny(family)}" for family in ("stable-diffusion", "stable-diffusion-xl")
+    )
     folder = tmp_path / "run"
     assert mapped(other, folder, "--baseline", str(finished)) == 0
     results = json.loads((folder / "results.json").read_text())
     assert [m["name"] for m in results["models"]] == [other, model]
     assert {entry["model"] for entry in results["sets"]} == {other, model}
-    biasmap, before = results["biasmap"], json.loads((finished / "results.json").read_text())["biasmap"]
+    biasmap = results["biasmap"]
+    before = json.loads((finished / "results.json").read_text())["biasmap"]
     (sex, race) = biasmap["changes"]
     assert sex["models"] == [model, other]
     found = sex["prompts"][0]["miou"]
     own = next(e for e in biasmap["pairs"] if (e["model"], e["a"]) == (other, "sex"))
     assert found["n"] == 4
-    assert found["value"] == pytest.approx(np.mean(np.subtract(own["pictures"], before["pairs"][0]["pictures"])))
+    assert found["value"] == pytest.approx(
+        np.mean(np.subtract(own["pictures"], before["pairs"][0]["pictures"]))
+    )
     family = [one["prompts"][0]["miou"] for one in (sex, race)]
     assert all(one["q"] >= one["p"] for one in family)
     page = (folder / "report.html").read_text()
     assert "Models compared" in page
 
 
-def test_the_same_model_with_other_settings_has_another_name(tiny: Saved, finished: Path, tmp_path: Path) -> None:
+def test_the_same_model_with_other_settings_has_another_name(
+    tiny: Saved, finished: Path, tmp_path: Path
+) -> None:
     model = f"diffusers/{tiny('stable-diffusion')}"
     result = askew.map(
-        PROMPT, model=model, concept="race", against="nurse", images=4, draws=100, baseline=finished,
-        run=tmp_path / "run", model_args={"num_inference_steps": 1},
-    )  # fmt: skip
+        PROMPT,
+        model=model,
+        concept="race",
+        against="nurse",
+        images=4,
+        bootstrap_samples=100,
+        baseline=finished,
+        run=tmp_path / "run",
+        model_args={"num_inference_steps": 1},
+    )
     assert [m["name"] for m in in_file(result)["models"]] == [model, f"{model} (map)"]
     assert in_file(result)["biasmap"]["changes"][0]["prompts"][0]["miou"]["n"] == 4
 
@@ -269,9 +362,21 @@ def test_transformers(family: str, tiny: Saved, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", ["pixart", "sana"])
-def test_transformers_that_attend_to_the_text_alone(family: str, tiny: Saved, tmp_path: Path) -> None:
-    more = ["-M", "height=32", "-M", "width=32", "-M", "use_resolution_binning=false", "--concept", "cat", "--concept",
-            "dog"]  # fmt: skip
+def test_transformers_that_attend_to_the_text_alone(
+    family: str, tiny: Saved, tmp_path: Path
+) -> None:
+    more = [
+        "-M",
+        "height=32",
+        "-M",
+        "width=32",
+        "-M",
+        "use_resolution_binning=false",
+        "--concept",
+        "cat",
+        "--concept",
+        "dog",
+    ]
     assert mapped(f"diffusers/{tiny(family)}", tmp_path / "run", *more) == 0
     biasmap = json.loads((tmp_path / "run" / "results.json").read_text())["biasmap"]
     assert list(biasmap["pairs"][0]["blocks"]) == ["block-1"]
@@ -280,9 +385,26 @@ def test_transformers_that_attend_to_the_text_alone(family: str, tiny: Saved, tm
     assert "OVAM" in (tmp_path / "run" / "report.html").read_text()
 
 
-def test_professions_on_the_studio_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["map", "--profession", "nurse,chef", "--concept", "gender", "--concept", "race", "--images", "3",
-               "--draws", "100", "-M", "num_inference_steps=2", "--run", str(tmp_path / "run")]  # fmt: skip
+def test_professions_on_the_studio_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [
+        "map",
+        "--profession",
+        "nurse,chef",
+        "--concept",
+        "gender",
+        "--concept",
+        "race",
+        "--images",
+        "3",
+        "--bootstrap-samples",
+        "100",
+        "-M",
+        "num_inference_steps=2",
+        "--run",
+        str(tmp_path / "run"),
+    ]
     assert run([*options, "--model", "studio", "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "6" in said
@@ -292,24 +414,50 @@ def test_professions_on_the_studio_model(tmp_path: Path, capsys: pytest.CaptureF
     assert "mean" in said
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     assert [(e["a"], e["b"]) for e in results["biasmap"]["pairs"]] == [
-        ("gender", "nurse"), ("race", "nurse"), ("gender", "chef"), ("race", "chef"),
-    ]  # fmt: skip
-    assert [(e["a"], e["prompts"]) for e in results["biasmap"]["overall"]] == [("gender", 2), ("race", 2)]
+        ("gender", "nurse"),
+        ("race", "nurse"),
+        ("gender", "chef"),
+        ("race", "chef"),
+    ]
+    assert [(e["a"], e["prompts"]) for e in results["biasmap"]["overall"]] == [
+        ("gender", 2),
+        ("race", 2),
+    ]
     assert list(results["biasmap"]["overall"][0]["blocks"]) == [
-        "down-16", "down-8", "down-4", "mid", "up-4", "up-8", "up-16",
-    ]  # fmt: skip
+        "down-16",
+        "down-8",
+        "down-4",
+        "mid",
+        "up-4",
+        "up-8",
+        "up-16",
+    ]
     page = (tmp_path / "run" / "report.html").read_text()
     assert page.count("chance: masks of these areas") >= 2
 
 
-def test_the_twenty_professions_of_the_paper_are_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    options = ["--concept", "gender", "--concept", "race", "--images", "5", "--dry-run", "--run", str(tmp_path / "run")]
+def test_the_twenty_professions_of_the_paper_are_counted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    options = [
+        "--concept",
+        "gender",
+        "--concept",
+        "race",
+        "--images",
+        "5",
+        "--dry-run",
+        "--run",
+        str(tmp_path / "run"),
+    ]
     assert run(["map", "--professions", "--model", "studio", *options]) == 0
     said = capsys.readouterr().out
     assert "100" in said
 
 
-def test_a_network_without_cross_attention(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_network_without_cross_attention(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     import tiny_pipelines
 
     pipeline = tiny_pipelines.stable_diffusion()
@@ -323,12 +471,22 @@ def test_a_network_without_cross_attention(tmp_path: Path, capsys: pytest.Captur
     assert not (tmp_path / "run").exists()
 
 
-def test_pictures_in_a_folder_have_no_insides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pictures_in_a_folder_have_no_insides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from PIL import Image
 
     (tmp_path / "nurse").mkdir()
     Image.new("RGB", (8, 8)).save(tmp_path / "nurse" / "1.png")
-    options = ["a nurse", "--concept", "gender", "--against", "nurse", "--run", str(tmp_path / "run")]
+    options = [
+        "a nurse",
+        "--concept",
+        "gender",
+        "--against",
+        "nurse",
+        "--run",
+        str(tmp_path / "run"),
+    ]
     assert run(["map", *options, "--model", f"folder/{tmp_path}"]) == 2
     said = capsys.readouterr().err
     assert "black box" in said
@@ -351,20 +509,51 @@ def test_long_names_of_models_keep_what_tells_them_apart(name: str, shown: str) 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["a nurse", "--concept", "gender", "--against", "nurse", "--model", "studio/planted"], "black box"),
-        (["a nurse", "--concept", "gender", "--against", "nurse", "--model", "openai/dall-e-3"], "studio"),
+        (
+            ["a nurse", "--concept", "gender", "--against", "nurse", "--model", "studio/planted"],
+            "black box",
+        ),
+        (
+            ["a nurse", "--concept", "gender", "--against", "nurse", "--model", "openai/dall-e-3"],
+            "studio",
+        ),
         (["a nurse", "--concept", " ", "--against", "nurse"], "concept is empty"),
         (["a nurse", "--against", "nurse"], "concept is empty"),
         (["a nurse", "--concept", "gender"], "--against nurse"),
         (["--concept", "gender"], "there is no prompt"),
-        (["a nurse", "--concept", "gender", "--concept", "Nurse", "--against", "nurse"], "are held against"),
-        (["a nurse", "--concept", "gender", "--against", "nurse", "--model", ","], "no model is named"),
-        (["a nurse", "--concept", "gender", "--against", "nurse", "--model", "", "--images", "2"], "no model is named"),
+        (
+            ["a nurse", "--concept", "gender", "--concept", "Nurse", "--against", "nurse"],
+            "are held against",
+        ),
+        (
+            ["a nurse", "--concept", "gender", "--against", "nurse", "--model", ","],
+            "no model is named",
+        ),
+        (
+            [
+                "a nurse",
+                "--concept",
+                "gender",
+                "--against",
+                "nurse",
+                "--model",
+                "",
+                "--images",
+                "2",
+            ],
+            "no model is named",
+        ),
         (["a nurse", "--concept", "gender", "--against", "nurse", "--images", "0"], "images"),
     ],
 )
-def test_refusals(options: list[str], message: str, tiny: Saved, capsys: pytest.CaptureFixture[str]) -> None:
-    chosen = options if "--model" in options else [*options, "--model", f"diffusers/{tiny('stable-diffusion')}"]
+def test_refusals(
+    options: list[str], message: str, tiny: Saved, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = (
+        options
+        if "--model" in options
+        else [*options, "--model", f"diffusers/{tiny('stable-diffusion')}"]
+    )
     assert run(["map", *chosen]) == 2
     said = capsys.readouterr().err
     assert message in said
@@ -378,7 +567,9 @@ def test_no_model(model: Any) -> None:
             askew.map("a nurse", model=model, concept="gender", against="nurse", images=images)
 
 
-def test_a_concept_that_is_too_long(tiny: Saved, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_concept_that_is_too_long(
+    tiny: Saved, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "run"
     options = ["a nurse", "--concept", "x" * 80, "--against", "nurse", "--run", str(folder)]
     assert run(["map", *options, "--model", f"diffusers/{tiny('stable-diffusion')}"]) == 2

@@ -27,13 +27,42 @@ from askew.store.store import Store
 from local_llm import Reply, prompts, says, serving
 from recorded_runs import in_file
 
-BLUE = MinePlan(objective="color:lightskyblue", iterations=4, population=4, selected=1, mutations=2, images=2, top=2,
-                draws=100)  # fmt: skip
+BLUE = MinePlan(
+    objective="color:lightskyblue",
+    iterations=4,
+    population=4,
+    selected=1,
+    mutations=2,
+    images=2,
+    top=2,
+    bootstrap_samples=100,
+)
 LEARNED = BLUE.model_copy(update={"selection": "learned"})
-LEANS = MinePlan(target="people", axes=("gender", "age"), iterations=4, population=4, selected=1, mutations=2, images=3,
-                 fresh_images=4, top=2, draws=100)  # fmt: skip
-CONVERGING = MinePlan(objective=BLUE.objective, iterations=4, population=9, selected=3, mutations=2, images=4, runs=8,
-                      top=2, draws=100, baseline=False, selection="learned")  # fmt: skip
+LEANS = MinePlan(
+    target="people",
+    axes=("gender", "age"),
+    iterations=4,
+    population=4,
+    selected=1,
+    mutations=2,
+    images=3,
+    fresh_images=4,
+    top=2,
+    bootstrap_samples=100,
+)
+CONVERGING = MinePlan(
+    objective=BLUE.objective,
+    iterations=4,
+    population=9,
+    selected=3,
+    mutations=2,
+    images=4,
+    runs=8,
+    top=2,
+    bootstrap_samples=100,
+    baseline=False,
+    selection="learned",
+)
 
 
 def content(folder: Path) -> dict[str, Any]:
@@ -55,17 +84,24 @@ def test_the_record_is_the_lowest_loss_so_far(blue: askew.MiningResult) -> None:
 
 @pytest.mark.slow
 def test_mutations_come_nearer_to_a_colour_than_random_prompts(tmp_path: Path) -> None:
-    history = in_file(METHOD.run(CONVERGING, run=tmp_path / "run", store=tmp_path / "store"))["minethegap"]["history"]
+    history = in_file(METHOD.run(CONVERGING, run=tmp_path / "run", store=tmp_path / "store"))[
+        "minethegap"
+    ]["history"]
     losses: dict[tuple[int, str], list[float]] = defaultdict(list)
     for entry in history:
         for prompt in entry["prompts"] if entry["iteration"] else ():
             losses[entry["run"], prompt["origin"]].append(prompt["score"])
-    nearer = [np.mean(losses[run, "random"]) - np.mean(losses[run, "mutation"]) for run in range(CONVERGING.runs)]
+    nearer = [
+        np.mean(losses[run, "random"]) - np.mean(losses[run, "mutation"])
+        for run in range(CONVERGING.runs)
+    ]
     assert stats.ttest_1samp(nearer, 0).confidence_interval(0.95).low > 0
 
 
 @pytest.mark.parametrize("plan", [BLUE, LEARNED, LEANS], ids=["score", "learned", "leans"])
-def test_a_stopped_search_ends_as_if_it_had_not_been_stopped(plan: MinePlan, tmp_path: Path) -> None:
+def test_a_stopped_search_ends_as_if_it_had_not_been_stopped(
+    plan: MinePlan, tmp_path: Path
+) -> None:
     whole = METHOD.run(plan, run=tmp_path / "whole", store=tmp_path / "first")
     for budget in (10, 14, 18):
         with pytest.raises(RunError, match="the same command continues"):
@@ -97,9 +133,26 @@ def test_the_report_holds_the_prompts_and_their_pictures(blue: askew.MiningResul
     assert "Against random search" in page
 
 
-def test_the_command_prints_a_table_and_refuses_nonsense(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--objective", "color:black", "--iterations", "2", "--population", "3", "--selected", "1",
-               "--images", "2", "--top", "1", "--no-baseline", "--run", str(tmp_path / "run")]  # fmt: skip
+def test_the_command_prints_a_table_and_refuses_nonsense(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [
+        "--objective",
+        "color:black",
+        "--iterations",
+        "2",
+        "--population",
+        "3",
+        "--selected",
+        "1",
+        "--images",
+        "2",
+        "--top",
+        "1",
+        "--no-baseline",
+        "--run",
+        str(tmp_path / "run"),
+    ]
     assert command(["mine", *options]) == 0
     assert "come nearest to color:black" in " ".join(capsys.readouterr().out.split())
     assert command(["mine", "--words", "eight"]) == 2
@@ -115,8 +168,18 @@ def test_an_unknown_objective_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_bias_is_mined_and_explained(tmp_path: Path) -> None:
-    found = askew.mine(iterations=2, population=5, images=6, baseline=True, run=tmp_path / "run", selected=2,
-                       variations=8, top=2, draws=200, vqa="studio")  # fmt: skip
+    found = askew.mine(
+        iterations=2,
+        population=5,
+        images=6,
+        baseline=True,
+        run=tmp_path / "run",
+        selected=2,
+        variations=8,
+        top=2,
+        bootstrap_samples=200,
+        vqa="studio",
+    )
     section = in_file(found)["minethegap"]
     first = section["best"][0]
     assert set(first["missed_visual_concepts"]) <= set(first["variations"])
@@ -130,22 +193,53 @@ def test_bias_is_mined_and_explained(tmp_path: Path) -> None:
 def test_an_objective_may_lie_in_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "own_objective.py").write_text("def width(prompt, pictures):\n    return len(prompt)\n")
+    (tmp_path / "own_objective.py").write_text(
+        "def width(prompt, pictures):\n    return len(prompt)\n"
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", list(sys.path))
-    options = ["--iterations", "1", "--population", "2", "--selected", "1", "--images", "2", "--top", "1"]
-    assert command(["mine", "--objective", "own_objective:width", *options, "--run", "run", "--store", "store"]) == 0
+    options = [
+        "--iterations",
+        "1",
+        "--population",
+        "2",
+        "--selected",
+        "1",
+        "--images",
+        "2",
+        "--top",
+        "1",
+    ]
+    assert (
+        command(
+            [
+                "mine",
+                "--objective",
+                "own_objective:width",
+                *options,
+                "--run",
+                "run",
+                "--store",
+                "store",
+            ]
+        )
+        == 0
+    )
     assert "own_objective:width" in " ".join(capsys.readouterr().out.split())
 
 
 def by_language_model(number: int, content: dict[str, Any]) -> Reply:
-    """What the lexicon would write with the request's seed; every fourth question is refused whenever it is asked."""
+    """What the lexicon would write with the request's seed; every fourth question is refused
+    whenever it is asked.
+    """
     told = content["messages"][-1]["content"]
     if sum(told.encode()) % 4 == 0:
         return says("", refusal="no")
     count = content["response_format"]["json_schema"]["schema"]["properties"]["prompts"]["maxItems"]
     if "It leaves much open" in told:
-        return prompts(*LexiconWriter().write("variations", told.split('"')[1], count, seed=content["seed"]))
+        return prompts(
+            *LexiconWriter().write("variations", told.split('"')[1], count, seed=content["seed"])
+        )
     return prompts(*LexiconWriter().write("random prompts", "", count, seed=content["seed"]))
 
 
@@ -153,9 +247,20 @@ def test_a_search_by_a_language_model_goes_on_at_another_address(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Refused requests do not end it, and once it is over nothing is asked again."""
-    sizes = {"iterations": 3, "population": 4, "selected": 1, "images": 5, "variations": 5, "top": 2, "draws": 100}
+    sizes = {
+        "iterations": 3,
+        "population": 4,
+        "selected": 1,
+        "images": 5,
+        "variations": 5,
+        "top": 2,
+        "bootstrap_samples": 100,
+    }
     with serving(by_language_model) as first, serving(by_language_model) as second:
-        plans = [MinePlan(llm="openai/m", llm_args={"url": server.url}, **sizes) for server in (first, second)]
+        plans = [
+            MinePlan(llm="openai/m", llm_args={"url": server.url}, **sizes)
+            for server in (first, second)
+        ]
         whole = METHOD.run(plans[0], run=tmp_path / "whole", store=tmp_path / "first")
         asked = len(first.requests)
         with pytest.raises(RunError, match="the same command continues"):
@@ -175,50 +280,95 @@ def without_addresses(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("name", "writer"), [("studio/planted", "lexicon/studio"), ("elsewhere/planted", "lexicon/elsewhere")]
+    ("name", "writer"),
+    [("studio/planted", "lexicon/studio"), ("elsewhere/planted", "lexicon/elsewhere")],
 )
 def test_the_lexicon_keeps_to_the_words_of_the_model(name: str, writer: str) -> None:
     model = PlantedModel()
     model.name = name
     found = prompt_writer(MinePlan(), model)
     assert found.fingerprint.startswith(writer)
-    assert not any(model.unknown_words(prompt) for prompt in found.write("random prompts", "", 5, seed=0))
+    assert not any(
+        model.unknown_words(prompt) for prompt in found.write("random prompts", "", 5, seed=0)
+    )
 
 
 def test_the_bound_of_a_search() -> None:
     work = bound(MinePlan(iterations=10), PlantedModel())
     assert work.prompts == 150 + 9 * 10  # random search shares what mining injects
     assert work.pictures == work.embeddings == 240 * 15 + 2 * 5 * 15 + 2 * 5 * 15
-    details = [1 + len(entry.axis.questions) for entry in catalogue().values()]  # a variation may say any of them
+    details = [
+        1 + len(entry.axis.questions) for entry in catalogue().values()
+    ]  # a variation may say any of them
     assert (work.questions, work.vqa_calls) == (5 * (15 + 15) * sum(details), 5 * 2 * len(details))
     red = bound(MinePlan(iterations=10, vqa="studio", objective="color:red"), PlantedModel())
     assert (red.questions, red.vqa_calls, red.embeddings) == (0, 0, 0)
 
 
-def test_progress_tells_every_prompt_and_the_best_so_far(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--objective", "color:blue", "--iterations", "1", "--population", "2", "--selected", "1",
-               "--images", "2", "--top", "1", "--no-baseline", "--run", str(tmp_path / "run")]  # fmt: skip
+def test_progress_tells_every_prompt_and_the_best_so_far(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [
+        "--objective",
+        "color:blue",
+        "--iterations",
+        "1",
+        "--population",
+        "2",
+        "--selected",
+        "1",
+        "--images",
+        "2",
+        "--top",
+        "1",
+        "--no-baseline",
+        "--run",
+        str(tmp_path / "run"),
+    ]
     assert command(["mine", *options]) == 0
     events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [(one["kind"], one["done"], one["total"]) for one in events] == [
-        ("started", 0, 3), ("batch", 1, 3), ("batch", 2, 3), ("batch", 3, 3), ("finished", 3, 3),
-    ]  # fmt: skip
+        ("started", 0, 3),
+        ("batch", 1, 3),
+        ("batch", 2, 3),
+        ("batch", 3, 3),
+        ("finished", 3, 3),
+    ]
     assert "mining, iteration 1/1; best 0." in events[2]["note"]
 
 
 def test_a_condition_on_what_was_found_ends_with_three(
     blue: askew.MiningResult, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    where = ["--plan", str(blue.folder / "plan.toml"), "--run", str(blue.folder), "--store", str(blue.store)]
+    where = [
+        "--plan",
+        str(blue.folder / "plan.toml"),
+        "--run",
+        str(blue.folder),
+        "--store",
+        str(blue.store),
+    ]
     assert command(["mine", *where, "--fail-if", "fresh_score < 0"]) == 0
     assert command(["mine", *where, "--fail-if", "fresh_score > 0"]) == 3
-    assert f"{blue.prompts[0]!r}, {BLUE.objective}: fresh_score.value is" in " ".join(capsys.readouterr().err.split())
+    assert f"{blue.prompts[0]!r}, {BLUE.objective}: fresh_score.value is" in " ".join(
+        capsys.readouterr().err.split()
+    )
     assert command(["mine", *where, "--fail-if", "mad > 0"]) == 2
 
 
-def test_a_function_that_was_changed_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_that_was_changed_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(tmp_path)
-    plan = MinePlan(objective="changing:loss", iterations=1, population=2, selected=1, images=2, top=1, baseline=False)
+    plan = MinePlan(
+        objective="changing:loss",
+        iterations=1,
+        population=2,
+        selected=1,
+        images=2,
+        top=1,
+        baseline=False,
+    )
     scores = []
     for value in (1.0, 1.0, 25.0):
         (tmp_path / "changing.py").write_text(f"def loss(prompt, pictures):\n    return {value}\n")
@@ -228,8 +378,12 @@ def test_a_function_that_was_changed_is_asked_again(tmp_path: Path, monkeypatch:
     assert scores == [1.0, 1.0, 25.0]
 
 
-@pytest.mark.parametrize("extra", [["--target", "people"], ["--seed", "1"], ["--no-baseline"], ["--model", "studio"]])
-def test_options_beside_a_plan_are_refused(extra: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "extra", [["--target", "people"], ["--seed", "1"], ["--no-baseline"], ["--model", "studio"]]
+)
+def test_options_beside_a_plan_are_refused(
+    extra: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert command(["mine", "--plan", "plan.toml", *extra]) == 2
     assert "--plan holds all that decides the results" in " ".join(capsys.readouterr().err.split())
 

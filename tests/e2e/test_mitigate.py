@@ -1,4 +1,6 @@
-"""askew mitigate, end to end on the planted model: chosen, applied, measured again, and taken by another command."""
+"""askew mitigate, end to end on the planted model: chosen, applied, measured again, and taken by
+another command.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,14 @@ HALVES = {
 def mitigated(tmp_path_factory: pytest.TempPathFactory) -> MitigationResult:
     run = tmp_path_factory.mktemp("mitigate") / "run"
     return askew.mitigate(
-        NURSE, model="studio/planted", axes="gender,clothing", also=["age"], images=24, confirm=64, draws=200, run=run
+        NURSE,
+        model="studio/planted",
+        axes="gender,clothing",
+        also=["age"],
+        images=24,
+        confirm=64,
+        bootstrap_samples=200,
+        run=run,
     )
 
 
@@ -59,22 +68,34 @@ def test_a_change_is_what_stands_after_less_what_stood_before(mitigated: Mitigat
 
 
 def test_what_is_predicted_is_told_with_what_was_measured(mitigated: MitigationResult) -> None:
-    """Fitted weights leave nothing of what planned them; the interval says what they may truly leave."""
+    """Fitted weights leave nothing of what planned them; the interval says what they may truly
+    leave.
+    """
     (way,) = mitigated.found.ways
     gender = next(one for one in way.axes if one.axis == "gender")
     assert isinstance(gender.predicted, Estimate)
     assert gender.predicted.value < 0.02
     assert ends(gender.predicted)[1] > 0.03
     within = sum(one.as_predicted for one in way.axes)
-    assert f"{within} of 3 measured distances lie within what was predicted" in mitigated.report.read_text(
-        encoding="utf-8"
+    assert (
+        f"{within} of 3 measured distances lie within what was predicted"
+        in mitigated.report.read_text(encoding="utf-8")
     )
 
 
 def test_a_page_of_several_prompts_shows_each(tmp_path: Path) -> None:
     prompts = [NURSE, "a photo of a firefighter"]
-    made = askew.mitigate(prompts, model="studio/planted", axes="gender", also=[], images=6, confirm=8, draws=100,
-                          embedder="none", run=tmp_path / "run")  # fmt: skip
+    made = askew.mitigate(
+        prompts,
+        model="studio/planted",
+        axes="gender",
+        also=[],
+        images=6,
+        confirm=8,
+        bootstrap_samples=100,
+        embedder="none",
+        run=tmp_path / "run",
+    )
     page = made.report.read_text(encoding="utf-8")
     assert all(f"“{one}”: one seed under another" in page for one in prompts)
     assert all(f"% of {one.axes[0].obeyed.n}" in page for one in made.found.ways)
@@ -94,9 +115,14 @@ def test_nothing_that_chose_judges(mitigated: MitigationResult) -> None:
 def test_its_file_is_taken_by_every_command(mitigated: MitigationResult, tmp_path: Path) -> None:
     file = mitigated.file()
     again = askew.audit(
-        NURSE, model="studio/planted", axes="gender", images=48, mitigation=file, store=mitigated.store,
+        NURSE,
+        model="studio/planted",
+        axes="gender",
+        images=48,
+        mitigation=file,
+        store=mitigated.store,
         run=tmp_path / "audit",
-    )  # fmt: skip
+    )
     assert again.found.model.settings["mitigation"] == mitigated.mitigation.fingerprint
     shares = again.found.shares[0].shares
     assert isinstance(shares["female"], Estimate)
@@ -105,9 +131,29 @@ def test_its_file_is_taken_by_every_command(mitigated: MitigationResult, tmp_pat
     assert any("male" in text for text in texts)
 
 
-def test_a_dry_run_and_the_same_command_again(mitigated: MitigationResult, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["mitigate", NURSE, "--model", "studio/planted", "--axes", "gender,clothing", "--also", "age"]
-    options += ["--images", "24", "--confirm", "64", "--draws", "200", "--run", str(mitigated.folder)]
+def test_a_dry_run_and_the_same_command_again(
+    mitigated: MitigationResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [
+        "mitigate",
+        NURSE,
+        "--model",
+        "studio/planted",
+        "--axes",
+        "gender,clothing",
+        "--also",
+        "age",
+    ]
+    options += [
+        "--images",
+        "24",
+        "--confirm",
+        "64",
+        "--bootstrap-samples",
+        "200",
+        "--run",
+        str(mitigated.folder),
+    ]
     before = mitigated.numbers.read_bytes()
     assert command([*options, "--dry-run"]) == 0
     assert "at most" in capsys.readouterr().out
@@ -118,7 +164,13 @@ def test_a_dry_run_and_the_same_command_again(mitigated: MitigationResult, capsy
 def test_what_is_killed_before_it_is_measured_again_goes_on(
     mitigated: MitigationResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    how = {"model": "studio/planted", "axes": "gender,clothing", "also": ["age"], "images": 24, "confirm": 64}
+    how = {
+        "model": "studio/planted",
+        "axes": "gender,clothing",
+        "also": ["age"],
+        "images": 24,
+        "confirm": 64,
+    }
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
@@ -126,8 +178,8 @@ def test_what_is_killed_before_it_is_measured_again_goes_on(
     with monkeypatch.context() as patched:
         patched.setattr(sys.modules["askew.methods.mitigate.gather"], "_judged", killed)
         with pytest.raises(KeyboardInterrupt):
-            askew.mitigate(NURSE, draws=200, run=tmp_path / "run", **how)
-    again = askew.mitigate(NURSE, draws=200, run=tmp_path / "run", **how)
+            askew.mitigate(NURSE, bootstrap_samples=200, run=tmp_path / "run", **how)
+    again = askew.mitigate(NURSE, bootstrap_samples=200, run=tmp_path / "run", **how)
     assert again.found.ways == mitigated.found.ways
     assert again.found.mitigations == mitigated.found.mitigations
 
@@ -137,10 +189,19 @@ def test_what_is_killed_before_it_is_measured_again_goes_on(
     [
         ([], "--axes names what is to be mitigated"),
         (["--axes", "gender", "--target", "gender=male:.5,female:.6"], "sum to 1.1, not 1"),
-        (["--axes", "gender", "--target", "gender=male:.1,femal:.9"], "the target of gender cannot be used: the ideal"),
-        (["--axes", "gender", "--target", "age=young:1"], "targets are of mitigated axes (gender), not age"),
+        (
+            ["--axes", "gender", "--target", "gender=male:.1,femal:.9"],
+            "the target of gender cannot be used: the ideal",
+        ),
+        (
+            ["--axes", "gender", "--target", "age=young:1"],
+            "targets are of mitigated axes (gender), not age",
+        ),
         (["--axes", "gender", "--target", "gender=male"], "is not of the form AXIS=VALUE:SHARE"),
-        (["--axes", "gender", "--priority", "gender=high"], "weights are numbers, such as gender=2,age=1"),
+        (
+            ["--axes", "gender", "--priority", "gender=high"],
+            "weights are numbers, such as gender=2,age=1",
+        ),
         (["--axes", "gender", "--with", "fair"], "fair"),
         (["--axes", "gender", "--with", "cads"], "studio/planted shows none: use prompts"),
     ],
@@ -148,42 +209,86 @@ def test_what_is_killed_before_it_is_measured_again_goes_on(
 def test_a_wrong_request_is_one_sentence(
     options: list[str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command(["mitigate", NURSE, "--model", "studio/planted", "--run", str(tmp_path / "run"), *options]) == 2
+    assert (
+        command(
+            [
+                "mitigate",
+                NURSE,
+                "--model",
+                "studio/planted",
+                "--run",
+                str(tmp_path / "run"),
+                *options,
+            ]
+        )
+        == 2
+    )
     assert why in capsys.readouterr().err
 
 
 def test_a_prompt_that_says_it_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(["mitigate", "a photo of a male nurse", "--axes", "gender", "--run", str(tmp_path)]) == 2
+    assert (
+        command(["mitigate", "a photo of a male nurse", "--axes", "gender", "--run", str(tmp_path)])
+        == 2
+    )
     assert "states its gender itself" in capsys.readouterr().err
 
 
 def test_a_plan_gives_the_files_too(mitigated: MitigationResult, tmp_path: Path) -> None:
-    again = askew.mitigate(plan=mitigated.folder / "plan.toml", run=tmp_path / "run", store=mitigated.store)
+    again = askew.mitigate(
+        plan=mitigated.folder / "plan.toml", run=tmp_path / "run", store=mitigated.store
+    )
     assert again.file().read_text(encoding="utf-8") == mitigated.file().read_text(encoding="utf-8")
 
 
-def test_a_setting_of_a_way_that_is_not_tried_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["mitigate", NURSE, "--model", "studio/planted", "--axes", "gender", "--way-arg", "fair-difusion:scale=9"]
+def test_a_setting_of_a_way_that_is_not_tried_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = [
+        "mitigate",
+        NURSE,
+        "--model",
+        "studio/planted",
+        "--axes",
+        "gender",
+        "--way-arg",
+        "fair-difusion:scale=9",
+    ]
     assert command(asked) == 2
-    assert "settings are of ways that are tried (prompts), not fair-difusion" in capsys.readouterr().err
+    assert (
+        "settings are of ways that are tried (prompts), not fair-difusion"
+        in capsys.readouterr().err
+    )
 
 
-@pytest.mark.parametrize("way_args", [["prompts:rule=independent"], MappingProxyType({"prompts:rule": "independent"})])
-def test_settings_of_ways_are_heeded_in_every_form(mitigated: MitigationResult, tmp_path: Path, way_args: Any) -> None:
+@pytest.mark.parametrize(
+    "way_args", [["prompts:rule=independent"], MappingProxyType({"prompts:rule": "independent"})]
+)
+def test_settings_of_ways_are_heeded_in_every_form(
+    mitigated: MitigationResult, tmp_path: Path, way_args: Any
+) -> None:
     plan = planned(way_args=key_values(way_args, "way_args"))
     assert plan.settings_of("prompts") == {"rule": "independent"}
     with pytest.raises(UsageError, match="settings are of ways that are tried"):
-        askew.mitigate(NURSE, model="studio/planted", axes="gender", way_args=["cads:noise=1"], run=tmp_path)
+        askew.mitigate(
+            NURSE, model="studio/planted", axes="gender", way_args=["cads:noise=1"], run=tmp_path
+        )
 
 
 def planned(**settings: Any) -> MitigationPlan:
-    given = {"model": "studio/planted", "axes": ["gender", "age"], "also": [], "images": 4, "confirm": 4}
+    given = {
+        "model": "studio/planted",
+        "axes": ["gender", "age"],
+        "also": [],
+        "images": 4,
+        "confirm": 4,
+    }
     return plan_mitigation([NURSE, "a photo of a chef"], **(given | settings))
 
 
 def test_targets_of_prompts_are_each_ones_own_or_refused() -> None:
     data = planned().model_dump()
-    data["prompts"][1]["axes"][0]["ideal"] = {"male": 0.2, "female": 0.8}
+    data["prompts"][1]["axes"][0]["reference"] = {"male": 0.2, "female": 0.8}
     plan = MitigationPlan.checked(data, "the plan")
     assert [plan.targets(one)["gender"]["male"] for one in plan.prompts] == [0.5, 0.2]
     assert {*_way(plan, "prompts", {"policies": [HALVES]}).targets} == {"age"}

@@ -1,4 +1,6 @@
-"""A plan holds all that decides the results: every command that takes one refuses options that say it again."""
+"""A plan holds all that decides the results: every command that takes one refuses options that say
+it again.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,18 @@ from askew.cli import commands, run
 
 OTHER = {
     "audit": [["a photo of a nurse"], ["--images", "8"], ["--seed", "1"]],
-    "classify": [["--groups", "old man"], ["--images", "8"], ["--preset", "sd15-clip"], ["--seed", "0"]],
-    "edit": [["--groups", "old man"], ["--images", "8"], ["-M", "num_inference_steps=3"], ["--seed", "0"]],
+    "classify": [
+        ["--groups", "old man"],
+        ["--images", "8"],
+        ["--preset", "sd15-clip"],
+        ["--seed", "0"],
+    ],
+    "edit": [
+        ["--groups", "old man"],
+        ["--images", "8"],
+        ["-M", "num_inference_steps=3"],
+        ["--seed", "0"],
+    ],
     "mine": [["--images", "8"], ["--seed", "1"]],
     "mitigate": [["a photo of a nurse"], ["--axes", "gender"], ["--confirm", "8"], ["--seed", "1"]],
     "interact": [["a photo of a nurse"], ["--occupations"], ["--as-read"], ["--seed", "1"]],
@@ -24,12 +36,18 @@ def test_every_command_with_a_plan_is_tried(capsys: pytest.CaptureFixture[str]) 
     found = set()
     for name in {name for name, _ in commands() if " " not in name}:
         assert run([name, "--help"]) == 0
-        found |= {name} if re.search(r"^│ *--plan ", capsys.readouterr().out, re.MULTILINE) else set()
+        found |= (
+            {name} if re.search(r"^│ *--plan ", capsys.readouterr().out, re.MULTILINE) else set()
+        )
     assert found == set(OTHER)
 
 
-@pytest.mark.parametrize(("command", "extra"), [(name, extra) for name, some in OTHER.items() for extra in some])
-def test_options_beside_a_plan_are_refused(command: str, extra: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("command", "extra"), [(name, extra) for name, some in OTHER.items() for extra in some]
+)
+def test_options_beside_a_plan_are_refused(
+    command: str, extra: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run([command, "--plan", "plan.toml", *extra]) == 2
     assert "--plan holds all that decides the results" in " ".join(capsys.readouterr().err.split())
 
@@ -39,5 +57,20 @@ def test_options_that_decide_no_results_are_not(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run([command, "--plan", "nowhere.toml", "--run", "here", "--store", "there", "--budget", "3"]) == 2
+    assert (
+        run(
+            [
+                command,
+                "--plan",
+                "nowhere.toml",
+                "--run",
+                "here",
+                "--store",
+                "there",
+                "--budget",
+                "3",
+            ]
+        )
+        == 2
+    )
     assert "nowhere.toml" in capsys.readouterr().err

@@ -25,15 +25,28 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
             copy = source / file.relative_to(EXAMPLE)
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(file.read_bytes())
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "--target", str(folder / "site"), str(source)], check=True, capture_output=True)
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        "--no-build-isolation",
+    ]
+    subprocess.run(
+        [*pip, "--target", str(folder / "site"), str(source)], check=True, capture_output=True
+    )
     return folder / "site"
 
 
 def askew(site: Path, *arguments: str, cwd: Path, code: int = 0) -> str:
     path = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")]), *sys.path])
     command = [sys.executable, "-m", "askew", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env={**os.environ, "PYTHONPATH": path})
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=cwd, env={**os.environ, "PYTHONPATH": path}
+    )
     assert done.returncode == code, done.stderr
     return done.stdout
 
@@ -41,7 +54,9 @@ def askew(site: Path, *arguments: str, cwd: Path, code: int = 0) -> str:
 @pytest.fixture(scope="module")
 def run(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
-    shown = askew(site, "variety", "a flag", "--images", "12", "-M", "redness=0.5", "--run", "run", cwd=folder)
+    shown = askew(
+        site, "variety", "a flag", "--images", "12", "-M", "redness=0.5", "--run", "run", cwd=folder
+    )
     assert "12 pictures by stripes" in shown
     assert shown.strip().endswith("report.html")
     return folder / "run"
@@ -75,13 +90,25 @@ def test_it_has_a_page(site: Path, run: Path) -> None:
 
 
 def test_it_has_an_export(site: Path, run: Path) -> None:
-    rows = list(csv.DictReader(io.StringIO(askew(site, "export", str(run), "--to", "csv", cwd=run))))
+    rows = list(
+        csv.DictReader(io.StringIO(askew(site, "export", str(run), "--to", "csv", cwd=run)))
+    )
     assert [row["score"] for row in rows] == ["shares", "shares", "shares", "effective_colours"]
     assert [row["of"] for row in rows[:3]] == ["red", "green", "blue"]
 
 
 def test_a_condition_on_its_score_holds(site: Path, run: Path) -> None:
-    again = ["variety", "a flag", "--images", "12", "-M", "redness=0.5", "--run", str(run), "--fail-if"]
+    again = [
+        "variety",
+        "a flag",
+        "--images",
+        "12",
+        "-M",
+        "redness=0.5",
+        "--run",
+        str(run),
+        "--fail-if",
+    ]
     askew(site, *again, "effective_colours.value < 4", cwd=run, code=3)
 
 
@@ -92,6 +119,9 @@ def test_it_has_a_function_in_python(site: Path, run: Path) -> None:
     )
     path = os.pathsep.join([str(site), *sys.path])
     done = subprocess.run(
-        [sys.executable, "-c", code, str(run)], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+        [sys.executable, "-c", code, str(run)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
     )
     assert done.stdout.strip() == "12", done.stderr

@@ -12,8 +12,14 @@ import askew
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> askew.AuditResult:
     folder = tmp_path_factory.mktemp("python")
-    return askew.audit("a photo of a mechanic", model="studio/planted", images=24, axes=["gender", "hair"],
-                       draws=300, run=folder / "run")  # fmt: skip
+    return askew.audit(
+        "a photo of a mechanic",
+        model="studio/planted",
+        images=24,
+        axes=["gender", "hair"],
+        bootstrap_samples=300,
+        run=folder / "run",
+    )
 
 
 def test_a_planted_lean_is_found(result: askew.AuditResult) -> None:
@@ -21,7 +27,8 @@ def test_a_planted_lean_is_found(result: askew.AuditResult) -> None:
     assert isinstance(mad, askew.Estimate)
     assert mad.p is not None
     assert mad.p < 0.01
-    male, female = result.cas("gender", "male"), result.cas("gender", "female")
+    male = result.cas("gender", "male")
+    female = result.cas("gender", "female")
     assert isinstance(male, askew.Estimate)
     assert isinstance(female, askew.Estimate)
     assert male.value > female.value
@@ -53,7 +60,12 @@ def test_what_is_not_there_is_named(result: askew.AuditResult) -> None:
 
 def test_what_the_instrument_cannot_see_is_missing_and_no_number(tmp_path: Path) -> None:
     found = askew.audit(
-        "a photo of a nurse", "studio/planted", axes=["gender", "lighting"], images=4, draws=100, run=tmp_path / "run"
+        "a photo of a nurse",
+        "studio/planted",
+        axes=["gender", "lighting"],
+        images=4,
+        bootstrap_samples=100,
+        run=tmp_path / "run",
     )
     share = found.share("lighting", "soft")
     assert isinstance(share, askew.Missing)

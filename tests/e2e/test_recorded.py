@@ -1,6 +1,7 @@
 """The numbers of small runs over all commands are those that were recorded.
 
-A change that means to move numbers, or to name them otherwise, records them anew, and its diff shows which:
+A change that means to move numbers, or to name them otherwise, records them anew, and its diff
+shows which:
 
     pytest tests/e2e/test_recorded.py --record
 """
@@ -25,15 +26,21 @@ FOLDER = Path(__file__).with_name("recorded")
 INPUTS = frozenset({"askew", "environment", "plan", "model", "models", "instruments"})
 """What a run is told and where it was made, not what it found; `seeds` of pictures neither."""
 OTHER_PIXELS = 0.01
-"""How far numbers may move where a processor other than the recording one rounds some pixels of a network otherwise."""
+"""How far numbers may move where a processor other than the recording one rounds some pixels of a
+network otherwise.
+"""
 THRESHOLDED = ("average_face", 0.05)
-"""Average faces count pixels by thresholds: where landmarks move by a rounding error, an interval may end elsewhere."""
+"""Average faces count pixels by thresholds: where landmarks move by a rounding error, an interval
+may end elsewhere.
+"""
 SHOWN = 12
 """Differences of a run that are shown."""
 
 
 @pytest.fixture(scope="module")
-def workplace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workplace]:
+def workplace(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Workplace]:
     """With one thread for networks: how sums are split among several decides their last digits."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -47,7 +54,10 @@ def test_numbers_are_those_recorded(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     content = json.loads(workplace.file(name).read_text(encoding="utf-8"))
-    found: dict[str, Any] = {"pictures": pictures(content), "results": numbers(without_inputs(content))}
+    found: dict[str, Any] = {
+        "pictures": pictures(content),
+        "results": numbers(without_inputs(content)),
+    }
     if RUNS[name].counted:
         found["work"] = workplace.work(name)
     path = FOLDER / f"{name}.json"
@@ -56,20 +66,36 @@ def test_numbers_are_those_recorded(
     was: dict[str, Any] = dict(flat(json.loads(path.read_text(encoding="utf-8"))))
     assert was, f"{path} holds no number"
     drawn_alike = was.pop("pictures") == found.pop("pictures")
-    told = differences(was, dict(flat(found)), RUNS[name].tolerance if drawn_alike else OTHER_PIXELS)
+    told = differences(
+        was, dict(flat(found)), RUNS[name].tolerance if drawn_alike else OTHER_PIXELS
+    )
     shown = "\n".join(told[:SHOWN])
-    assert not told, f"{name}: {len(told)} of {len(was)} recorded numbers are missing or differ:\n{shown}"
+    assert not told, (
+        f"{name}: {len(told)} of {len(was)} recorded numbers are missing or differ:\n{shown}"
+    )
 
 
-GIVEN_AGAIN = ("audit_planted", "interact_fair", "mine_colour", "map_models", "edit_groups", "classify_groups")
+GIVEN_AGAIN = (
+    "audit_planted",
+    "interact_fair",
+    "mine_colour",
+    "map_models",
+    "edit_groups",
+    "classify_groups",
+)
 
 
-def test_a_finished_run_given_again_is_shown_without_loading_a_network_or_computing(workplace: Workplace) -> None:
+def test_a_finished_run_given_again_is_shown_without_loading_a_network_or_computing(
+    workplace: Workplace,
+) -> None:
     commands = []
     for name in GIVEN_AGAIN:
-        folder, options = workplace.folder(name), RUNS[name].options
+        folder = workplace.folder(name)
+        options = RUNS[name].options
         told = options(workplace) if options else ["--plan", str(folder / "plan.toml")]
-        commands.append([RUNS[name].counted, *told, "--run", str(folder), "--store", str(workplace.store)])
+        commands.append(
+            [RUNS[name].counted, *told, "--run", str(folder), "--store", str(workplace.store)]
+        )
     files = [workplace.folder(name) / "results.json" for name in GIVEN_AGAIN]
     written = [file.read_bytes() for file in files]
     code = (
@@ -82,7 +108,18 @@ def test_a_finished_run_given_again_is_shown_without_loading_a_network_or_comput
 
 
 def test_a_difference_is_told_with_its_address() -> None:
-    was = dict(flat(numbers({"tibet": [{"axis": "age"}, {"mad": {"value": 0.5, "p": 0.01, "n": 12, "low": None}}]})))
+    was = dict(
+        flat(
+            numbers(
+                {
+                    "tibet": [
+                        {"axis": "age"},
+                        {"mad": {"value": 0.5, "p": 0.01, "n": 12, "low": None}},
+                    ]
+                }
+            )
+        )
+    )
     assert was == {"tibet.1.mad.value": 0.5, "tibet.1.mad.p": 0.01, "tibet.1.mad.n": 12}
     now = {"tibet.1.mad.value": 0.5 + 1e-8, "tibet.1.mad.n": 12, "tibet.1.mad.q": 0.1}
     assert differences(was, now, 1e-9) == [
@@ -94,11 +131,17 @@ def test_a_difference_is_told_with_its_address() -> None:
 
 def without_inputs(content: Any) -> Any:
     """The content of a file of results, less what a run was told."""
-    return {k: v for k, v in content.items() if k not in INPUTS} if isinstance(content, dict) else content
+    return (
+        {k: v for k, v in content.items() if k not in INPUTS}
+        if isinstance(content, dict)
+        else content
+    )
 
 
 def numbers(node: Any) -> Any:
-    """The same tree with its numbers alone, to 12 digits; null where there are none, so that positions stay."""
+    """The same tree with its numbers alone, to 12 digits; null where there are none, so that
+    positions stay.
+    """
     if isinstance(node, dict):
         kept = {name: numbers(value) for name, value in node.items() if name != "seeds"}
         return {name: value for name, value in kept.items() if value is not None} or None
@@ -126,16 +169,21 @@ def flat(node: Any, address: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def differences(was: dict[str, float], now: dict[str, float], tolerance: float) -> list[str]:
-    """A line for every recorded number that is missing or further off than allowed; new ones may come."""
+    """A line for every recorded number that is missing or further off than allowed; new ones may
+    come.
+    """
 
     def near(address: str, value: float) -> bool:
         allowed = max(tolerance, THRESHOLDED[1]) if THRESHOLDED[0] in address else tolerance
-        return address in now and math.isclose(value, now[address], rel_tol=allowed, abs_tol=allowed)
+        return address in now and math.isclose(
+            value, now[address], rel_tol=allowed, abs_tol=allowed
+        )
 
     return [
         f"  {address}: {value} was recorded, now {now.get(address, 'nothing')}"
-        for address, value in was.items() if not near(address, value)
-    ]  # fmt: skip
+        for address, value in was.items()
+        if not near(address, value)
+    ]
 
 
 def write(found: Any, path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Ctrl-C at any moment ends with one sentence and 130, and the same command then completes as if nothing had been."""
+"""Ctrl-C at any moment ends with one sentence and 130, and the same command then completes as if
+nothing had been.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def of_labels(pictures: Path) -> list[str]:
     """An audit whose scoring takes a second or more."""
-    return ["audit", "--model", f"folder/{pictures}", "--draws", "600000"]
+    return ["audit", "--model", f"folder/{pictures}", "--bootstrap-samples", "600000"]
 
 
 def results(place: Path) -> dict[str, Any]:
@@ -59,7 +61,9 @@ def completed(command: Sequence[str], place: Path) -> dict[str, Any]:
     return results(place)
 
 
-def interrupted(process: subprocess.Popen[str], times: int = 1, by: signal.Signals = signal.SIGINT) -> str:
+def interrupted(
+    process: subprocess.Popen[str], times: int = 1, by: signal.Signals = signal.SIGINT
+) -> str:
     """What a process says last when it is interrupted."""
     for _ in range(times):
         process.send_signal(by)
@@ -81,7 +85,11 @@ def test_while_modules_are_imported(of_labels: list[str], tmp_path: Path) -> Non
 def test_while_files_are_read_twice_in_a_row_and_while_scores_are_computed(
     of_labels: list[str], tmp_path: Path
 ) -> None:
-    for times, line in ((1, ("started", "files")), (2, ("started", "files")), (1, ("finished", "answers"))):
+    for times, line in (
+        (1, ("started", "files")),
+        (2, ("started", "files")),
+        (1, ("finished", "answers")),
+    ):
         process = start([*of_labels, "--run", str(tmp_path / "run")])
         wait_for_line(process, *line)
         assert GOES_ON in interrupted(process, times)
@@ -91,8 +99,20 @@ def test_while_files_are_read_twice_in_a_row_and_while_scores_are_computed(
 
 def test_while_pictures_are_made(tmp_path: Path) -> None:
     """SIGTERM is what a scheduler and a container send, SIGHUP what a closed terminal does."""
-    command = ["audit", "a photo of a nurse", "--model", "studio/planted", "--embedder", "none", "--axes", "gender",
-               "--images", "33", "--draws", "100"]  # 99 pictures in two batches  # fmt: skip
+    command = [
+        "audit",
+        "a photo of a nurse",
+        "--model",
+        "studio/planted",
+        "--embedder",
+        "none",
+        "--axes",
+        "gender",
+        "--images",
+        "33",
+        "--bootstrap-samples",
+        "100",
+    ]  # 99 pictures in two batches
     for by in (signal.SIGTERM, signal.SIGHUP):
         process = start([*command, "--run", str(tmp_path / "run")])
         wait_for_line(process, "batch", "pictures")

@@ -1,4 +1,6 @@
-"""A run goes on where its progress cannot be written; an answer that cannot be written is one sentence and 1."""
+"""A run goes on where its progress cannot be written; an answer that cannot be written is one
+sentence and 1.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,15 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def command(pictures: Path, tmp_path: Path) -> list[str]:
     """An audit of these: three batches, two stages, no network."""
-    return ["audit", "--model", f"folder/{pictures}", "--draws", "100", "--run", str(tmp_path / "run")]
+    return [
+        "audit",
+        "--model",
+        f"folder/{pictures}",
+        "--bootstrap-samples",
+        "100",
+        "--run",
+        str(tmp_path / "run"),
+    ]
 
 
 def whole(place: Path) -> bool:
@@ -56,11 +66,15 @@ def test_progress_on_a_full_disk_is_dropped(command: list[str], full: int, tmp_p
     assert whole(tmp_path)
 
 
-def test_an_answer_on_a_full_disk_is_one_sentence(command: list[str], full: int, tmp_path: Path) -> None:
+def test_an_answer_on_a_full_disk_is_one_sentence(
+    command: list[str], full: int, tmp_path: Path
+) -> None:
     process = start(command, stdout=full)
     _, said = process.communicate()
     assert process.returncode == 1
-    assert said.splitlines()[-1] == "askew: cannot write to standard output: No space left on device"
+    assert (
+        said.splitlines()[-1] == "askew: cannot write to standard output: No space left on device"
+    )
     assert "Traceback" not in said
     assert whole(tmp_path)
 
@@ -68,7 +82,10 @@ def test_an_answer_on_a_full_disk_is_one_sentence(command: list[str], full: int,
 @pytest.mark.parametrize("arguments", [["--help"], ["models"], ["--version"], ["audit", "--help"]])
 def test_every_command_says_so(arguments: list[str], full: int) -> None:
     process = start(arguments, stdout=full)
-    assert process.communicate()[1] == "askew: cannot write to standard output: No space left on device\n"
+    assert (
+        process.communicate()[1]
+        == "askew: cannot write to standard output: No space left on device\n"
+    )
     assert process.returncode == 1
 
 
@@ -95,7 +112,9 @@ def test_a_reader_that_leaves_after_a_line_ends_nothing(command: list[str], tmp_
     assert whole(tmp_path)
 
 
-def test_a_reader_that_leaves_before_the_answer_is_no_failure(command: list[str], tmp_path: Path) -> None:
+def test_a_reader_that_leaves_before_the_answer_is_no_failure(
+    command: list[str], tmp_path: Path
+) -> None:
     """As in `askew … | head -1`."""
     process = start(command)
     assert process.stdout is not None
@@ -110,7 +129,9 @@ def test_a_reader_that_leaves_before_the_answer_is_no_failure(command: list[str]
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_streams_that_are_closed(command: list[str], closed: str, tmp_path: Path) -> None:
     line = f'"{sys.executable}" -m askew "$@" {closed}'
-    done = subprocess.run(["sh", "-c", line, "sh", *command], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        ["sh", "-c", line, "sh", *command], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert whole(tmp_path)

@@ -1,4 +1,6 @@
-"""A small model and instruments that obey the protocols: what they give depends on their arguments alone."""
+"""A small model and instruments that obey the protocols: what they give depends on their arguments
+alone.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ from askew.measure.base import VQA, PictureReader
 from askew.methods.audit.plan import AuditPlan
 from askew.models.base import Collection, Model, Request
 from askew.plan import Plan
-from askew.run.count import Count
-from askew.run.live import Live
+from askew.run.count import CountingRun
+from askew.run.live import LiveRun
 from askew.run.work import Work
 from askew.store.files import write_whole
 from askew.store.store import Store
@@ -27,7 +29,9 @@ from askew.types import Missing, Picture, Question
 
 
 class PatternModel:
-    """Draws random blocks. `log` collects the seed of every picture made, `before` is called before each batch."""
+    """Draws random blocks. `log` collects the seed of every picture made, `before` is called before
+    each batch.
+    """
 
     name = "test/pattern"
 
@@ -45,7 +49,10 @@ class PatternModel:
         self.revision = revision
         self.settings = settings
         self.made: list[Request] = []
-        self._size, self._log, self._before, self._delay = size, log, before, delay
+        self._size = size
+        self._log = log
+        self._before = before
+        self._delay = delay
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         if self._before:
@@ -80,8 +87,12 @@ class BrightVQA:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
 
-    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
-        self.asked += [(picture.id, question.text) for picture in pictures for question in questions]
+    def answer(
+        self, pictures: Sequence[Picture], questions: Sequence[Question]
+    ) -> list[list[str | Missing]]:
+        self.asked += [
+            (picture.id, question.text) for picture in pictures for question in questions
+        ]
         return [[self._one(picture, question) for question in questions] for picture in pictures]
 
     def _one(self, picture: Picture, question: Question) -> str | Missing:
@@ -103,7 +114,12 @@ class MeanEmbedder:
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> NDArray[np.float32]:
         self.embedded += [picture.id for picture in pictures]
-        rows = np.stack([np.asarray(Image.open(p.path).convert("RGB"), np.float32).mean((0, 1)) for p in pictures])
+        rows = np.stack(
+            [
+                np.asarray(Image.open(p.path).convert("RGB"), np.float32).mean((0, 1))
+                for p in pictures
+            ]
+        )
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -119,11 +135,18 @@ class VectorBrightVQA:
     def __init__(self, embedder: MeanEmbedder) -> None:
         self.embedder = embedder
 
-    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
+    def answer(
+        self, pictures: Sequence[Picture], questions: Sequence[Question]
+    ) -> list[list[str | Missing]]:
         return self.answer_vectors(self.embedder.embed_pictures(pictures), questions)
 
-    def answer_vectors(self, vectors: NDArray[np.float32], questions: Sequence[Question]) -> list[list[str | Missing]]:
-        return [[q.options[bool(v[0] > v[2])] if q.options else f"{v}" for q in questions] for v in vectors]
+    def answer_vectors(
+        self, vectors: NDArray[np.float32], questions: Sequence[Question]
+    ) -> list[list[str | Missing]]:
+        return [
+            [q.options[bool(v[0] > v[2])] if q.options else f"{v}" for q in questions]
+            for v in vectors
+        ]
 
 
 BRIGHT = Question("Is it bright?", ("no", "yes"), "light")
@@ -139,10 +162,12 @@ def small_plan(images: int = 6, seed: int = 0) -> Plan:
         "counterfactuals": {"no": "a dark nurse", "yes": "a bright nurse"},
     }
     prompts = [{"text": "a nurse", "axes": [light]}]
-    return AuditPlan.checked({"model": "test/pattern", "images": images, "seed": seed, "prompts": prompts})
+    return AuditPlan.checked(
+        {"model": "test/pattern", "images": images, "seed": seed, "prompts": prompts}
+    )
 
 
-def write(run: Live, results: Mapping[str, Any]) -> Path:
+def write(run: LiveRun, results: Mapping[str, Any]) -> Path:
     """Note the plan in the run's folder, and write results there."""
     run.claim()
     path = run.folder / RESULTS_FILE
@@ -158,14 +183,22 @@ def counted(
     asking: Sequence[tuple[VQA, Sequence[Question], Sequence[str] | None]] = (),
     embedder: PictureReader | None = None,
 ) -> Work:
-    """What is left to do of pictures, of questions about those of some texts (None: all), and of embeddings."""
-    run = Count(store)
+    """What is left to do of pictures, of questions about those of some texts (None: all), and of
+    embeddings.
+    """
+    run = CountingRun(store)
     if isinstance(source, Model):
         made = run.pictures(source, texts, images, 0)
     else:
         made = {"": [picture for _, picture in run.collect(source)]}
     for vqa, questions, about in asking:
-        run.ask(vqa, [one for text, some in made.items() if about is None or text in about for one in some], questions)
+        run.ask(
+            vqa,
+            [one for text, some in made.items() if about is None or text in about for one in some],
+            questions,
+        )
     if embedder is not None:
-        run.read(embedder, [one for some in made.values() for one in some if isinstance(one, Picture)])
+        run.read(
+            embedder, [one for some in made.values() for one in some if isinstance(one, Picture)]
+        )
     return run.work

@@ -1,9 +1,10 @@
-"""Runs commands of askew in children of one process, in each of which one chosen system call fails or ends it.
+"""Runs commands of askew in children of one process, in each of which one chosen system call fails
+or ends it.
 
-Usage, under LD_PRELOAD=shim.so: failing.py FOLDER FAULTS POINTS SEED ARGUMENTS. FAULTS is JSON: by name the mode and
-the error. For POINTS moments of each, drawn by SEED, prints a JSON line of what happened: the exit codes of the
-disturbed command, of the same command again and of `check`, what the first said, and whether the results are those of
-an undisturbed run.
+Usage, under LD_PRELOAD=shim.so: failing.py FOLDER FAULTS POINTS SEED ARGUMENTS. FAULTS is JSON: by
+name the mode and the error. For POINTS moments of each, drawn by SEED, prints a JSON line of what
+happened: the exit codes of the disturbed command, of the same command again and of `check`, what
+the first said, and whether the results are those of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -26,11 +27,15 @@ shim.shim_arm.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int, ctypes.c_
 shim.shim_count.restype = ctypes.c_long
 
 
-def child(arguments: list[str], folder: Path, mode: int = 0, error: int = 0, at: int = 0) -> tuple[int, int, str]:
+def child(
+    arguments: list[str], folder: Path, mode: int = 0, error: int = 0, at: int = 0
+) -> tuple[int, int, str]:
     """Exit code, how many calls were counted, and what was said on standard error."""
-    said, count = folder.with_suffix(".said"), folder.with_suffix(".count")
+    said = folder.with_suffix(".said")
+    count = folder.with_suffix(".count")
     count.write_text("0")
-    if (process := os.fork()) == 0:
+    process = os.fork()
+    if process == 0:
         os.chdir(folder)
         for stream, path in ((1, os.devnull), (2, str(said))):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
@@ -63,7 +68,10 @@ def results(folder: Path) -> str | None:
 def main(place: str, faults: str, points: str, seed: str, *arguments: str) -> None:
     folder = Path(place)
     command = [*arguments, "--run", str(folder / "runs" / "run")]
-    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):  # loads for all children what they need
+    with (
+        open(os.devnull, "w") as nowhere,
+        redirect_stdout(nowhere),
+    ):  # loads for all children what they need
         assert run([*arguments, "--run", f"{place}-warm/run"]) == 0
     folder.mkdir()
     _, total, said = child(command, folder, COUNT)
@@ -77,9 +85,22 @@ def main(place: str, faults: str, points: str, seed: str, *arguments: str) -> No
         again, _, told = child(command, folder)
         check, _, _ = child(["check", str(folder / "runs" / "run")], folder)
         same = results(folder) == wanted
-        print(json.dumps({"fault": fault, "at": at, "of": total, "first": first, "again": again, "check": check,
-                          "same": same, "said": said[-600:], "told": told[-300:] if again else ""}),
-              flush=True)  # fmt: skip
+        print(
+            json.dumps(
+                {
+                    "fault": fault,
+                    "at": at,
+                    "of": total,
+                    "first": first,
+                    "again": again,
+                    "check": check,
+                    "same": same,
+                    "said": said[-600:],
+                    "told": told[-300:] if again else "",
+                }
+            ),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -23,7 +23,9 @@ from askew.run.base import Run
 from askew.store.index import TABLES
 from askew.store.store import Store
 
-COMMAND = "audit,a photo of a nurse,--model,studio/planted,--images,4,--axes,gender,--draws,100,--run".split(",")
+COMMAND = "audit,a photo of a nurse,--model,studio/planted,--images,4,--axes,gender,--bootstrap-samples,100,--run".split(
+    ","
+)
 
 
 @pytest.fixture(scope="module")
@@ -65,25 +67,42 @@ def a_picture(place: Path) -> Path:
 
 
 DAMAGE: dict[str, Callable[[Path], object]] = {
-    "a picture flipped": lambda p: a_picture(p).write_bytes(a_picture(p).read_bytes()[:-9] + b"x" * 9),
+    "a picture flipped": lambda p: a_picture(p).write_bytes(
+        a_picture(p).read_bytes()[:-9] + b"x" * 9
+    ),
     "a picture cut": lambda p: a_picture(p).write_bytes(a_picture(p).read_bytes()[:99]),
     "a picture gone": lambda p: a_picture(p).unlink(),
-    "all answers female": lambda p: sql(p, "UPDATE answers SET answer = 'female' WHERE answer = 'male'"),
-    "an answer that is no option": lambda p: sql(p, "UPDATE answers SET answer = 'bemale' WHERE answer = 'female'"),
+    "all answers female": lambda p: sql(
+        p, "UPDATE answers SET answer = 'female' WHERE answer = 'male'"
+    ),
+    "an answer that is no option": lambda p: sql(
+        p, "UPDATE answers SET answer = 'bemale' WHERE answer = 'female'"
+    ),
     "all pictures one": lambda p: sql(p, "UPDATE pictures SET id = (SELECT max(id) FROM pictures)"),
     "a planned row gone": lambda p: sql(
-        p, "DELETE FROM planned WHERE key IN (SELECT key FROM pictures WHERE id = (SELECT max(id) FROM pictures))"
+        p,
+        "DELETE FROM planned WHERE key IN (SELECT key FROM pictures WHERE id = (SELECT max(id) FROM pictures))",
     ),
     "a vector cut": lambda p: sql(p, "UPDATE vectors SET vector = substr(vector, 1, 99)"),
     "results gone": lambda p: (p / "run" / "results.json").unlink(),
     "results empty": lambda p: (p / "run" / "results.json").write_text("{}"),
-    "a number edited": lambda p: edit(p / "run" / "results.json", lambda t: t.replace('"value":0.', '"value":0.1', 1)
-                                      .replace('"value": 0.', '"value": 0.1', 1)),
-    "a later version": lambda p: edit(p / "run" / "results.json", lambda t: t.replace('"askew": "0', '"askew": "99', 1)
-                                      .replace('"askew":"0', '"askew":"99', 1)),
-    "the plan edited": lambda p: edit(p / "run" / "plan.toml", lambda t: t.replace("images = 4", "images = 5")),
+    "a number edited": lambda p: edit(
+        p / "run" / "results.json",
+        lambda t: t.replace('"value":0.', '"value":0.1', 1).replace(
+            '"value": 0.', '"value": 0.1', 1
+        ),
+    ),
+    "a later version": lambda p: edit(
+        p / "run" / "results.json",
+        lambda t: t.replace('"askew": "0', '"askew": "99', 1).replace(
+            '"askew":"0', '"askew":"99', 1
+        ),
+    ),
+    "the plan edited": lambda p: edit(
+        p / "run" / "plan.toml", lambda t: t.replace("images = 4", "images = 5")
+    ),
     "the plan no TOML": lambda p: (p / "run" / "plan.toml").write_text("images = ["),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -121,7 +140,9 @@ def test_an_edited_number_is_not_shown(place: Path, capsys: pytest.CaptureFixtur
 def test_an_index_is_not_the_only_memory(
     state: str, finished: Path, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No picture is made and no question asked twice; of an index that is gone the vectors alone are read again."""
+    """No picture is made and no question asked twice; of an index that is gone the vectors alone
+    are read again.
+    """
     store = place / ".askew"
     for file in store.glob("index.sqlite*"):
         file.write_bytes(b"no database" * 500) if state == "overwritten" else file.write_bytes(b"")
@@ -150,11 +171,14 @@ def test_the_record_of_a_picture_is_read_without_the_index(place: Path) -> None:
     assert {row[2:] for row in found.values()} == {("studio/planted", 1.0)}
 
 
-@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(k, marks=pytest.mark.slow) for k in range(12, 60))])
+@pytest.mark.parametrize(
+    "seed", [*range(12), *(pytest.param(k, marks=pytest.mark.slow) for k in range(12, 60))]
+)
 def test_a_flipped_bit_changes_no_result(seed: int, finished: Path, place: Path) -> None:
     """Anywhere in the index: the same command, or it after --rebuild, gives the same numbers."""
     index = place / ".askew" / "index.sqlite"
-    data, rng = bytearray(index.read_bytes()), random.Random(seed)
+    data = bytearray(index.read_bytes())
+    rng = random.Random(seed)
     used = [k for k, byte in enumerate(data) if byte]
     data[rng.choice(used)] ^= 1 << rng.randrange(8)
     index.write_bytes(data)
@@ -197,7 +221,14 @@ def test_a_run_ends_only_if_every_planned_picture_is_stored_or_missing(tmp_path:
         sql(tmp_path, "DELETE FROM pictures WHERE key = (SELECT min(key) FROM pictures)")
         return found
 
-    plan = survey_plan(AuditPlan, ["a photo of a nurse"], axes=["gender"], images=4, model="studio/planted", draws=100)
+    plan = survey_plan(
+        AuditPlan,
+        ["a photo of a nurse"],
+        axes=["gender"],
+        images=4,
+        model="studio/planted",
+        bootstrap_samples=100,
+    )
     with pytest.raises(RunError, match="1 of 12 planned pictures are neither stored nor missing"):
         replace(AUDIT, gather=gather).run(plan, run=tmp_path / "run")
     assert not (tmp_path / "run" / "results.json").exists()

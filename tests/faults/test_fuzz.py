@@ -1,4 +1,6 @@
-"""Whatever stands in files and answers of others: a result or one sentence, never a traceback, never a lost row."""
+"""Whatever stands in files and answers of others: a result or one sentence, never a traceback,
+never a lost row.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,13 @@ pytestmark = pytest.mark.slow
 MANY = settings(max_examples=2_500, deadline=None, suppress_health_check=list(HealthCheck))
 SOME = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 TEXT = st.text(max_size=30)
-CELL = TEXT | st.sampled_from(["a.png", "b.png", "../a.png", "/a.png", "a.png\\..", "", "initial", "M", "F", '"', "\n"])
+CELL = TEXT | st.sampled_from(
+    ["a.png", "b.png", "../a.png", "/a.png", "a.png\\..", "", "initial", "M", "F", '"', "\n"]
+)
 LEAF = st.none() | st.booleans() | st.floats() | st.integers() | TEXT
-JSON = st.recursive(LEAF, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4))
+JSON = st.recursive(
+    LEAF, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4)
+)
 ANSWER = st.one_of(TEXT, st.just(Missing("error")), st.just(Missing("refused", "\x00")))
 
 
@@ -42,7 +48,9 @@ def folder_with(manifest: bytes, place: Path) -> Path:
 
 
 @MANY
-@given(st.lists(st.lists(CELL, min_size=2, max_size=4), max_size=6), st.sampled_from([",", ";", "\t"]))
+@given(
+    st.lists(st.lists(CELL, min_size=2, max_size=4), max_size=6), st.sampled_from([",", ";", "\t"])
+)
 def test_manifests_and_labels(rows: list[list[str]], delimiter: str) -> None:
     lines = [delimiter.join(row) for row in [["file", "prompt", "gender", "condition"], *rows]]
     data = "\n".join(lines).encode("utf-8", "surrogatepass")
@@ -59,8 +67,13 @@ def test_manifests_of_any_bytes(data: bytes) -> None:
 
 
 @MANY
-@given(st.one_of(st.binary(max_size=200), st.text(string.printable, max_size=200).map(str.encode), JSON.map(
-    lambda node: f"method = \"audit\"\nprompts = {json.dumps(node)}".encode())))  # fmt: skip
+@given(
+    st.one_of(
+        st.binary(max_size=200),
+        st.text(string.printable, max_size=200).map(str.encode),
+        JSON.map(lambda node: f'method = "audit"\nprompts = {json.dumps(node)}'.encode()),
+    )
+)
 def test_plans(data: bytes) -> None:
     with TemporaryDirectory() as place:
         (Path(place) / "plan.toml").write_bytes(data)
@@ -80,7 +93,10 @@ def test_answers_are_stored_exactly_or_refused_by_name(answers: list[str | Missi
 
 
 @SOME
-@given(st.binary(max_size=300) | JSON.map(lambda node: json.dumps(node).encode()), st.sampled_from([200, 400, 404]))
+@given(
+    st.binary(max_size=300) | JSON.map(lambda node: json.dumps(node).encode()),
+    st.sampled_from([200, 400, 404]),
+)
 def test_answers_of_a_server(body: bytes, status: int) -> None:
     with serving(lambda number, content: Reply(body, status)) as server, suppress(AskewError):
         Server(server.url, attempts=1).chat(model="m", messages=[{"role": "user", "content": "?"}])

@@ -1,4 +1,6 @@
-"""Files, names and texts from others: refused by name or shown as they are, never obeyed, and never a traceback."""
+"""Files, names and texts from others: refused by name or shown as they are, never obeyed, and never
+a traceback.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def header_of(side: int, path: Path) -> None:
     """A PNG that says it is large, with next to nothing behind."""
     ihdr = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
     chunks = [(b"IHDR", ihdr), (b"IDAT", zlib.compress(bytes(1000))), (b"IEND", b"")]
-    body = b"".join(struct.pack(">I", len(d)) + n + d + struct.pack(">I", zlib.crc32(n + d)) for n, d in chunks)
+    body = b"".join(
+        struct.pack(">I", len(d)) + n + d + struct.pack(">I", zlib.crc32(n + d)) for n, d in chunks
+    )
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + body)
 
 
@@ -77,7 +81,9 @@ def test_a_bomb_is_refused_at_once(bomb: str, tmp_path: Path) -> None:
     assert isinstance(found, Missing)
     assert "bomb.png" in found.detail
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    done = subprocess.run([sys.executable, "-c", MEASURED, path], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, path], env=environment, capture_output=True, text=True
+    )
     assert int(done.stdout.split()[-1]) < 200, done.stdout + done.stderr
 
 
@@ -94,11 +100,23 @@ def labelled(folder: Path, label: str, name: str = "a.png") -> list[str]:
     for k in range(4):
         Image.fromarray(np.roll(np.asarray(SMALL), k, 0)).save(folder / f"{k}.png")
     rows = "".join(f"{k}.png,nurse,{'MF'[k % 2]}\n" for k in range(4))
-    (folder / "manifest.csv").write_text(f"file,prompt,gender\n{rows}{name},nurse,{label}\n", encoding="utf-8")
-    return ["audit", "--model", f"folder/{folder}", "--draws", "100", "--run", str(folder.parent / "run")]
+    (folder / "manifest.csv").write_text(
+        f"file,prompt,gender\n{rows}{name},nurse,{label}\n", encoding="utf-8"
+    )
+    return [
+        "audit",
+        "--model",
+        f"folder/{folder}",
+        "--bootstrap-samples",
+        "100",
+        "--run",
+        str(folder.parent / "run"),
+    ]
 
 
-@pytest.mark.parametrize(("label", "name"), [("\x1b[31mred\x1b]0;title\x07", "0.png"), ("M", "\x1b[2Jgone.png")])
+@pytest.mark.parametrize(
+    ("label", "name"), [("\x1b[31mred\x1b]0;title\x07", "0.png"), ("M", "\x1b[2Jgone.png")]
+)
 def test_no_text_of_others_is_obeyed_by_a_terminal(label: str, name: str, tmp_path: Path) -> None:
     said = start(labelled(tmp_path / "pictures", label, name)).communicate()
     assert "\x1b" not in "".join(said)
@@ -106,19 +124,48 @@ def test_no_text_of_others_is_obeyed_by_a_terminal(label: str, name: str, tmp_pa
 
 
 @pytest.mark.parametrize("command", ["audit", "interact", "mine", "edit", "classify"])
-def test_a_deep_plan_is_one_sentence(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_deep_plan_is_one_sentence(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "plan.toml").write_text("a = " + "[" * 5000 + "]" * 5000)
-    assert run([command, "--plan", str(tmp_path / "plan.toml"), "--run", str(tmp_path / "run")]) == 2
+    assert (
+        run([command, "--plan", str(tmp_path / "plan.toml"), "--run", str(tmp_path / "run")]) == 2
+    )
     assert "is not valid TOML" in capsys.readouterr().err
 
 
 ODD = {
     "a long name of a run": ["audit", "a nurse", "--model", "studio/planted", "--run", "x" * 300],
-    "a long name of a store": ["audit", "a nurse", "--model", "studio/planted", "--store", "x" * 300, "--run", "run"],
+    "a long name of a store": [
+        "audit",
+        "a nurse",
+        "--model",
+        "studio/planted",
+        "--store",
+        "x" * 300,
+        "--run",
+        "run",
+    ],
     "a long name of a plan": ["audit", "--plan", "x" * 300],
     "a long name of a folder": ["audit", "--model", "folder/" + "x" * 300],
-    "a surrogate in a prompt": ["audit", "a nurse \udcff", "--model", "studio/planted", "--run", "run"],
-    "a surrogate in a concept": ["map", "a nurse", "--concept", "gender\udcff", "--against", "nurse", "--run", "run"],
+    "a surrogate in a prompt": [
+        "audit",
+        "a nurse \udcff",
+        "--model",
+        "studio/planted",
+        "--run",
+        "run",
+    ],
+    "a surrogate in a concept": [
+        "map",
+        "a nurse",
+        "--concept",
+        "gender\udcff",
+        "--against",
+        "nurse",
+        "--run",
+        "run",
+    ],
     "a run that is a file": ["check", __file__],
     "a run that is nothing": ["check", "y" * 300],
 }
@@ -133,14 +180,17 @@ def test_odd_names_are_one_sentence(
         _, said = (process := start(ODD[odd])).communicate()
         code = process.returncode
     else:
-        code, said = run(ODD[odd]), capsys.readouterr().err
+        code = run(ODD[odd])
+        said = capsys.readouterr().err
     assert code in (1, 2), said
     assert "Traceback" not in said
     told = [line for line in said.splitlines() if line.startswith("askew: ")]
     assert len(told) == 1, said
 
 
-def test_a_zero_byte_in_a_manifest_is_refused_by_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_zero_byte_in_a_manifest_is_refused_by_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(labelled(tmp_path / "pictures", "M", "a\0.png")) == 2
     assert "line 6" in capsys.readouterr().err
 
@@ -150,8 +200,21 @@ def test_a_prompt_of_a_megabyte_is_kept_exactly_and_told_in_short(
 ) -> None:
     prompt = "a photo of a nurse " + " ".join(f"{'w' * 60}{k}" for k in range(16_000))
     (tmp_path / "prompts.txt").write_text(prompt, encoding="utf-8")
-    arguments = ["audit", "--prompts", str(tmp_path / "prompts.txt"), "--model", "studio/planted", "--images", "2",
-                 "--axes", "gender", "--draws", "100", "--run", str(tmp_path / "run")]  # fmt: skip
+    arguments = [
+        "audit",
+        "--prompts",
+        str(tmp_path / "prompts.txt"),
+        "--model",
+        "studio/planted",
+        "--images",
+        "2",
+        "--axes",
+        "gender",
+        "--bootstrap-samples",
+        "100",
+        "--run",
+        str(tmp_path / "run"),
+    ]
     assert len(prompt) > 1_000_000
     assert run(arguments) == 0
     said = capsys.readouterr()

@@ -14,7 +14,17 @@ from askew.errors import StoreError
 from askew.method import load
 from askew.store.store import Store
 
-COMMAND = ["audit", "a nurse", "--model", "studio/planted", "--axes", "gender", "--draws", "100", "--images"]
+COMMAND = [
+    "audit",
+    "a nurse",
+    "--model",
+    "studio/planted",
+    "--axes",
+    "gender",
+    "--bootstrap-samples",
+    "100",
+    "--images",
+]
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +50,19 @@ def test_runs_are_listed_with_their_state(place: Path, capsys: pytest.CaptureFix
     (place / "run4" / "results.json").write_text("{}")
     assert run(["runs", str(place)]) == 0
     first, second = sorted(
-        line for line in capsys.readouterr().out.splitlines() if line.startswith("run") and "audit" in line
+        line
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith("run") and "audit" in line
     )
     assert "finished" in first
     assert "damaged" in second
 
 
-def test_what_no_run_needs_is_freed_and_the_rest_stays(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    store, before = str(place / ".askew"), files(place)
+def test_what_no_run_needs_is_freed_and_the_rest_stays(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = str(place / ".askew")
+    before = files(place)
     assert run(["store", "gc", store, "--yes"]) == 0
     assert files(place) == before, "both runs need all"
     assert run(["runs", "rm", str(place / "run4")]) == 0
@@ -70,7 +85,9 @@ def test_nothing_is_freed_of_a_damaged_store(place: Path) -> None:
             store.unneeded()
 
 
-def test_another_plan_is_refused_with_the_difference(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_plan_is_refused_with_the_difference(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run([*COMMAND, "3", "--run", str(place / "run2")]) == 2
     assert "(images is 2 there and 3 here)" in capsys.readouterr().err
 
@@ -79,14 +96,30 @@ def test_many_missing_pictures_are_told(tmp_path: Path, capsys: pytest.CaptureFi
     """Blank pictures, of one condition more than of the other."""
     folder = tmp_path / "pictures"
     folder.mkdir()
-    rows, rng = ["file,prompt,condition,gender"], np.random.default_rng(0)
+    rows = ["file,prompt,condition,gender"]
+    rng = np.random.default_rng(0)
     for k in range(40):
         blank = k % 2 and k < 32
-        pixels = np.full((9, 9, 3), k, np.uint8) if blank else rng.integers(0, 256, (9, 9, 3), np.uint8)
+        pixels = (
+            np.full((9, 9, 3), k, np.uint8) if blank else rng.integers(0, 256, (9, 9, 3), np.uint8)
+        )
         Image.fromarray(pixels).save(folder / f"{k}.png")
         rows.append(f"{k}.png,nurse,{('initial', 'other')[k % 2]},{'MF'[k // 2 % 2]}")
     (folder / "manifest.csv").write_text("\n".join(rows))
-    assert run(["audit", "--model", f"folder/{folder}", "--draws", "100", "--run", str(tmp_path / "run")]) == 0
+    assert (
+        run(
+            [
+                "audit",
+                "--model",
+                f"folder/{folder}",
+                "--bootstrap-samples",
+                "100",
+                "--run",
+                str(tmp_path / "run"),
+            ]
+        )
+        == 0
+    )
     said = capsys.readouterr().err
     assert "16 of 40 pictures are missing (16 blank_image)" in said
     assert "'nurse, other' (16 of 20)" in said

@@ -1,6 +1,8 @@
-"""Pages run nothing: scripts in prompts, labels, file names, models' names and words, for every kind of page.
+"""Pages run nothing: scripts in prompts, labels, file names, models' names and words, for every
+kind of page.
 
-The pages are opened without their policy, so that it is no net below a hole: it can only forbid more.
+The pages are opened without their policy, so that it is no net below a hole: it can only forbid
+more.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from PIL import Image
 
 from askew.cli import run
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on the PATH")
 
 SWITCHES = (
@@ -28,7 +32,19 @@ SWITCHES = (
     "--disable-component-update --disable-sync --virtual-time-budget=2000"
 )
 RUNS = "document.title='owned'"
-PLACES = ("{}", '"{}', "'{}", "</title>{}", "</style>{}", "-->{}", "]]>{}", "</textarea>{}", "</svg>{}", "`{}", "\\{}")
+PLACES = (
+    "{}",
+    '"{}',
+    "'{}",
+    "</title>{}",
+    "</style>{}",
+    "-->{}",
+    "]]>{}",
+    "</textarea>{}",
+    "</svg>{}",
+    "`{}",
+    "\\{}",
+)
 SCRIPTS = (
     "<script>{run}</script>",
     "<img src=x onerror={run}>",
@@ -42,7 +58,9 @@ SCRIPTS = (
 
 def payloads(url: str) -> list[str]:
     """Every script out of every place that a text may stand in: 66."""
-    return [place.format(script.format(run=RUNS, url=url)) for place in PLACES for script in SCRIPTS]
+    return [
+        place.format(script.format(run=RUNS, url=url)) for place in PLACES for script in SCRIPTS
+    ]
 
 
 @contextmanager
@@ -65,9 +83,12 @@ def listening() -> Iterator[tuple[str, list[bytes]]]:
 
 
 def pictures(folder: Path, texts: list[str]) -> list[str]:
-    """A folder of labelled pictures in which prompts, groups, labels, values and conditions are such texts."""
+    """A folder of labelled pictures in which prompts, groups, labels, values and conditions are
+    such texts.
+    """
     folder.mkdir()
-    rng, rows = np.random.default_rng(0), ["file,prompt,condition,gender"]
+    rng = np.random.default_rng(0)
+    rows = ["file,prompt,condition,gender"]
     for k, text in enumerate(texts):
         for j in range(2):
             name = f"{k} {j} <img src=x onerror={RUNS}>.png".replace("/", "")
@@ -80,28 +101,124 @@ def pictures(folder: Path, texts: list[str]) -> list[str]:
 
 def kinds(place: Path, texts: list[str]) -> dict[str, list[list[str]]]:
     """By kind of page the commands that make it, the last one the page."""
-    small = ["--draws", "100"]
+    small = ["--bootstrap-samples", "100"]
     named = place / f"a {RUNS} <svg onload={RUNS}>".replace("/", "")
     given = pictures(named, texts)
     prompts = place / "prompts.txt"
     prompts.write_text("\n".join(f"{text} nurse" for text in texts), encoding="utf-8")
-    planted, two = ["--model", "studio/planted"], [*(f"{text} nurse" for text in texts[:2])]
+    planted = ["--model", "studio/planted"]
+    two = [*(f"{text} nurse" for text in texts[:2])]
     audit = ["audit", *given, "--vqa", "labels", "--label", "probe=gender", *small]
     return {
         "audit": [audit],
-        "compare": [["audit", *two, *planted, "--images", "2", "--axes", "gender", *small, "--run", str(place / name)]
-                    + ([] if name == "a" else ["-M", "bias=0"]) for name in ("a", "b")]
+        "compare": [
+            [
+                "audit",
+                *two,
+                *planted,
+                "--images",
+                "2",
+                "--axes",
+                "gender",
+                *small,
+                "--run",
+                str(place / name),
+            ]
+            + ([] if name == "a" else ["-M", "bias=0"])
+            for name in ("a", "b")
+        ]
         + [["compare", str(place / "a"), str(place / "b"), "--names", f"{texts[1]},{texts[2]}"]],
         "interact": [["interact", *two, *planted, "--images", "2", "--axes", "gender,age", *small]],
-        "rank": [["rank", "--prompts", str(prompts), *planted, "--images", "2", "--axes", "gender", *small]],
-        "mine": [["mine", *planted, "--objective", "color:blue", "--iterations", "1", "--population", "2",
-                  "--selected", "1", "--mutations", "1", "--images", "2", "--top", "1", *small]],
-        "map": [["map", f"{texts[2]} nurse", "--concept", "<b id=x>", "--against", "nurse", "--images", "2", *small]],
-        "edit": [["edit", texts[1], "--sources", "studio/planted", "--images", "2", "--strengths", "0.5",
-                  "--targets", "<script>0</script>=nurse,chef", *small]],
-        "classify": [["classify", texts[1], "--sources", "studio/planted", "--images", "2", "--samples", "1", *small]],
-        "mitigate": [["mitigate", two[0], *planted, "--axes", "gender", "--images", "6", "--confirm", "8", *small]],
-    }  # fmt: skip
+        "rank": [
+            [
+                "rank",
+                "--prompts",
+                str(prompts),
+                *planted,
+                "--images",
+                "2",
+                "--axes",
+                "gender",
+                *small,
+            ]
+        ],
+        "mine": [
+            [
+                "mine",
+                *planted,
+                "--objective",
+                "color:blue",
+                "--iterations",
+                "1",
+                "--population",
+                "2",
+                "--selected",
+                "1",
+                "--mutations",
+                "1",
+                "--images",
+                "2",
+                "--top",
+                "1",
+                *small,
+            ]
+        ],
+        "map": [
+            [
+                "map",
+                f"{texts[2]} nurse",
+                "--concept",
+                "<b id=x>",
+                "--against",
+                "nurse",
+                "--images",
+                "2",
+                *small,
+            ]
+        ],
+        "edit": [
+            [
+                "edit",
+                texts[1],
+                "--sources",
+                "studio/planted",
+                "--images",
+                "2",
+                "--strengths",
+                "0.5",
+                "--targets",
+                "<script>0</script>=nurse,chef",
+                *small,
+            ]
+        ],
+        "classify": [
+            [
+                "classify",
+                texts[1],
+                "--sources",
+                "studio/planted",
+                "--images",
+                "2",
+                "--samples",
+                "1",
+                *small,
+            ]
+        ],
+        "mitigate": [
+            [
+                "mitigate",
+                two[0],
+                *planted,
+                "--axes",
+                "gender",
+                "--images",
+                "6",
+                "--confirm",
+                "8",
+                *small,
+            ]
+        ],
+    }
 
 
 def opened(page: Path, folder: Path) -> str:
@@ -151,7 +268,11 @@ def made(tmp_path_factory: pytest.TempPathFactory, heard: list[bytes]) -> Callab
     def page(kind: str) -> Path:
         if kind not in pages:
             for arguments in commands[kind]:
-                place_of = [] if "--run" in arguments else ["--to" if kind == "compare" else "--run", str(place / kind)]
+                place_of = (
+                    []
+                    if "--run" in arguments
+                    else ["--to" if kind == "compare" else "--run", str(place / kind)]
+                )
                 assert run([*arguments, *place_of]) == 0, arguments
             (pages[kind],) = (place / kind).glob("*.html")
         return pages[kind]

@@ -1,4 +1,6 @@
-"""Runs that are killed, interrupted, run side by side, or out of room: nothing is lost, nothing differs."""
+"""Runs that are killed, interrupted, run side by side, or out of room: nothing is lost, nothing
+differs.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ IMAGES = 16  # of each of three prompts: 12 batches of 4
 BATCH = 4
 
 
-def start(folder: Path, store: Path, log: Path, delay: float = 0.0, *more: object) -> subprocess.Popen[str]:
+def start(
+    folder: Path, store: Path, log: Path, delay: float = 0.0, *more: object
+) -> subprocess.Popen[str]:
     command = [sys.executable, WORKER, folder, store, log, IMAGES, delay, *more]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     return subprocess.Popen(
@@ -39,7 +43,9 @@ def start(folder: Path, store: Path, log: Path, delay: float = 0.0, *more: objec
 
 
 def _heed_interrupts() -> None:
-    """A process started in the background of a shell inherits that it ignores Ctrl-C; a worker must not."""
+    """A process started in the background of a shell inherits that it ignores Ctrl-C; a worker must
+    not.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -62,8 +68,12 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.mark.parametrize("batches", [1, 8])
-def test_killed_run_goes_on_to_the_same_result(tmp_path: Path, uninterrupted: bytes, batches: int) -> None:
-    run, store, log = tmp_path / "run", tmp_path / "store", tmp_path / "log"
+def test_killed_run_goes_on_to_the_same_result(
+    tmp_path: Path, uninterrupted: bytes, batches: int
+) -> None:
+    run = tmp_path / "run"
+    store = tmp_path / "store"
+    log = tmp_path / "log"
     worker = start(run, store, log, 0.03)
     wait_for_batches(log, batches)
     worker.send_signal(signal.SIGKILL)
@@ -82,7 +92,9 @@ def test_killed_run_goes_on_to_the_same_result(tmp_path: Path, uninterrupted: by
 
 
 def test_interrupt_ends_cleanly_and_says_how_to_go_on(tmp_path: Path, uninterrupted: bytes) -> None:
-    run, store, log = tmp_path / "run", tmp_path / "store", tmp_path / "log"
+    run = tmp_path / "run"
+    store = tmp_path / "store"
+    log = tmp_path / "log"
     worker = start(run, store, log, 0.03)
     wait_for_batches(log, 3)
     worker.send_signal(signal.SIGINT)
@@ -103,10 +115,17 @@ def test_interrupt_ends_cleanly_and_says_how_to_go_on(tmp_path: Path, uninterrup
     assert (run / "results.json").read_bytes() == uninterrupted
 
 
-@pytest.mark.parametrize("folders", [("run",) * 4, ("one", "two", "three", "four")], ids=["one run", "four runs"])
-def test_four_processes_pay_once(folders: tuple[str, ...], tmp_path: Path, uninterrupted: bytes) -> None:
-    """All begin at once, on a store that does not exist yet, and want the same pictures: each is made by one."""
-    store, log = tmp_path / "store", tmp_path / "log"
+@pytest.mark.parametrize(
+    "folders", [("run",) * 4, ("one", "two", "three", "four")], ids=["one run", "four runs"]
+)
+def test_four_processes_pay_once(
+    folders: tuple[str, ...], tmp_path: Path, uninterrupted: bytes
+) -> None:
+    """All begin at once, on a store that does not exist yet, and want the same pictures: each is
+    made by one.
+    """
+    store = tmp_path / "store"
+    log = tmp_path / "log"
     workers = [start(tmp_path / name, store, log, 0.05) for name in folders]
     for worker in workers:
         assert worker.wait(60) == 0, worker.communicate()
@@ -119,7 +138,9 @@ def test_four_processes_pay_once(folders: tuple[str, ...], tmp_path: Path, unint
 
 def test_no_room_for_a_file(tmp_path: Path, uninterrupted: bytes) -> None:
     """A limit on the size of files stops the writing midway, as a full disk does."""
-    run, store, log = tmp_path / "run", tmp_path / "store", tmp_path / "log"
+    run = tmp_path / "run"
+    store = tmp_path / "store"
+    log = tmp_path / "log"
     assert start(tmp_path / "first", store, log).wait(60) == 0  # the index exists already
     for path in (store / "pictures").glob("*/*.png"):
         path.unlink()
@@ -134,7 +155,8 @@ def test_no_room_for_a_file(tmp_path: Path, uninterrupted: bytes) -> None:
 
 def test_full_disk(tmp_path: Path) -> None:
     """A file system of half a megabyte fills up; with more room the same command goes on."""
-    place, log = tmp_path / "small", tmp_path / "log"
+    place = tmp_path / "small"
+    log = tmp_path / "log"
     place.mkdir()
     command = f"{sys.executable} {WORKER} {place}/run {place}/store {log} 120 0"
     script = f"""
@@ -145,7 +167,9 @@ def test_full_disk(tmp_path: Path) -> None:
         cp {place}/run/results.json {tmp_path}
     """
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script], env=environment, capture_output=True, text=True
+    )
     if done.returncode == 77 or "unshare" in done.stderr:
         pytest.skip("this system lets nobody mount a small file system")
     assert done.returncode == 0, done.stdout + done.stderr[-500:]
@@ -159,7 +183,10 @@ def test_locked_index_is_an_error_that_says_so(tmp_path: Path) -> None:
     Store(tmp_path).close()
     other = sqlite3.connect(tmp_path / "index.sqlite", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with Store(tmp_path, timeout=0.1) as store, pytest.raises(StoreError, match="written by another process"):
+    with (
+        Store(tmp_path, timeout=0.1) as store,
+        pytest.raises(StoreError, match="written by another process"),
+    ):
         store.plan_pictures("run", [])
     other.execute("ROLLBACK")
     with Store(tmp_path, timeout=0.1) as store:
@@ -168,10 +195,27 @@ def test_locked_index_is_an_error_that_says_so(tmp_path: Path) -> None:
 
 
 def test_a_run_gets_along_with_64_open_files(tmp_path: Path) -> None:
-    limit = ["-c", "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); "
-             "sys.argv[0] = 'askew'; runpy.run_module('askew', run_name='__main__')"]  # fmt: skip
-    arguments = ["audit", "a photo of a nurse", "--model", "studio/planted", "--images", "22", "--axes", "gender",
-                 "--draws", "100", "--run", str(tmp_path / "run")]  # fmt: skip
+    limit = [
+        "-c",
+        "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); "
+        "sys.argv[0] = 'askew'; runpy.run_module('askew', run_name='__main__')",
+    ]
+    arguments = [
+        "audit",
+        "a photo of a nurse",
+        "--model",
+        "studio/planted",
+        "--images",
+        "22",
+        "--axes",
+        "gender",
+        "--bootstrap-samples",
+        "100",
+        "--run",
+        str(tmp_path / "run"),
+    ]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    done = subprocess.run([sys.executable, *limit, *arguments], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, *limit, *arguments], env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,18 @@ import pytest
 from askew.cli import run
 from processes import SOURCE
 
-COMMAND = ["audit", "a nurse", "--model", "studio/planted", "--images", "4", "--axes", "gender", "--draws", "100"]
+COMMAND = [
+    "audit",
+    "a nurse",
+    "--model",
+    "studio/planted",
+    "--images",
+    "4",
+    "--axes",
+    "gender",
+    "--bootstrap-samples",
+    "100",
+]
 KILLED = """
 import os
 from askew.store.store import Store
@@ -31,8 +42,14 @@ def test_what_only_reads_works(left: str, tmp_path: Path, monkeypatch: pytest.Mo
         subprocess.run([sys.executable, "-c", KILLED], env=environment)
         assert (tmp_path / "disk" / ".askew" / "index.sqlite-wal").exists()
     again = [*COMMAND, "--run", "disk/run"]
-    calls = [["check", "disk/run"], ["report", "disk/run"], ["export", "disk/run"], [*again, "--dry-run"], again,
-             ["check", "disk/.askew"]]  # fmt: skip
+    calls = [
+        ["check", "disk/run"],
+        ["report", "disk/run"],
+        ["export", "disk/run"],
+        [*again, "--dry-run"],
+        again,
+        ["check", "disk/.askew"],
+    ]
     (tmp_path / "calls.py").write_text(
         f"from askew.cli import run\nfor call in {calls!r}:\n    assert run(call) == 0, call"
     )
@@ -41,7 +58,9 @@ def test_what_only_reads_works(left: str, tmp_path: Path, monkeypatch: pytest.Mo
         touch disk/x && exit 2
         {sys.executable} calls.py
     """
-    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script], env=environment, capture_output=True, text=True
+    )
     if done.returncode == 77 or "unshare" in done.stderr:
         pytest.skip("this system lets nobody mount")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,6 @@
-"""At moments drawn by a seed a system call fails, or the process ends there: nothing is lost, and nothing differs."""
+"""At moments drawn by a seed a system call fails, or the process ends there: nothing is lost, and
+nothing differs.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,71 @@ import pytest
 from processes import SOURCE
 
 HERE = Path(__file__).parent
-FAIL, FAIL_ON, KILL, TERM = 2, 3, 4, 5
-NURSE, PLANTED, DRAWS = "a photo of a nurse", ("--model", "studio/planted"), ("--draws", "100")
+FAIL = 2
+FAIL_ON = 3
+KILL = 4
+TERM = 5
+NURSE = "a photo of a nurse"
+PLANTED = ("--model", "studio/planted")
+DRAWS = ("--bootstrap-samples", "100")
 COMMANDS = {
     "audit": ["audit", NURSE, *PLANTED, "--images", "3", "--axes", "gender", *DRAWS],
     "interact": ["interact", NURSE, *PLANTED, "--images", "3", "--axes", "gender,clothing", *DRAWS],
-    "mine": ["mine", *PLANTED, "--iterations", "2", "--population", "3", "--selected", "1", "--mutations", "1",
-             "--images", "3", "--variations", "3", "--top", "1", *DRAWS],
+    "mine": [
+        "mine",
+        *PLANTED,
+        "--iterations",
+        "2",
+        "--population",
+        "3",
+        "--selected",
+        "1",
+        "--mutations",
+        "1",
+        "--images",
+        "3",
+        "--variations",
+        "3",
+        "--top",
+        "1",
+        *DRAWS,
+    ],
     "map": ["map", NURSE, "--concept", "gender", "--against", "nurse", "--images", "2", *DRAWS],
-    "edit": ["edit", "caucasian man", "--sources", "studio/planted", "--images", "2", "--strengths", "0.5", *DRAWS],
-    "mitigate": ["mitigate", NURSE, *PLANTED, "--axes", "gender", "--images", "6", "--confirm", "8", *DRAWS],
-    "classify": ["classify", "caucasian man", "--sources", "studio/planted", "--images", "2", "--samples", "1", *DRAWS],
-}  # fmt: skip
+    "edit": [
+        "edit",
+        "caucasian man",
+        "--sources",
+        "studio/planted",
+        "--images",
+        "2",
+        "--strengths",
+        "0.5",
+        *DRAWS,
+    ],
+    "mitigate": [
+        "mitigate",
+        NURSE,
+        *PLANTED,
+        "--axes",
+        "gender",
+        "--images",
+        "6",
+        "--confirm",
+        "8",
+        *DRAWS,
+    ],
+    "classify": [
+        "classify",
+        "caucasian man",
+        "--sources",
+        "studio/planted",
+        "--images",
+        "2",
+        "--samples",
+        "1",
+        *DRAWS,
+    ],
+}
 FAULTS = {
     "killed": (KILL, 0, {-9}),
     "told to end": (TERM, 0, {0, 130}),
@@ -43,7 +98,9 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if sys.platform != "linux" or compiler is None:
         pytest.skip("this needs Linux and a C compiler")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O2", "-o", made, HERE / "shim.c", "-ldl"], check=True)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-O2", "-o", made, HERE / "shim.c", "-ldl"], check=True
+    )
     return made
 
 
@@ -52,9 +109,24 @@ def disturbed(
 ) -> list[dict[str, Any]]:
     """What happened at each of the moments."""
     how = json.dumps({fault: FAULTS[fault][:2] for fault in faults})
-    arguments = [sys.executable, HERE / "failing.py", place / "work", how, points, seed, *COMMANDS[command]]
-    environment = {**os.environ, "LD_PRELOAD": str(shim), "PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(list(map(str, arguments)), env=environment, capture_output=True, text=True, timeout=1800)
+    arguments = [
+        sys.executable,
+        HERE / "failing.py",
+        place / "work",
+        how,
+        points,
+        seed,
+        *COMMANDS[command],
+    ]
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": str(shim),
+        "PYTHONPATH": str(SOURCE),
+        "OMP_NUM_THREADS": "1",
+    }
+    done = subprocess.run(
+        list(map(str, arguments)), env=environment, capture_output=True, text=True, timeout=1800
+    )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -75,7 +147,9 @@ def test_an_audit_disturbed_at_some_moments(shim: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_every_command_disturbed_at_many_moments(fault: str, command: str, shim: Path, tmp_path: Path) -> None:
+def test_every_command_disturbed_at_many_moments(
+    fault: str, command: str, shim: Path, tmp_path: Path
+) -> None:
     held(disturbed(shim, tmp_path, [fault], 17, 1, command), [fault])
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, small_plan, write
 
 from askew.errors import AskewError
-from askew.run.live import Live
+from askew.run.live import LiveRun
 from askew.run.progress import JsonLines
 from askew.store.store import Store
 from askew.types import Picture
@@ -25,7 +25,7 @@ def main(folder: str, store: str, log: str, images: str, delay: str, limit: str 
     plan = small_plan(int(images))
     model = PatternModel(log=Path(log), delay=float(delay))
     with Store(store) as opened:
-        run = Live(Path(folder), opened, plan, progress=JsonLines(sys.stderr))
+        run = LiveRun(Path(folder), opened, plan, progress=JsonLines(sys.stderr))
         made = run.pictures(model, plan.texts(), plan.images, plan.seed)
         pictures = [one for row in made.values() for one in row if isinstance(one, Picture)]
         answers = run.ask(BrightVQA(), pictures, [BRIGHT, OPEN])

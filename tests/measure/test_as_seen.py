@@ -1,4 +1,6 @@
-"""Whoever reads a picture reads it as it is meant to be seen: upright, greys at their depth, what is clear as white."""
+"""Whoever reads a picture reads it as it is meant to be seen: upright, greys at their depth, what
+is clear as white.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,8 @@ def deep(image: Image.Image, path: Path) -> Image.Image:
 
 def cut_out(image: Image.Image, path: Path) -> Image.Image:
     """Stored with the right half transparent, its colours still there."""
-    clear, seen = image.convert("RGBA"), image.copy()
+    clear = image.convert("RGBA")
+    seen = image.copy()
     right = (image.width // 2, 0, *image.size)
     alpha = Image.new("L", image.size, 255)
     alpha.paste(0, right)
@@ -54,11 +57,15 @@ def cut_out(image: Image.Image, path: Path) -> Image.Image:
 
 
 @pytest.fixture(scope="module", params=[turned, deep, cut_out])
-def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Picture, Picture]:
+def pair(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Picture, Picture]:
     """The same drawing, stored plainly as it is meant to be seen, and in another way."""
     folder = tmp_path_factory.mktemp("pair")
     request.param(draw(Scene(hair="long"), 1), folder / "other.png").save(folder / "plain.png")
-    return Picture("plain", str(folder / "plain.png"), ""), Picture("other", str(folder / "other.png"), "")
+    return Picture("plain", str(folder / "plain.png"), ""), Picture(
+        "other", str(folder / "other.png"), ""
+    )
 
 
 def test_embedders_see_it_so(pair: tuple[Picture, Picture], tmp_path: Path) -> None:
@@ -67,10 +74,17 @@ def test_embedders_see_it_so(pair: tuple[Picture, Picture], tmp_path: Path) -> N
         np.testing.assert_allclose(plain, other, atol=1e-6)
 
 
-def test_a_classifier_by_denoising_sees_it_so(pair: tuple[Picture, Picture], tiny: Callable[[str], Path]) -> None:
+def test_a_classifier_by_denoising_sees_it_so(
+    pair: tuple[Picture, Picture], tiny: Callable[[str], Path]
+) -> None:
     model: Any = create_model(str(tiny("stable-diffusion")))
     reader = ClassErrors(
-        model, ("a nurse", "a maid"), 2, seed=0, seed_of=partial(derived_seed, 0, "denoising"), loss="l2"
+        model,
+        ("a nurse", "a maid"),
+        2,
+        seed=0,
+        seed_of=partial(derived_seed, 0, "denoising"),
+        loss="l2",
     )
     plain, other = (reader.denoiser.latents([opened(one.path)]).numpy() for one in pair)
     np.testing.assert_allclose(plain, other, atol=1e-6)

@@ -1,4 +1,6 @@
-"""Attention maps of UNets: against the maps of the original OVAM, and against computations made another way."""
+"""Attention maps of UNets: against the maps of the original OVAM, and against computations made
+another way.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,12 @@ from askew.measure.attribution import encode_attribution, word_vector
 
 PROMPT = "a nurse"
 ATTRIBUTION = "a nurse and sex"
-NAMES = ("down-2-attentions-1-transformer-1-attn2", "mid-1-attentions-1-transformer-1-attn2",
-         "up-1-attentions-1-transformer-1-attn2", "up-1-attentions-2-transformer-1-attn2")  # fmt: skip
+NAMES = (
+    "down-2-attentions-1-transformer-1-attn2",
+    "mid-1-attentions-1-transformer-1-attn2",
+    "up-1-attentions-1-transformer-1-attn2",
+    "up-1-attentions-2-transformer-1-attn2",
+)
 
 Load = Callable[..., Any]
 
@@ -48,7 +54,12 @@ def sd(load: Load) -> Any:
 def make(pipe: Any, prompt: Any = PROMPT, **settings: Any) -> Any:
     count = len(prompt) if isinstance(prompt, list) else settings.get("num_images_per_prompt", 1)
     noise = [torch.Generator().manual_seed(seed) for seed in range(count)]
-    chosen = {"num_inference_steps": 3, "guidance_scale": 5.0, "output_type": "np", "generator": noise} | settings
+    chosen = {
+        "num_inference_steps": 3,
+        "guidance_scale": 5.0,
+        "output_type": "np",
+        "generator": noise,
+    } | settings
     return pipe(prompt, **chosen).images
 
 
@@ -76,7 +87,9 @@ class TestOriginalOVAM:
 
     @pytest.fixture(scope="class")
     def pipe(self, shared: Path) -> Any:
-        pipe = diffusers.DiffusionPipeline.from_pretrained(shared / "data" / "oracles" / "tiny-pipeline")
+        pipe = diffusers.DiffusionPipeline.from_pretrained(
+            shared / "data" / "oracles" / "tiny-pipeline"
+        )
         pipe.set_progress_bar_config(disable=True)
         return pipe
 
@@ -85,8 +98,13 @@ class TestOriginalOVAM:
         meta = json.loads(str(oracle["meta_json"]))[case]
         latents = torch.from_numpy(oracle["init_latents"])
         with AttentionMaps(pipe, meta["attribution"]) as maps:
-            pipe(meta["prompt"], latents=latents, num_inference_steps=meta["steps"],
-                 guidance_scale=meta["guidance_scale"], output_type="latent")  # fmt: skip
+            pipe(
+                meta["prompt"],
+                latents=latents,
+                num_inference_steps=meta["steps"],
+                guidance_scale=meta["guidance_scale"],
+                output_type="latent",
+            )
         expected = oracle[f"{case}/aggregated"]
         assert np.abs(maps.aggregate() - expected).max() <= 1e-4 * expected.max()
         assert set(maps.layers()) == set(meta["blocks"])
@@ -110,7 +128,10 @@ def test_pictures_are_the_same_to_the_bit(load: Load, family: str, guidance: flo
 
 @pytest.mark.parametrize(("branch", "row"), [("cond", 1), ("uncond", 0)])
 def test_maps_follow_from_the_inputs_of_the_layers(sd: Any, branch: str, row: int) -> None:
-    with recorded_queries(sd) as inputs, AttentionMaps(sd, ATTRIBUTION, branch, middle=True) as maps:
+    with (
+        recorded_queries(sd) as inputs,
+        AttentionMaps(sd, ATTRIBUTION, branch, middle=True) as maps,
+    ):
         make(sd, width=24, height=32)
     ids = sd.tokenizer(ATTRIBUTION, return_tensors="pt").input_ids
     text = sd.text_encoder(ids).last_hidden_state[0]
@@ -119,7 +140,8 @@ def test_maps_follow_from_the_inputs_of_the_layers(sd: Any, branch: str, row: in
     for states in inputs["up_blocks.0.attentions.1.transformer_blocks.0.attn2"]:
         for head in range(attn.heads):
             part = slice(head * 4, head * 4 + 4)
-            q, k = attn.to_q(states[row])[:, part], attn.to_k(text)[:, part]
+            q = attn.to_q(states[row])[:, part]
+            k = attn.to_k(text)[:, part]
             total += torch.softmax(q @ k.T / 2.0, dim=-1).T
     found = maps.layers()["up-1-attentions-2-transformer-1-attn2"]
     assert found.shape == (1, len(text), 8, 6)
@@ -131,11 +153,16 @@ def test_the_pixels_of_every_layer_share_out_steps_and_heads(sd: Any) -> None:
         make(sd)
     assert tuple(maps.layers()) == NAMES
     for layer, heads in zip(maps.layers().values(), (4, 4, 4, 4), strict=True):
-        np.testing.assert_allclose(layer.sum(axis=1), 4 * heads, rtol=1e-5)  # PNDM calls the network once more
+        np.testing.assert_allclose(
+            layer.sum(axis=1), 4 * heads, rtol=1e-5
+        )  # PNDM calls the network once more
 
 
 def test_the_middle_is_left_out_unless_asked_for(sd: Any) -> None:
-    with AttentionMaps(sd, ATTRIBUTION) as maps, AttentionMaps(sd, ATTRIBUTION, middle=True) as all_of_them:
+    with (
+        AttentionMaps(sd, ATTRIBUTION) as maps,
+        AttentionMaps(sd, ATTRIBUTION, middle=True) as all_of_them,
+    ):
         make(sd)
     assert tuple(maps.layers()) == NAMES[:1] + NAMES[2:]
     np.testing.assert_array_equal(maps.layers()[NAMES[0]], all_of_them.layers()[NAMES[0]])
@@ -148,7 +175,12 @@ def test_pictures_of_one_call_are_those_of_single_calls(sd: Any, guidance: float
         make(sd, prompts, guidance_scale=guidance)
     with AttentionMaps(sd, ATTRIBUTION) as apart:
         for seed, prompt in enumerate(prompts):
-            make(sd, [prompt], guidance_scale=guidance, generator=[torch.Generator().manual_seed(seed)])
+            make(
+                sd,
+                [prompt],
+                guidance_scale=guidance,
+                generator=[torch.Generator().manual_seed(seed)],
+            )
     assert len(apart.aggregate()) == 3
     np.testing.assert_allclose(together.aggregate(), apart.aggregate(), rtol=1e-4)
     assert not np.allclose(together.aggregate()[0], together.aggregate()[1], rtol=1e-4)
@@ -166,7 +198,11 @@ def test_image_to_image(load: Load) -> None:
 def test_layers_of_the_text_encoder_that_the_run_skips_are_skipped(load: Load) -> None:
     pipe = load("stable-diffusion-xl")
     own = pipe.encode_prompt(
-        PROMPT, device="cpu", num_images_per_prompt=1, do_classifier_free_guidance=False, clip_skip=1
+        PROMPT,
+        device="cpu",
+        num_images_per_prompt=1,
+        do_classifier_free_guidance=False,
+        clip_skip=1,
     )
     found = encode_attribution(pipe, PROMPT, 1).vectors
     torch.testing.assert_close(found, own[0][0, : len(found)])
@@ -178,7 +214,9 @@ def test_layers_of_the_text_encoder_that_the_run_skips_are_skipped(load: Load) -
     assert len(maps.aggregate()) == 2
 
 
-@pytest.mark.parametrize("family", ["stable-diffusion", "stable-diffusion-xl", "stable-diffusion-3", "flux"])
+@pytest.mark.parametrize(
+    "family", ["stable-diffusion", "stable-diffusion-xl", "stable-diffusion-3", "flux"]
+)
 def test_words_have_a_vector_in_every_family(load: Load, family: str) -> None:
     nurse, cat = (word_vector(load(family), word) for word in ("nurse", "cat"))
     assert float(nurse @ nurse) == pytest.approx(1)
@@ -227,12 +265,19 @@ class TestRefusals:
             AttentionMaps(sd, ATTRIBUTION, definition="mine")
 
     def test_no_unconditional_branch(self, sd: Any) -> None:
-        with pytest.raises(UsageError, match="no guidance"), AttentionMaps(sd, ATTRIBUTION, "uncond"):
+        with (
+            pytest.raises(UsageError, match="no guidance"),
+            AttentionMaps(sd, ATTRIBUTION, "uncond"),
+        ):
             make(sd, guidance_scale=1.0)
 
     def test_guidance_arranged_in_another_way(self, sd: Any) -> None:
         sd._guidance_scale = 5.0
-        with pytest.raises(ModelError, match="guidance"), AttentionMaps(sd, ATTRIBUTION), torch.no_grad():
+        with (
+            pytest.raises(ModelError, match="guidance"),
+            AttentionMaps(sd, ATTRIBUTION),
+            torch.no_grad(),
+        ):
             sd.unet(torch.randn(2, 4, 8, 8), 1, torch.zeros(2, 3, 32))
 
     def test_nothing_made(self, sd: Any) -> None:

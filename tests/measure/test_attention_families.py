@@ -1,4 +1,6 @@
-"""Attention maps of UNets with several levels: every layer of SDXL and SD 2, not square, also made from pictures."""
+"""Attention maps of UNets with several levels: every layer of SDXL and SD 2, not square, also made
+from pictures.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,10 @@ def sd2() -> Any:
 
 
 BUILDERS = {"sd2": sd2, "sdxl": sdxl}
-IMAGE_TO_IMAGE = {"sd2": d.StableDiffusionImg2ImgPipeline, "sdxl": d.StableDiffusionXLImg2ImgPipeline}
+IMAGE_TO_IMAGE = {
+    "sd2": d.StableDiffusionImg2ImgPipeline,
+    "sdxl": d.StableDiffusionXLImg2ImgPipeline,
+}
 
 every_family = pytest.mark.parametrize("family", BUILDERS)
 
@@ -57,14 +62,24 @@ every_family = pytest.mark.parametrize("family", BUILDERS)
 def pipeline(family: str, from_pictures: bool = False) -> Any:
     with torch.random.fork_rng():
         torch.manual_seed(3)
-        pipe = BUILDERS[family]() if not from_pictures else IMAGE_TO_IMAGE[family](**pipeline(family).components)
+        pipe = (
+            BUILDERS[family]()
+            if not from_pictures
+            else IMAGE_TO_IMAGE[family](**pipeline(family).components)
+        )
     pipe.set_progress_bar_config(disable=True)
     return pipe
 
 
 def draw(pipe: Any, guidance: float = 5.0, **more: Any) -> np.ndarray:
     noise = [torch.Generator().manual_seed(k) for k in range(len(PROMPTS))]
-    settings = {"num_inference_steps": 2, "guidance_scale": guidance, "output_type": "np", "generator": noise, **more}
+    settings = {
+        "num_inference_steps": 2,
+        "guidance_scale": guidance,
+        "output_type": "np",
+        "generator": noise,
+        **more,
+    }
     pictures: np.ndarray = pipe(PROMPTS, **settings).images
     return pictures
 
@@ -77,7 +92,11 @@ def layer_inputs(unet: Any) -> Iterator[dict[str, list[Tensor]]]:
     for path, module in unet.named_modules():
         if path.endswith("attn2"):
             keep = kept.setdefault(path, [])
-            hooks.append(module.register_forward_pre_hook(lambda _m, args, keep=keep: keep.append(args[0].clone())))
+            hooks.append(
+                module.register_forward_pre_hook(
+                    lambda _m, args, keep=keep: keep.append(args[0].clone())
+                )
+            )
     yield kept
     for hook in hooks:
         hook.remove()
@@ -104,7 +123,8 @@ def written_out(attn: Any, states: list[Tensor], text: Tensor) -> Tensor:
     total = torch.zeros(())
     for one in states:
         rows = one[-len(PROMPTS) :]
-        queries, keys = attn.to_q(rows).chunk(attn.heads, dim=-1), attn.to_k(text).chunk(attn.heads, dim=-1)
+        queries = attn.to_q(rows).chunk(attn.heads, dim=-1)
+        keys = attn.to_k(text).chunk(attn.heads, dim=-1)
         for q, k in zip(queries, keys, strict=True):
             total = total + torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1).mT
     return total
@@ -117,7 +137,8 @@ def test_every_level_is_watched(family: str, guidance: float) -> None:
     with layer_inputs(pipe.unet) as inputs, AttentionMaps(pipe, ATTRIBUTION, middle=True) as maps:
         watched = draw(pipe, guidance, **OBLONG)
     assert np.array_equal(watched, draw(pipe, guidance, **OBLONG))
-    layers, text = maps.layers(), text_rows(pipe, len(maps.tokens))
+    layers = maps.layers()
+    text = text_rows(pipe, len(maps.tokens))
     assert {path_of(name) for name in layers} == set(inputs)
     for name, found in layers.items():
         attn = pipe.unet.get_submodule(path_of(name))
@@ -131,10 +152,17 @@ def test_layers_are_grouped_by_side_and_size(family: str) -> None:
     with AttentionMaps(pipe, ATTRIBUTION, middle=True) as maps:
         draw(pipe, **OBLONG)
     layers = maps.layers()
-    blocks = list(block_names({name: (layer.shape[2], layer.shape[3]) for name, layer in layers.items()}).values())
+    blocks = list(
+        block_names(
+            {name: (layer.shape[2], layer.shape[3]) for name, layer in layers.items()}
+        ).values()
+    )
     assert list(dict.fromkeys(blocks)) == list(SIZES[family])
     assert {block: blocks.count(block) for block in blocks} == SIZES[family]
-    large = [functional.interpolate(torch.from_numpy(layer), (6, 10), mode="bilinear") for layer in layers.values()]
+    large = [
+        functional.interpolate(torch.from_numpy(layer), (6, 10), mode="bilinear")
+        for layer in layers.values()
+    ]
     np.testing.assert_allclose(maps.aggregate(), torch.stack(large).sum(0), rtol=1e-4)
 
 
@@ -159,6 +187,11 @@ def test_a_picture_has_the_maps_that_it_has_alone(family: str) -> None:
     with AttentionMaps(pipe, ATTRIBUTION) as together:
         draw(pipe)
     with AttentionMaps(pipe, ATTRIBUTION) as alone:
-        pipe(PROMPTS[1], num_inference_steps=2, guidance_scale=5.0, generator=[torch.Generator().manual_seed(1)])
+        pipe(
+            PROMPTS[1],
+            num_inference_steps=2,
+            guidance_scale=5.0,
+            generator=[torch.Generator().manual_seed(1)],
+        )
     for name, layer in alone.layers().items():
         np.testing.assert_allclose(layer, together.layers()[name][1:], rtol=1e-4)

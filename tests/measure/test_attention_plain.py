@@ -1,4 +1,6 @@
-"""Attention maps of transformers with plain cross-attention: OVAM's own formula, the picture untouched."""
+"""Attention maps of transformers with plain cross-attention: OVAM's own formula, the picture
+untouched.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ import tiny_pipelines
 from askew.errors import UsageError
 from askew.measure.attention import AttentionMaps
 
-PROMPT, ATTRIBUTION = "a nurse and sex", "a nurse and gender"
+PROMPT = "a nurse and sex"
+ATTRIBUTION = "a nurse and gender"
 
 
 @pytest.fixture(scope="module", params=["pixart", "pixart_sigma", "sana", "sana_sprint"])
@@ -27,8 +30,17 @@ def pipe(request: pytest.FixtureRequest) -> Any:
 def make(pipe: Any, prompts: Any = PROMPT, guidance: float = 4.0) -> Any:
     count = len(prompts) if isinstance(prompts, list) else 1
     noise = [torch.Generator().manual_seed(seed) for seed in range(count)]
-    return pipe(prompts, num_inference_steps=2, guidance_scale=guidance, height=32, width=64, generator=noise,
-                output_type="np", use_resolution_binning=False, clean_caption=False).images  # fmt: skip
+    return pipe(
+        prompts,
+        num_inference_steps=2,
+        guidance_scale=guidance,
+        height=32,
+        width=64,
+        generator=noise,
+        output_type="np",
+        use_resolution_binning=False,
+        clean_caption=False,
+    ).images
 
 
 @pytest.mark.parametrize("guidance", [1.0, 4.0])
@@ -42,9 +54,12 @@ def test_pictures_are_the_same_to_the_bit(pipe: Any, guidance: float) -> None:
 
 
 @pytest.mark.parametrize(("branch", "guidance"), [("cond", 1.0), ("cond", 4.0), ("uncond", 4.0)])
-def test_maps_of_its_own_prompt_are_the_weights_that_the_model_used(pipe: Any, branch: str, guidance: float) -> None:
+def test_maps_of_its_own_prompt_are_the_weights_that_the_model_used(
+    pipe: Any, branch: str, guidance: float
+) -> None:
     """P' = P: the softmax over the run's own keys where its mask keeps them."""
-    attn, kept = pipe.transformer.transformer_blocks[0].attn2, []
+    attn = pipe.transformer.transformer_blocks[0].attn2
+    kept = []
 
     def keep(_: Any, args: Any, kwargs: Any) -> None:
         kept.append((args[0].clone(), kwargs["encoder_hidden_states"].clone()))
@@ -57,11 +72,15 @@ def test_maps_of_its_own_prompt_are_the_weights_that_the_model_used(pipe: Any, b
     with AttentionMaps(pipe, PROMPT, branch) as maps:
         make(pipe, guidance=guidance)
     hook.remove()
-    guided, tokens = len(kept[0][0]) > 1, len(maps.tokens)
-    row, text = int(branch == "cond" and guided), kept[0][1][int(guided)][:tokens]  # the prompt's, in either branch
+    guided = len(kept[0][0]) > 1
+    tokens = len(maps.tokens)
+    # the prompt's, in either branch
+    row = int(branch == "cond" and guided)
+    text = kept[0][1][int(guided)][:tokens]
     expected = 0
     for hidden, _ in kept:
-        q, k = attn.to_q(hidden[row]), attn.to_k(text)
+        q = attn.to_q(hidden[row])
+        k = attn.to_k(text)
         q, k = (q, k) if attn.norm_q is None else (attn.norm_q(q), attn.norm_k(k))
         q, k = (x.reshape(len(x), attn.heads, -1).transpose(0, 1) for x in (q, k))
         expected = expected + torch.softmax(q @ k.mT * attn.scale, dim=-1).sum(dim=0)
@@ -86,7 +105,19 @@ def test_what_cannot_be_met_is_said(pipe: Any) -> None:
 def test_guidance_by_the_prompt_itself_is_not_taken_for_two_pictures(pipe: Any) -> None:
     if isinstance(pipe, d.SanaSprintPipeline):
         return  # it takes no negative prompt
-    with pytest.raises(UsageError, match="negative prompt that is the prompt itself"), AttentionMaps(pipe, ATTRIBUTION):
-        pipe(PROMPT, negative_prompt=PROMPT, num_inference_steps=1, guidance_scale=4.0, height=32, width=64,
-             output_type="np", use_resolution_binning=False, clean_caption=False,
-             **({"complex_human_instruction": None} if isinstance(pipe, d.SanaPipeline) else {}))  # fmt: skip
+    with (
+        pytest.raises(UsageError, match="negative prompt that is the prompt itself"),
+        AttentionMaps(pipe, ATTRIBUTION),
+    ):
+        pipe(
+            PROMPT,
+            negative_prompt=PROMPT,
+            num_inference_steps=1,
+            guidance_scale=4.0,
+            height=32,
+            width=64,
+            output_type="np",
+            use_resolution_binning=False,
+            clean_caption=False,
+            **({"complex_human_instruction": None} if isinstance(pipe, d.SanaPipeline) else {}),
+        )

@@ -15,7 +15,7 @@ from torch import Tensor
 import tiny_pipelines
 from askew.errors import NotEnoughData, UsageError
 from askew.measure.attention import AttentionMaps, block_names
-from askew.measure.attention_transformers import TransformerAttentionMaps, layer_blocks
+from askew.measure.attention.transformer import TransformerAttentionMaps, layer_blocks
 from tiny_transformers import (
     ATTRIBUTION,
     FAMILIES,
@@ -134,14 +134,18 @@ def test_a_word_is_the_mean_of_its_tokens_of_every_text_encoder(family: str, rea
     assert len(starts) == readings
     assert maps.positions("gender") == where
     np.testing.assert_allclose(maps.word("gender"), maps.aggregate()[:, where].mean(axis=1))
-    assert list(maps.word_layers("gender")) == list(block_names(dict.fromkeys(maps.layers(), SIDES)))
+    assert list(maps.word_layers("gender")) == list(
+        block_names(dict.fromkeys(maps.layers(), SIDES))
+    )
 
 
 @pytest.mark.parametrize(("family", "readings"), [("sd3", 2), ("flux-dev", 1)])
 def test_a_word_is_found_as_the_prompt_writes_it(family: str, readings: int) -> None:
     """CLIP reads small letters alone, T5 tells them apart."""
     maps = AttentionMaps(pipeline(family), "a photo of a CEO and gender")
-    letters = [maps.tokens[k].removesuffix("</w>").lstrip("▁").lower() for k in maps.positions("ceo")]
+    letters = [
+        maps.tokens[k].removesuffix("</w>").lstrip("▁").lower() for k in maps.positions("ceo")
+    ]
     assert "".join(letters) == "ceo" * readings
     assert maps.positions("CEO") == maps.positions("ceo")
 
@@ -150,18 +154,30 @@ def test_a_word_is_found_as_the_prompt_writes_it(family: str, readings: int) -> 
 def test_hooks_are_gone_afterwards(family: str) -> None:
     transformer = pipeline(family).transformer
     maps_of(family)
-    assert not any(module._forward_hooks or module._forward_pre_hooks for module in transformer.modules())
+    assert not any(
+        module._forward_hooks or module._forward_pre_hooks for module in transformer.modules()
+    )
 
 
 def test_tokens_are_those_of_each_text_encoder() -> None:
     flux = TransformerAttentionMaps(pipeline("flux-dev"), "a cat")
     assert flux.tokens == ["▁", "a", "▁", "c", "a", "t", "</s>"]
     sd3 = TransformerAttentionMaps(pipeline("sd3"), "a cat")
-    assert sd3.tokens == ["<|startoftext|>", "a</w>", "c", "a", "t</w>", "<|endoftext|>", *flux.tokens]
+    assert sd3.tokens == [
+        "<|startoftext|>",
+        "a</w>",
+        "c",
+        "a",
+        "t</w>",
+        "<|endoftext|>",
+        *flux.tokens,
+    ]
 
 
 def test_sd3_without_its_largest_text_encoder_has_clip_tokens_alone() -> None:
-    pipe = d.StableDiffusion3Pipeline(**{**pipeline("sd3").components, "text_encoder_3": None, "tokenizer_3": None})
+    pipe = d.StableDiffusion3Pipeline(
+        **{**pipeline("sd3").components, "text_encoder_3": None, "tokenizer_3": None}
+    )
     pipe.set_progress_bar_config(disable=True)
     with TransformerAttentionMaps(pipe, "cat") as maps:
         pipe("a cat", num_inference_steps=1, **PICTURE)
@@ -178,7 +194,9 @@ def test_pictures_made_from_pictures_are_watched_too(kind: Any) -> None:
     image = np.full((2, 32, 24, 3), 0.5)
     with TransformerAttentionMaps(pipe, ATTRIBUTION) as maps:
         pipe(["a cat", "a dog"], image=image, strength=0.5, num_inference_steps=4, **PICTURE)
-    np.testing.assert_allclose(maps.aggregate().sum(axis=1), 2 * HEADS * len(maps.layers()), rtol=1e-5)
+    np.testing.assert_allclose(
+        maps.aggregate().sum(axis=1), 2 * HEADS * len(maps.layers()), rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("family", ["sd3.5", "flux-dev"])
@@ -199,7 +217,10 @@ def test_fused_projections_are_refused(family: str) -> None:
     pipe = pipeline(family)
     pipe.transformer.fuse_qkv_projections()
     try:
-        with pytest.raises(UsageError, match="unfuse_qkv_projections"), TransformerAttentionMaps(pipe, ATTRIBUTION):
+        with (
+            pytest.raises(UsageError, match="unfuse_qkv_projections"),
+            TransformerAttentionMaps(pipe, ATTRIBUTION),
+        ):
             pass
     finally:
         pipe.transformer.unfuse_qkv_projections()
@@ -242,7 +263,10 @@ def test_what_cannot_be_met_is_said() -> None:
         TransformerAttentionMaps(pipeline("sd3"), "c" * 80),
     ):
         pass
-    with TransformerAttentionMaps(pipe, "a nurse and perceived gender"), pytest.raises(UsageError, match="reads 8"):
+    with (
+        TransformerAttentionMaps(pipe, "a nurse and perceived gender"),
+        pytest.raises(UsageError, match="reads 8"),
+    ):
         draw("flux-dev", max_sequence_length=8)
 
 

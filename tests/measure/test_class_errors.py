@@ -39,7 +39,9 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Picture]:
 
 
 def reader(model: Any, samples: int = 6) -> ClassErrors:
-    return ClassErrors(model, PROMPTS, samples, seed=0, seed_of=partial(derived_seed, 0, "denoising"), loss="l2")
+    return ClassErrors(
+        model, PROMPTS, samples, seed=0, seed_of=partial(derived_seed, 0, "denoising"), loss="l2"
+    )
 
 
 def test_errors_are_those_of_class_errors_with_noise_from_the_picture_alone(
@@ -48,8 +50,12 @@ def test_errors_are_those_of_class_errors_with_noise_from_the_picture_alone(
     whole = reader(model)
     found = whole.embed_pictures(pictures).reshape(-1, len(PROMPTS), 6)
     images = [Image.open(one.path) for one in pictures]
-    noise = torch.stack([noise_of(derived_seed(0, "denoising", one.id), 6, (4, 16, 16)) for one in pictures])
-    np.testing.assert_allclose(found, class_errors(model.pipeline, images, PROMPTS, timesteps(6), noise), rtol=1e-4)
+    noise = torch.stack(
+        [noise_of(derived_seed(0, "denoising", one.id), 6, (4, 16, 16)) for one in pictures]
+    )
+    np.testing.assert_allclose(
+        found, class_errors(model.pipeline, images, PROMPTS, timesteps(6), noise), rtol=1e-4
+    )
     alone = whole.embed_pictures(pictures[2:]).reshape(-1, len(PROMPTS), 6)
     np.testing.assert_allclose(alone[0], found[2], rtol=1e-4)
 

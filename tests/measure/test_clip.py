@@ -1,4 +1,6 @@
-"""CLIP-like instruments: the studio's trained network shows that they read, random ones that they depend on all."""
+"""CLIP-like instruments: the studio's trained network shows that they read, random ones that they
+depend on all.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from askew.measure.clip import ClipEmbedder, ClipVQA, create_embedder, create_vq
 from askew.measure.studio import StudioEmbedder
 from askew.models.planted import PlantedModel
 from askew.prompts.axes import AXES
-from askew.run.live import Live
+from askew.run.live import LiveRun
 from askew.store.store import Store
 from askew.studio.caption import parse
 from askew.studio.drawing import draw
@@ -48,7 +50,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tiny_networks.studio_as_clip(tmp_path_factory.mktemp("trained")))
 
 
-@pytest.fixture(scope="module", params=[tiny_networks.clip, tiny_networks.siglip], ids=["clip", "siglip"])
+@pytest.fixture(
+    scope="module", params=[tiny_networks.clip, tiny_networks.siglip], ids=["clip", "siglip"]
+)
 def network(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     write: Callable[[Path], Path] = request.param
     return str(write(tmp_path_factory.mktemp("network")))
@@ -59,22 +63,29 @@ def _save(image: Image.Image, path: Path) -> Picture:
     return Picture(f"{path.parent.name}/{path.name}", str(path), "a person")
 
 
-def test_vectors_are_those_of_the_same_network_loaded_otherwise(trained: str, drawings: list[Picture]) -> None:
-    embedder, studio = create_embedder(trained), StudioEmbedder()
+def test_vectors_are_those_of_the_same_network_loaded_otherwise(
+    trained: str, drawings: list[Picture]
+) -> None:
+    embedder = create_embedder(trained)
+    studio = StudioEmbedder()
     assert np.abs(embedder.embed_pictures(drawings) - studio.embed_pictures(drawings)).max() < 1e-5
     texts = ["a photo of a nurse", "a photo of an old woman outdoors"]
     assert np.abs(embedder.embed_texts(texts) - studio.embed_texts(texts)).max() < 1e-5
 
 
 @pytest.mark.parametrize("axis", READ)
-def test_a_trained_network_reads(axis: str, trained: str, scenes: list[Scene], drawings: list[Picture]) -> None:
+def test_a_trained_network_reads(
+    axis: str, trained: str, scenes: list[Scene], drawings: list[Picture]
+) -> None:
     vqa = create_vqa(trained, person_filter=False)
     answers = [row[0] for row in vqa.answer(drawings, AXES[axis].questions)]
     truth = [getattr(scene, axis) for scene in scenes]
     assert np.mean([answer == value for answer, value in zip(answers, truth, strict=True)]) >= 0.9
 
 
-def test_several_yes_or_no_questions_add_up(trained: str, scenes: list[Scene], drawings: list[Picture]) -> None:
+def test_several_yes_or_no_questions_add_up(
+    trained: str, scenes: list[Scene], drawings: list[Picture]
+) -> None:
     axis = AXES["disability"]
     rows = create_vqa(trained, person_filter=False).answer(drawings, axis.questions)
     right = [axis.read(row) == scene.disability for row, scene in zip(rows, scenes, strict=True)]
@@ -85,8 +96,11 @@ def test_where_nobody_is_seen_questions_about_people_are_missing(
     trained: str, drawings: list[Picture], tmp_path: Path
 ) -> None:
     questions = [*AXES["gender"].questions, *AXES["style"].questions, PERSON]
-    strict, open_ = create_vqa(trained), create_vqa(trained, person_filter=False)
-    for row, free in zip(strict.answer(drawings, questions), open_.answer(drawings, questions), strict=True):
+    strict = create_vqa(trained)
+    open_ = create_vqa(trained, person_filter=False)
+    for row, free in zip(
+        strict.answer(drawings, questions), open_.answer(drawings, questions), strict=True
+    ):
         assert row[1] == free[1]
         assert row[2] == free[2]
         assert (row[0] == free[0]) == (row[2] == "yes")
@@ -109,13 +123,26 @@ def test_what_captions_cannot_say_is_not_asked(trained: str, drawings: list[Pict
         assert row[4] in ("a nurse", "a chef")
 
 
-def test_answers_and_vectors_depend_on_picture_and_text(network: str, drawings: list[Picture]) -> None:
+def test_answers_and_vectors_depend_on_picture_and_text(
+    network: str, drawings: list[Picture]
+) -> None:
     vqa = create_vqa(network, person_filter=False)
-    wheres = [Question("Where?", (f"{a} {b}", f"{b} {a}", a, b), "x") for a, b in ("ab", "cd", "ef", "gh", "ij", "kl")]
+    wheres = [
+        Question("Where?", (f"{a} {b}", f"{b} {a}", a, b), "x")
+        for a, b in ("ab", "cd", "ef", "gh", "ij", "kl")
+    ]
     rows = vqa.answer(drawings, wheres)
     columns = list(zip(*rows, strict=True))
     assert any(len(set(column)) > 1 for column in columns)
-    assert len({tuple(q.options.index(str(a)) for a in column) for q, column in zip(wheres, columns, strict=True)}) > 1
+    assert (
+        len(
+            {
+                tuple(q.options.index(str(a)) for a in column)
+                for q, column in zip(wheres, columns, strict=True)
+            }
+        )
+        > 1
+    )
     vectors = vqa.embedder.embed_pictures(drawings)
     assert np.abs(np.diff(vectors, axis=0)).max(axis=1).min() > 1e-4
     first, second = vqa.embedder.embed_texts(["a nurse", "a chef"])
@@ -123,7 +150,8 @@ def test_answers_and_vectors_depend_on_picture_and_text(network: str, drawings: 
 
 
 def test_vectors_do_not_depend_on_the_batch(network: str, drawings: list[Picture]) -> None:
-    many, few = create_embedder(network, batch_size=8), create_embedder(network, batch_size=3)
+    many = create_embedder(network, batch_size=8)
+    few = create_embedder(network, batch_size=3)
     assert many is not few
     assert many.fingerprint == few.fingerprint
     assert np.abs(many.embed_pictures(drawings) - few.embed_pictures(drawings)).max() < 1e-5
@@ -131,7 +159,9 @@ def test_vectors_do_not_depend_on_the_batch(network: str, drawings: list[Picture
     assert np.abs(many.embed_texts(texts)[:1] - few.embed_texts(texts[:1])).max() < 1e-5
 
 
-def test_vqa_and_embedder_share_what_was_embedded(trained: str, tmp_path: Path, scenes: list[Scene]) -> None:
+def test_vqa_and_embedder_share_what_was_embedded(
+    trained: str, tmp_path: Path, scenes: list[Scene]
+) -> None:
     pictures = [_save(draw(scene, i), tmp_path / f"{i}.png") for i, scene in enumerate(scenes[:4])]
     vqa = registry.vqa(f"clip/{trained}")
     embedder = registry.embedder(f"clip/{trained}")
@@ -147,7 +177,7 @@ def test_a_later_process_asks_and_embeds_without_reading_a_picture(
     trained: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store(tmp_path / "store") as store:
-        run = Live(tmp_path / "run", store, small_plan())
+        run = LiveRun(tmp_path / "run", store, small_plan())
         made = run.pictures(PlantedModel(), ["a photo of a nurse"], 4, 0)["a photo of a nurse"]
         pictures = [one for one in made if isinstance(one, Picture)]
         run.ask(create_vqa(trained), pictures, AXES["gender"].questions)
@@ -178,7 +208,8 @@ def test_the_fingerprint_names_weights_format_and_code(network: str, tmp_path: P
 
 
 def test_bfloat16_is_close(network: str, drawings: list[Picture]) -> None:
-    exact, half = create_embedder(network), create_embedder(network, dtype="bfloat16")
+    exact = create_embedder(network)
+    half = create_embedder(network, dtype="bfloat16")
     cosines = (exact.embed_pictures(drawings) * half.embed_pictures(drawings)).sum(axis=1)
     assert cosines.min() > 0.98
 
@@ -200,10 +231,15 @@ def test_settings_are_checked(settings: dict[str, object], message: str, network
 
 
 def test_a_network_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"does not embed pictures and texts; name a model that does"):
+    with pytest.raises(
+        UsageError, match=r"does not embed pictures and texts; name a model that does"
+    ):
         create_embedder(str(tiny_networks.llava(tmp_path / "llava")))
     answering = create_embedder(str(tiny_networks.blip(tmp_path / "blip")))
-    with pytest.raises(UsageError, match=r"trained for something else: it has no weights for \d+ parts of a BlipModel"):
+    with pytest.raises(
+        UsageError,
+        match=r"trained for something else: it has no weights for \d+ parts of a BlipModel",
+    ):
         answering.embed_texts(["a nurse"])
     with pytest.raises(UsageError, match="clip/ID-OR-PATH"):
         registry.embedder("clip")

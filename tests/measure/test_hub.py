@@ -1,4 +1,6 @@
-"""Instruments from the Hugging Face Hub: the real client against a hub on this machine, and without any network."""
+"""Instruments from the Hugging Face Hub: the real client against a hub on this machine, and without
+any network.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +49,15 @@ def picture(tmp_path: Path) -> Picture:
 def test_a_repository_is_read_at_its_commit_and_found_again_without_a_network(
     provider: str, hub: LocalHub, picture: Picture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    folder = {"clip": tiny_networks.clip, "transformers": tiny_networks.qwen}[provider](tmp_path / "network")
+    folder = {"clip": tiny_networks.clip, "transformers": tiny_networks.qwen}[provider](
+        tmp_path / "network"
+    )
     hub.repositories["some/network"] = folder
     vqa = registry.vqa(f"{provider}/some/network")
     assert hub.commit("some/network") in vqa.fingerprint
-    assert not any(path.endswith(".safetensors") for path in hub.paths), "weights wait until they are needed"
+    assert not any(path.endswith(".safetensors") for path in hub.paths), (
+        "weights wait until they are needed"
+    )
     answers = vqa.answer([picture], [WHERE])
     assert answers == registry.vqa(f"{provider}/{folder}").answer([picture], [WHERE])
     use(monkeypatch, UNREACHABLE, tmp_path / "cache")
@@ -79,12 +85,17 @@ def test_only_safetensors_and_no_code_of_a_repository(hub: LocalHub, tmp_path: P
     (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
     hub.repositories["some/pickled"] = pickled
     for name in ("some/pickled", str(pickled)):
-        with pytest.raises(UsageError, match=r"no weights in the safetensors format.*save_pretrained"):
+        with pytest.raises(
+            UsageError, match=r"no weights in the safetensors format.*save_pretrained"
+        ):
             registry.embedder(f"clip/{name}")
     assert not any(path.endswith(".bin") for path in hub.paths)
     coded = tiny_networks.clip(tmp_path / "coded")
     config = json.loads((coded / "config.json").read_text())
-    config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model"}}
+    config |= {
+        "model_type": "own",
+        "auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model"},
+    }
     (coded / "config.json").write_text(json.dumps(config))
     (coded / "own.py").write_text("raise SystemExit('code of a repository ran')")
     with pytest.raises(UsageError, match="askew runs none"):
@@ -111,7 +122,9 @@ def test_an_incomplete_network_is_refused(lacking: str, message: str, tmp_path: 
 def test_a_damaged_file_is_told(damaged: str, tmp_path: Path) -> None:
     for name, write in {"clip": tiny_networks.clip, "transformers": tiny_networks.qwen}.items():
         folder = write(tmp_path / name)
-        (folder / damaged).write_text('{"version": "1.0", "model": 3}' if damaged == "tokenizer.json" else "{")
+        (folder / damaged).write_text(
+            '{"version": "1.0", "model": 3}' if damaged == "tokenizer.json" else "{"
+        )
         with pytest.raises(UsageError, match="cannot be loaded by transformers"):
             registry.vqa(f"{name}/{folder}")
 
@@ -121,13 +134,17 @@ def test_a_package_that_a_network_needs_is_named(tmp_path: Path) -> None:
     folder = tiny_networks.siglip(tmp_path)
     (folder / "tokenizer.json").rename(folder / "spiece.model")
     (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "SiglipTokenizer"}')
-    with pytest.raises(UsageError, match="needs a package that is not installed: pip install sentencepiece"):
+    with pytest.raises(
+        UsageError, match="needs a package that is not installed: pip install sentencepiece"
+    ):
         registry.embedder(f"clip/{folder}")
 
 
 def test_no_network_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, UNREACHABLE, tmp_path)
-    with pytest.raises(ModelError, match=r"'some/network' is not on this machine and the .* Hub cannot be reached"):
+    with pytest.raises(
+        ModelError, match=r"'some/network' is not on this machine and the .* Hub cannot be reached"
+    ):
         registry.vqa("transformers/some/network")
 
 
@@ -135,5 +152,7 @@ def test_damaged_weights_are_said(tmp_path: Path, picture: Picture) -> None:
     damaged = shutil.copytree(tiny_networks.clip(tmp_path / "network"), tmp_path / "damaged")
     weights = damaged / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
-    with pytest.raises(ModelError, match=r"weights of .* are damaged: delete them and download them again"):
+    with pytest.raises(
+        ModelError, match=r"weights of .* are damaged: delete them and download them again"
+    ):
         registry.embedder(f"clip/{damaged}").embed_pictures([picture])

@@ -39,10 +39,15 @@ def label(tmp_path: Path) -> Label:
 
 
 def records(collection: FolderCollection) -> list[Picture]:
-    return [Picture(collection.digests[p.path], "store", p.prompt, None, str(p.path)) for p in collection.pictures()]
+    return [
+        Picture(collection.digests[p.path], "store", p.prompt, None, str(p.path))
+        for p in collection.pictures()
+    ]
 
 
-def answers(vqa: LabelVQA, collection: FolderCollection, question: Question = GENDER) -> list[str | Missing]:
+def answers(
+    vqa: LabelVQA, collection: FolderCollection, question: Question = GENDER
+) -> list[str | Missing]:
     return [answer for (answer,) in vqa.answer(records(collection), [question])]
 
 
@@ -54,16 +59,29 @@ def test_spellings_are_folded(label: Label) -> None:
     collection = label("F", " male", "females", "Women", "M", "")
     vqa = labels(collection=collection)
     assert isinstance(vqa, VQA)
-    assert reasons(answers(vqa, collection)) == ["female", "male", "female", "female", "male", "not_asked"]
+    assert reasons(answers(vqa, collection)) == [
+        "female",
+        "male",
+        "female",
+        "female",
+        "male",
+        "not_asked",
+    ]
 
 
 @pytest.mark.parametrize(
     ("axis", "written", "value"),
-    [("age", "Middle_Aged", "middle-aged"), ("ethnicity", "Latino_Hispanic", "hispanic"), ("age", "Elderly", "old")],
+    [
+        ("age", "Middle_Aged", "middle-aged"),
+        ("ethnicity", "Latino_Hispanic", "hispanic"),
+        ("age", "Elderly", "old"),
+    ],
 )
 def test_spellings_of_other_axes(axis: str, written: str, value: str) -> None:
     assert Spelling(axis, [value, "other"], {}).read(written) == value
-    assert Spelling(axis, ["something", "other"], {}).read(written) is None, "no value that the axis lacks"
+    assert Spelling(axis, ["something", "other"], {}).read(written) is None, (
+        "no value that the axis lacks"
+    )
 
 
 def test_unknown_labels_stop_with_all_of_them(label: Label) -> None:
@@ -104,7 +122,9 @@ def test_wrong_aliases(label: Label, aliases: str, message: str) -> None:
 
 def test_an_alias_of_one_axis_leaves_the_others_alone(tmp_path: Path) -> None:
     Image.new("RGB", (4, 4)).save(tmp_path / "a.png")
-    (tmp_path / "manifest.csv").write_text("file,prompt,gender,ethnicity\na.png,p,mixed,mixed\n", encoding="utf-8")
+    (tmp_path / "manifest.csv").write_text(
+        "file,prompt,gender,ethnicity\na.png,p,mixed,mixed\n", encoding="utf-8"
+    )
     with pytest.raises(ManifestError) as error:
         labels(collection=create(str(tmp_path)), aliases="gender:mixed=missing")
     assert "ethnicity 'mixed'" in str(error.value)
@@ -117,7 +137,9 @@ def test_values_of_the_user_come_first(label: Label) -> None:
     assert vqa.values == {"gender": ("female", "male", "nonbinary")}
     (axis,) = vqa.axes()
     assert answers(vqa, collection, axis.questions[0]) == ["nonbinary", "male", "female"]
-    assert reasons(answers(vqa, collection)) == ["not_asked"] * 3, "male and female are not all the answers there are"
+    assert reasons(answers(vqa, collection)) == ["not_asked"] * 3, (
+        "male and female are not all the answers there are"
+    )
 
 
 def test_values_of_an_axis_without_labels(label: Label) -> None:
@@ -129,7 +151,9 @@ def test_an_axis_of_ones_own_takes_the_labels_found_and_says_so(label: Label) ->
     collection = label("Hats", "cap", "hat", "", "none worn", axis="headgear")
     vqa = labels(collection=collection, aliases="none worn=missing")
     assert vqa.values == {"headgear": ("cap", "hat")}
-    assert vqa.warnings == ("axis 'headgear' is not in the catalogue; its values are the labels found: cap, hat",)
+    assert vqa.warnings == (
+        "axis 'headgear' is not in the catalogue; its values are the labels found: cap, hat",
+    )
     (axis,) = vqa.axes()
     found = answers(vqa, collection, axis.questions[0])
     assert reasons(found) == ["hat", "cap", "hat", "not_asked", "unparseable"]
@@ -168,16 +192,22 @@ def test_pictures_are_found_by_content_or_by_source(label: Label) -> None:
 def test_files_that_are_no_pictures_may_be_alike_and_labelled_differently(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
         (tmp_path / name).write_bytes(b"no picture")
-    (tmp_path / "manifest.csv").write_text("file,prompt,gender\na.png,p,F\nb.png,q,male\n", encoding="utf-8")
+    (tmp_path / "manifest.csv").write_text(
+        "file,prompt,gender\na.png,p,F\nb.png,q,male\n", encoding="utf-8"
+    )
     assert labels(collection=create(str(tmp_path)))
 
 
 def test_copies_must_agree(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
         Image.new("RGB", (4, 4)).save(tmp_path / name)
-    (tmp_path / "manifest.csv").write_text("file,prompt,gender\na.png,p,F\nb.png,q,female\n", encoding="utf-8")
+    (tmp_path / "manifest.csv").write_text(
+        "file,prompt,gender\na.png,p,F\nb.png,q,female\n", encoding="utf-8"
+    )
     assert labels(collection=create(str(tmp_path)))
-    (tmp_path / "manifest.csv").write_text("file,prompt,gender\na.png,p,F\nb.png,q,male\n", encoding="utf-8")
+    (tmp_path / "manifest.csv").write_text(
+        "file,prompt,gender\na.png,p,F\nb.png,q,male\n", encoding="utf-8"
+    )
     with pytest.raises(ManifestError, match=r"identical pictures .*a\.png and .*b\.png"):
         labels(collection=create(str(tmp_path)))
 
@@ -188,7 +218,9 @@ def test_the_fingerprint_follows_answers(label: Label) -> None:
 
     assert fingerprint("male", "F") == fingerprint("M", "female")
     assert fingerprint("male", "F") != fingerprint("F", "male")
-    assert fingerprint("male", "both", aliases="both=missing") != fingerprint("male", "both", aliases=SEVERAL)
+    assert fingerprint("male", "both", aliases="both=missing") != fingerprint(
+        "male", "both", aliases=SEVERAL
+    )
 
 
 def test_generated_people(shared: Path) -> None:
@@ -235,7 +267,9 @@ def test_files_that_are_absent_more_often_for_one_label_are_told(tmp_path: Path)
     )
 
 
-@pytest.mark.parametrize(("female", "male"), [((14, 36), (14, 36)), ((0, 30), (0, 30)), ((2, 8), (1, 9))])
+@pytest.mark.parametrize(
+    ("female", "male"), [((14, 36), (14, 36)), ((0, 30), (0, 30)), ((2, 8), (1, 9))]
+)
 def test_files_that_are_absent_by_chance_are_not_told(
     tmp_path: Path, female: tuple[int, int], male: tuple[int, int]
 ) -> None:
@@ -245,7 +279,12 @@ def test_files_that_are_absent_by_chance_are_not_told(
 def test_a_file_that_is_absent_gives_no_answer_and_leaves_the_others_theirs(tmp_path: Path) -> None:
     collection = listed(tmp_path, F=(1, 2), M=(0, 2))
     there = [picture for picture in collection.pictures() if picture.path in collection.digests]
-    asked = [Picture(collection.digests[one.path], "store", "p", None, str(one.path)) for one in there]
+    asked = [
+        Picture(collection.digests[one.path], "store", "p", None, str(one.path)) for one in there
+    ]
     assert [answer for (answer,) in labels(collection=collection).answer(asked, [GENDER])] == [
-        "female", "female", "male", "male"
-    ]  # fmt: skip
+        "female",
+        "female",
+        "male",
+        "male",
+    ]

@@ -1,4 +1,6 @@
-"""The passive stream of a text is the stream that the text has as a prompt, and one masked sequence agrees."""
+"""The passive stream of a text is the stream that the text has as a prompt, and one masked sequence
+agrees.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from askew.measure import attention_transformers
-from askew.measure.attention_transformers import TransformerAttentionMaps
+from askew.measure.attention import transformer as attention_transformers
+from askew.measure.attention.transformer import TransformerAttentionMaps
 from askew.measure.attribution import encode_rows
 from tiny_transformers import (
     ATTRIBUTION,
@@ -38,7 +40,9 @@ def own_prompt(family: str) -> dict[str, Any]:
     """A prompt that leaves no row of text unused, so that it is a passive stream's equal."""
     pipe = pipeline(family)
     tokenizer = getattr(pipe, "tokenizer_3", None) or getattr(pipe, "tokenizer_2", pipe.tokenizer)
-    length = None if family == "qwen-image" else len(tokenizer(FULL).input_ids)  # Qwen-Image has no unused rows
+    length = (
+        None if family == "qwen-image" else len(tokenizer(FULL).input_ids)
+    )  # Qwen-Image has no unused rows
     return {"prompts": (FULL,), "max_sequence_length": length or 512}
 
 
@@ -60,7 +64,9 @@ def stream_error(family: str, monkeypatch: pytest.MonkeyPatch) -> float:
 
 
 @every_family
-def test_the_prompt_itself_gives_its_own_stream(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_prompt_itself_gives_its_own_stream(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert stream_error(family, monkeypatch) <= 1e-6
 
 
@@ -77,7 +83,8 @@ def test_the_prompt_itself_gives_its_own_maps(family: str, softmax: str) -> None
 @every_family
 def test_outputs_of_the_prompt_itself_are_those_of_its_own_text(family: str) -> None:
     """And the picture is the same to the bit. SD3's last block gathers nothing for its text."""
-    pipe, kept = pipeline(family), dict[str, list[Tensor]]()
+    pipe = pipeline(family)
+    kept = dict[str, list[Tensor]]()
     blocks = attention_transformers.layer_blocks(pipe.transformer)
     more = {**own_prompt(family), **UNGUIDED.get(family, {})}
 
@@ -89,10 +96,20 @@ def test_outputs_of_the_prompt_itself_are_those_of_its_own_text(family: str) -> 
         if not hasattr(block.attn, "to_out"):
             hooks.append(block.attn.register_forward_hook(lambda *a, n=name: keep(n, a[2])))
         elif name.startswith("single"):
-            hooks.append(block.attn.to_out[0].register_forward_pre_hook(lambda _, a, n=name: keep(n, a[0])))
+            hooks.append(
+                block.attn.to_out[0].register_forward_pre_hook(lambda _, a, n=name: keep(n, a[0]))
+            )
         elif block.attn.to_add_out is not None:
-            hooks.append(block.attn.to_out[0].register_forward_pre_hook(lambda _, a, n=name: keep(f"{n} x", a[0])))
-            hooks.append(block.attn.to_add_out.register_forward_pre_hook(lambda _, a, n=name: keep(f"{n} c", a[0])))
+            hooks.append(
+                block.attn.to_out[0].register_forward_pre_hook(
+                    lambda _, a, n=name: keep(f"{n} x", a[0])
+                )
+            )
+            hooks.append(
+                block.attn.to_add_out.register_forward_pre_hook(
+                    lambda _, a, n=name: keep(f"{n} c", a[0])
+                )
+            )
     bare = draw(family, **more)
     for hook in hooks:
         hook.remove()
@@ -104,10 +121,13 @@ def test_outputs_of_the_prompt_itself_are_those_of_its_own_text(family: str) -> 
             if name.startswith("single"):
                 c, x = kept[name][step].split([len(maps.tokens), layer[0, 0].size], dim=1)
             else:
-                c, x = kept[f"{name} c"][step], kept[f"{name} x"][step]
+                c = kept[f"{name} c"][step]
+                x = kept[f"{name} x"][step]
             expected = expected + (c @ x.mT).softmax(dim=1)
         np.testing.assert_allclose(layer.reshape(expected.shape), expected, rtol=1e-4, atol=1e-6)
-    silent = {f"joint-{len(pipe.transformer.transformer_blocks)}"} if family.startswith("sd3") else set()
+    silent = (
+        {f"joint-{len(pipe.transformer.transformer_blocks)}"} if family.startswith("sd3") else set()
+    )
     assert set(maps.layers()) == set(blocks) - silent
 
 
@@ -131,7 +151,9 @@ def text_length(family: str) -> int:
 
 
 recipe = attention_transformers
-advance, by_head, side = recipe.advance, recipe._by_head, recipe.side
+advance = recipe.advance
+by_head = recipe._by_head
+side = recipe.side
 
 
 def without_rotation(by_head: Tensor, rotation: Any) -> Tensor:
@@ -147,7 +169,9 @@ def without_norm(attn: Any, projected: Tensor, norm: Any = None) -> Tensor:
 
 
 def deaf(tokens: Any, pixels: Any) -> Tensor:
-    own = torch.nn.functional.scaled_dot_product_attention(tokens.queries, tokens.keys, tokens.values)
+    own = torch.nn.functional.scaled_dot_product_attention(
+        tokens.queries, tokens.keys, tokens.values
+    )
     return own.transpose(1, 2).flatten(2)
 
 
@@ -158,7 +182,10 @@ def by_image_weights(**swapped: str) -> Callable[..., Tensor]:
         if not hasattr(block, next(iter(swapped))) or getattr(block, "context_pre_only", False):
             return advance(block, *arguments)
         twin = copy.copy(block)
-        twin._modules = {**block._modules, **{text: getattr(block, image) for text, image in swapped.items()}}
+        twin._modules = {
+            **block._modules,
+            **{text: getattr(block, image) for text, image in swapped.items()},
+        }
         return advance(twin, *arguments)
 
     return wrong
@@ -176,7 +203,8 @@ def standing_still(kind: str) -> Callable[..., Tensor]:
     return wrong
 
 
-ROTATED, SINGLE = ("flux-dev", "chroma", "qwen-image"), ("flux-dev", "chroma", "auraflow")
+ROTATED = ("flux-dev", "chroma", "qwen-image")
+SINGLE = ("flux-dev", "chroma", "auraflow")
 CONTEXT = ("sd3", "flux-dev", "auraflow")
 MUTATIONS: dict[str, tuple[tuple[str, ...], str, Any]] = {
     "no rotation": (ROTATED, "_rotated", without_rotation),
@@ -196,7 +224,9 @@ MUTATIONS: dict[str, tuple[tuple[str, ...], str, Any]] = {
     ("family", "mutation"),
     [(family, name) for name, (families, *_) in MUTATIONS.items() for family in families],
 )
-def test_a_wrong_recipe_does_not_agree(family: str, mutation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_recipe_does_not_agree(
+    family: str, mutation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, name, wrong = MUTATIONS[mutation]
     monkeypatch.setattr(recipe, name, wrong)
     assert agreement(family, **UNGUIDED.get(family, {})) > 1e-3

@@ -31,7 +31,8 @@ PARTS = st.floats(-40, 40)
 @settings(deadline=None)
 @given(st.floats(0.3, 3), st.floats(-3, 3), PARTS, PARTS)
 def test_a_similarity_is_found_again(scale: float, angle: float, x: float, y: float) -> None:
-    a, b = scale * np.exp(1j * angle), complex(x, y)
+    a = scale * np.exp(1j * angle)
+    b = complex(x, y)
     moved = a * (CANONICAL[:, 0] + 1j * CANONICAL[:, 1]) + b
     found = similarity(np.stack([moved.real, moved.imag], axis=1))
     assert found == (pytest.approx(1 / a), pytest.approx(-b / a))
@@ -78,8 +79,13 @@ def test_the_cheeks_of_a_drawing_are_skin_however_dark(ethnicity: str, gender: s
 
 def test_cheeks_tell_light_skin_from_dark_where_the_rule_finds_none() -> None:
     def tone(ethnicity: str) -> float:
-        found = [ita(draw_with_masks(Scene(ethnicity=ethnicity), seed).image, cheek_mask((128, 128), STUDIO_FACE))
-                 for seed in range(4)]  # fmt: skip
+        found = [
+            ita(
+                draw_with_masks(Scene(ethnicity=ethnicity), seed).image,
+                cheek_mask((128, 128), STUDIO_FACE),
+            )
+            for seed in range(4)
+        ]
         return float(np.mean([one for one in found if not isinstance(one, Missing)]))
 
     assert tone("white") > tone("hispanic") + 20 > tone("black") + 40
@@ -99,7 +105,9 @@ def test_a_brighter_picture_has_brighter_skin_and_background_alike() -> None:
 def test_without_a_face_skin_by_geometry_is_missing_not_zero() -> None:
     image = Image.new("RGB", (16, 16), (200, 150, 120))
     none = Missing("no_person", "no face found")
-    change = skin_change(image, image, (MASKS["geometry"](image, none), MASKS["geometry"](image, none)))
+    change = skin_change(
+        image, image, (MASKS["geometry"](image, none), MASKS["geometry"](image, none))
+    )
     assert change.before == change.after == change.lightness == change.background == none
     assert change.coverage_before == 0
 

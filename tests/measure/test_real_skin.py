@@ -1,4 +1,6 @@
-"""Skin tone of generated photographs that a person labelled: read on faces it orders the groups as the labels do."""
+"""Skin tone of generated photographs that a person labelled: read on faces it orders the groups as
+the labels do.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ import numpy as np
 import pytest
 
 from askew.measure.faces import installed
-from askew.measure.portraits import CANONICAL, FRAME, MASKS, Face, average_face, cheek_mask, find_face
+from askew.measure.portraits import (
+    CANONICAL,
+    FRAME,
+    MASKS,
+    Face,
+    average_face,
+    cheek_mask,
+    find_face,
+)
 from askew.measure.skin import ita
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture
@@ -26,9 +36,16 @@ def test_faces_order_the_labelled_groups_and_whole_pictures_do_not(shared: Path)
     people = shared / "data" / "generated-people"
     with (people / "labels.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["model"] == "sdxl_turbo"]
-    whole, cheeks, averages, told = {}, {}, {}, []
+    whole = {}
+    cheeks = {}
+    averages = {}
+    told = []
     for group in GROUPS:
-        own = [people / row["file"] for row in rows if (row["race"].strip(), row["gender"].strip()) == group]
+        own = [
+            people / row["file"]
+            for row in rows
+            if (row["race"].strip(), row["gender"].strip()) == group
+        ]
         found = [(path, find_face("faces", Picture("", str(path), ""))) for path in own]
         faces = [(path, face) for path, face in found if isinstance(face, Face)]
         told.append(f"{' '.join(group)}: a face found in {len(faces)} of {len(own)}")
@@ -37,11 +54,17 @@ def test_faces_order_the_labelled_groups_and_whole_pictures_do_not(shared: Path)
         on_faces = [ita(image, MASKS["geometry"](image, landmarks)) for image, landmarks in images]
         cheeks[group] = np.nanmean([number(one) for one in on_faces])
         averages[group] = number(ita(average_face([face.pixels for _, face in faces])))
-        on_average = ita(average_face([face.pixels for _, face in faces]), cheek_mask((FRAME, FRAME), CANONICAL))
-        told.append(f"  whole {whole[group]:.1f}°, average face {averages[group]:.1f}° "
-                    f"(its cheeks {number(on_average):.1f}°), cheeks {cheeks[group]:.1f}°")  # fmt: skip
+        on_average = ita(
+            average_face([face.pixels for _, face in faces]), cheek_mask((FRAME, FRAME), CANONICAL)
+        )
+        told.append(
+            f"  whole {whole[group]:.1f}°, average face {averages[group]:.1f}° "
+            f"(its cheeks {number(on_average):.1f}°), cheeks {cheeks[group]:.1f}°"
+        )
     print("\n".join(told))
     for by in (cheeks, averages):
         for gender in ("female", "male"):
             assert by["white", gender] > by["black", gender]
-    assert whole["white", "female"] < whole["black", "female"], "the rule on whole pictures orders them wrongly"
+    assert whole["white", "female"] < whole["black", "female"], (
+        "the rule on whole pictures orders them wrongly"
+    )

@@ -52,7 +52,9 @@ def test_a_flat_patch_is_skin_or_not_as_a_whole_and_has_the_tone_of_its_colour(
         assert expected[0] == 0 or expected[2] == pytest.approx(0, abs=1e-9)
     else:
         assert math.isfinite(found)
-        assert found == pytest.approx(math.degrees(math.atan2(expected[0] - 50, expected[2])), abs=1e-6)
+        assert found == pytest.approx(
+            math.degrees(math.atan2(expected[0] - 50, expected[2])), abs=1e-6
+        )
 
 
 def test_the_rule_rejects_very_dark_skin_and_its_tone_is_then_missing() -> None:
@@ -82,6 +84,8 @@ def test_pictures_in_other_modes_are_read_as_they_are_meant() -> None:
         ita(patch(DARK), np.ones((3, 3), dtype=bool))
 
 
-@pytest.mark.parametrize(("degrees", "name"), [(55.1, "very light"), (55.0, "light"), (10.0, "brown"), (-90, "dark")])
+@pytest.mark.parametrize(
+    ("degrees", "name"), [(55.1, "very light"), (55.0, "light"), (10.0, "brown"), (-90, "dark")]
+)
 def test_classes_begin_above_their_angle(degrees: float, name: str) -> None:
     assert tone(degrees) == name

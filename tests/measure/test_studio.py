@@ -1,4 +1,6 @@
-"""The studio's instruments: right on fresh drawings, for the right reason, and silent where there is nothing to see."""
+"""The studio's instruments: right on fresh drawings, for the right reason, and silent where there
+is nothing to see.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,14 @@ from training.drawings import render, uniform_scenes
 
 COUNT = 300
 LEAST = {"disability": 0.95}
-NURSE = Scene(gender="male", age="old", ethnicity="asian", disability="wheelchair", occupation="nurse", hair="long")
+NURSE = Scene(
+    gender="male",
+    age="old",
+    ethnicity="asian",
+    disability="wheelchair",
+    occupation="nurse",
+    hair="long",
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,20 +63,29 @@ def picture_of(scene: Scene, folder: Path, seed: int = 5) -> Picture:
 
 
 @pytest.mark.parametrize("attribute", VALUES)
-def test_fresh_drawings_are_read_rightly(vqa: StudioVQA, drawings: Drawings, vectors: Vectors, attribute: str) -> None:
+def test_fresh_drawings_are_read_rightly(
+    vqa: StudioVQA, drawings: Drawings, vectors: Vectors, attribute: str
+) -> None:
     assert accuracy(confusion(vqa, drawings[0], vectors, attribute)) >= LEAST.get(attribute, 0.97)
 
 
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
-def test_an_attribute_is_not_read_where_it_is_covered(vqa: StudioVQA, drawings: Drawings, attribute: str) -> None:
-    scenes, pixels = drawings[0][:40], drawings[1][:40]
-    counts = confusion(vqa, scenes, vqa.embedder.embed_pixels(covered(scenes, pixels, attribute)), attribute)
+def test_an_attribute_is_not_read_where_it_is_covered(
+    vqa: StudioVQA, drawings: Drawings, attribute: str
+) -> None:
+    scenes = drawings[0][:40]
+    pixels = drawings[1][:40]
+    counts = confusion(
+        vqa, scenes, vqa.embedder.embed_pixels(covered(scenes, pixels, attribute)), attribute
+    )
     guess = chance(counts)
     assert accuracy(counts) <= guess + 4 * np.sqrt(guess * (1 - guess) / counts.sum())
 
 
 def test_every_word_of_the_grammar_says_what_it_should(vqa: StudioVQA) -> None:
-    """By the text tower alone, which the diffusion models have too: a word's prompt lies nearest the value it says."""
+    """By the text tower alone, which the diffusion models have too: a word's prompt lies nearest
+    the value it says.
+    """
     prompts = list(map(worded, lexicon()))
     said = [parse(prompt) for prompt in prompts]
     vectors = vqa.embedder.embed_texts(prompts)

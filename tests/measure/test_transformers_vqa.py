@@ -1,4 +1,6 @@
-"""VQA by image-text-to-text models of three kinds, with random weights: an encoder and decoder, and two decoders."""
+"""VQA by image-text-to-text models of three kinds, with random weights: an encoder and decoder, and
+two decoders.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,13 @@ from askew.measure.transformers_vqa import TransformersVQA, create
 from askew.types import Missing, Picture, Question
 
 OPTIONS = ("abc", "def", "ghi", "jkl")
-"""Words of one length: with random weights every further letter costs about the same, and the shortest word wins."""
+"""Words of one length: with random weights every further letter costs about the same, and the
+shortest word wins.
+"""
 
-QUESTIONS = [Question(text, OPTIONS, "where") for text in ("Where is it?", "Who came along?", "And now?")]
+QUESTIONS = [
+    Question(text, OPTIONS, "where") for text in ("Where is it?", "Who came along?", "And now?")
+]
 
 MIXED = [*QUESTIONS, Question("Short or long?", ("ab", "abc at all", "xyz"), "x")]
 
@@ -38,7 +44,8 @@ MIXED = [*QUESTIONS, Question("Short or long?", ("ab", "abc at all", "xyz"), "x"
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Picture]:
     """Noise of several sizes, coarse enough to survive scaling."""
-    folder, rng = tmp_path_factory.mktemp("pictures"), np.random.default_rng(0)
+    folder = tmp_path_factory.mktemp("pictures")
+    rng = np.random.default_rng(0)
     found = []
     for i, (width, height) in enumerate([(64, 64), (64, 64), (64, 64), (96, 64), (64, 32)]):
         coarse = Image.fromarray(rng.integers(0, 256, (4, 4, 3), dtype=np.uint8))
@@ -58,14 +65,18 @@ def network(request: pytest.FixtureRequest, folders: dict[str, str]) -> str:
     return folders[request.param]
 
 
-def test_answers_depend_on_the_picture_and_on_the_question(network: str, pictures: list[Picture]) -> None:
+def test_answers_depend_on_the_picture_and_on_the_question(
+    network: str, pictures: list[Picture]
+) -> None:
     rows = create(network).answer(pictures, QUESTIONS)
     columns = list(zip(*rows, strict=True))
     assert any(len(set(column)) > 1 for column in columns), "no question tells the pictures apart"
     assert len(set(columns)) > 1, "no picture tells the questions apart"
 
 
-def test_open_answers_depend_on_the_picture_and_on_the_question(network: str, pictures: list[Picture]) -> None:
+def test_open_answers_depend_on_the_picture_and_on_the_question(
+    network: str, pictures: list[Picture]
+) -> None:
     questions = [CAPTION, Question("What is the weather like?")]
     rows = create(network, max_tokens=12).answer(pictures[:4], questions)
     assert all(len(set(column)) > 1 for column in zip(*rows, strict=True))
@@ -74,11 +85,16 @@ def test_open_answers_depend_on_the_picture_and_on_the_question(network: str, pi
 
 def test_answers_do_not_depend_on_the_batch(network: str, pictures: list[Picture]) -> None:
     questions = [*MIXED, CAPTION]
-    alone, few = (create(network, max_tokens=6, batch_size=size).answer(pictures, questions) for size in (1, 3))
+    alone, few = (
+        create(network, max_tokens=6, batch_size=size).answer(pictures, questions)
+        for size in (1, 3)
+    )
     assert alone == few
 
 
-def test_questions_asked_together_get_the_answers_of_each_alone(network: str, pictures: list[Picture]) -> None:
+def test_questions_asked_together_get_the_answers_of_each_alone(
+    network: str, pictures: list[Picture]
+) -> None:
     questions = [*MIXED, CAPTION, Question("What is the weather like?"), MIXED[0]]
     vqa = create(network, max_tokens=6)
     alone = [[answer for (answer,) in vqa.answer(pictures, [question])] for question in questions]
@@ -90,7 +106,8 @@ def test_questions_of_one_kind_share_batches(
     folders: dict[str, str], pictures: list[Picture], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vqa = create(folders["qwen"], max_tokens=6, batch_size=6)
-    sizes, generate = [], vqa._generate
+    sizes = []
+    generate = vqa._generate
 
     def counted(images: Sequence[Image.Image], *rest: Any) -> None:
         sizes.append(len(images))
@@ -119,34 +136,50 @@ def likelihood(folder: str, image: Image.Image, question: Question, option: str)
     """Of the option and the end of the answer, by one pass over the whole text, without generating."""
     if Path(folder).name == "blip":
         return blip_likelihood(folder, image, question, option)
-    model, tokenizer = loaded(AutoModelForImageTextToText, folder).eval(), loaded(AutoTokenizer, folder)
+    model = loaded(AutoModelForImageTextToText, folder).eval()
+    tokenizer = loaded(AutoTokenizer, folder)
     asked = f"{question.text} Answer with exactly one of these: {', '.join(question.options)}."
     inputs = create(folder)._inputs([image.convert("RGB")], [asked])
     between = "" if Path(folder).name == "qwen" else " "
-    answer = [*tokenizer(between + option, add_special_tokens=False).input_ids, tokenizer.eos_token_id]
+    answer = [
+        *tokenizer(between + option, add_special_tokens=False).input_ids,
+        tokenizer.eos_token_id,
+    ]
     before = inputs["input_ids"].shape[1]
     inputs["input_ids"] = torch.cat([inputs["input_ids"], torch.tensor([answer])], dim=1)
     inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
     if "mm_token_type_ids" in inputs:
-        inputs["mm_token_type_ids"] = torch.nn.functional.pad(inputs["mm_token_type_ids"], (0, len(answer)))
+        inputs["mm_token_type_ids"] = torch.nn.functional.pad(
+            inputs["mm_token_type_ids"], (0, len(answer))
+        )
     with torch.inference_mode():
         logp = torch.log_softmax(model(**inputs).logits[0, before - 1 : -1], dim=-1)
     return float(logp[torch.arange(len(answer)), torch.tensor(answer)].sum())
 
 
 def blip_likelihood(folder: str, image: Image.Image, question: Question, option: str) -> float:
-    model, processor = loaded(BlipForQuestionAnswering, folder).eval(), loaded(BlipProcessor, folder)
+    model = loaded(BlipForQuestionAnswering, folder).eval()
+    processor = loaded(BlipProcessor, folder)
     inputs = processor(images=image.convert("RGB"), text=question.text, return_tensors="pt")
-    answer = [*processor.tokenizer(option, add_special_tokens=False).input_ids, processor.tokenizer.sep_token_id]
+    answer = [
+        *processor.tokenizer(option, add_special_tokens=False).input_ids,
+        processor.tokenizer.sep_token_id,
+    ]
     with torch.inference_mode():
         seen = model.vision_model(inputs["pixel_values"]).last_hidden_state
-        asked = model.text_encoder(input_ids=inputs["input_ids"], encoder_hidden_states=seen).last_hidden_state
+        asked = model.text_encoder(
+            input_ids=inputs["input_ids"], encoder_hidden_states=seen
+        ).last_hidden_state
         begun = torch.tensor([[model.decoder_start_token_id, *answer[:-1]]])
         logits = model.text_decoder(input_ids=begun, encoder_hidden_states=asked).logits[0]
-    return float(torch.log_softmax(logits, dim=-1)[torch.arange(len(answer)), torch.tensor(answer)].sum())
+    return float(
+        torch.log_softmax(logits, dim=-1)[torch.arange(len(answer)), torch.tensor(answer)].sum()
+    )
 
 
-def test_open_answers_are_what_greedy_generation_writes(folders: dict[str, str], pictures: list[Picture]) -> None:
+def test_open_answers_are_what_greedy_generation_writes(
+    folders: dict[str, str], pictures: list[Picture]
+) -> None:
     model = loaded(AutoModelForImageTextToText, folders["llava"]).eval()
     processor = loaded(LlavaProcessor, folders["llava"])
     for picture, [answer] in zip(
@@ -155,7 +188,9 @@ def test_open_answers_are_what_greedy_generation_writes(folders: dict[str, str],
         with Image.open(picture.path) as image:
             text = f"USER: <image>\n{CAPTION.text} ASSISTANT:"
             inputs = processor(images=image.convert("RGB"), text=text, return_tensors="pt")
-        tokens = model.generate(**inputs, max_new_tokens=9, do_sample=False)[0, inputs["input_ids"].shape[1] :]
+        tokens = model.generate(**inputs, max_new_tokens=9, do_sample=False)[
+            0, inputs["input_ids"].shape[1] :
+        ]
         assert answer == " ".join(processor.decode(tokens, skip_special_tokens=True).split())
 
 
@@ -172,8 +207,14 @@ def test_the_prompt_can_be_set(network: str, pictures: list[Picture]) -> None:
     assert other.answer(pictures, QUESTIONS) != usual.answer(pictures, QUESTIONS)
 
 
-def test_an_empty_answer_is_unparseable(folders: dict[str, str], pictures: list[Picture], tmp_path: Path) -> None:
-    silent = rewritten(folders["blip"], tmp_path, lambda name, weight: weight * 0 if "predictions" in name else weight)
+def test_an_empty_answer_is_unparseable(
+    folders: dict[str, str], pictures: list[Picture], tmp_path: Path
+) -> None:
+    silent = rewritten(
+        folders["blip"],
+        tmp_path,
+        lambda name, weight: weight * 0 if "predictions" in name else weight,
+    )
     [[answer]] = create(silent).answer(pictures[:1], [CAPTION])
     assert isinstance(answer, Missing)
     assert answer.reason == "unparseable"
@@ -186,16 +227,28 @@ def test_an_empty_answer_is_unparseable(folders: dict[str, str], pictures: list[
 )
 @pytest.mark.parametrize("family", ["qwen", "llava"])
 def test_numbers_that_are_not_finite_answer_nothing(
-    options: tuple[str, ...], family: str, folders: dict[str, str], pictures: list[Picture], tmp_path: Path
+    options: tuple[str, ...],
+    family: str,
+    folders: dict[str, str],
+    pictures: list[Picture],
+    tmp_path: Path,
 ) -> None:
     letter = AutoTokenizer.from_pretrained(folders[family]).convert_tokens_to_ids("Z")
     broken = rewritten(
-        folders[family], tmp_path, lambda name, weight: without(letter, weight) if "embed_tokens" in name else weight
+        folders[family],
+        tmp_path,
+        lambda name, weight: without(letter, weight) if "embed_tokens" in name else weight,
     )
-    bad, good = Question("Zzz?", options), Question("And now?", options)
-    usual, asked = (create(folder, max_tokens=6, batch_size=4) for folder in (folders[family], broken))
+    bad = Question("Zzz?", options)
+    good = Question("And now?", options)
+    usual, asked = (
+        create(folder, max_tokens=6, batch_size=4) for folder in (folders[family], broken)
+    )
     rows = asked.answer(pictures[:2], [bad, good])
-    assert all(isinstance(row[0], Missing) and row[0].reason == "error" and "float32" in row[0].detail for row in rows)
+    assert all(
+        isinstance(row[0], Missing) and row[0].reason == "error" and "float32" in row[0].detail
+        for row in rows
+    )
     assert [row[1:] for row in rows] == usual.answer(pictures[:2], [good])
 
 
@@ -210,7 +263,9 @@ def rewritten(folder: str, to: Path, change: Any) -> str:
         (to / path.name).write_bytes(path.read_bytes())
     weights = load_file(to / "model.safetensors")
     save_file(
-        {name: change(name, weight) for name, weight in weights.items()}, to / "model.safetensors", {"format": "pt"}
+        {name: change(name, weight) for name, weight in weights.items()},
+        to / "model.safetensors",
+        {"format": "pt"},
     )
     return str(to)
 
@@ -236,7 +291,9 @@ def test_settings_are_checked(settings: dict[str, object], message: str, network
         registry.vqa(f"transformers/{network}", **settings)
 
 
-def test_options_that_are_written_alike_are_refused(folders: dict[str, str], pictures: list[Picture]) -> None:
+def test_options_that_are_written_alike_are_refused(
+    folders: dict[str, str], pictures: list[Picture]
+) -> None:
     unknown = Question("Which?", ("ж", "щ"), "letter")
     with pytest.raises(UsageError, match="writes two of these options alike"):
         create(folders["blip"]).answer(pictures[:1], [unknown])

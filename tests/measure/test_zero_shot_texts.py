@@ -24,7 +24,10 @@ def test_captions_read_as_people_write_them() -> None:
     assert "a photo of a woman" in said
     assert "a picture of a female person" in said
     assert "a photo of an old man" in option_texts(Question("?", (), "age"))["old"]
-    assert option_texts(Question("?", (), "style"))["sketch"] == ("a sketch of a scene", "a sketch of a person")
+    assert option_texts(Question("?", (), "style"))["sketch"] == (
+        "a sketch of a scene",
+        "a sketch of a person",
+    )
 
 
 def test_other_options_stand_in_general_templates() -> None:
@@ -38,7 +41,9 @@ def test_other_occupations_are_called_by_their_name_and_none_is_a_person() -> No
     said = option_texts(Question("?", ("CEO", "engineer", "no occupation"), "occupation"))
     assert said["CEO"] == ("a photo of a CEO", "a picture of a CEO", "an image of a CEO")
     assert "a photo of an engineer" in said["engineer"]
-    assert {"a photo of a person", "a photo of a man", "a photo of a woman"} <= set(said["no occupation"])
+    assert {"a photo of a person", "a photo of a man", "a photo of a woman"} <= set(
+        said["no occupation"]
+    )
     assert not any("occupation" in text for texts in said.values() for text in texts)
 
 

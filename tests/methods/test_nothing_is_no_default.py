@@ -1,4 +1,6 @@
-"""What is given as nothing, 0 or an empty list, is refused or done, and never taken for the default."""
+"""What is given as nothing, 0 or an empty list, is refused or done, and never taken for the
+default.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,15 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_pictures_are_not_the_usual_number(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_pictures_are_not_the_usual_number(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run([*COMMANDS[command], "--images", "0", "--dry-run"]) == 2
     assert "images" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("plan", [partial(survey_plan, Plan), plan_interactions])
-@pytest.mark.parametrize("field", ["draws", "images"])
+@pytest.mark.parametrize("field", ["bootstrap_samples", "images"])
 def test_zero_in_python_is_refused_by_name(plan: type, field: str) -> None:
     with pytest.raises(UsageError, match=f"{field}: Input should be greater"):
         plan([NURSE], axes=["gender"], model="studio/planted", **{field: 0})

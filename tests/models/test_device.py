@@ -12,7 +12,9 @@ from askew.models.device import choose_device, choose_dtype, dtype_name
 def test_the_machine_chooses_unless_told() -> None:
     assert choose_device("cpu") == torch.device("cpu")
     chosen = choose_device()
-    assert (chosen.type == "cpu") == (not torch.cuda.is_available() and not torch.backends.mps.is_available())
+    assert (chosen.type == "cpu") == (
+        not torch.cuda.is_available() and not torch.backends.mps.is_available()
+    )
 
 
 def test_a_cpu_computes_in_float32() -> None:

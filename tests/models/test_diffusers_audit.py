@@ -14,10 +14,29 @@ Saved = Callable[[str], Path]
 PROMPT = "a photo of a nurse"
 
 
-def audit(capfd: pytest.CaptureFixture[str], model: Path, run: Path, *options: str) -> tuple[int, str, str]:
+def audit(
+    capfd: pytest.CaptureFixture[str], model: Path, run: Path, *options: str
+) -> tuple[int, str, str]:
     capfd.readouterr()
-    code = command(["audit", PROMPT, "--model", f"diffusers/{model}", "--axes", "gender", "--images", "3",
-                    "--run", str(run), "-M", "num_inference_steps=2", "-M", "batch_size=2", *options])  # fmt: skip
+    code = command(
+        [
+            "audit",
+            PROMPT,
+            "--model",
+            f"diffusers/{model}",
+            "--axes",
+            "gender",
+            "--images",
+            "3",
+            "--run",
+            str(run),
+            "-M",
+            "num_inference_steps=2",
+            "-M",
+            "batch_size=2",
+            *options,
+        ]
+    )
     out, err = capfd.readouterr()
     return code, out, err
 
@@ -25,18 +44,25 @@ def audit(capfd: pytest.CaptureFixture[str], model: Path, run: Path, *options: s
 def test_pictures_are_made_counted_and_found_again(
     tiny: Saved, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    model, run = tiny("stable-diffusion"), tmp_path / "run"
+    model = tiny("stable-diffusion")
+    run = tmp_path / "run"
     code, _, err = audit(capfd, model, run)
     assert code == 0, err
     events = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
-    made = [event["done"] for event in events if event["stage"] == "pictures" and event["kind"] == "batch"]
+    made = [
+        event["done"]
+        for event in events
+        if event["stage"] == "pictures" and event["kind"] == "batch"
+    ]
     assert made == [2, 4, 6, 8, 9]
     results = json.loads((run / "results.json").read_text())
     assert results["environment"]["device"] in ("cpu", "cuda", "mps")
     assert results["model"]["name"] == f"diffusers/{model}"
     assert results["model"]["settings"] == {"guidance_scale": 7.5, "num_inference_steps": 2}
     assert results["missing_pictures"] == []
-    warned = [line.removeprefix("warning: ") for line in err.splitlines() if not line.startswith("{")]
+    warned = [
+        line.removeprefix("warning: ") for line in err.splitlines() if not line.startswith("{")
+    ]
     assert warned == results["warnings"]
     assert [("VQA" in text, "embedder" in text, str(model) in text) for text in warned] == [
         (True, False, True),
@@ -48,7 +74,9 @@ def test_pictures_are_made_counted_and_found_again(
     assert "(9 stored, 0 left)" in out
 
 
-def test_hidden_pictures_are_counted_as_missing(tiny: Saved, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_hidden_pictures_are_counted_as_missing(
+    tiny: Saved, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     code, out, err = audit(capfd, tiny("all hidden"), tmp_path / "run")
     assert code == 0, err
     results = json.loads((tmp_path / "run" / "results.json").read_text())
@@ -56,7 +84,9 @@ def test_hidden_pictures_are_counted_as_missing(tiny: Saved, tmp_path: Path, cap
     assert "Missing: 9 pictures" in out
 
 
-def test_settings_are_explained(tiny: Saved, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_settings_are_explained(
+    tiny: Saved, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     code, _, err = audit(capfd, tiny("stable-diffusion"), tmp_path / "run", "-M", "steps=3")
     assert code == 2
     assert "unknown setting 'steps'" in err

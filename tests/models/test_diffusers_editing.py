@@ -25,16 +25,25 @@ Saved = Callable[[str], Path]
 
 FAMILIES = ("stable-diffusion", "stable-diffusion-xl", "stable-diffusion-3")
 SIDE = 32
-SOURCES = [draw(Scene(gender=gender), seed).resize((SIDE, SIDE)) for gender, seed in (("male", 1), ("female", 2))]
+SOURCES = [
+    draw(Scene(gender=gender), seed).resize((SIDE, SIDE))
+    for gender, seed in (("male", 1), ("female", 2))
+]
 
 
 def editor(tiny: Saved, family: str, **settings: Any) -> DiffusersEditor:
-    return DiffusersEditor(DiffusersModel(tiny(family), batch_size=4), {"num_inference_steps": 4, **settings})
+    return DiffusersEditor(
+        DiffusersModel(tiny(family), batch_size=4), {"num_inference_steps": 4, **settings}
+    )
 
 
 def requests() -> list[EditRequest]:
-    prompts, strengths = ("a photo of a doctor", "a photo of a maid"), (0.5, 1.0)
-    return [EditRequest(SOURCES[k % 2], prompts[k // 2 % 2], strengths[k // 4], 7 + k % 3) for k in range(8)]
+    prompts = ("a photo of a doctor", "a photo of a maid")
+    strengths = (0.5, 1.0)
+    return [
+        EditRequest(SOURCES[k % 2], prompts[k // 2 % 2], strengths[k // 4], 7 + k % 3)
+        for k in range(8)
+    ]
 
 
 def arrays(pictures: Sequence[Image.Image | Missing]) -> np.ndarray:
@@ -44,7 +53,8 @@ def arrays(pictures: Sequence[Image.Image | Missing]) -> np.ndarray:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_edits_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None:
-    one, wanted = editor(tiny, family), requests()
+    one = editor(tiny, family)
+    wanted = requests()
     told: list[int] = []
     with heard_by(told.append):
         together = arrays(one.edit(wanted))
@@ -57,7 +67,8 @@ def test_edits_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_edits_depend_on_all_that_is_asked_for(tiny: Saved, family: str) -> None:
-    one, base = editor(tiny, family, guidance_scale=7.5), requests()[0]
+    one = editor(tiny, family, guidance_scale=7.5)
+    base = requests()[0]
     others = [
         EditRequest(SOURCES[1], base.prompt, base.strength, base.seed),
         EditRequest(base.picture, "a photo of a maid", base.strength, base.seed),
@@ -68,16 +79,26 @@ def test_edits_depend_on_all_that_is_asked_for(tiny: Saved, family: str) -> None
     assert (np.abs(found[1:] - found[0]).max(axis=(1, 2, 3)) >= 2).all()
 
 
-@pytest.mark.parametrize("family", ["latent-consistency", "flux", "qwen-image", "kandinsky", "sana-sprint"])
-def test_every_family_that_is_said_to_work_edits_and_gives_pictures_back(tiny: Saved, family: str) -> None:
+@pytest.mark.parametrize(
+    "family", ["latent-consistency", "flux", "qwen-image", "kandinsky", "sana-sprint"]
+)
+def test_every_family_that_is_said_to_work_edits_and_gives_pictures_back(
+    tiny: Saved, family: str
+) -> None:
     side = 64
     steps = 2 if family == "sana-sprint" else 4  # it knows no other number
-    small = {"use_resolution_binning": False} if family == "sana-sprint" else {}  # else it works on a million pixels
-    one, picture = editor(tiny, family, num_inference_steps=steps, **small), SOURCES[0].resize((side, side))
+    small = (
+        {"use_resolution_binning": False} if family == "sana-sprint" else {}
+    )  # else it works on a million pixels
+    one = editor(tiny, family, num_inference_steps=steps, **small)
+    picture = SOURCES[0].resize((side, side))
     one.check((side, side), (0.5, 1.0))
     base = EditRequest(picture, "a photo of a doctor", 0.5, 7)
-    others = [EditRequest(SOURCES[1].resize((side, side)), base.prompt, 0.5, 7),
-              EditRequest(picture, base.prompt, 0.5, 8), base]  # fmt: skip
+    others = [
+        EditRequest(SOURCES[1].resize((side, side)), base.prompt, 0.5, 7),
+        EditRequest(picture, base.prompt, 0.5, 8),
+        base,
+    ]
     first, *rest = arrays(one.edit([base, *others]))
     assert first.shape == (side, side, 3)
     assert [np.abs(found - first).max() > 1 for found in rest] == [True, True, False]
@@ -96,9 +117,15 @@ def test_encoding_and_decoding_draws_no_noise_and_keeps_the_size(tiny: Saved, fa
 
 
 def test_settings_of_the_model_hold_for_editing_unless_others_are_given(tiny: Saved) -> None:
-    model = DiffusersModel(tiny("stable-diffusion"), guidance_scale=3.0, num_inference_steps=9, scheduler="DDIM")
+    model = DiffusersModel(
+        tiny("stable-diffusion"), guidance_scale=3.0, num_inference_steps=9, scheduler="DDIM"
+    )
     found = DiffusersEditor(model, {"num_inference_steps": 5}).settings
-    assert (found["guidance_scale"], found["num_inference_steps"], found["scheduler"]) == (3.0, 5, "DDIMScheduler")
+    assert (found["guidance_scale"], found["num_inference_steps"], found["scheduler"]) == (
+        3.0,
+        5,
+        "DDIMScheduler",
+    )
     with pytest.raises(UsageError, match="strenght"):
         DiffusersEditor(model, {"strenght": 0.5})
 
@@ -111,7 +138,8 @@ def test_what_cannot_be_edited_says_what_would_work(tiny: Saved) -> None:
     with pytest.raises(UsageError, match="num_inference_steps=6"):
         one.check((32, 32), (0.2,))
     with pytest.raises(
-        UsageError, match=r"studio/planted makes pictures from prompts alone.*askew edit --model studio"
+        UsageError,
+        match=r"studio/planted makes pictures from prompts alone.*askew edit --model studio",
     ):
         editor_of(PlantedModel(), {})
     with pytest.raises(UsageError, match="families that have: Stable Diffusion 1, 2, XL"):
@@ -122,7 +150,10 @@ class Greedy:
     """A pipeline that runs out of memory with more than `limit` prompts at once."""
 
     def __init__(self, pipeline: Any, limit: int) -> None:
-        self.components, self.sizes, self._pipeline, self._limit = pipeline.components, list[int](), pipeline, limit
+        self.components = pipeline.components
+        self.sizes = list[int]()
+        self._pipeline = pipeline
+        self._limit = limit
 
     def __call__(self, **arguments: Any) -> Any:
         self.sizes.append(len(arguments["prompt"]))
@@ -139,7 +170,9 @@ def test_memory_that_runs_out_halves_the_batch_and_is_told_of_one_edit_alone(tin
     assert np.abs(arrays(one.edit(requests()[:4])) - plain).max() <= 1
     assert greedy.sizes == [4, 2, 2]
     one.pipeline = Greedy(whole, 0)
-    with pytest.raises(ModelError, match=r"memory on cpu for one edit by .*: use -M offload=model.*--side 256"):
+    with pytest.raises(
+        ModelError, match=r"memory on cpu for one edit by .*: use -M offload=model.*--side 256"
+    ):
         one.edit(requests()[:1])
 
 
@@ -149,5 +182,7 @@ def test_sides_are_multiples_of_the_patches_of_a_transformer(tiny: Saved) -> Non
     one.check((3 * factor, 4 * factor), (1.0,))
     one.pipeline.transformer.register_to_config(patch_size=2)
     one.check((2 * factor, 4 * factor), (1.0,))
-    with pytest.raises(UsageError, match=f"takes multiples of {2 * factor}: .*--side {2 * factor}$"):
+    with pytest.raises(
+        UsageError, match=f"takes multiples of {2 * factor}: .*--side {2 * factor}$"
+    ):
         one.check((3 * factor, 4 * factor), (1.0,))

@@ -1,4 +1,6 @@
-"""A setting that would change nothing is refused; settings of distilled models are told from a pipeline's own files."""
+"""A setting that would change nothing is refused; settings of distilled models are told from a
+pipeline's own files.
+"""
 
 from __future__ import annotations
 
@@ -34,21 +36,47 @@ SCHNELL = "black-forest-labs/FLUX.1-schnell"
             {"negative_prompt": "blurred"},
             "negative_prompt changes nothing without guidance above 1",
         ),
-        ("flux", {"true_cfg_scale": 4.0}, "true_cfg_scale changes nothing without a negative prompt"),
-        ("flux", {"negative_prompt_2": "blurred", "true_cfg_scale": 4.0}, "changes nothing without a negative prompt"),
-        ("stable-diffusion", {"eta": 0.5}, "eta changes nothing with this model's scheduler: name one.*scheduler=DDIM"),
-        ("stable-diffusion", {"negative_prompt": "blurred", "guidance_scale": 1.0}, "changes nothing without guidance"),
-        ("stable-diffusion", {"guidance_rescale": 0.7, "guidance_scale": 0.0}, "changes nothing without guidance"),
+        (
+            "flux",
+            {"true_cfg_scale": 4.0},
+            "true_cfg_scale changes nothing without a negative prompt",
+        ),
+        (
+            "flux",
+            {"negative_prompt_2": "blurred", "true_cfg_scale": 4.0},
+            "changes nothing without a negative prompt",
+        ),
+        (
+            "stable-diffusion",
+            {"eta": 0.5},
+            "eta changes nothing with this model's scheduler: name one.*scheduler=DDIM",
+        ),
+        (
+            "stable-diffusion",
+            {"negative_prompt": "blurred", "guidance_scale": 1.0},
+            "changes nothing without guidance",
+        ),
+        (
+            "stable-diffusion",
+            {"guidance_rescale": 0.7, "guidance_scale": 0.0},
+            "changes nothing without guidance",
+        ),
         (
             "stable-diffusion-xl",
             {"negative_prompt_2": "blurred"},
             "changes nothing without a negative prompt",
         ),
-        ("stable-diffusion-3", {"skip_layer_guidance_scale": 3.0}, "changes nothing without layers to skip"),
+        (
+            "stable-diffusion-3",
+            {"skip_layer_guidance_scale": 3.0},
+            "changes nothing without layers to skip",
+        ),
         ("stable-diffusion-3", {"mu": 0.75}, "mu changes nothing with this model's scheduler"),
     ],
 )
-def test_a_setting_that_changes_nothing_is_refused(tiny: Saved, family: str, given: dict[str, Any], says: str) -> None:
+def test_a_setting_that_changes_nothing_is_refused(
+    tiny: Saved, family: str, given: dict[str, Any], says: str
+) -> None:
     with pytest.raises(UsageError, match=says):
         DiffusersModel(tiny(family), **given)
 
@@ -64,7 +92,9 @@ def test_a_setting_that_changes_nothing_is_refused(tiny: Saved, family: str, giv
         ("qwen-image", {"negative_prompt": "blurred"}),
     ],
 )
-def test_a_setting_that_changes_pictures_is_taken(tiny: Saved, family: str, given: dict[str, Any]) -> None:
+def test_a_setting_that_changes_pictures_is_taken(
+    tiny: Saved, family: str, given: dict[str, Any]
+) -> None:
     assert given.keys() <= DiffusersModel(tiny(family), **given).settings.keys()
 
 
@@ -85,22 +115,31 @@ OF_THE_MOMENT = {"denoising_end", "clip_skip", "max_sequence_length", "original_
 
 
 def picture(folder: Path, **given: Any) -> np.ndarray:
-    (made,) = DiffusersModel(folder, num_inference_steps=2, **given).generate([Request("a photo of a nurse", 1)])
+    (made,) = DiffusersModel(folder, num_inference_steps=2, **given).generate(
+        [Request("a photo of a nurse", 1)]
+    )
     assert isinstance(made, Image.Image)
     return np.asarray(made)
 
 
 @pytest.mark.parametrize("family", ["stable-diffusion", "stable-diffusion-xl"])
-def test_layers_of_the_text_encoder_that_are_skipped_change_the_picture(tiny: Saved, family: str) -> None:
+def test_layers_of_the_text_encoder_that_are_skipped_change_the_picture(
+    tiny: Saved, family: str
+) -> None:
     folder = tiny(family)
     assert not np.array_equal(picture(folder, clip_skip=1), picture(folder))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", ["stable-diffusion", "stable-diffusion-xl", "stable-diffusion-3", "flux"])
-def test_every_setting_of_a_family_changes_its_pictures_or_is_refused(tiny: Saved, family: str) -> None:
+@pytest.mark.parametrize(
+    "family", ["stable-diffusion", "stable-diffusion-xl", "stable-diffusion-3", "flux"]
+)
+def test_every_setting_of_a_family_changes_its_pictures_or_is_refused(
+    tiny: Saved, family: str
+) -> None:
     folder = tiny(family)
-    plain, silent = picture(folder), []
+    plain = picture(folder)
+    silent = []
     known = parameters(type(tiny_pipelines.FAMILIES[family]()))
     for name in known.keys() - OF_THE_MOMENT - {"height", "width", "num_inference_steps"}:
         try:
@@ -133,17 +172,33 @@ TURBO = {"sample_size": 64, "cross_attention_dim": 2048}
     ("index", "parts", "settings"),
     [
         ({"_name_or_path": SCHNELL}, {}, RECOMMENDED[SCHNELL].settings),
-        ({"_class_name": "FluxPipeline"}, {"transformer": {"guidance_embeds": False}}, RECOMMENDED[SCHNELL].settings),
+        (
+            {"_class_name": "FluxPipeline"},
+            {"transformer": {"guidance_embeds": False}},
+            RECOMMENDED[SCHNELL].settings,
+        ),
         ({"_class_name": "FluxPipeline"}, {"transformer": {"guidance_embeds": True}}, {}),
         ({}, {"scheduler": EULER, "unet": TURBO}, RECOMMENDED[SD_TURBO].settings),
-        ({}, {"scheduler": EULER, "unet": TURBO | {"cross_attention_dim": 1024}}, RECOMMENDED[SD_TURBO].settings),
-        ({"_name_or_path": "me/my-turbo"}, {"scheduler": EULER, "unet": TURBO}, RECOMMENDED[SD_TURBO].settings),
+        (
+            {},
+            {"scheduler": EULER, "unet": TURBO | {"cross_attention_dim": 1024}},
+            RECOMMENDED[SD_TURBO].settings,
+        ),
+        (
+            {"_name_or_path": "me/my-turbo"},
+            {"scheduler": EULER, "unet": TURBO},
+            RECOMMENDED[SD_TURBO].settings,
+        ),
         (
             {"_name_or_path": "sd2-community/base"},
             {"scheduler": EULER, "unet": TURBO | {"cross_attention_dim": 1024}},
             {},
         ),
-        ({"_name_or_path": "out/step500"}, {"scheduler": EULER, "unet": TURBO}, RECOMMENDED[SD_TURBO].settings),
+        (
+            {"_name_or_path": "out/step500"},
+            {"scheduler": EULER, "unet": TURBO},
+            RECOMMENDED[SD_TURBO].settings,
+        ),
         ({}, {"scheduler": EULER, "unet": TURBO | {"sample_size": 128}}, {}),
         ({}, {"scheduler": EULER, "unet": TURBO | {"cross_attention_dim": 768}}, {}),
         ({}, {"scheduler": EULER | {"rescale_betas_zero_snr": True}, "unet": TURBO}, {}),
@@ -159,8 +214,12 @@ def test_a_folder_tells_by_its_files_how_its_makers_use_it(
 
 
 def test_a_refiner_is_no_model_of_its_own(tmp_path: Path) -> None:
-    index = {"_class_name": "StableDiffusionXLImg2ImgPipeline", "requires_aesthetics_score": True,
-             "text_encoder": [None, None], "unet": ["diffusers", "UNet2DConditionModel"]}  # fmt: skip
+    index = {
+        "_class_name": "StableDiffusionXLImg2ImgPipeline",
+        "requires_aesthetics_score": True,
+        "text_encoder": [None, None],
+        "unet": ["diffusers", "UNet2DConditionModel"],
+    }
     folder = written(tmp_path / "refiner", index, unet={})
     save_file({"weight": torch.zeros(1)}, Path(folder) / "unet" / "model.safetensors")
     with pytest.raises(UsageError, match=r"is a refiner.*name the base model, such as"):

@@ -1,4 +1,6 @@
-"""Pipelines from the Hugging Face Hub: the real client against a hub on this machine, and without any network."""
+"""Pipelines from the Hugging Face Hub: the real client against a hub on this machine, and without
+any network.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +48,13 @@ def test_a_repository_is_loaded_at_its_commit_and_found_again_without_a_network(
     one = create("some/model", num_inference_steps=2)
     assert one.name == "diffusers/some/model"
     assert one.revision == hub.commit("some/model")
-    assert not any(path.endswith(".safetensors") for path in hub.paths), "weights wait until they are needed"
+    assert not any(path.endswith(".safetensors") for path in hub.paths), (
+        "weights wait until they are needed"
+    )
     (made,) = one.generate([Request("a nurse", 1)])
-    (local,) = DiffusersModel(tiny("stable-diffusion"), num_inference_steps=2).generate([Request("a nurse", 1)])
+    (local,) = DiffusersModel(tiny("stable-diffusion"), num_inference_steps=2).generate(
+        [Request("a nurse", 1)]
+    )
     assert not isinstance(made, Missing)
     assert not isinstance(local, Missing)
     assert made.tobytes() == local.tobytes()
@@ -57,7 +63,9 @@ def test_a_repository_is_loaded_at_its_commit_and_found_again_without_a_network(
     again = create("some/model", num_inference_steps=2)
     assert again.revision == one.revision
     assert again.generate([Request("a nurse", 1)]) == [made]
-    assert "Retrying" not in capfd.readouterr().err, "the client would wait half a minute between its attempts"
+    assert "Retrying" not in capfd.readouterr().err, (
+        "the client would wait half a minute between its attempts"
+    )
 
 
 def test_the_revision_is_passed_on(tiny: Saved, hub: LocalHub) -> None:
@@ -68,10 +76,13 @@ def test_the_revision_is_passed_on(tiny: Saved, hub: LocalHub) -> None:
         create("some/model", revision="v9")
 
 
-def test_a_decoder_is_joined_by_the_prior_that_its_card_names(tiny: Saved, hub: LocalHub, tmp_path: Path) -> None:
+def test_a_decoder_is_joined_by_the_prior_that_its_card_names(
+    tiny: Saved, hub: LocalHub, tmp_path: Path
+) -> None:
     """The settings recommended for Kandinsky 2.2 apply to its ID."""
     whole = tiny("kandinsky")
-    decoder, prior = tmp_path / "decoder", tmp_path / "prior"
+    decoder = tmp_path / "decoder"
+    prior = tmp_path / "prior"
     split_kandinsky(whole, decoder, prior)
     name = "kandinsky-community/kandinsky-2-2-decoder"
     hub.repositories |= {name: decoder, PRIOR: prior}
@@ -81,7 +92,10 @@ def test_a_decoder_is_joined_by_the_prior_that_its_card_names(tiny: Saved, hub: 
     assert one.settings["negative_prompt"] == "low quality, bad quality"
     assert one.settings["prior_guidance_scale"] == 1.0
     local = DiffusersModel(whole, **{**one.settings, **small})
-    (made,), (expected,) = one.generate([Request("a nurse", 1)]), local.generate([Request("a nurse", 1)])
+    (made,), (expected,) = (
+        one.generate([Request("a nurse", 1)]),
+        local.generate([Request("a nurse", 1)]),
+    )
     assert not isinstance(made, Missing)
     assert not isinstance(expected, Missing)
     assert made.tobytes() == expected.tobytes()
@@ -89,14 +103,20 @@ def test_a_decoder_is_joined_by_the_prior_that_its_card_names(tiny: Saved, hub: 
 
 @pytest.fixture
 def decoder(tiny: Saved, hub: LocalHub, tmp_path: Path) -> str:
-    """The ID of a decoder whose prior is another repository; they lie in the folders "decoder" and "prior"."""
+    """The ID of a decoder whose prior is another repository; they lie in the folders "decoder" and
+    "prior".
+    """
     split_kandinsky(tiny("kandinsky"), tmp_path / "decoder", tmp_path / "prior")
     hub.repositories |= {"some/decoder": tmp_path / "decoder", PRIOR: tmp_path / "prior"}
     return "some/decoder"
 
 
-def test_the_memory_of_a_prior_counts(decoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = [file for part in ("decoder", "prior") for file in (tmp_path / part).rglob("*.safetensors")]
+def test_the_memory_of_a_prior_counts(
+    decoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [
+        file for part in ("decoder", "prior") for file in (tmp_path / part).rglob("*.safetensors")
+    ]
     needed = sum(weights_bytes(file, torch.float32) for file in files)
     monkeypatch.setattr(loading, "free_bytes", lambda device: needed - 1)
     with pytest.raises(ModelError, match="not enough memory"):
@@ -108,7 +128,9 @@ def test_a_prior_that_cannot_be_loaded_safely_is_named(
 ) -> None:
     weights = tmp_path / "prior" / "text_encoder" / "model.safetensors"
     weights.rename(weights.with_suffix(".bin"))
-    with pytest.raises(UsageError, match=f"^the text_encoder of {PRIOR!r} has no weights in the safetensors format"):
+    with pytest.raises(
+        UsageError, match=f"^the text_encoder of {PRIOR!r} has no weights in the safetensors format"
+    ):
         create(decoder)
     index = tmp_path / "prior" / "model_index.json"
     index.write_text(json.dumps(json.loads(index.read_text()) | {"prior": ["mine", "MyPrior"]}))
@@ -123,7 +145,11 @@ def split_kandinsky(whole: Path, decoder: Path, prior: Path) -> None:
     parts = {name: value for name, value in index.items() if not name.startswith("_")}
     for folder, kind, own in (
         (decoder, "KandinskyV22Pipeline", {n: n for n in parts if not n.startswith("prior_")}),
-        (prior, "KandinskyV22PriorPipeline", {n: n.removeprefix("prior_") for n in parts if n.startswith("prior_")}),
+        (
+            prior,
+            "KandinskyV22PriorPipeline",
+            {n: n.removeprefix("prior_") for n in parts if n.startswith("prior_")},
+        ),
     ):
         for name, target in own.items():
             shutil.copytree(whole / name, folder / target)
@@ -132,7 +158,9 @@ def split_kandinsky(whole: Path, decoder: Path, prior: Path) -> None:
     (decoder / "README.md").write_text(f"---\nprior:\n- {PRIOR}\n---\n")
 
 
-def test_what_cannot_be_had_says_why_and_what_to_do(tiny: Saved, hub: LocalHub, tmp_path: Path) -> None:
+def test_what_cannot_be_had_says_why_and_what_to_do(
+    tiny: Saved, hub: LocalHub, tmp_path: Path
+) -> None:
     hub.gated.add("some/gated")
     with pytest.raises(UsageError, match=r"is gated: accept its terms at .* `hf auth login`"):
         create("some/gated")
@@ -147,7 +175,9 @@ def test_what_cannot_be_had_says_why_and_what_to_do(tiny: Saved, hub: LocalHub, 
     weights = pickled / "unet" / "diffusion_pytorch_model.safetensors"
     weights.rename(weights.with_suffix(".bin"))
     hub.repositories["some/pickled"] = pickled
-    with pytest.raises(UsageError, match="the unet of 'some/pickled' has no weights in the safetensors format"):
+    with pytest.raises(
+        UsageError, match="the unet of 'some/pickled' has no weights in the safetensors format"
+    ):
         create("some/pickled")
     assert not any(path.endswith((".bin", ".safetensors")) for path in hub.paths)
 
@@ -162,7 +192,9 @@ def test_no_network_is_said_at_once(
 
 
 @pytest.fixture
-def dropped(tiny: Saved, hub: LocalHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> DiffusersModel:
+def dropped(
+    tiny: Saved, hub: LocalHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> DiffusersModel:
     """A model of which a dry run left the small files, before the network went."""
     hub.repositories["some/model"] = tiny("stable-diffusion")
     found = create("some/model")

@@ -17,7 +17,7 @@ from askew import errors, registry
 from askew.errors import MissingPackage, ModelError, UsageError
 from askew.models.base import Model, Request
 from askew.models.diffusers import RECOMMENDED, loading, recommended, settings
-from askew.models.diffusers.loading import Place, free_bytes, weights_bytes
+from askew.models.diffusers.loading import DeviceSetup, free_bytes, weights_bytes
 from askew.models.diffusers.model import DiffusersModel
 
 Saved = Callable[[str], Path]
@@ -58,7 +58,9 @@ def test_settings_hold_what_changes_the_picture_and_nothing_else(tiny: Saved) ->
     plain = DiffusersModel(folder, device="cpu", dtype="float32", batch_size=2, offload="none")
     assert plain.settings == {"guidance_scale": 7.5, "num_inference_steps": 50}
     assert (plain.device, plain.dtype, plain.batch_size) == ("cpu", "float32", 2)
-    given = DiffusersModel(folder, guidance_scale=3, negative_prompt="blurry", scheduler="DDIM", **SIZE)
+    given = DiffusersModel(
+        folder, guidance_scale=3, negative_prompt="blurry", scheduler="DDIM", **SIZE
+    )
     assert given.settings == {
         "guidance_scale": 3.0,
         "height": 64,
@@ -78,12 +80,27 @@ def test_defaults_of_the_makers_give_way_to_what_a_user_sets(tiny: Saved) -> Non
 
 
 def test_recommended_settings_are_ones_that_their_pipelines_take() -> None:
-    assert recommended("stabilityai/sdxl-turbo") == {"num_inference_steps": 1, "guidance_scale": 0.0}
+    assert recommended("stabilityai/sdxl-turbo") == {
+        "num_inference_steps": 1,
+        "guidance_scale": 0.0,
+    }
     assert recommended("somebody/else") == {}
-    paper = {name: dict(one.biasconnect) for name, one in RECOMMENDED.items() if one.biasconnect is not None}
-    assert paper["black-forest-labs/FLUX.1-dev"] == {"num_inference_steps": 30, "guidance_scale": 3.5}
-    assert paper["playgroundai/playground-v2.5-1024px-aesthetic"] == {"num_inference_steps": 50, "guidance_scale": 3.0}
-    assert paper["kandinsky-community/kandinsky-2-2-decoder"] == {"negative_prompt": "low quality, bad quality"}
+    paper = {
+        name: dict(one.biasconnect)
+        for name, one in RECOMMENDED.items()
+        if one.biasconnect is not None
+    }
+    assert paper["black-forest-labs/FLUX.1-dev"] == {
+        "num_inference_steps": 30,
+        "guidance_scale": 3.5,
+    }
+    assert paper["playgroundai/playground-v2.5-1024px-aesthetic"] == {
+        "num_inference_steps": 50,
+        "guidance_scale": 3.0,
+    }
+    assert paper["kandinsky-community/kandinsky-2-2-decoder"] == {
+        "negative_prompt": "low quality, bad quality"
+    }
     assert len(paper) == 5
     assert all(one.download_gb > 1 and one.memory_gb > 1 for one in RECOMMENDED.values())
 
@@ -93,13 +110,22 @@ def test_recommended_settings_are_ones_that_their_pipelines_take() -> None:
     [
         ({"gidance_scale": 3}, "Did you mean 'guidance_scale'.*num_inference_steps.*scheduler"),
         ({"prompt": "a nurse"}, "unknown setting 'prompt'"),
-        ({"num_inference_steps": "many"}, "num_inference_steps is 'many'; it must be a whole number"),
+        (
+            {"num_inference_steps": "many"},
+            "num_inference_steps is 'many'; it must be a whole number",
+        ),
         ({"num_inference_steps": 2.5}, "must be a whole number"),
         ({"num_inference_steps": True}, "must be a whole number"),
         ({"num_inference_steps": 0}, "must be at least 1"),
         ({"guidance_scale": float("nan")}, "must be a number"),
-        ({"scheduler": "FlowMatchEulerDiscrete"}, "unknown scheduler .*DDIMScheduler.*EulerAncestralDiscreteScheduler"),
-        ({"height": 64}, "height is given without width; give both, as in -M height=512 -M width=512"),
+        (
+            {"scheduler": "FlowMatchEulerDiscrete"},
+            "unknown scheduler .*DDIMScheduler.*EulerAncestralDiscreteScheduler",
+        ),
+        (
+            {"height": 64},
+            "height is given without width; give both, as in -M height=512 -M width=512",
+        ),
         ({"width": 64}, "width is given without height"),
         ({"height": 32, "width": 33}, "width is 33; it must be a multiple of 8, such as 32"),
         ({"height": 4, "width": 32}, "height is 4; it must be a multiple of 8, such as 8"),
@@ -111,7 +137,9 @@ def test_recommended_settings_are_ones_that_their_pipelines_take() -> None:
         ({"variant": "fp16"}, "no weights of a variant 'fp16'"),
     ],
 )
-def test_a_setting_that_cannot_be_met_is_explained(tiny: Saved, given: dict[str, Any], says: str) -> None:
+def test_a_setting_that_cannot_be_met_is_explained(
+    tiny: Saved, given: dict[str, Any], says: str
+) -> None:
     with pytest.raises(UsageError, match=says):
         DiffusersModel(tiny("stable-diffusion"), **given)
 
@@ -124,8 +152,10 @@ def test_offloading_needs_its_package_except_on_a_cpu_where_it_does_nothing(
         with monkeypatch.context() as patched:
             patched.setattr(loading, "choose_device", torch.device)
             with pytest.raises(MissingPackage, match=r"askew\[offload\]"):
-                Place.of(device, "float32", True)
-    on_cpu = DiffusersModel(tiny("stable-diffusion"), offload=True, device="cpu", num_inference_steps=1)
+                DeviceSetup.of(device, "float32", True)
+    on_cpu = DiffusersModel(
+        tiny("stable-diffusion"), offload=True, device="cpu", num_inference_steps=1
+    )
     assert isinstance(on_cpu.generate([Request("a nurse", 1)])[0], Image.Image)
 
 
@@ -155,7 +185,7 @@ class Placed:
 )
 def test_offloading_is_the_pipeline_s_own(device: str, offload: str, call: str) -> None:
     placed = Placed()
-    Place(torch.device(device), torch.float32, offload).take(placed)
+    DeviceSetup(torch.device(device), torch.float32, offload).take(placed)
     assert placed.calls == [(call, device)]
 
 
@@ -179,13 +209,18 @@ def test_a_family_that_only_the_general_loader_knows(tiny: Saved) -> None:
 def test_memory_is_counted_before_it_is_taken(tiny: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny("stable-diffusion")
     one = DiffusersModel(folder)
-    models = [part for part in one.pipeline.components.values() if isinstance(part, torch.nn.Module)]
+    models = [
+        part for part in one.pipeline.components.values() if isinstance(part, torch.nn.Module)
+    ]
     expected = sum(weight.numel() * 4 for part in models for weight in part.parameters())
     files = list(folder.rglob("*.safetensors"))
     assert sum(weights_bytes(file, torch.float32) for file in files) == expected
     assert sum(weights_bytes(file, torch.bfloat16) for file in files) == expected // 2
     monkeypatch.setattr(loading, "free_bytes", lambda device: expected - 1)
-    with pytest.raises(ModelError, match=r"not enough memory .* in float32, and .* free \(cpu\); .* -M dtype=bfloat16"):
+    with pytest.raises(
+        ModelError,
+        match=r"not enough memory .* in float32, and .* free \(cpu\); .* -M dtype=bfloat16",
+    ):
         DiffusersModel(folder).pipeline  # noqa: B018
     monkeypatch.setattr(loading, "free_bytes", lambda device: expected)
     assert DiffusersModel(folder).pipeline
@@ -196,7 +231,9 @@ def test_the_container_s_limit_counts(tmp_path: Path, monkeypatch: pytest.Monkey
     assert free_bytes(torch.device("cpu")) > 1e6
     (tmp_path / "memory.max").write_text("3000\n")
     (tmp_path / "memory.current").write_text("1000\n")
-    (tmp_path / "memory.stat").write_text("anon 300\nfile 650\ninactive_file 500\nactive_file 100\n")
+    (tmp_path / "memory.stat").write_text(
+        "anon 300\nfile 650\ninactive_file 500\nactive_file 100\n"
+    )
     assert free_bytes(torch.device("cpu")) == 2600, "what the kernel keeps of files gives way"
     (tmp_path / "memory.max").write_text("max\n")
     assert free_bytes(torch.device("cpu")) > 1e6

@@ -1,4 +1,6 @@
-"""A picture of a diffusers pipeline depends on the model, the prompt, the seed and the settings alone."""
+"""A picture of a diffusers pipeline depends on the model, the prompt, the seed and the settings
+alone.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ REQUESTS = [Request(PROMPTS[k % 3], 100 + k // 3) for k in range(8)]
 
 
 def model(tiny: Saved, family: str, **settings: Any) -> DiffusersModel:
-    return DiffusersModel(tiny(family), **{"num_inference_steps": 2, **SETTINGS.get(family, {}), **settings})
+    return DiffusersModel(
+        tiny(family), **{"num_inference_steps": 2, **SETTINGS.get(family, {}), **settings}
+    )
 
 
 def arrays(pictures: Sequence[Image.Image | Missing]) -> np.ndarray:
@@ -65,7 +69,8 @@ def test_pictures_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> N
     assert np.abs(in_batches(one, 3) - together).max() <= 1
     torch.manual_seed(2)
     assert np.abs(in_batches(model(tiny, family, batch_size=1), 1) - together).max() <= 1
-    by_prompt, by_seed = together[0] - together[1], together[0] - together[3]
+    by_prompt = together[0] - together[1]
+    by_seed = together[0] - together[3]
     assert np.abs(by_prompt).max() >= 5
     assert np.abs(by_seed).max() >= 5
 
@@ -77,14 +82,18 @@ def test_a_negative_prompt_changes_every_picture_of_a_batch_alike(tiny: Saved, f
     guided = {"guidance_scale": 4.0, **GUIDED.get(family.removesuffix("-stochastic"), {})}
     if family == "qwen-image":
         del guided["guidance_scale"]
-    with_it = model(tiny, family, batch_size=4, negative_prompt="low quality, bad quality", **guided)
+    with_it = model(
+        tiny, family, batch_size=4, negative_prompt="low quality, bad quality", **guided
+    )
     together = arrays(with_it.generate(REQUESTS[:3]))
     alone = np.concatenate([arrays(with_it.generate([request])) for request in REQUESTS[:3]])
     assert np.abs(together - alone).max() <= 1
     guided.pop("true_cfg_scale", None)  # which needs a negative prompt
     without = model(tiny, family, **guided)
     without.__dict__["pipeline"] = with_it.pipeline
-    assert (np.abs(together - arrays(without.generate(REQUESTS[:3]))).max(axis=(1, 2, 3)) >= 2).all()
+    assert (
+        np.abs(together - arrays(without.generate(REQUESTS[:3]))).max(axis=(1, 2, 3)) >= 2
+    ).all()
 
 
 @pytest.mark.parametrize("family", ["stable-diffusion", "sdxl-turbo", "stable-diffusion-3"])
@@ -98,13 +107,17 @@ def test_pictures_are_those_of_the_pipeline_itself(tiny: Saved, family: str) -> 
 
 
 def test_a_sampler_that_adds_noise_takes_it_from_the_picture_s_own_generator(tiny: Saved) -> None:
-    """Two pictures of one batch that share their seed share every noise; with the global generator they would not."""
+    """Two pictures of one batch that share their seed share every noise; with the global generator
+    they would not.
+    """
     twins = [REQUESTS[0], REQUESTS[1], REQUESTS[0]]
     for family in ("sdxl-turbo", "flux-stochastic"):
         first, _, last = arrays(model(tiny, family, batch_size=3).generate(twins))
         assert np.abs(first - last).max() <= 1
     noisy, plain = (
-        arrays(model(tiny, "sdxl-turbo", num_inference_steps=4, scheduler=kind).generate(REQUESTS[:1]))
+        arrays(
+            model(tiny, "sdxl-turbo", num_inference_steps=4, scheduler=kind).generate(REQUESTS[:1])
+        )
         for kind in ("EulerAncestralDiscrete", "EulerDiscrete")
     )
     assert np.abs(noisy - plain).max() >= 5
@@ -138,7 +151,9 @@ class Greedy:
     def __init__(self, pipeline: Any, limit: int, error: Exception) -> None:
         self.components = pipeline.components
         self.sizes: list[int] = []
-        self._pipeline, self._limit, self._error = pipeline, limit, error
+        self._pipeline = pipeline
+        self._limit = limit
+        self._error = error
 
     def __call__(self, **arguments: Any) -> Any:
         self.sizes.append(len(arguments["prompt"]))
@@ -151,7 +166,9 @@ class Greedy:
     "error",
     [
         torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
-        RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory"),
+        RuntimeError(
+            "[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory"
+        ),
         MemoryError(),
     ],
 )
@@ -183,7 +200,11 @@ def test_a_picture_too_large_for_the_memory_says_what_to_do(tiny: Saved) -> None
         ("stable-diffusion-3", {"max_sequence_length": 513}, "cannot be greater than 512"),
         ("stable-diffusion-3", {"height": 33, "width": 33}, "divisible by"),
         ("stable-diffusion", {"clip_skip": 50}, "clip_skip=50, .*; change it or leave it out"),
-        ("stable-diffusion", {"num_inference_steps": 2000, "scheduler": "DDIM"}, "cannot be larger than"),
+        (
+            "stable-diffusion",
+            {"num_inference_steps": 2000, "scheduler": "DDIM"},
+            "cannot be larger than",
+        ),
     ],
 )
 def test_a_setting_that_the_pipeline_refuses_is_named(

@@ -1,4 +1,6 @@
-"""Folders that are no pipeline, are incomplete, damaged or could run code, and what a user is told about them."""
+"""Folders that are no pipeline, are incomplete, damaged or could run code, and what a user is told
+about them.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,9 @@ def test_a_decoder_without_its_prior_is_incomplete(tiny: Saved, tmp_path: Path) 
     folder = Path(shutil.copytree(tiny("kandinsky"), tmp_path / "decoder"))
     index = json.loads((folder / "model_index.json").read_text())
     kept = {part: value for part, value in index.items() if not part.startswith("prior_")}
-    (folder / "model_index.json").write_text(json.dumps(kept | {"_class_name": "KandinskyV22Pipeline"}))
+    (folder / "model_index.json").write_text(
+        json.dumps(kept | {"_class_name": "KandinskyV22Pipeline"})
+    )
     with pytest.raises(UsageError, match="lacks parts of a KandinskyV22CombinedPipeline"):
         DiffusersModel(folder).pipeline  # noqa: B018
 
@@ -103,14 +107,18 @@ def test_a_decoder_without_its_prior_is_incomplete(tiny: Saved, tmp_path: Path) 
 @pytest.mark.parametrize("file", [UNET, TEXT_ENCODER])
 def test_weights_that_are_absent_are_not_made_up(copy: Path, file: str) -> None:
     lost = sorted(load_file(copy / file))[-1]
-    change_weights(copy / file, lambda weights: {name: weights[name] for name in weights if name != lost})
+    change_weights(
+        copy / file, lambda weights: {name: weights[name] for name in weights if name != lost}
+    )
     says = rf"the {Path(file).parent} of .* has weights that are absent .*, such as {re.escape(lost)}: name a complete"
     with pytest.raises(UsageError, match=says):
         DiffusersModel(copy).pipeline  # noqa: B018
 
 
 def in_older_names(weights: Weights) -> Weights:
-    """As Stable Diffusion was published: other names in the attention of the autoencoder, one more buffer."""
+    """As Stable Diffusion was published: other names in the attention of the autoencoder, one more
+    buffer.
+    """
     older = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}
 
     def rename(name: str) -> str:
@@ -125,10 +133,15 @@ def test_weights_with_older_names_are_whole(tiny: Saved, tmp_path: Path) -> None
     folder = Path(shutil.copytree(tiny("all hidden"), tmp_path / "older"))
     change_weights(folder / "vae" / Path(UNET).name, in_older_names)
     positions = {"text_model.embeddings.position_ids": torch.arange(77)[None]}
-    change_weights(folder / TEXT_ENCODER, lambda all_: {f"text_model.{k}": v for k, v in all_.items()} | positions)
+    change_weights(
+        folder / TEXT_ENCODER,
+        lambda all_: {f"text_model.{k}": v for k, v in all_.items()} | positions,
+    )
     change_weights(
         folder / "safety_checker" / "model.safetensors",
-        lambda weights: {k.replace("vision_model.", "vision_model.vision_model."): v for k, v in weights.items()},
+        lambda weights: {
+            k.replace("vision_model.", "vision_model.vision_model."): v for k, v in weights.items()
+        },
     )
     assert DiffusersModel(folder).pipeline
 
@@ -177,7 +190,10 @@ def test_a_name_that_is_no_pipeline_class(copy: Path, name: str) -> None:
 )
 def test_a_part_of_an_unknown_class_is_named(copy: Path, component: str, kind: list[str]) -> None:
     edit(copy, **{component: kind})
-    assert f"the {component} of {str(copy)!r} is a {kind[1]}, which the installed {kind[0]}" in refusal(copy)
+    assert (
+        f"the {component} of {str(copy)!r} is a {kind[1]}, which the installed {kind[0]}"
+        in refusal(copy)
+    )
     assert "does not know" in refusal(copy, scheduler="DDIM")
 
 
@@ -185,7 +201,10 @@ def test_a_part_of_an_unknown_class_is_named(copy: Path, component: str, kind: l
     ("file", "says"),
     [
         ("unet/config.json", r"the unet of .* cannot be loaded by diffusers .*config file"),
-        ("text_encoder/config.json", r"the text_encoder of .* cannot be loaded by diffusers .*JSON"),
+        (
+            "text_encoder/config.json",
+            r"the text_encoder of .* cannot be loaded by diffusers .*JSON",
+        ),
         ("tokenizer/tokenizer.json", r"cannot be loaded by diffusers"),
         ("scheduler/scheduler_config.json", r"cannot be loaded by diffusers .*config file"),
     ],
@@ -206,7 +225,9 @@ def test_a_damaged_tokenizer_is_named_before_the_pipeline_is_loaded(copy: Path) 
 @pytest.mark.parametrize("file", [UNET, TEXT_ENCODER])
 def test_weights_of_another_shape_are_named(copy: Path, file: str) -> None:
     change_weights(copy / file, lambda all_: {k: torch.cat([v, v]) for k, v in all_.items()})
-    with pytest.raises(UsageError, match=rf"the {Path(file).parent} of .* of another shape, such as "):
+    with pytest.raises(
+        UsageError, match=rf"the {Path(file).parent} of .* of another shape, such as "
+    ):
         DiffusersModel(copy).pipeline  # noqa: B018
 
 
@@ -214,7 +235,9 @@ def test_memory_that_runs_out_while_loading_is_no_fault_of_the_files(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def too_large(*arguments: Any, **named: Any) -> Any:
-        raise RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory")
+        raise RuntimeError(
+            "[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory"
+        )
 
     monkeypatch.setattr(diffusers.UNet2DConditionModel, "from_pretrained", too_large)
     with pytest.raises(ModelError, match="not enough memory"):

@@ -1,4 +1,5 @@
-"""The table of what works with which family of diffusers pipelines is what tiny ones of each do when they are tried.
+"""The table of what works with which family of diffusers pipelines is what tiny ones of each do
+when they are tried.
 
 A family that comes to do more, or less, is told anew:
 
@@ -69,7 +70,10 @@ def edits(model: DiffusersModel) -> None:
     editor = DiffusersEditor(model, {})
     source = Image.effect_noise((SIDE, SIDE), 80).convert("RGB")
     editor.check(source.size, (0.5,))
-    for made in (*editor.edit([EditRequest(source, "a photo of a nurse", 0.5, 1)]), *editor.encode_decode([source])):
+    for made in (
+        *editor.edit([EditRequest(source, "a photo of a nurse", 0.5, 1)]),
+        *editor.encode_decode([source]),
+    ):
         assert isinstance(made, Image.Image)
 
 
@@ -78,23 +82,30 @@ def classes(model: DiffusersModel) -> None:
     denoiser = Denoiser(model.pipeline, ("a nurse", "a doctor"))
     latents = denoiser.latents([Image.effect_noise((SIDE, SIDE), 80)])
     noise = torch.stack([noise_of(1, 1, denoiser.shape)])
-    assert np.isfinite(class_errors(model.pipeline, latents, ("a nurse", "a doctor"), (500,), noise)).all()
+    assert np.isfinite(
+        class_errors(model.pipeline, latents, ("a nurse", "a doctor"), (500,), noise)
+    ).all()
 
 
 TRIED: tuple[Callable[[DiffusersModel], None], ...] = (pictures, maps, edits, classes)
 
 
-def test_the_table_is_what_each_family_does(tiny: Callable[[str], Path], pytestconfig: pytest.Config) -> None:
+def test_the_table_is_what_each_family_does(
+    tiny: Callable[[str], Path], pytestconfig: pytest.Config
+) -> None:
     rows = []
     for family, name in NAMES.items():
         settings: dict[str, Any] = {"num_inference_steps": 2, "height": SIDE, "width": SIDE}
         if family.startswith(("pixart", "sana")):
             settings["use_resolution_binning"] = False  # else they work on a million pixels
-        model, works = DiffusersModel(tiny(family), **settings), []
+        model = DiffusersModel(tiny(family), **settings)
+        works = []
         for tried in TRIED:
             try:
                 tried(model)
-            except UsageError:  # any other failure fails the test: no cell may say that a family breaks
+            except (
+                UsageError
+            ):  # any other failure fails the test: no cell may say that a family breaks
                 works.append("no")
             else:
                 works.append("yes")

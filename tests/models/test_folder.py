@@ -1,4 +1,6 @@
-"""Collections of existing pictures: manifests, sub-folders, and everything that can be wrong with them."""
+"""Collections of existing pictures: manifests, sub-folders, and everything that can be wrong with
+them.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +48,16 @@ def test_a_row_becomes_a_picture(folder: Path, write: Write) -> None:
     collection = create(str(folder))
     first, second = collection.pictures()
     assert isinstance(collection, Collection)
-    assert (first.path, first.prompt, first.axis, first.value) == (folder / "b.png", "a nurse", None, None)
+    assert (first.path, first.prompt, first.axis, first.value) == (
+        folder / "b.png",
+        "a nurse",
+        None,
+        None,
+    )
     assert (second.axis, second.value) == ("condition", "diverse")
-    assert first.labels == {"gender": "F"}, "columns named like an axis of the catalogue are labels, others are not"
+    assert first.labels == {"gender": "F"}, (
+        "columns named like an axis of the catalogue are labels, others are not"
+    )
 
 
 def test_prompts_are_joined_and_rows_filtered(folder: Path, write: Write) -> None:
@@ -111,26 +120,42 @@ def test_several_csv_files_need_a_name(folder: Path) -> None:
         ("file,prompt\na.png,p\n,p\n", {}, "line 3: no file"),
         ("file,prompt\na.png,p\nb.png,\n", {}, "no prompt in column 'prompt' on line 3"),
         ("file,prompt\na.png,p\nb.png,p\na.png,p\n", {}, r"more than once: a\.png \(lines 2, 4\)"),
-        ("file,prompt,condition\na.png,p,x\nb.png,p,y\n", {}, "which condition is the initial one: x, y"),
-        ("file,prompt,condition\na.png,p,base\nb.png,p,y\n", {"initial": "bas"}, "Did you mean 'base'"),
+        (
+            "file,prompt,condition\na.png,p,x\nb.png,p,y\n",
+            {},
+            "which condition is the initial one: x, y",
+        ),
+        (
+            "file,prompt,condition\na.png,p,base\nb.png,p,y\n",
+            {"initial": "bas"},
+            "Did you mean 'base'",
+        ),
         ("file,prompt\na.png,p\n", {"initial": "base"}, "needs the column of the condition"),
     ],
 )
-def test_faults_are_named(folder: Path, write: Write, text: str, settings: dict[str, str], message: str) -> None:
+def test_faults_are_named(
+    folder: Path, write: Write, text: str, settings: dict[str, str], message: str
+) -> None:
     write(text)
     with pytest.raises(ManifestError, match=message):
         create(str(folder), **settings)
 
 
 @pytest.mark.parametrize("settings", [{"label": "gender=sex"}, {"condition": "sex"}])
-def test_a_wrong_column_is_told_before_files_are_looked_for(folder: Path, write: Write, settings: dict) -> None:
+def test_a_wrong_column_is_told_before_files_are_looked_for(
+    folder: Path, write: Write, settings: dict
+) -> None:
     write("file,prompt\ngone.png,p\n")
     with pytest.raises(ManifestError, match="unknown column 'sex'"):
         create(str(folder), **settings)
 
 
 def test_absent_files_are_kept_and_told(folder: Path, write: Write) -> None:
-    write("file,prompt,gender\na.png,p,F\n" + "".join(f"gone{k}.png,p,M\n" for k in range(7)) + "b.png,q,F\n")
+    write(
+        "file,prompt,gender\na.png,p,F\n"
+        + "".join(f"gone{k}.png,p,M\n" for k in range(7))
+        + "b.png,q,F\n"
+    )
     collection = create(str(folder))
     assert len(collection.pictures()) == 9
     assert set(collection.digests) == {folder / "a.png", folder / "b.png"}
@@ -144,13 +169,17 @@ def test_absent_files_are_kept_and_told(folder: Path, write: Write) -> None:
 
 def test_strictly_an_absent_file_stops(folder: Path, write: Write) -> None:
     write("file,prompt\na.png,p\n" + "".join(f"gone{k}.png,p\n" for k in range(7)))
-    with pytest.raises(ManifestError, match=r"7 of 8 files are absent: gone0\.png.*gone4\.png and 2 more"):
+    with pytest.raises(
+        ManifestError, match=r"7 of 8 files are absent: gone0\.png.*gone4\.png and 2 more"
+    ):
         create(str(folder), strict=True)
 
 
 def test_without_a_single_file_there_is_nothing_to_measure(folder: Path, write: Write) -> None:
     write("file,prompt\nx.png,p\ny.png,p\n")
-    with pytest.raises(ManifestError, match=r"2 of 2 files are absent: x\.png, y\.png\. Their paths"):
+    with pytest.raises(
+        ManifestError, match=r"2 of 2 files are absent: x\.png, y\.png\. Their paths"
+    ):
         create(str(folder))
 
 
@@ -176,28 +205,37 @@ def test_paths_that_begin_with_a_slash_are_read_below_the_folder(
     manifest = tmp_path / "list.csv" if elsewhere else folder / "manifest.csv"
     manifest.write_text(text, encoding="utf-8")
     collection = create(str(folder), manifest=str(manifest))
-    assert [picture.path for picture in collection.pictures()][:2] == [folder / "a.png", folder / "b.png"]
+    assert [picture.path for picture in collection.pictures()][:2] == [
+        folder / "a.png",
+        folder / "b.png",
+    ]
     assert collection.warnings[0] == (
         f'2 paths in the manifest {manifest.name} begin with "/" and were read below {folder}'
     )
     assert collection.warnings[1].startswith("1 of 3 files")
 
 
-def test_a_path_from_the_root_that_exists_is_taken_as_it_is(folder: Path, write: Write, tmp_path: Path) -> None:
+def test_a_path_from_the_root_that_exists_is_taken_as_it_is(
+    folder: Path, write: Write, tmp_path: Path
+) -> None:
     other = shutil.copy(folder / "b.png", tmp_path / "outside.png")
     write(f"file,prompt\n{other},p\n{folder}/a.png,p\nc.png,p\n")
     collection = create(str(folder), allow_outside=True)
-    assert [picture.path for picture in collection.pictures()] == [Path(other), folder / "a.png", folder / "c.png"]
+    assert [picture.path for picture in collection.pictures()] == [
+        Path(other),
+        folder / "a.png",
+        folder / "c.png",
+    ]
     assert collection.warnings == (f"2 pictures in {folder} are not in the manifest manifest.csv",)
 
 
-LED_OUT = (
-    "../outside.png {outside} ..\\outside.png x/../../outside.png link.png linked/outside.png ../gone.png /etc/passwd"
-)
+LED_OUT = "../outside.png {outside} ..\\outside.png x/../../outside.png link.png linked/outside.png ../gone.png /etc/passwd"
 
 
 @pytest.mark.parametrize("path", LED_OUT.split())
-def test_what_lies_outside_is_refused_by_name(path: str, folder: Path, write: Write, tmp_path: Path) -> None:
+def test_what_lies_outside_is_refused_by_name(
+    path: str, folder: Path, write: Write, tmp_path: Path
+) -> None:
     outside = shutil.copy(folder / "b.png", tmp_path / "outside.png")
     (folder / "link.png").symlink_to(outside)
     (folder / "linked").symlink_to(tmp_path)
@@ -222,9 +260,13 @@ def test_absent_files_that_the_filter_leaves_out_do_not_matter(folder: Path, wri
 def test_files_outside_the_manifest_are_counted(folder: Path, write: Write) -> None:
     write("file,prompt\na.png,p\nb.png,q\n")
     (folder / ".hidden.png").touch()
-    assert create(str(folder)).warnings == (f"2 pictures in {folder} are not in the manifest manifest.csv",)
+    assert create(str(folder)).warnings == (
+        f"2 pictures in {folder} are not in the manifest manifest.csv",
+    )
     warnings = create(str(folder), where="prompt=p").warnings
-    assert warnings[0].startswith("2 pictures"), "rows that a filter leaves out are in the manifest all the same"
+    assert warnings[0].startswith("2 pictures"), (
+        "rows that a filter leaves out are in the manifest all the same"
+    )
 
 
 def test_prompts_without_an_initial_set_are_told(folder: Path, write: Write) -> None:
@@ -250,12 +292,20 @@ def test_separators_and_line_ends_of_spreadsheets(folder: Path, delimiter: str) 
     text = 'file,prompt\r\na.png,"two\nlines"\r\n\r\nb.png,p\r\n'.replace(",", delimiter)
     (folder / "manifest.csv").write_bytes(text.encode())
     manifest = read_manifest(folder / "manifest.csv")
-    assert [(line, row["prompt"]) for line, row in manifest.rows.items()] == [(3, "two\nlines"), (5, "p")]
+    assert [(line, row["prompt"]) for line, row in manifest.rows.items()] == [
+        (3, "two\nlines"),
+        (5, "p"),
+    ]
 
 
 def test_folders_name_prompts_and_conditions(folder: Path, tmp_path: Path) -> None:
     root = tmp_path / "tree"
-    for place, name in (("nurse", "a"), ("nurse/diverse", "b"), ("ceo/initial", "c"), ("ceo/diverse", "d")):
+    for place, name in (
+        ("nurse", "a"),
+        ("nurse/diverse", "b"),
+        ("ceo/initial", "c"),
+        ("ceo/diverse", "d"),
+    ):
         (root / place).mkdir(parents=True, exist_ok=True)
         shutil.copy(folder / f"{name}.png", root / place)
     found = {(p.prompt, p.value): p.path.name for p in create(str(root)).pictures()}
@@ -298,7 +348,11 @@ def test_the_revision_follows_content_and_conditions_but_not_place_or_labels(
     assert create(str(copy)).revision != first
 
 
-@given(st.dictionaries(st.sampled_from("abc"), st.lists(st.sampled_from("uvw"), min_size=1, max_size=3), max_size=3))
+@given(
+    st.dictionaries(
+        st.sampled_from("abc"), st.lists(st.sampled_from("uvw"), min_size=1, max_size=3), max_size=3
+    )
+)
 @settings(suppress_health_check=[HealthCheck.too_slow])
 def test_pairs_read_what_they_write(values: dict[str, list[str]]) -> None:
     text = ", ".join(f"{key} = {value}" for key, row in values.items() for value in row)
@@ -310,7 +364,9 @@ def test_exactly_the_empty_and_initial_conditions_are_initial(cells: list[str]) 
     if len(set(cells)) == 1:
         assert conditions(cells, "", "here") == [(None, None)] * len(cells)
     elif {"", "Initial"} & set(cells):
-        expected = [(None, None) if cell in ("", "Initial") else ("condition", cell) for cell in cells]
+        expected = [
+            (None, None) if cell in ("", "Initial") else ("condition", cell) for cell in cells
+        ]
         assert conditions(cells, "", "here") == expected
     else:
         with pytest.raises(ManifestError, match="x, y"):

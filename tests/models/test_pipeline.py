@@ -1,4 +1,6 @@
-"""Pipelines that are not opened: a finished run of one is shown again by what was found out when it was made."""
+"""Pipelines that are not opened: a finished run of one is shown again by what was found out when it
+was made.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +20,57 @@ from askew.models.pipeline import remembering
 HEAVY = {"torch", "transformers", "diffusers", "scipy.stats"}
 MODEL = ["-M", "num_inference_steps=2", "--images", "2", "--model"]
 COMMANDS = {
-    "audit": ["a photo of a nurse", "--axes", "gender", "--draws", "100"],
-    "map": ["a photo of a nurse", "--concept", "sex", "--against", "nurse", "--draws", "100"],
-    "edit": ["--targets", "job=nurse,pilot", "--groups", "man,woman", "--edit-arg", "num_inference_steps=4",
-             "--draws", "100", "--embedder", "none", "--landmarks", "none", "--strengths", "0.5"],
-    "classify": ["--targets", "a=nurse,maid", "--targets", "b=pilot,chef", "--groups", "man,woman", "--samples", "1"],
-}  # fmt: skip
+    "audit": ["a photo of a nurse", "--axes", "gender", "--bootstrap-samples", "100"],
+    "map": [
+        "a photo of a nurse",
+        "--concept",
+        "sex",
+        "--against",
+        "nurse",
+        "--bootstrap-samples",
+        "100",
+    ],
+    "edit": [
+        "--targets",
+        "job=nurse,pilot",
+        "--groups",
+        "man,woman",
+        "--edit-arg",
+        "num_inference_steps=4",
+        "--bootstrap-samples",
+        "100",
+        "--embedder",
+        "none",
+        "--landmarks",
+        "none",
+        "--strengths",
+        "0.5",
+    ],
+    "classify": [
+        "--targets",
+        "a=nurse,maid",
+        "--targets",
+        "b=pilot,chef",
+        "--groups",
+        "man,woman",
+        "--samples",
+        "1",
+    ],
+}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_finished_run_is_shown_without_importing_what_made_it(
     command: str, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    told = [command, *COMMANDS[command], *MODEL, f"diffusers/{tiny('stable-diffusion')}", "--run", str(tmp_path / "it")]
+    told = [
+        command,
+        *COMMANDS[command],
+        *MODEL,
+        f"diffusers/{tiny('stable-diffusion')}",
+        "--run",
+        str(tmp_path / "it"),
+    ]
     assert run(told) == 0
     written = (tmp_path / "it" / "results.json").read_bytes()
     code = f"import sys; from askew.cli import run; print(run({told!r}), *sorted({HEAVY!r} & set(sys.modules)))"
@@ -45,7 +85,12 @@ def test_a_pipeline_whose_files_or_settings_are_others_is_opened_again(copy: Pat
             return "network" in vars(registry.model(f"diffusers/{copy}", **settings))
 
     known: dict[str, object] = {}
-    assert [opened(), opened(), opened(guidance_scale=2.0), opened(guidance_scale=2.0)] == [True, False, True, False]
+    assert [opened(), opened(), opened(guidance_scale=2.0), opened(guidance_scale=2.0)] == [
+        True,
+        False,
+        True,
+        False,
+    ]
     index = copy / "model_index.json"
     index.write_text(json.dumps(json.loads(index.read_text()), indent=3))
     assert [opened(), opened()] == [True, False]

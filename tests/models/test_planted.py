@@ -16,7 +16,8 @@ def drawn(model: PlantedModel, prompt: str) -> list[bytes]:
 
 
 def test_an_equal_attribute_takes_each_of_its_values() -> None:
-    plain, equal = PlantedModel(), PlantedModel(equal="gender")
+    plain = PlantedModel()
+    equal = PlantedModel(equal="gender")
     male, female = (drawn(plain, f"a photo of a {value} nurse") for value in ("male", "female"))
     mixed = drawn(equal, "a photo of a nurse")
     shown = [one == man for one, man in zip(mixed, male, strict=True)]

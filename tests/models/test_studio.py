@@ -43,7 +43,9 @@ def studio() -> StudioModel:
 @pytest.mark.parametrize("name", ["studio", "balanced"])
 def test_it_is_a_stable_diffusion_pipeline_of_the_promised_layout(name: str) -> None:
     pipeline = StableDiffusionPipeline.from_pretrained(weights(name))
-    assert {network.dtype for network in (pipeline.text_encoder, pipeline.unet, pipeline.vae)} == {torch.float32}
+    assert {network.dtype for network in (pipeline.text_encoder, pipeline.unet, pipeline.vae)} == {
+        torch.float32
+    }
     assert all("CrossAttn" in kind for kind in pipeline.unet.config.down_block_types)
     assert len(pipeline.unet.config.down_block_types) == 3
     assert pipeline.unet.config.mid_block_type == "UNetMidBlock2DCrossAttn"
@@ -88,7 +90,9 @@ def values_shown(images: list[Image.Image | Missing], attribute: str) -> NDArray
     ],
 )
 def test_it_shows_all_that_a_prompt_says(name: str, prompt: str) -> None:
-    images = cast(StudioModel, registry.model(name)).generate([Request(prompt, seed) for seed in range(4)])
+    images = cast(StudioModel, registry.model(name)).generate(
+        [Request(prompt, seed) for seed in range(4)]
+    )
     for attribute, value in parse(prompt).attributes.items():
         assert np.mean(values_shown(images, attribute) == value) >= 0.75, value
 
@@ -103,27 +107,36 @@ WEAK = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("attribute", ["gender", "age", "emotion", "environment", "body_type", "disability"])
+@pytest.mark.parametrize(
+    "attribute", ["gender", "age", "emotion", "environment", "body_type", "disability"]
+)
 def test_it_shows_each_thing_that_a_prompt_says(name: str, attribute: str) -> None:
-    model, shown = cast(StudioModel, registry.model(name)), {}
+    model = cast(StudioModel, registry.model(name))
+    shown = {}
     for value in ATTRIBUTES[attribute]:
         prompt = phrase(attribute, value).replace("person", "nurse")
         images = model.generate([Request(prompt, seed) for seed in range(12)])
         shown[value] = np.mean(values_shown(images, attribute) == value)
     print(shown)
-    assert {value for value, share in shown.items() if share < 0.75} == WEAK.get((name, attribute), set())
+    assert {value for value, share in shown.items() if share < 0.75} == WEAK.get(
+        (name, attribute), set()
+    )
 
 
 def lean(model: StudioModel) -> float:
     """By how much the share of women among nurses is greater than that among construction workers."""
     roles = ("nurse", "construction worker")
-    images = model.generate([Request(f"a photo of a {role}", seed) for role in roles for seed in range(8)])
+    images = model.generate(
+        [Request(f"a photo of a {role}", seed) for role in roles for seed in range(8)]
+    )
     women = values_shown(images, "gender") == "female"
     return float(women[:8].mean() - women[8:].mean())
 
 
 @pytest.mark.slow
-def test_its_occupations_lean_as_planted_and_those_of_the_balanced_one_less(studio: StudioModel) -> None:
+def test_its_occupations_lean_as_planted_and_those_of_the_balanced_one_less(
+    studio: StudioModel,
+) -> None:
     planted = lean(studio)
     assert planted > 0.3
     assert abs(lean(cast(StudioModel, registry.model("studio/balanced")))) < planted
@@ -142,8 +155,12 @@ def test_idle_threads_sleep_unless_the_user_says_otherwise(told: str | None, fou
         sys.meta_path.insert(0, Watch())
         registry.model("studio").pipeline"""
     environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
-    environment |= {"PYTHONPATH": ":".join(sys.path)} | ({} if told is None else {"OMP_WAIT_POLICY": told})
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    environment |= {"PYTHONPATH": ":".join(sys.path)} | (
+        {} if told is None else {"OMP_WAIT_POLICY": told}
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
     assert done.stdout == f"{found}\n"
 
 
@@ -160,7 +177,7 @@ def test_words_that_its_pictures_seldom_show_are_named(studio: StudioModel) -> N
     assert [sentence.partition(":")[0] for sentence in told] == [
         "studio does not know these words and ignores them",
         "studio shows these words in less than nine of ten pictures",
-    ]  # fmt: skip
+    ]
 
 
 def test_its_errors_name_what_would_be_right() -> None:

@@ -1,4 +1,6 @@
-"""A page of every block, with the worst that may stand in it: long prompts and words, markup, gaps, two scripts."""
+"""A page of every block, with the worst that may stand in it: long prompts and words, markup, gaps,
+two scripts.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +14,29 @@ from PIL import Image, ImageDraw
 
 from askew.pages.blocks import (
     DIFFERENCE,
+    Arrow,
     Bar,
-    Cell,
-    Code,
-    Edge,
-    Fold,
-    Lane,
-    Lanes,
-    Line,
-    Lines,
-    Mark,
-    Network,
+    CodeBlock,
+    DefinitionList,
+    Details,
+    GraphDiagram,
+    IntervalChart,
+    IntervalRow,
+    LineChart,
+    LineSeries,
     Page,
-    Part,
+    Paragraph,
+    PictureGrid,
     PictureRow,
-    Pictures,
-    Point,
+    ReferenceMark,
     Scatter,
+    ScatterPoint,
     Section,
-    Shares,
-    Shot,
+    ShareBars,
+    ShareSegment,
     Table,
-    Terms,
-    Text,
+    TableCell,
+    Thumbnail,
 )
 from askew.types import Estimate, Missing
 
@@ -65,123 +67,178 @@ def share(count: int, of: int) -> Estimate:
 
 
 def bar(label: str, axis: str, counts: Sequence[int], verdict: str = "", **more: object) -> Bar:
-    n, values = sum(counts), AXES[axis]
+    n = sum(counts)
+    values = AXES[axis]
     parts = tuple(
-        Part(value, share(count, n), count, 1 / len(values)) if n else Part(value, GONE)
+        ShareSegment(value, share(count, n), count, 1 / len(values))
+        if n
+        else ShareSegment(value, GONE)
         for value, count in zip(values, counts, strict=True)
     )
     return Bar(label, parts, n, verdict=verdict, **more)  # type: ignore[arg-type]
 
 
-def one_prompt() -> Shares:
+def one_prompt() -> ShareBars:
     lost = {"no_person": 2, "refused": 1}
     bars = (
         bar("Gender", "gender", (6, 42), "more female than even", strong=True, link="gender"),
         bar("Disability", "disability", (25, 4, 10, 9), "more fit than even", strong=True),
-        bar("Emotion", "emotion", (17, 7, 18, 6), "more serious than even", strong=True, leading="serious"),
+        bar(
+            "Emotion",
+            "emotion",
+            (17, 7, 18, 6),
+            "more serious than even",
+            strong=True,
+            leading="serious",
+        ),
         bar("Ethnicity", "ethnicity", (3, 4, 10, 9, 11, 11), "no lean shown"),
         bar("Age", "age", (21, 14, 13), "no lean shown"),
         bar("Clothing", "clothing", (45, 0), "formal alone", strong=True, missing=lost),
         bar("Body type", "clothing", (0, 0), missing={"no_person": 48}),
     )
-    return Shares("Perceived shares in percent, most surely leaning first", bars)
+    return ShareBars("Perceived shares in percent, most surely leaning first", bars)
 
 
-def many_prompts() -> Shares:
-    rng, bars = random.Random(0), []
+def many_prompts() -> ShareBars:
+    rng = random.Random(0)
+    bars = []
     for prompt in (LONG, "ceo", HEBREW, HOSTILE, WORD):
         for condition in ("as asked", "asked for diversity"):
             men = rng.randrange(11)
             verdict = "men alone" if men > 8 else "no lean shown"
-            bars.append(bar(condition, "gender", (men, 10 - men), verdict, strong=men > 8, group=prompt))
-    return Shares("Perceived gender", tuple(bars), heading="Prompt")
+            bars.append(
+                bar(condition, "gender", (men, 10 - men), verdict, strong=men > 8, group=prompt)
+            )
+    return ShareBars("Perceived gender", tuple(bars), heading="Prompt")
 
 
-def two_runs() -> Shares:
+def two_runs() -> ShareBars:
     bars = []
     for axis in ("gender", "age", "ethnicity"):
         for k, run in enumerate(MODELS[:2]):
             counts = [16 if j == k else 4 for j in range(len(AXES[axis]))]
-            bars.append(bar(run, axis, counts, "leans" if k else "", group=axis.capitalize(), series=k))
-    return Shares("What two models show", tuple(bars))
+            bars.append(
+                bar(run, axis, counts, "leans" if k else "", group=axis.capitalize(), series=k)
+            )
+    return ShareBars("What two models show", tuple(bars))
 
 
-def ranking() -> Lanes:
+def ranking() -> IntervalChart:
     rows = [
-        Lane(
-            axis.capitalize(), estimate(0.15 + 0.12 * k, null=0.14, corrected=0.1 * k, q=0.2 / (k + 1) ** 3), link=axis
+        IntervalRow(
+            axis.capitalize(),
+            estimate(0.15 + 0.12 * k, null=0.14, corrected=0.1 * k, q=0.2 / (k + 1) ** 3),
+            link=axis,
         )
         for k, axis in enumerate(reversed(AXES))
     ]
-    rows += [Lane(WORD, estimate(0.4, None, null=0.2, p=0.04)), Lane(LONG, GONE), Lane("Not asked", None)]
-    rows += [Lane("mean", estimate(0.41, 0.02), muted=True)]
-    return Lanes("How unequally near the pictures are to the counterfactuals of each axis", "Axis", tuple(rows), "MAD")
+    rows += [
+        IntervalRow(WORD, estimate(0.4, None, null=0.2, p=0.04)),
+        IntervalRow(LONG, GONE),
+        IntervalRow("Not asked", None),
+    ]
+    rows += [IntervalRow("mean", estimate(0.41, 0.02), muted=True)]
+    return IntervalChart(
+        "How unequally near the pictures are to the counterfactuals of each axis",
+        "Axis",
+        tuple(rows),
+        "MAD",
+    )
 
 
-def by_model() -> Lanes:
+def by_model() -> IntervalChart:
     rows = []
     for k, word in enumerate(("nurse", "person", WORD)):
         for j, model in enumerate(MODELS):
             score = estimate(0.3 + 0.1 * k + 0.05 * j, null=0.176, corrected=0.2, q=0.001)
-            rows.append(Lane(model, score, (estimate(0.2),), group=word, series=j))
-    return Lanes("Overlap of “woman” with the word beside it", "With", tuple(rows), "mIoU", more=("mBIoU",))
+            rows.append(IntervalRow(model, score, (estimate(0.2),), group=word, series=j))
+    return IntervalChart(
+        "Overlap of “woman” with the word beside it", "With", tuple(rows), "mIoU", more=("mBIoU",)
+    )
 
 
-def changes() -> Lanes:
+def changes() -> IntervalChart:
     scores = [estimate(0.1 * (k - 5), 0.08, q=0.01 if k > 6 else 0.4) for k in range(40)]
-    rows = tuple(Lane(f"effect {k}", score) for k, score in enumerate(scores))
-    return Lanes("What making gender equal does", "Axis", rows, "IS", "signed", DIFFERENCE)
+    rows = tuple(IntervalRow(f"effect {k}", score) for k, score in enumerate(scores))
+    return IntervalChart("What making gender equal does", "Axis", rows, "IS", "signed", DIFFERENCE)
 
 
-def mined() -> Lanes:
+def mined() -> IntervalChart:
     rows = tuple(
-        Lane(f"prompt {k}: {LONG}", estimate(0.61 + 0.02 * k, 0.015, null=0.7, q=0.003), chance=(0.66, 0.72),
-             marks=(Mark(0.58 + 0.02 * k, "score when it was found", "ring"),), points=(0.6, 0.63, 0.66))
+        IntervalRow(
+            f"prompt {k}: {LONG}",
+            estimate(0.61 + 0.02 * k, 0.015, null=0.7, q=0.003),
+            chance=(0.66, 0.72),
+            marks=(ReferenceMark(0.58 + 0.02 * k, "score when it was found", "ring"),),
+            points=(0.6, 0.63, 0.66),
+        )
         for k in range(4)
-    )  # fmt: skip
+    )
     chance = ("chance", "95 % of scores of pictures of the variations")
-    return Lanes("The best prompts", "Prompt", rows, "fresh seeds", "range", ("value", "interval", "null", "q"),
-                 chance=chance, points="score of one prompt")  # fmt: skip
+    return IntervalChart(
+        "The best prompts",
+        "Prompt",
+        rows,
+        "fresh seeds",
+        "range",
+        ("value", "interval", "null", "q"),
+        chance=chance,
+        points="score of one prompt",
+    )
 
 
-def profile() -> Lines:
+def profile() -> LineChart:
     steps = tuple(f"{part} {k}" for part in ("down", "middle", "up") for k in range(1, 6))
     first = [estimate(0.25 + 0.15 * math.sin(k / 2), 0.05, null=0.18) for k in range(15)]
     second = [estimate(0.3 + 0.1 * math.cos(k / 2), 0.04, null=0.2) for k in range(15)]
     lines = (
-        Line("studio", (*first[:6], GONE, *first[7:])),
-        Line("studio/balanced", (*second[:6], GONE, *second[7:]), 1),
-        Line("a photo of a nurse", tuple(estimate(0.2 + 0.02 * k) for k in range(15)), thin=True),
+        LineSeries("studio", (*first[:6], GONE, *first[7:])),
+        LineSeries("studio/balanced", (*second[:6], GONE, *second[7:]), 1),
+        LineSeries(
+            "a photo of a nurse", tuple(estimate(0.2 + 0.02 * k) for k in range(15)), thin=True
+        ),
     )
     level = ("chance: masks of these areas", 0.12)
-    return Lines("Overlap by block, from input to output", "block", steps, lines, "mIoU", levels=(level,))
+    return LineChart(
+        "Overlap by block, from input to output", "block", steps, lines, "mIoU", levels=(level,)
+    )
 
 
-def race() -> Lines:
+def race() -> LineChart:
     mined, random = ([estimate(0.7 - 0.003 * k * j, 0.01) for k in range(40)] for j in (2, 1))
     best = [estimate(0.7 - 0.01 * (k // 5), None) for k in range(40)]
     lines = (
-        Line("mined", tuple(mined)),
-        Line("random", tuple(random), 1),
-        Line("best so far", tuple(best), 2),
+        LineSeries("mined", tuple(mined)),
+        LineSeries("random", tuple(random), 1),
+        LineSeries("best so far", tuple(best), 2),
     )
     steps = tuple(str(k + 1) for k in range(40))
-    return Lines("Best loss so far, mean over runs", "iteration", steps, lines, "loss", "range")
+    return LineChart("Best loss so far, mean over runs", "iteration", steps, lines, "loss", "range")
 
 
 def course() -> Scatter:
     rng = random.Random(1)
     points = tuple(
-        Point(k // 6 + rng.uniform(0.7, 1.3), rng.uniform(0.6, 0.7), f"{HOSTILE} {k}", k % 2) for k in range(60)
+        ScatterPoint(k // 6 + rng.uniform(0.7, 1.3), rng.uniform(0.6, 0.7), f"{HOSTILE} {k}", k % 2)
+        for k in range(60)
     )
-    return Scatter("Every point is a prompt", points, ("iteration", "range"), ("loss", "range"), "60 prompts.",
-                   ("mutation", "random prompt"))  # fmt: skip
+    return Scatter(
+        "Every point is a prompt",
+        points,
+        ("iteration", "range"),
+        ("loss", "range"),
+        "60 prompts.",
+        ("mutation", "random prompt"),
+    )
 
 
 def planted(title: str) -> Scatter:
-    points = tuple(Point(k / 10 - 1, (k / 10 - 1) * 0.8, f"pair {k}") for k in range(21))
-    x, y = ("planted, points", "points"), ("measured, points", "points")
-    return Scatter(title, points, x, y, "Measured is .8 of planted.", square=True, diagonal="as planted")
+    points = tuple(ScatterPoint(k / 10 - 1, (k / 10 - 1) * 0.8, f"pair {k}") for k in range(21))
+    x = ("planted, points", "points")
+    y = ("measured, points", "points")
+    return Scatter(
+        title, points, x, y, "Measured is .8 of planted.", square=True, diagonal="as planted"
+    )
 
 
 def picture(k: int) -> str:
@@ -192,26 +249,40 @@ def picture(k: int) -> str:
     return f"data:image/webp;base64,{base64.b64encode(encoded.getvalue()).decode()}"
 
 
-def shots(n: int, caption: str = "") -> tuple[Shot, ...]:
-    return tuple(Shot(None if k % 7 == 5 else picture(k), f"Picture {k + 1} of {HOSTILE}", caption) for k in range(n))
+def shots(n: int, caption: str = "") -> tuple[Thumbnail, ...]:
+    return tuple(
+        Thumbnail(None if k % 7 == 5 else picture(k), f"Picture {k + 1} of {HOSTILE}", caption)
+        for k in range(n)
+    )
 
 
 def picture_map() -> Scatter:
     rng = random.Random(2)
-    points = tuple(Point(rng.random(), rng.random(), f"picture {k}", k % 2, uri=picture(k)) for k in range(24))
+    points = tuple(
+        ScatterPoint(rng.random(), rng.random(), f"picture {k}", k % 2, uri=picture(k))
+        for k in range(24)
+    )
     keys = ("picture of the prompt", "picture of a variation")
-    return Scatter("Pictures among those of variations", points, ("", None), ("", None), "24 pictures.", keys)
+    return Scatter(
+        "Pictures among those of variations", points, ("", None), ("", None), "24 pictures.", keys
+    )
 
 
-def network() -> Network:
+def network() -> GraphDiagram:
     names = [*AXES, "environment", "body type"]
     pairs = zip(names, names[3:] + names[:3], strict=True)
     edges = tuple(
-        Edge(a, b, estimate(0.3 - 0.09 * k, 0.05), ("better", "worse", "changed")[k % 3], (f"0.{k}", "< 0.001"))  # type: ignore[arg-type]
+        Arrow(
+            a,
+            b,
+            estimate(0.3 - 0.09 * k, 0.05),
+            ("better", "worse", "changed")[k % 3],
+            (f"0.{k}", "< 0.001"),
+        )  # type: ignore[arg-type]
         for k, (a, b) in enumerate(pairs)
     )
     nodes = tuple((name, "itself +0.12" if k % 3 == 0 else "") for k, name in enumerate(names))
-    return Network("Which axis moves which", nodes, edges, more=("V", "q"))
+    return GraphDiagram("Which axis moves which", nodes, edges, more=("V", "q"))
 
 
 def effects() -> Table:
@@ -225,7 +296,9 @@ def effects() -> Table:
 
 def overview() -> Table:
     def cells(k: int) -> tuple[Estimate | None, ...]:
-        return tuple(estimate(0.1 * (k + j), null=0.14, q=0.01) if j != 2 else None for j in range(6))
+        return tuple(
+            estimate(0.1 * (k + j), null=0.14, q=0.01) if j != 2 else None for j in range(6)
+        )
 
     rows = tuple((prompt, *cells(k)) for k, prompt in enumerate((LONG, HEBREW, "ceo")))
     return Table("MAD of every prompt and axis", ("Prompt", *AXES), rows, shaded=True)
@@ -243,18 +316,26 @@ def concepts() -> Table:
 def confusion() -> Table:
     columns = ("people", "male", "female", "not read", "read alike")
     rows = (
-        ("male", 20, 3, Cell(1, level=0), Cell("87 %", level=0)),
-        ("female", 1, 24, Cell(0, level=0), Cell("96 %", level=0)),
+        ("male", 20, 3, TableCell(1, level=0), TableCell("87 %", level=0)),
+        ("female", 1, 24, TableCell(0, level=0), TableCell("96 %", level=0)),
     )
     caption = "Rows as people say, columns as read"
     return Table(caption, columns, rows, note="counts", shaded=True, diagonal=True)
 
 
 def paper_table() -> Table:
-    last = Cell("↑ 4.20", "[1.0, 7.4]", strong=True)
+    last = TableCell("↑ 4.20", "[1.0, 7.4]", strong=True)
     scores = [estimate(0.1 * k) for k in range(6)]
-    rows = tuple((group, target, *scores, last) for group in ("white woman", WORD) for target in ("CEO", "nurse"))
-    columns = (f"{score} {strength}" for score in ("Δ gender", "Δ ITA") for strength in ("0.2", "0.5", "0.8"))
+    rows = tuple(
+        (group, target, *scores, last)
+        for group in ("white woman", WORD)
+        for target in ("CEO", "nurse")
+    )
+    columns = (
+        f"{score} {strength}"
+        for score in ("Δ gender", "Δ ITA")
+        for strength in ("0.2", "0.5", "0.8")
+    )
     return Table("As the paper's table 1", ("Group", "Targets", *columns, "ITA"), rows, 2)
 
 
@@ -264,19 +345,41 @@ def lists() -> Table:
         (HEBREW, ("x",), HOSTILE, 12000, estimate(0.4)),
         ("empty", (), "", None, None),
     )
-    return Table("Three at once", ("Words", "Items", "Text", "n", "score"), rows, note="A note below.")
+    return Table(
+        "Three at once", ("Words", "Items", "Paragraph", "n", "score"), rows, note="A note below."
+    )
 
 
 def pictures() -> Section:
-    rows = (PictureRow(shots(24), "Initial pictures", "pictures 1 to 24 of 48"), PictureRow(shots(5, WORD), HEBREW))
+    rows = (
+        PictureRow(shots(24), "Initial pictures", "pictures 1 to 24 of 48"),
+        PictureRow(shots(5, WORD), HEBREW),
+    )
     runs = tuple(PictureRow(shots(12), name[:40], series=k) for k, name in enumerate(MODELS))
     overlays = tuple(PictureRow(shots(4, "IoU 0.31"), "picture 1") for _ in range(2))
-    keys = (("heat", "attention: lowest to highest"), ("only-a", "woman"), ("only-b", "nurse"), ("both", "both"))
+    keys = (
+        ("heat", "attention: lowest to highest"),
+        ("only-a", "woman"),
+        ("only-b", "nurse"),
+        ("both", "both"),
+    )
     blocks = (
-        Pictures("", rows),
-        Pictures("One seed by three models", runs, aligned=True, heads=tuple(str(k + 1) for k in range(12))),
-        Pictures("Maps", overlays, aligned=True, heads=("picture", "woman", "nurse", "both"), size="large", keys=keys),
-        Pictures("Missed", (PictureRow(shots(6, LONG)),), size="medium"),
+        PictureGrid("", rows),
+        PictureGrid(
+            "One seed by three models",
+            runs,
+            aligned=True,
+            heads=tuple(str(k + 1) for k in range(12)),
+        ),
+        PictureGrid(
+            "Maps",
+            overlays,
+            aligned=True,
+            heads=("picture", "woman", "nurse", "both"),
+            size="large",
+            keys=keys,
+        ),
+        PictureGrid("Missed", (PictureRow(shots(6, LONG)),), size="medium"),
     )
     return Section("The pictures", blocks)
 
@@ -284,19 +387,53 @@ def pictures() -> Section:
 def gallery() -> Page:
     """Every block."""
     graph = (network(), network(), network(), effects(), overview(), concepts(), confusion())
-    told = Text("A sentence.", "Bold lead.", ("an item", Text("and what it means", "Led item:"), HOSTILE))
-    terms = (Terms((("Score", LONG), (WORD, HOSTILE))), Terms((("Model", WORD), ("Moved", "age")), facts=True))
+    told = Paragraph(
+        "A sentence.",
+        "Bold lead.",
+        ("an item", Paragraph("and what it means", "Led item:"), HOSTILE),
+    )
+    terms = (
+        DefinitionList((("Score", LONG), (WORD, HOSTILE))),
+        DefinitionList((("Model", WORD), ("Moved", "age")), facts=True),
+    )
     sections = (
         Section("Who and what was seen", (one_prompt(),)),
         Section("Several prompts", (many_prompts(), two_runs())),
         pictures(),
-        Section("Scores", (ranking(), Section("gender", (by_model(), mined())),
-                           Fold("Effects", (changes(),)))),
-        Section("Curves", (profile(), race(), course(), planted("Men"), planted(LONG), picture_map())),
+        Section(
+            "Scores",
+            (ranking(), Section("gender", (by_model(), mined())), Details("Effects", (changes(),))),
+        ),
+        Section(
+            "Curves", (profile(), race(), course(), planted("Men"), planted(LONG), picture_map())
+        ),
         Section("Graph", graph, screen=False),
-        Section("Words", (told, Text(LONG, muted=True), paper_table(), lists(), *terms, Code(f'name = "{LONG}"'))),
-    )  # fmt: skip
-    facts = (("Model", "studio/planted, bias 0.5"), ("Pictures", "432 in 9 sets"), ("Long", WORD + LONG))
+        Section(
+            "Words",
+            (
+                told,
+                Paragraph(LONG, muted=True),
+                paper_table(),
+                lists(),
+                *terms,
+                CodeBlock(f'name = "{LONG}"'),
+            ),
+        ),
+    )
+    facts = (
+        ("Model", "studio/planted, bias 0.5"),
+        ("Pictures", "432 in 9 sets"),
+        ("Long", WORD + LONG),
+    )
     detail = "They lean on 4 of 8 axes; on the other 4, 48 pictures would have shown a distance of .24 from even."
-    return Page("askew audit · studio/planted", f"“{LONG}”", "42 of 48 pictures show a person perceived as female.",
-                facts, sections, (HOSTILE, LONG), ("Bold: beyond chance.",), detail, "0.1.0")  # fmt: skip
+    return Page(
+        "askew audit · studio/planted",
+        f"“{LONG}”",
+        "42 of 48 pictures show a person perceived as female.",
+        facts,
+        sections,
+        (HOSTILE, LONG),
+        ("Bold: beyond chance.",),
+        detail,
+        "0.1.0",
+    )

@@ -1,4 +1,6 @@
-"""The page in a real browser at four widths: nothing sticks out, no text is small, no column is a letter wide."""
+"""The page in a real browser at four widths: nothing sticks out, no text is small, no column is a
+letter wide.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ import pytest
 from askew.pages import html
 from pages.gallery import gallery
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on the PATH")
 
 SWITCHES = (
@@ -75,7 +79,9 @@ def measure(framed: Sequence[tuple[str, int]], folder: Path, *more: str) -> list
 
 
 def sound(framed: Sequence[tuple[str, int]], folder: Path) -> list[dict[str, Any]]:
-    """What was measured of pages, of which nothing sticks out, is small, narrow, cut, fetched or broken."""
+    """What was measured of pages, of which nothing sticks out, is small, narrow, cut, fetched or
+    broken.
+    """
     found = measure(framed, folder)
     for k, ((_, width), one) in enumerate(zip(framed, found, strict=True)):
         assert one["window"] == width
@@ -86,14 +92,17 @@ def sound(framed: Sequence[tuple[str, int]], folder: Path) -> list[dict[str, Any
 
 
 def test_fits(tmp_path: Path) -> None:
-    page, widths = html.page(gallery()), (360, 390, 800, 1200, 1920)
+    page = html.page(gallery())
+    widths = (360, 390, 800, 1200, 1920)
     for found in sound([(page, width) for width in widths], tmp_path):
         assert found["scrolled"] == 0, found["window"]  # plots stack before they scroll
         assert found["images"] > 40
         assert found["styled"] == "flex"  # the policy lets the style in
 
 
-@pytest.mark.parametrize(("scheme", "background"), [(1, "rgb(255, 255, 255)"), (0, "rgb(21, 24, 27)")])
+@pytest.mark.parametrize(
+    ("scheme", "background"), [(1, "rgb(255, 255, 255)"), (0, "rgb(21, 24, 27)")]
+)
 def test_follows_dark_mode(tmp_path: Path, scheme: int, background: str) -> None:
     dark = f"--blink-settings=preferredColorScheme={scheme}"
     (found,) = measure([(html.page(gallery()), 1200)], tmp_path, dark)

@@ -34,9 +34,11 @@ def test_draws_the_first_plots_of_the_page() -> None:
     pytest.importorskip("matplotlib")
     made = figures.figure(gallery())
     assert [on.get_title(loc="left").split(",")[0] for on in made.axes] == [
-        "Perceived shares in percent", "Perceived gender", "What two models show",
+        "Perceived shares in percent",
+        "Perceived gender",
+        "What two models show",
         "How unequally near the pictures are to the counterfactuals of each axis",
-    ]  # fmt: skip
+    ]
     made.canvas.draw()
 
 
@@ -51,7 +53,8 @@ def test_scores_have_interval_and_chance() -> None:
     pytest.importorskip("matplotlib")
     on = figures.figure(page(ranking())).axes[0]
     assert round(on.patches[0].get_width(), 2) == 0.14  # type: ignore[attr-defined]
-    interval, mark = on.lines[0], on.lines[1]
+    interval = on.lines[0]
+    mark = on.lines[1]
     assert [round(float(x), 2) for x in interval.get_xdata()] == [0.09, 0.21]
     assert [round(float(x), 2) for x in mark.get_xdata()] == [0.15]
 

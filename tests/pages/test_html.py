@@ -13,21 +13,21 @@ import pytest
 
 from askew.pages import charts, html
 from askew.pages.blocks import (
+    Arrow,
     Bar,
-    Edge,
-    Fold,
-    Lane,
-    Lanes,
-    Line,
-    Lines,
-    Network,
+    Details,
+    GraphDiagram,
+    IntervalChart,
+    IntervalRow,
+    LineChart,
+    LineSeries,
     Page,
-    Part,
+    Paragraph,
     Section,
-    Shares,
-    Shot,
+    ShareBars,
+    ShareSegment,
     Table,
-    Text,
+    Thumbnail,
 )
 from askew.types import Estimate
 from pages.gallery import GONE, HOSTILE, WORD, estimate, gallery
@@ -56,7 +56,9 @@ def test_allows_nothing_but_its_own_style(page: str) -> None:
     assert unescape(policy[1]) == f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'"
 
 
-@pytest.mark.parametrize("forbidden", ["<script", " style=", "javascript:", "@import", "http-equiv=refresh"])
+@pytest.mark.parametrize(
+    "forbidden", ["<script", " style=", "javascript:", "@import", "http-equiv=refresh"]
+)
 def test_holds_nothing_that_runs_or_is_fetched(page: str, forbidden: str) -> None:
     assert forbidden not in page
 
@@ -84,23 +86,30 @@ def test_ids_are_used_once_and_links_lead_somewhere(page: str) -> None:
 
 
 def test_a_link_to_nothing_is_text() -> None:
-    page = shown(Lanes("c", "Axis", (Lane("here", estimate(0.2), link="nowhere"),), "MAD"))
+    page = shown(
+        IntervalChart("c", "Axis", (IntervalRow("here", estimate(0.2), link="nowhere"),), "MAD")
+    )
     assert "nowhere" not in page
     assert "here" in page
 
 
 def test_a_link_leads_to_a_fold() -> None:
-    fold = Fold("more", (Text("told"),), anchor="a b")
-    page = shown(Lanes("c", "Axis", (Lane("here", estimate(0.2), link="a b"),), "MAD"), fold)
+    fold = Details("more", (Paragraph("told"),), anchor="a b")
+    page = shown(
+        IntervalChart("c", "Axis", (IntervalRow("here", estimate(0.2), link="a b"),), "MAD"), fold
+    )
     assert '<a href="#a-b"><bdi>here</bdi></a>' in page
     assert '<details id="a-b">' in page
 
 
 def test_what_holds_nothing_is_left_out() -> None:
-    empty = Section("Empty", (Fold("nobody", (Lanes("c", "Axis", (), "MAD"),)), Table("t", ("a",), ())))
-    one = Page("", "", "", (), (Section("Full", iter([Text("told"), empty])), empty))
+    empty = Section(
+        "Empty",
+        (Details("nobody", (IntervalChart("c", "Axis", (), "MAD"),)), Table("t", ("a",), ())),
+    )
+    one = Page("", "", "", (), (Section("Full", iter([Paragraph("told"), empty])), empty))
     assert [section.title for section in one.sections] == ["Full"]
-    assert one.sections[0].blocks == (Text("told"),)
+    assert one.sections[0].blocks == (Paragraph("told"),)
 
 
 def test_the_same_page_gives_the_same_bytes(page: str) -> None:
@@ -111,30 +120,44 @@ def test_a_fragment_keeps_its_style_to_itself() -> None:
     fragment = html.fragment(gallery())
     style = re.search(r"<style>(.*?)</style>", fragment, re.DOTALL)
     assert style
-    outer = re.sub(r"\{[^{}]*\}", "", re.sub(r"\{[^{}]*\}", "", re.sub(r"\{[^{}]*\}", "", style[1])))
-    assert all(one.startswith((".askew", "@")) for one in re.findall(r"^[^\s}].*", outer, re.MULTILINE))
+    outer = re.sub(
+        r"\{[^{}]*\}", "", re.sub(r"\{[^{}]*\}", "", re.sub(r"\{[^{}]*\}", "", style[1]))
+    )
+    assert all(
+        one.startswith((".askew", "@")) for one in re.findall(r"^[^\s}].*", outer, re.MULTILINE)
+    )
     assert fragment.startswith('<div class="askew part">')
     assert "Effects" in fragment
     assert "Which axis moves which" not in fragment  # its section is not for screens
 
 
 def test_ids_of_two_fragments_differ() -> None:
-    found = [re.findall(r' id="([^"]+)"', html.fragment(replace(gallery(), answer=text))) for text in ("a", "b")]
+    found = [
+        re.findall(r' id="([^"]+)"', html.fragment(replace(gallery(), answer=text)))
+        for text in ("a", "b")
+    ]
     assert not set(found[0]) & set(found[1])
 
 
 def test_control_characters_do_not_reach_the_page() -> None:
-    assert "\x1b" not in shown(Text("red \x1b[31m alarm"))
+    assert "\x1b" not in shown(Paragraph("red \x1b[31m alarm"))
 
 
 def test_says_why_a_score_is_missing() -> None:
-    page = shown(Lanes("c", "Axis", (Lane("age", GONE),), "MAD"), Table("t", ("a", "b"), (("x", GONE),)))
+    page = shown(
+        IntervalChart("c", "Axis", (IntervalRow("age", GONE),), "MAD"),
+        Table("t", ("a", "b"), (("x", GONE),)),
+    )
     assert page.count("no person seen (nobody is seen in 48 of 48 pictures)") >= 2
     assert "not measured" in page
 
 
 def test_draws_interval_and_chance() -> None:
-    page = shown(Lanes("c", "Axis", (Lane("age", estimate(0.5, 0.1, null=0.25, q=0.01)),), "MAD"))
+    page = shown(
+        IntervalChart(
+            "c", "Axis", (IntervalRow("age", estimate(0.5, 0.1, null=0.25, q=0.01)),), "MAD"
+        )
+    )
     assert '<line class="whisker" x1="40.00%" x2="60.00%"' in page
     assert '<rect class="null" x="0.00%" width="25.00%"' in page
     assert '<tr class="strong">' in page
@@ -142,7 +165,9 @@ def test_draws_interval_and_chance() -> None:
 
 
 def test_no_interval_no_line() -> None:
-    assert '<line class="whisker' not in shown(Lanes("c", "Axis", (Lane("age", estimate(0.5, None)),), "MAD"))
+    assert '<line class="whisker' not in shown(
+        IntervalChart("c", "Axis", (IntervalRow("age", estimate(0.5, None)),), "MAD")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,37 +178,73 @@ class Debiased(Estimate):
 
 
 def test_the_mark_lies_where_the_debiased_value_is() -> None:
-    page = shown(Lanes("c", "Axis", (Lane("age", Debiased(0.5, low=0.2, high=0.4, debiased=0.3)),), "MAD"))
+    page = shown(
+        IntervalChart(
+            "c",
+            "Axis",
+            (IntervalRow("age", Debiased(0.5, low=0.2, high=0.4, debiased=0.3)),),
+            "MAD",
+        )
+    )
     assert '<circle class="dot" cx="30.00%"' in page
     assert ">0.50<" in page
 
 
 def test_a_bar_names_what_has_no_room() -> None:
-    parts = (Part("fit", estimate(0.95), 95, 0.25), Part("wheelchair", estimate(0.05), 5, 0.25),
-             Part("blind", estimate(0.0), 0, 0.25), Part(WORD, estimate(0.0), 0, 0.25))  # fmt: skip
-    page = shown(Shares("c", (Bar("Disability", parts, 100, {"refused": 2}, "more fit than even", True),)))
+    parts = (
+        ShareSegment("fit", estimate(0.95), 95, 0.25),
+        ShareSegment("wheelchair", estimate(0.05), 5, 0.25),
+        ShareSegment("blind", estimate(0.0), 0, 0.25),
+        ShareSegment(WORD, estimate(0.0), 0, 0.25),
+    )
+    page = shown(
+        ShareBars("c", (Bar("Disability", parts, 100, {"refused": 2}, "more fit than even", True),))
+    )
     text = page.replace("\u00a0", " ")
-    assert "fit 95 of 100, 95 % [89, 101]; even: 25 %; 2 not read: the model or instrument refused 2" in text
+    assert (
+        "fit 95 of 100, 95 % [89, 101]; even: 25 %; 2 not read: the model or instrument refused 2"
+        in text
+    )
     assert "<bdi>wheelchair 5</bdi>" in page
     assert f"not seen: blind and {WORD}" in page
     assert len(re.findall('class="ideal"', page)) == 3
 
 
 def test_bars_of_the_same_values_share_a_key() -> None:
-    bar = Bar("as asked", (Part("male", estimate(0.98), 98), Part("female", estimate(0.02), 2)), 100)
-    page = shown(Shares("c", (bar, replace(bar, label="asked for diversity", group="ceo"))))
+    bar = Bar(
+        "as asked",
+        (ShareSegment("male", estimate(0.98), 98), ShareSegment("female", estimate(0.02), 2)),
+        100,
+    )
+    page = shown(ShareBars("c", (bar, replace(bar, label="asked for diversity", group="ceo"))))
     assert len(re.findall("<bdi>female</bdi>", page)) == 1
     assert '<tr class="group"><th colspan="3" scope="rowgroup"><bdi>ceo</bdi>' in page
 
 
 def test_nothing_read_is_no_empty_bar() -> None:
-    page = shown(Shares("c", (Bar("Age", (Part("young", GONE), Part("old", GONE)), 0, {"no_person": 7}),)))
+    page = shown(
+        ShareBars(
+            "c",
+            (
+                Bar(
+                    "Age",
+                    (ShareSegment("young", GONE), ShareSegment("old", GONE)),
+                    0,
+                    {"no_person": 7},
+                ),
+            ),
+        )
+    )
     assert "nothing could be read" in page
     assert "none of 7 could be read: no person seen 7" in page
 
 
 def test_numbers_of_lines_follow_as_a_table() -> None:
-    page = shown(Lines("c", "block", ("down", "up"), (Line("studio", (estimate(0.3), GONE)),), "mIoU"))
+    page = shown(
+        LineChart(
+            "c", "block", ("down", "up"), (LineSeries("studio", (estimate(0.3), GONE)),), "mIoU"
+        )
+    )
     assert "The numbers" in page
     assert "0.30 [0.24, 0.36]" in page
 
@@ -200,21 +261,47 @@ def test_an_empty_page_is_a_page() -> None:
 
 def test_a_picture_without_words_is_refused() -> None:
     with pytest.raises(ValueError, match="says in words"):
-        Shot(None, "")
+        Thumbnail(None, "")
 
 
 def test_numbers_of_a_narrow_graph_hide_no_name() -> None:
-    names = [("gender", 0), ("age", 1), ("ethnicity", 2), ("body type", 3), ("emotion", 4), ("clothing", 5),
-             ("environment", 6), ("disability", 7)]  # fmt: skip
-    pairs = [("clothing", "environment"), ("gender", "age"), ("clothing", "emotion"), ("ethnicity", "clothing")]
-    edges = tuple(Edge(a, b, estimate(0.1), "unsettled", ("0.5", "0.01")) for a, b in pairs)
-    drawn = Network("graph", tuple((name, "itself +0.10") for name, _ in names), edges, more=("V", "q"))
+    names = [
+        ("gender", 0),
+        ("age", 1),
+        ("ethnicity", 2),
+        ("body type", 3),
+        ("emotion", 4),
+        ("clothing", 5),
+        ("environment", 6),
+        ("disability", 7),
+    ]
+    pairs = [
+        ("clothing", "environment"),
+        ("gender", "age"),
+        ("clothing", "emotion"),
+        ("ethnicity", "clothing"),
+    ]
+    edges = tuple(Arrow(a, b, estimate(0.1), "unsettled", ("0.5", "0.01")) for a, b in pairs)
+    drawn = GraphDiagram(
+        "graph", tuple((name, "itself +0.10") for name, _ in names), edges, more=("V", "q")
+    )
     slim = str(charts.network(drawn)).partition("slim")[2]
     found = re.findall(r'<text class="halo (\w+)[^"]*"([^>]*)>([^<]*)', slim)
-    placed = [(kind, float(re.search(r'\bx="([\d.]+)', at)[1]), float(re.search(r'\by="([\d.]+)', at)[1]), text)  # type: ignore[index]
-              for kind, at, text in found]  # fmt: skip
+    placed = [
+        (
+            kind,
+            float(re.search(r'\bx="([\d.]+)', at)[1]),
+            float(re.search(r'\by="([\d.]+)', at)[1]),
+            text,
+        )  # type: ignore[index]
+        for kind, at, text in found
+    ]
     numbers = [one for one in placed if one[0] == "number"]
     assert len(numbers) == len(pairs)
     for _, x, y, _ in numbers:
         for kind, at, top, text in placed:
-            assert kind == "number" or abs(x - at) > 18 + 3 * len(text) or abs(y - top) > 10, (x, y, text)
+            assert kind == "number" or abs(x - at) > 18 + 3 * len(text) or abs(y - top) > 10, (
+                x,
+                y,
+                text,
+            )

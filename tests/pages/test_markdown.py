@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import re
 
-from askew.pages.blocks import Code, Lane, Lanes, Page, Section, Table, Text
+from askew.pages.blocks import (
+    CodeBlock,
+    IntervalChart,
+    IntervalRow,
+    Page,
+    Paragraph,
+    Section,
+    Table,
+)
 from askew.pages.plain import markdown
 from pages.gallery import HOSTILE, estimate, gallery
 
@@ -27,18 +35,20 @@ def test_holds_no_markup_of_others() -> None:
 
 
 def test_lines_of_others_stay_in_their_place() -> None:
-    said = shown(Table("c", ("a", "b"), (("x\n| y | z |", "@all # head\n- item"),)), Text("1\n# 2"))
+    said = shown(
+        Table("c", ("a", "b"), (("x\n| y | z |", "@all # head\n- item"),)), Paragraph("1\n# 2")
+    )
     assert "| x \\| y \\| z \\| | @\u200ball \\# head - item |" in said
     assert "\n# 2" not in said
 
 
 def test_a_code_block_cannot_be_left() -> None:
-    said = shown(Code(f"```\n{HOSTILE}\n````"))
+    said = shown(CodeBlock(f"```\n{HOSTILE}\n````"))
     assert said.count("`````\n") == 2
 
 
 def test_what_is_beyond_chance_is_bold() -> None:
-    said = shown(Lanes("c", "Axis", (Lane("age", estimate(0.5, q=0.01)),), "MAD"))
+    said = shown(IntervalChart("c", "Axis", (IntervalRow("age", estimate(0.5, q=0.01)),), "MAD"))
     assert "| age | **0.50** | **\\[0.44, 0.56\\]** | **–** | **–** | **0.010** |" in said
 
 

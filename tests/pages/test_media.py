@@ -50,7 +50,9 @@ def test_a_set_is_named_by_its_value() -> None:
     assert media.set_row(Album(), initial, 12).label == "Initial pictures"
 
 
-@pytest.mark.parametrize(("initial", "others", "shown"), [(1, 8, (100, 12)), (60, 0, (12, 12)), (500, 4000, (6, 4))])
+@pytest.mark.parametrize(
+    ("initial", "others", "shown"), [(1, 8, (100, 12)), (60, 0, (12, 12)), (500, 4000, (6, 4))]
+)
 def test_a_page_stays_small(initial: int, others: int, shown: tuple[int, int]) -> None:
     assert media.allowance(initial, others) == shown
 
@@ -58,22 +60,32 @@ def test_a_page_stays_small(initial: int, others: int, shown: tuple[int, int]) -
 def test_heat_is_where_the_map_is_high() -> None:
     map = np.zeros((8, 8))
     map[:, 4:] = 1.0
-    pixels = np.asarray(opened(media.heat(Image.new("RGB", (64, 64), "grey"), map)).convert("RGB"), dtype=float)
-    left, right = pixels[:, :40].mean((0, 1)), pixels[:, -40:].mean((0, 1))
+    pixels = np.asarray(
+        opened(media.heat(Image.new("RGB", (64, 64), "grey"), map)).convert("RGB"), dtype=float
+    )
+    left = pixels[:, :40].mean((0, 1))
+    right = pixels[:, -40:].mean((0, 1))
     assert right[0] > left[0] + 60  # from violet to yellow
     assert right[1] > left[1] + 60
 
 
 def test_a_flat_map_is_dark_everywhere() -> None:
-    pixels = np.asarray(opened(media.heat(Image.new("RGB", (64, 64), "grey"), np.ones((8, 8)))).convert("RGB"))
+    pixels = np.asarray(
+        opened(media.heat(Image.new("RGB", (64, 64), "grey"), np.ones((8, 8)))).convert("RGB")
+    )
     assert float(np.ptp(pixels[..., 1].astype(float))) < 6
 
 
 def test_masks_show_each_and_both() -> None:
-    a, b = np.zeros((4, 4), dtype=bool), np.zeros((4, 4), dtype=bool)
+    a = np.zeros((4, 4), dtype=bool)
+    b = np.zeros((4, 4), dtype=bool)
     a[:, :2], b[:, 1:3] = True, True
-    pixels = np.asarray(opened(media.masks(Image.new("RGB", (64, 64), "grey"), a, b)).convert("RGB"), dtype=float)
-    only_a, both, only_b, neither = (pixels[:, k * 36 + 9 : k * 36 + 27].mean((0, 1)) for k in range(4))
+    pixels = np.asarray(
+        opened(media.masks(Image.new("RGB", (64, 64), "grey"), a, b)).convert("RGB"), dtype=float
+    )
+    only_a, both, only_b, neither = (
+        pixels[:, k * 36 + 9 : k * 36 + 27].mean((0, 1)) for k in range(4)
+    )
     assert only_a[2] > only_a[0]  # blue
     assert only_b[0] > only_b[2]  # orange
     assert both[1] > both[2] + 30  # yellow

@@ -8,7 +8,7 @@ import pytest
 
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet
 from askew.pages import skeleton
-from askew.pages.blocks import Code, Fold, Section, Table, Terms, Text
+from askew.pages.blocks import CodeBlock, DefinitionList, Details, Paragraph, Section, Table
 from askew.plan import RunPlan
 
 
@@ -22,12 +22,22 @@ class NursePlan(RunPlan):
 
 def head(*sets: PictureSet, **more: Any) -> Head:
     plan = NursePlan()
-    environment = Environment("3.11", "Linux", {"numpy": "2.0"}, None, 1, None, "2026-11-24T00:00:00Z")
+    environment = Environment(
+        "3.11", "Linux", {"numpy": "2.0"}, None, 1, None, "2026-11-24T00:00:00Z"
+    )
     known: dict[str, Any] = {
-        "format": FORMAT, "askew": "0.1.0", "version": 1, "plan": plan, "plan_hash": plan.hash,
-        "environment": environment, "warnings": (), "model": Identity("studio", "abc", {"bias": 0.5}),
-        "instruments": Instruments(vqa={"studio": "f1"}), "sets": sets, **more,
-    }  # fmt: skip
+        "format": FORMAT,
+        "askew": "0.1.0",
+        "version": 1,
+        "plan": plan,
+        "plan_hash": plan.hash,
+        "environment": environment,
+        "warnings": (),
+        "model": Identity("studio", "abc", {"bias": 0.5}),
+        "instruments": Instruments(vqa={"studio": "f1"}),
+        "sets": sets,
+        **more,
+    }
     return Head(**known)
 
 
@@ -39,9 +49,13 @@ def pictures(n: int = 4, axis: str | None = None, **missing: int) -> PictureSet:
 
 def test_facts_leave_out_what_is_not_known() -> None:
     assert dict(skeleton.facts(head(pictures(), pictures(6, "gender", refused=1)))) == {
-        "Model": "studio, bias 0.5", "Pictures": "9 in 2 sets of 4 to 6", "Read by": "studio", "Missing": "1 picture",
-        "Run seed": "7", "Intervals": "90 %",
-    }  # fmt: skip
+        "Model": "studio, bias 0.5",
+        "Pictures": "9 in 2 sets of 4 to 6",
+        "Read by": "studio",
+        "Missing": "1 picture",
+        "Run seed": "7",
+        "Intervals": "90 %",
+    }
     several = (Identity("a", "", {}), Identity("b", "", {}))
     found = dict(skeleton.facts(head(pictures(), instruments=Instruments()), several))
     assert found["Models"] == "a; b"
@@ -49,25 +63,35 @@ def test_facts_leave_out_what_is_not_known() -> None:
     assert "Read by" not in found
 
 
-def missing(found: Head, gaps: tuple[skeleton.Gap, ...] = (), sentences: tuple[str, ...] = ()) -> Section:
+def missing(
+    found: Head, gaps: tuple[skeleton.MissingNote, ...] = (), sentences: tuple[str, ...] = ()
+) -> Section:
     return skeleton.missing_section([*skeleton.picture_gaps(found.sets), *gaps], sentences)
 
 
 def test_nothing_missing_is_said() -> None:
     (text,) = missing(head(pictures())).blocks
-    assert isinstance(text, Text)
+    assert isinstance(text, Paragraph)
     assert text.text.startswith("Nothing is missing")
 
 
 def test_gaps_have_their_place_and_reasons() -> None:
-    gaps = (skeleton.Gap("perceived gender by studio", "a nurse", 4, {"no_person": 1}), skeleton.Gap("age", "x", 4, {}))
+    gaps = (
+        skeleton.MissingNote("perceived gender by studio", "a nurse", 4, {"no_person": 1}),
+        skeleton.MissingNote("age", "x", 4, {}),
+    )
     section = missing(head(pictures(4, "gender", refused=2)), gaps, ("Uneven.",))
     text, table = section.blocks
-    assert isinstance(text, Text)
+    assert isinstance(text, Paragraph)
     assert isinstance(table, Table)
     assert text.items == ("Uneven.",)
     assert table.rows == (
-        ("Pictures", "a nurse – gender: male", "2 of 4 (50 %)", "the model or instrument refused 2"),
+        (
+            "Pictures",
+            "a nurse – gender: male",
+            "2 of 4 (50 %)",
+            "the model or instrument refused 2",
+        ),
         ("Perceived gender by studio", "a nurse", "1 of 4 (25 %)", "no person seen 1"),
     )
     assert not section.screen
@@ -75,28 +99,34 @@ def test_gaps_have_their_place_and_reasons() -> None:
 
 def test_many_gaps_are_folded() -> None:
     section = missing(head(*(pictures(4, f"axis {k}", error=1) for k in range(13))))
-    assert isinstance(section.blocks[1], Fold)
+    assert isinstance(section.blocks[1], Details)
     assert section.blocks[1].summary == "13 places with missing data"
 
 
 def test_provenance_tells_plan_and_machine() -> None:
     plan, machine = skeleton.provenance(head(pictures()))
     facts, fold = plan.blocks
-    assert isinstance(facts, Terms)
-    assert isinstance(fold, Fold)
+    assert isinstance(facts, DefinitionList)
+    assert isinstance(fold, Details)
     assert facts.terms == (("hash", NursePlan().hash),)
     code = fold.blocks[0]
-    assert isinstance(code, Code)
+    assert isinstance(code, CodeBlock)
     assert 'model = "studio"' in code.text
     assert "images = 4" in code.text
     known, details = machine.blocks
-    assert isinstance(known, Terms)
-    assert isinstance(details, Fold)
+    assert isinstance(known, DefinitionList)
+    assert isinstance(details, Details)
     assert dict(known.terms) == {
-        "askew": "0.1.0", "python": "3.11", "platform": "Linux", "threads": "1", "finished": "2026-11-24T00:00:00Z",
-    }  # fmt: skip
-    assert isinstance(details.blocks[0], Terms)
-    assert {("vqa studio", "f1"), ("numpy", "2.0"), ("model revision", "abc")} <= set(details.blocks[0].terms)
+        "askew": "0.1.0",
+        "python": "3.11",
+        "platform": "Linux",
+        "threads": "1",
+        "finished": "2026-11-24T00:00:00Z",
+    }
+    assert isinstance(details.blocks[0], DefinitionList)
+    assert {("vqa studio", "f1"), ("numpy", "2.0"), ("model revision", "abc")} <= set(
+        details.blocks[0].terms
+    )
 
 
 @pytest.mark.parametrize(("lost", "lines"), [({}, 1), ({"error": 2}, 2)])

@@ -12,7 +12,10 @@ from askew.pages.elements import COLOURS, RUNS
 from askew.pages.html import SHADES
 
 STYLE = resources.files("askew.pages").joinpath("style.css").read_text(encoding="utf-8")
-LIGHT, DARK = (dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})", block)) for block in STYLE.split("prefers-color-scheme"))
+LIGHT, DARK = (
+    dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})", block))
+    for block in STYLE.split("prefers-color-scheme")
+)
 PARTS = tuple(re.findall(r"\.part-\d \{ --part: (#[0-9a-f]{6})", STYLE))
 SCHEMES = {"light": LIGHT, "dark": {**LIGHT, **DARK}}
 
@@ -29,7 +32,9 @@ def contrast(one: str, other: str) -> float:
 
 
 def mixed(one: str, other: str, much: float) -> str:
-    parts = (int(one[k : k + 2], 16) * much + int(other[k : k + 2], 16) * (1 - much) for k in (1, 3, 5))
+    parts = (
+        int(one[k : k + 2], 16) * much + int(other[k : k + 2], 16) * (1 - much) for k in (1, 3, 5)
+    )
     return "#" + "".join(f"{round(part):02x}" for part in parts)
 
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from askew.pages import terminal
-from askew.pages.blocks import Fold, Lane, Lanes, Page, Section, Table, Text
+from askew.pages.blocks import Details, IntervalChart, IntervalRow, Page, Paragraph, Section, Table
 from pages.gallery import GONE, LONG, by_model, estimate, gallery, network, one_prompt, paper_table
 
 
@@ -48,7 +48,8 @@ def test_tells_interval_and_chance_of_every_series() -> None:
 def test_follows_the_order_of_the_page() -> None:
     said = shown(gallery())
     places = [
-        said.index(text) for text in ("42 of 48", "Perceived shares", "Perceived gender", "How unequally", "Bold:")
+        said.index(text)
+        for text in ("42 of 48", "Perceived shares", "Perceived gender", "How unequally", "Bold:")
     ]
     assert places == sorted(places)
 
@@ -56,7 +57,9 @@ def test_follows_the_order_of_the_page() -> None:
 def test_shares_name_the_interval_of_what_leads() -> None:
     said = shown(page(one_prompt()), 200)
     assert "female 88 % [76, 98], male 12 %" in said
-    assert re.search(r"Clothing +formal 100 % \[88, 100\] +[–\d %]+ 45 \(3 not read\) formal alone", said)
+    assert re.search(
+        r"Clothing +formal 100 % \[88, 100\] +[–\d %]+ 45 \(3 not read\) formal alone", said
+    )
     assert "none of 48 could be read: no person seen 48" in said
 
 
@@ -67,10 +70,15 @@ def test_a_graph_is_a_table_of_its_edges() -> None:
 
 
 def test_no_line_ends_between_a_number_and_its_percent_sign_or_a_value_and_its_name() -> None:
-    told = "Female 17 % of 48 pictures, no more than chance gives (p = 0.64), then 83 % (q < 0.001); as before. " * 3
+    told = (
+        "Female 17 % of 48 pictures, no more than chance gives (p = 0.64), then 83 % (q < 0.001); as before. "
+        * 3
+    )
     table = Table("c", ("what", "told"), (("one", told), (f"two {told}", "x")))
     for width in range(40, 120):
-        said = shown(page(Text(told, "Of 17 % (n = 48):", (told,)), table, notes=(told,)), width)
+        said = shown(
+            page(Paragraph(told, "Of 17 % (n = 48):", (told,)), table, notes=(told,)), width
+        )
         assert "17 %" in said
         assert "p = 0.64" in said
         parts = re.split(r"\n|  +", said)
@@ -80,13 +88,18 @@ def test_no_line_ends_between_a_number_and_its_percent_sign_or_a_value_and_its_n
 
 
 def test_says_why_a_score_is_missing() -> None:
-    said = shown(page(Lanes("c", "Axis", (Lane("age", GONE),), "MAD")), 220)
+    said = shown(page(IntervalChart("c", "Axis", (IntervalRow("age", GONE),), "MAD")), 220)
     assert "no person seen (nobody is seen in 48 of 48 pictures)" in said
 
 
 def test_what_is_beyond_chance_is_bold() -> None:
     console = Console(width=80, force_terminal=True, color_system="standard")
-    lanes = Lanes("c", "Axis", (Lane("age", estimate(0.5, q=0.01)), Lane("sex", estimate(0.4, q=0.4))), "MAD")
+    lanes = IntervalChart(
+        "c",
+        "Axis",
+        (IntervalRow("age", estimate(0.5, q=0.01)), IntervalRow("sex", estimate(0.4, q=0.4))),
+        "MAD",
+    )
     with console.capture() as captured:
         console.print(terminal.screen(page(lanes)))
     assert "\x1b[1m0.50" in captured.get()
@@ -100,17 +113,28 @@ def test_counts_the_rows_it_leaves_out() -> None:
 
 def test_folds_and_sections_for_the_page_alone_are_left_out() -> None:
     one = Page(
-        "k", "t", "a", (), (Section("s", (Fold("f", (Text("folded"),)),)), Section("h", (Text("hidden"),), False))
+        "k",
+        "t",
+        "a",
+        (),
+        (
+            Section("s", (Details("f", (Paragraph("folded"),)),)),
+            Section("h", (Paragraph("hidden"),), False),
+        ),
     )
     assert "folded" not in shown(one)
     assert "hidden" not in shown(one)
 
 
 def test_sends_no_control_characters() -> None:
-    blocks = (Text("a \x1b[31m b"), Table("c \x07", ("d",), (("e \x9b",),)))
+    blocks = (Paragraph("a \x1b[31m b"), Table("c \x07", ("d",), (("e \x9b",),)))
     one = page(*blocks, warnings=("w \x1b]0;x\x07",), notes=("n \x1b",))
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown(replace(one, answer="an \x1b[2J answer")))
+    assert not re.search(
+        "[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown(replace(one, answer="an \x1b[2J answer"))
+    )
 
 
 def test_counts_warnings_of_many() -> None:
-    assert "… and 3 more warnings." in shown(page(warnings=tuple(f"{k}: {LONG}" for k in range(15))))
+    assert "… and 3 more warnings." in shown(
+        page(warnings=tuple(f"{k}: {LONG}" for k in range(15)))
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from askew.pages import html, words
-from askew.pages.blocks import Cell, Lane, Lanes, Page, Section
+from askew.pages.blocks import IntervalChart, IntervalRow, Page, Section, TableCell
 from askew.types import MISSING_REASONS, Estimate, Missing
 from pages.gallery import GONE, bar, estimate
 
@@ -13,11 +13,19 @@ from pages.gallery import GONE, bar, estimate
 @pytest.mark.parametrize(
     ("value", "scale", "text"),
     [
-        (0.714, "unit", "0.71"), (-0.714, "unit", "−0.71"), (-0.001, "unit", "0.00"), (None, "unit", "–"),
-        (0.125, "share", "12 %"), (0.031, "points", "+3"), (-0.031, "points", "−3"), (0.001, "points", "0"),
-        (0.05, "signed", "+0.05"), (5.06, "degrees", "+5.1°"), (0.61234, "range", "0.612"),
+        (0.714, "unit", "0.71"),
+        (-0.714, "unit", "−0.71"),
+        (-0.001, "unit", "0.00"),
+        (None, "unit", "–"),
+        (0.125, "share", "12 %"),
+        (0.031, "points", "+3"),
+        (-0.031, "points", "−3"),
+        (0.001, "points", "0"),
+        (0.05, "signed", "+0.05"),
+        (5.06, "degrees", "+5.1°"),
+        (0.61234, "range", "0.612"),
     ],
-)  # fmt: skip
+)
 def test_values_on_their_scale(value: float | None, scale: str, text: str) -> None:
     assert words.written(value, scale) == text  # type: ignore[arg-type]
 
@@ -25,12 +33,19 @@ def test_values_on_their_scale(value: float | None, scale: str, text: str) -> No
 @pytest.mark.parametrize(
     ("score", "scale", "text"),
     [
-        (estimate(0.7), "unit", "0.70 [0.64, 0.76]"), (estimate(0.7, None), "unit", "0.70"), (GONE, "unit", "–"),
-        (None, "unit", "–"), (estimate(0.7), "share", "70 % [64, 76]"), (estimate(0.1), "points", "+10 [+4, +16]"),
-        (estimate(0.1), "signed", "+0.10 [0.04, 0.16]"), (estimate(5.0, 1.0), "degrees", "+5.0° [4.0, 6.0]"),
+        (estimate(0.7), "unit", "0.70 [0.64, 0.76]"),
+        (estimate(0.7, None), "unit", "0.70"),
+        (GONE, "unit", "–"),
+        (None, "unit", "–"),
+        (estimate(0.7), "share", "70 % [64, 76]"),
+        (estimate(0.1), "points", "+10 [+4, +16]"),
+        (estimate(0.1), "signed", "+0.10 [0.04, 0.16]"),
+        (estimate(5.0, 1.0), "degrees", "+5.0° [4.0, 6.0]"),
     ],
-)  # fmt: skip
-def test_scores_with_their_interval(score: Estimate | Missing | None, scale: str, text: str) -> None:
+)
+def test_scores_with_their_interval(
+    score: Estimate | Missing | None, scale: str, text: str
+) -> None:
     assert words.measured(score, scale) == text  # type: ignore[arg-type]
 
 
@@ -45,8 +60,10 @@ def test_beside_chance_stands_the_score_that_chance_is_of() -> None:
     score = Estimate(0.31, 0.0, 0.61, 0.95, "inverted", 24, null=0.3, debiased=0.0)
     told = "MAD 0.31; chance alone would give 0.30; allowing for few pictures 0.00 [0.00, 0.61]"
     assert words.told(score, "MAD") == told
-    lanes = Lanes("MAD", "Axis", (Lane("Gender", score),), "MAD")
-    assert "MAD, allowing for few pictures" in html.page(Page("k", "t", "a", (), (Section("s", (lanes,)),)))
+    lanes = IntervalChart("MAD", "Axis", (IntervalRow("Gender", score),), "MAD")
+    assert "MAD, allowing for few pictures" in html.page(
+        Page("k", "t", "a", (), (Section("s", (lanes,)),))
+    )
 
 
 def test_chance_is_written_on_the_scale_of_the_score() -> None:
@@ -61,8 +78,12 @@ def test_every_reason_has_words(name: str) -> None:
 
 
 def test_what_a_bar_rests_on() -> None:
-    assert words.bar_note(bar("g", "gender", (6, 42))) == "female 42 of 48, 88 % [76, 98]; even: 50 %"
-    assert words.bar_note(bar("g", "gender", (6, 42), leading="male")).startswith("male 6 of 48, 12 %")
+    assert (
+        words.bar_note(bar("g", "gender", (6, 42))) == "female 42 of 48, 88 % [76, 98]; even: 50 %"
+    )
+    assert words.bar_note(bar("g", "gender", (6, 42), leading="male")).startswith(
+        "male 6 of 48, 12 %"
+    )
     assert words.bar_note(bar("g", "gender", (0, 0))) == "no pictures"
 
 
@@ -78,8 +99,18 @@ def test_looks_are_perceived() -> None:
     assert words.perceived("clothing") == "clothing"
 
 
-@pytest.mark.parametrize(("text", "number"), [("0.71 [0.66, 0.75]", True), ("−3", True), ("–", True), ("< 0.001", True),
-                                              ("p = 0.04", True), ("[0.1, 0.2]", True), ("a 3", False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0.71 [0.66, 0.75]", True),
+        ("−3", True),
+        ("–", True),
+        ("< 0.001", True),
+        ("p = 0.04", True),
+        ("[0.1, 0.2]", True),
+        ("a 3", False),
+    ],
+)
 def test_numbers_are_known(text: str, number: bool) -> None:
     assert words.is_number(text) is number
 
@@ -87,14 +118,19 @@ def test_numbers_are_known(text: str, number: bool) -> None:
 def test_cells() -> None:
     assert words.content(("a", "b")) == "a, b"
     assert words.content(12000) == "12,000"
-    assert words.content(Cell(estimate(0.7), "n")) == "0.70 [0.64, 0.76]"
+    assert words.content(TableCell(estimate(0.7), "n")) == "0.70 [0.64, 0.76]"
     assert words.strong(estimate(0.7, q=0.01))
-    assert not words.strong(Cell(estimate(0.7, q=0.01), strong=False))
+    assert not words.strong(TableCell(estimate(0.7, q=0.01), strong=False))
     assert words.notes(GONE).startswith("no person seen")
 
 
 def test_listings() -> None:
-    assert [words.listing(("a", "b", "c")[:k]) for k in range(4)] == ["", "a", "a and b", "a, b and c"]
+    assert [words.listing(("a", "b", "c")[:k]) for k in range(4)] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
 
 
 def test_small_differences_have_four_digits() -> None:

@@ -8,14 +8,21 @@ from pathlib import Path
 import pytest
 
 from askew.errors import UsageError
-from askew.parts.references import Reference, given_shares, observed_shares, read_reference, with_ideals
+from askew.parts.references import (
+    Reference,
+    given_shares,
+    observed_shares,
+    read_reference,
+    with_references,
+)
 from askew.parts.survey.shares import SetShares
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import AXES
 from askew.prompts.given import occupation_prompts
 from askew.types import Missing
 
-GENDER, AGE = AXES["gender"], AXES["age"]
+GENDER = AXES["gender"]
+AGE = AXES["age"]
 
 
 def written(folder: Path, text: str) -> str:
@@ -26,10 +33,15 @@ def written(folder: Path, text: str) -> str:
 
 def test_the_shipped_table_is_the_published_one(shared: Path) -> None:
     table = read_reference("bls-2022")
-    lines = (shared / "data" / "published" / "bls-2022.csv").read_text(encoding="utf-8").splitlines()[1:]
+    lines = (
+        (shared / "data" / "published" / "bls-2022.csv")
+        .read_text(encoding="utf-8")
+        .splitlines()[1:]
+    )
     for line in lines:
-        occupation, percent = line.split(",")[0], float(line.rsplit(",", 1)[1])
-        found = table.ideal(f"a photo of a {occupation}", GENDER)
+        occupation = line.split(",")[0]
+        percent = float(line.rsplit(",", 1)[1])
+        found = table.reference(f"a photo of a {occupation}", GENDER)
         assert found is not None
         shares, _ = found
         assert shares["female"] == pytest.approx(percent / 100)
@@ -38,7 +50,7 @@ def test_the_shipped_table_is_the_published_one(shared: Path) -> None:
 
 def test_most_occupations_of_the_paper_are_in_it() -> None:
     table = read_reference("bls-2022")
-    known = [prompt for prompt in occupation_prompts() if table.ideal(prompt, GENDER)]
+    known = [prompt for prompt in occupation_prompts() if table.reference(prompt, GENDER)]
     assert len(known) >= 15
     assert "a photo of a sales person" in known
 
@@ -50,10 +62,13 @@ def test_the_longest_subject_that_the_prompt_names_decides(tmp_path: Path) -> No
         "industrial engineer,gender,male,.6\nindustrial engineer,gender,female,.4\n",
     )
     table = read_reference(path)
-    assert table.ideal("a photo of an industrial engineer", GENDER) == ({"male": 0.6, "female": 0.4}, None)
-    assert table.ideal("a photo of an engineer", GENDER) == ({"male": 0.8, "female": 0.2}, None)
-    assert table.ideal("a photo of engineering", GENDER) is None
-    assert table.ideal("a photo of an engineer", AGE) is None
+    assert table.reference("a photo of an industrial engineer", GENDER) == (
+        {"male": 0.6, "female": 0.4},
+        None,
+    )
+    assert table.reference("a photo of an engineer", GENDER) == ({"male": 0.8, "female": 0.2}, None)
+    assert table.reference("a photo of engineering", GENDER) is None
+    assert table.reference("a photo of an engineer", AGE) is None
 
 
 @pytest.mark.parametrize(
@@ -76,27 +91,46 @@ def test_an_unknown_table_names_those_that_are_there() -> None:
 
 def test_given_shares_hold_for_every_prompt() -> None:
     given = given_shares("gender=male:0.3,female:0.7")
-    assert given.ideal("anything", GENDER) == ({"male": 0.3, "female": 0.7}, None)
+    assert given.reference("anything", GENDER) == ({"male": 0.3, "female": 0.7}, None)
     with pytest.raises(UsageError, match="is not of the form"):
         given_shares("gender=male")
     with pytest.raises(UsageError, match="the axis has the values: male, female"):
-        given_shares("gender=man:0.5,woman:0.5").ideal("anything", GENDER)
+        given_shares("gender=man:0.5,woman:0.5").reference("anything", GENDER)
 
 
 def test_a_later_reference_comes_first_and_none_is_uniform() -> None:
     plan = PromptPlan(text="x", axes=(AxisPlan.of(GENDER), AxisPlan.of(AGE)))
-    (made,) = with_ideals([plan], ["gender=male:0.3,female:0.7", "uniform", "gender=male:0.1,female:0.9"])
-    assert [axis.ideal for axis in made.axes] == [{"male": 0.1, "female": 0.9}, None]
-    with pytest.raises(UsageError, match="says nothing about any axis of these prompts: gender, age"):
-        with_ideals([plan], ["height=tall:1"])
+    (made,) = with_references(
+        [plan], ["gender=male:0.3,female:0.7", "uniform", "gender=male:0.1,female:0.9"]
+    )
+    assert [axis.reference for axis in made.axes] == [{"male": 0.1, "female": 0.9}, None]
+    with pytest.raises(
+        UsageError, match="says nothing about any axis of these prompts: gender, age"
+    ):
+        with_references([plan], ["height=tall:1"])
 
 
 def test_the_initial_pictures_of_a_run_can_be_the_reference() -> None:
-    none, ideal = Missing("not_asked"), {"male": 0.5, "female": 0.5}
-    seen = SetShares("nurse", "initial", "gender", "studio", ideal, {"male": 1, "female": 3}, {}, {}, none, None, None)
-    found = observed_shares("runs/real", [seen, replace(seen, set="gender: male", counts={"male": 9, "female": 0})])
+    none = Missing("not_asked")
+    reference = {"male": 0.5, "female": 0.5}
+    seen = SetShares(
+        "nurse",
+        "initial",
+        "gender",
+        "studio",
+        reference,
+        {"male": 1, "female": 3},
+        {},
+        {},
+        none,
+        None,
+        None,
+    )
+    found = observed_shares(
+        "runs/real", [seen, replace(seen, set="gender: male", counts={"male": 9, "female": 0})]
+    )
     assert isinstance(found, Reference)
-    assert found.ideal("a photo of a nurse", GENDER) == (
+    assert found.reference("a photo of a nurse", GENDER) == (
         {"male": 0.25, "female": 0.75},
         4,
     )  # as uncertain as four pictures are

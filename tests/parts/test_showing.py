@@ -1,4 +1,6 @@
-"""Sources that do not show their group are counted, left out, and replaced by further ones up to a limit."""
+"""Sources that do not show their group are counted, left out, and replaced by further ones up to a
+limit.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,23 @@ from doubles import PatternModel, small_plan
 
 from askew.errors import UsageError
 from askew.models.base import FiledPicture, Request
-from askew.parts.sources import FURTHER, Group, Showing, showing_fact, showing_pictures, showing_warnings, stated_values
-from askew.run.count import Count
-from askew.run.live import Live
+from askew.parts.sources import (
+    FURTHER,
+    GroupCheck,
+    SocialGroup,
+    showing_fact,
+    showing_pictures,
+    showing_warnings,
+    stated_values,
+)
+from askew.run.count import CountingRun
+from askew.run.live import LiveRun
 from askew.store.imagefile import opened
 from askew.store.store import Store
 from askew.types import Estimate, Missing, Picture, Question
 
 IMAGES = 12
-GROUPS = [Group("a man", "a photo of a man"), Group("a nurse", "a photo of a nurse")]
+GROUPS = [SocialGroup("a man", "a photo of a man"), SocialGroup("a nurse", "a photo of a nurse")]
 
 
 class Hearing(PatternModel):
@@ -49,9 +59,12 @@ class ByLight:
     name = "by light"
 
     def __init__(self, blind: bool = False) -> None:
-        self.blind, self.fingerprint = blind, f"light {blind}"
+        self.blind = blind
+        self.fingerprint = f"light {blind}"
 
-    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
+    def answer(
+        self, pictures: Sequence[Picture], questions: Sequence[Question]
+    ) -> list[list[str | Missing]]:
         return [[self._of(one, question) for question in questions] for one in pictures]
 
     def _of(self, picture: Picture, question: Question) -> str | Missing:
@@ -61,13 +74,17 @@ class ByLight:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Live]:
+def run(tmp_path: Path) -> Iterator[LiveRun]:
     with Store(tmp_path / "store") as store:
-        yield Live(tmp_path / "run", store, small_plan())
+        yield LiveRun(tmp_path / "run", store, small_plan())
 
 
 def light(outcomes: Sequence[object]) -> list[bool]:
-    return [bool(np.asarray(opened(one.path)).mean() > 128) for one in outcomes if isinstance(one, Picture)]
+    return [
+        bool(np.asarray(opened(one.path)).mean() > 128)
+        for one in outcomes
+        if isinstance(one, Picture)
+    ]
 
 
 def test_names_say_values_of_axes_about_people() -> None:
@@ -75,16 +92,18 @@ def test_names_say_values_of_axes_about_people() -> None:
     assert stated_values("nurse") == {}
 
 
-def test_where_all_show_their_group_nothing_further_is_drawn(run: Live) -> None:
+def test_where_all_show_their_group_nothing_further_is_drawn(run: LiveRun) -> None:
     model = Hearing(1.0)
     found, (entry,) = showing_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
     assert len(model.made) == len(GROUPS) * IMAGES
-    assert found == {one.name: run.pictures(model, [one.prompt], IMAGES, 0)[one.prompt] for one in GROUPS}
+    assert found == {
+        one.name: run.pictures(model, [one.prompt], IMAGES, 0)[one.prompt] for one in GROUPS
+    }
     assert (entry.group, entry.share.value, entry.drawn, entry.empty) == ("a man", 1.0, IMAGES, 0)
     assert showing_warnings([entry], given=False) == []
 
 
-def test_those_that_show_another_group_make_way_for_further_ones(run: Live) -> None:
+def test_those_that_show_another_group_make_way_for_further_ones(run: LiveRun) -> None:
     model = Hearing(0.5)
     found, (entry,) = showing_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
     first = run.pictures(model, [GROUPS[0].prompt], IMAGES, 0)[GROUPS[0].prompt]
@@ -98,18 +117,21 @@ def test_those_that_show_another_group_make_way_for_further_ones(run: Live) -> N
     assert (entry.share.n, entry.empty) == (entry.drawn, 0)
     assert entry.share.value == pytest.approx(sum(light(drawn)) / entry.drawn)
     (said,) = showing_warnings([entry], given=False)
-    assert f"perceived gender male): {sum(light(drawn))} of {entry.drawn}: those that do not were left out" in said
+    assert (
+        f"perceived gender male): {sum(light(drawn))} of {entry.drawn}: those that do not were left out"
+        in said
+    )
     assert not all(light(found["a nurse"])), "whose name says nothing is not checked"
 
 
-def test_a_model_that_never_shows_a_group_is_given_up_at_the_limit(run: Live) -> None:
+def test_a_model_that_never_shows_a_group_is_given_up_at_the_limit(run: LiveRun) -> None:
     model = Hearing(0.0)
     with pytest.raises(UsageError, match="'a man' has no pictures from test/pattern: other_group"):
         showing_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
     assert len(model.made) == IMAGES * (1 + FURTHER) + IMAGES
 
 
-def test_places_without_such_a_picture_are_missing(run: Live) -> None:
+def test_places_without_such_a_picture_are_missing(run: LiveRun) -> None:
     found, (entry,) = showing_pictures(run, Hearing(0.1), GROUPS, IMAGES, 0, [ByLight()], 0.95)
     gone = [one for one in found["a man"] if isinstance(one, Missing)]
     assert entry.empty == len(gone) > 0
@@ -119,7 +141,7 @@ def test_places_without_such_a_picture_are_missing(run: Live) -> None:
 
 
 @pytest.mark.parametrize("instruments", [[], [ByLight(blind=True)]])
-def test_what_nobody_reads_is_kept(run: Live, instruments: list[ByLight]) -> None:
+def test_what_nobody_reads_is_kept(run: LiveRun, instruments: list[ByLight]) -> None:
     model = Hearing(0.0)
     found, entries = showing_pictures(run, model, GROUPS, IMAGES, 0, instruments, 0.95)
     assert all(isinstance(one, Picture) for one in found["a man"])
@@ -131,11 +153,15 @@ def test_what_nobody_reads_is_kept(run: Live, instruments: list[ByLight]) -> Non
 class Given:
     """Pictures that exist already."""
 
-    name, revision, warnings = "folder/given", "1", ()
+    name = "folder/given"
+    revision = "1"
+    warnings = ()
 
     def __init__(self, folder: Path) -> None:
         self._files = []
-        for k, made in enumerate(Hearing(0.5).generate([Request("", seed) for seed in range(IMAGES)])):
+        for k, made in enumerate(
+            Hearing(0.5).generate([Request("", seed) for seed in range(IMAGES)])
+        ):
             assert isinstance(made, Image.Image)
             made.save(folder / f"{k}.png")
             self._files.append(FiledPicture(folder / f"{k}.png", "a man", None, None, {}))
@@ -144,9 +170,11 @@ class Given:
         return self._files
 
 
-def test_pictures_that_are_given_are_counted_and_kept(run: Live, tmp_path: Path) -> None:
+def test_pictures_that_are_given_are_counted_and_kept(run: LiveRun, tmp_path: Path) -> None:
     source = Given(tmp_path)
-    found, (entry,) = showing_pictures(run, source, [Group("a man", "a man")], IMAGES, 0, [ByLight()], 0.95)
+    found, (entry,) = showing_pictures(
+        run, source, [SocialGroup("a man", "a man")], IMAGES, 0, [ByLight()], 0.95
+    )
     assert len(found["a man"]) == IMAGES
     assert 0 < entry.share.value < 0.9
     assert "they are kept" in showing_warnings([entry], given=True)[0]
@@ -154,12 +182,15 @@ def test_pictures_that_are_given_are_counted_and_kept(run: Live, tmp_path: Path)
 
 def test_a_dry_run_says_how_many_are_drawn_at_most(tmp_path: Path) -> None:
     with Store(tmp_path / "store") as store:
-        count = Count(store)
+        count = CountingRun(store)
         showing_pictures(count, Hearing(0.5), GROUPS, IMAGES, 0, [ByLight()], 0.95)
     assert count.work.pictures == len(GROUPS) * IMAGES
     assert count.bounds["further sources"].pictures == FURTHER * IMAGES
 
 
 def test_the_fact_is_of_all_groups() -> None:
-    entries = [Showing("a", {"gender": "male"}, Estimate(0.5, n=6), 6, 0), Showing("b", {}, Estimate(1.0, n=4), 4, 0)]
+    entries = [
+        GroupCheck("a", {"gender": "male"}, Estimate(0.5, n=6), 6, 0),
+        GroupCheck("b", {}, Estimate(1.0, n=4), 4, 0),
+    ]
     assert showing_fact(entries) == (("Sources that show their group", "7 of 10"),)

@@ -27,7 +27,7 @@ from askew.parts.sources import (
     source_pictures,
 )
 from askew.prompts.given import PAPER_GROUPS
-from askew.run.count import Count
+from askew.run.count import CountingRun
 from askew.store.store import Store
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
@@ -69,13 +69,18 @@ def test_files_are_sampled_without_replacement_and_by_seed_alone(faces: FolderCo
     chosen = [one.path for one in first["black woman"]]
     assert len(set(chosen)) == 4
     assert len(first["white man"]) == 2
-    others = {tuple(one.path for one in sampled_files(faces, groups, 4, seed)["black woman"]) for seed in range(8)}
+    others = {
+        tuple(one.path for one in sampled_files(faces, groups, 4, seed)["black woman"])
+        for seed in range(8)
+    }
     assert len(others) > 1
 
 
-def test_only_sampled_files_are_counted_and_stand_in_by_what_they_hold(faces: FolderCollection, tmp_path: Path) -> None:
+def test_only_sampled_files_are_counted_and_stand_in_by_what_they_hold(
+    faces: FolderCollection, tmp_path: Path
+) -> None:
     with Store(tmp_path / "store", create=False) as store:
-        counted = Count(store)
+        counted = CountingRun(store)
         found = source_pictures(counted, faces, social_groups(faces, None), 4, 1)
     assert [len(some) for some in found.values()] == [4, 2]
     assert counted.work.pictures == 6
@@ -104,8 +109,13 @@ def test_an_answer_names_a_target_in_any_spelling(answer: str, target: str, name
 
 def test_only_groups_that_are_not_neutral_are_warned_of() -> None:
     shares = {"doctor": Estimate(0.3), "ceo": Estimate(0.1), "maid": Estimate(0.0)}
-    entries = [Neutrality("white man", "studio", Estimate(0.4, n=10), shares, known) for known in (False, True)]
-    unread = Neutrality("black man", "labels", Missing("not_asked"), {"doctor": Missing("not_asked")}, None)
+    entries = [
+        Neutrality("white man", "studio", Estimate(0.4, n=10), shares, known)
+        for known in (False, True)
+    ]
+    unread = Neutrality(
+        "black man", "labels", Missing("not_asked"), {"doctor": Missing("not_asked")}, None
+    )
     (warning,) = neutrality_warnings([*entries, unread])
     assert "40%" in warning
     assert "doctor" in warning
@@ -125,7 +135,9 @@ def test_whoever_only_chooses_may_choose_no_occupation(tmp_path: Path) -> None:
     assert occupation_question(StudioVQA(), targets) == OCCUPATION
     pictures = []
     for k, job in enumerate(("ceo", None) * 4):
-        draw(Scene(occupation=job, gender=("male", "female")[k // 2 % 2]), k).save(tmp_path / f"{k}.png")
+        draw(Scene(occupation=job, gender=("male", "female")[k // 2 % 2]), k).save(
+            tmp_path / f"{k}.png"
+        )
         pictures.append(Picture(str(k), str(tmp_path / f"{k}.png"), ""))
     answers = [row[0] for row in clip.answer(pictures, [question])]
     assert answers[0::2].count("CEO") >= 3
@@ -135,5 +147,9 @@ def test_whoever_only_chooses_may_choose_no_occupation(tmp_path: Path) -> None:
 def test_a_group_of_which_nothing_is_left_is_named() -> None:
     one = Picture("a", "", "")
     check_filled({"WM": [one, Missing("blank_image")]}, "folder/faces")
-    with pytest.raises(UsageError, match="'BF' has no pictures from folder/faces, cropped and resized: blank_image"):
-        check_filled({"WM": [one], "BF": [Missing("blank_image")]}, "folder/faces, cropped and resized")
+    with pytest.raises(
+        UsageError, match="'BF' has no pictures from folder/faces, cropped and resized: blank_image"
+    ):
+        check_filled(
+            {"WM": [one], "BF": [Missing("blank_image")]}, "folder/faces, cropped and resized"
+        )

@@ -1,4 +1,6 @@
-"""What is accepted of a language model's prompts: one thing changed, the value said, nothing of the prompt lost."""
+"""What is accepted of a language model's prompts: one thing changed, the value said, nothing of the
+prompt lost.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.llm_writer import axis_name
 
 NURSE = "a photo of a nurse"
-GENDERS, LIGHTS = ("male", "female"), ("dim", "bright")
+GENDERS = ("male", "female")
+LIGHTS = ("dim", "bright")
 
 
 @pytest.mark.parametrize(
@@ -22,20 +25,46 @@ GENDERS, LIGHTS = ("male", "female"), ("dim", "bright")
         ("a man", "gender", "female", "a woman", GENDERS),
         ("an old man", "gender", "female", "an old woman", GENDERS),
         (NURSE, "age", "old", "a photo of an elderly nurse", ("young", "old")),
-        (NURSE, "ethnicity", "south asian", "a photo of a South Asian nurse", ("asian", "south asian")),
+        (
+            NURSE,
+            "ethnicity",
+            "south asian",
+            "a photo of a South Asian nurse",
+            ("asian", "south asian"),
+        ),
         (NURSE, "ethnicity", "chinese", "a photo of a Chinese nurse", ("chinese", "black")),
         ("a nurse at work", "light", "dim", "a nurse at work in dim light", LIGHTS),
         (NURSE, "location", "rural", "a photo of a nurse in a rural hospital", ("rural", "urban")),
-        (NURSE, "disability", "wheelchair", "a photo of a nurse sitting in a wheelchair", ("wheelchair",)),
+        (
+            NURSE,
+            "disability",
+            "wheelchair",
+            "a photo of a nurse sitting in a wheelchair",
+            ("wheelchair",),
+        ),
         (NURSE, "emotion", "happy", "a photo of a nurse smiling happily", ("happy", "sad")),
         (NURSE, "weather", "rainy", "a photo of a nurse on a rainy day", ("rainy", "sunny")),
-        (NURSE, "art_style", "oil painting", "an oil painting of a nurse", ("oil painting", "sketch")),
-        ("Indian astronauts", "nationality", "american", "American astronauts", ("american", "indian")),
+        (
+            NURSE,
+            "art_style",
+            "oil painting",
+            "an oil painting of a nurse",
+            ("oil painting", "sketch"),
+        ),
+        (
+            "Indian astronauts",
+            "nationality",
+            "american",
+            "American astronauts",
+            ("american", "indian"),
+        ),
         ("doctors in a hospital", "place", "school", "doctors in a school", ("school", "church")),
         ("a evening street", "region", "africa", "an African evening street", ("africa", "asia")),
     ],
 )
-def test_one_thing_changed_is_accepted(prompt: str, axis: str, value: str, text: str, values: tuple[str, ...]) -> None:
+def test_one_thing_changed_is_accepted(
+    prompt: str, axis: str, value: str, text: str, values: tuple[str, ...]
+) -> None:
     assert counterfactual_fault(prompt, axis_name(axis), value, text, values) is None
 
 
@@ -56,7 +85,13 @@ def test_a_word_gives_way_only_where_axes_may_be_stated() -> None:
         (NURSE, "gender", "male", "a photo of an old male nurse", "age"),
         (NURSE, "gender", "female", "a photo of a woman", "subject"),
         (NURSE, "gender", "male", "a photo of the nurse", "repeats"),
-        (NURSE, "gender", "male", "a male nurse who carries three big suitcases full of money", "adds more"),
+        (
+            NURSE,
+            "gender",
+            "male",
+            "a male nurse who carries three big suitcases full of money",
+            "adds more",
+        ),
         (NURSE, "gender", "male", "is the nurse a male?", "question"),
         ("an old man", "gender", "female", "a young woman", "word of the prompt"),
         ("a nurse at work", "light", "dim", "a nurse in dim light", "word of the prompt"),
@@ -64,12 +99,18 @@ def test_a_word_gives_way_only_where_axes_may_be_stated() -> None:
         ("Indian astronauts", "nationality", "american", "American doctors", "subject"),
     ],
 )
-def test_anything_else_is_refused_with_the_reason(prompt: str, axis: str, value: str, text: str, fault: str) -> None:
+def test_anything_else_is_refused_with_the_reason(
+    prompt: str, axis: str, value: str, text: str, fault: str
+) -> None:
     values = (value, *({"gender": GENDERS, "light": LIGHTS}.get(axis, ())))
-    assert fault in (counterfactual_fault(prompt, axis_name(axis), value, text, values) or "accepted")
+    assert fault in (
+        counterfactual_fault(prompt, axis_name(axis), value, text, values) or "accepted"
+    )
 
 
-@pytest.mark.parametrize("name", ["gender", "Sex", "genders", "gender_identity", "Gender Bias", "sexes"])
+@pytest.mark.parametrize(
+    "name", ["gender", "Sex", "genders", "gender_identity", "Gender Bias", "sexes"]
+)
 def test_second_names_of_an_axis_are_one(name: str) -> None:
     assert axis_name(name) == "gender"
 
@@ -97,6 +138,7 @@ def test_variations_say_what_the_prompt_says(prompt: str, text: str, fault: str)
 
 @pytest.mark.parametrize("prompt", [NURSE, "two cats on a sofa", "an oak in autumn"])
 def test_the_lexicons_own_variations_are_accepted(prompt: str) -> None:
-    assert [variation_fault(prompt, text) for text in LexiconWriter().write("variations", prompt, 30, seed=1)] == [
-        None
-    ] * 30
+    assert [
+        variation_fault(prompt, text)
+        for text in LexiconWriter().write("variations", prompt, 30, seed=1)
+    ] == [None] * 30

@@ -1,4 +1,6 @@
-"""Answers of language models, read generously: the papers' formats, thoughts and slips around what was asked for."""
+"""Answers of language models, read generously: the papers' formats, thoughts and slips around what
+was asked for.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from askew.prompts.answers import Unusable, parse, read_axes, read_texts
+from askew.prompts.answers import UnusableAnswer, parse, read_axes, read_texts
 from askew.prompts.llm import Completion
 
 PAIRS = (("female", "a female nurse"), ("male", "a male nurse"))
@@ -58,7 +60,7 @@ def test_texts_are_read_in_many_forms(text: str) -> None:
 @given(st.text(alphabet="{}[]\"\\',: ab1<think>/\n", max_size=80))
 def test_any_answer_is_read_or_unusable(text: str) -> None:
     for read in (read_texts, lambda answer: read_axes(parse(answer))):
-        with suppress(Unusable):
+        with suppress(UnusableAnswer):
             read(Completion(text))
 
 

@@ -21,7 +21,9 @@ def test_age_is_ordinal_and_gender_is_not() -> None:
     assert AXES["gender"].scale == "nominal"
 
 
-@pytest.mark.parametrize("spelling", ["body_type", "body type", "bodytype", "Body-Type", "BODY TYPE"])
+@pytest.mark.parametrize(
+    "spelling", ["body_type", "body type", "bodytype", "Body-Type", "BODY TYPE"]
+)
 def test_an_axis_is_found_by_any_spelling(spelling: str) -> None:
     assert find_axis(spelling).name == "body_type"
 

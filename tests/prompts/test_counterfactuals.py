@@ -67,14 +67,24 @@ def test_the_templates_of_an_occupation(change: tuple[str, str], text: str) -> N
         ("an old man", "ethnicity", "hispanic", "an old hispanic man"),
         # several people
         ("two writers at a lab", "gender", "female", "two female writers at a lab"),
-        ("two writers at a lab.", "disability", "hearing aid", "two writers with hearing aids at a lab."),
+        (
+            "two writers at a lab.",
+            "disability",
+            "hearing aid",
+            "two writers with hearing aids at a lab.",
+        ),
         ("two writers at a lab", "emotion", "tired", "two writers who are tired at a lab"),
         ("a doctor and a nurse", "gender", "male", "a male doctor and a male nurse"),
         ("a doctor and a nurse", "emotion", "happy", "a doctor and a nurse who are happy"),
         ("a group of doctors", "disability", "wheelchair", "a group of doctors on wheelchairs"),
         # capital letters
         ("Sailor on a sinking ship", "gender", "female", "Female sailor on a sinking ship"),
-        ("Musicians in a festival", "ethnicity", "black", "African american musicians in a festival"),
+        (
+            "Musicians in a festival",
+            "ethnicity",
+            "black",
+            "African american musicians in a festival",
+        ),
         ("Sailor on a ship", "style", "sketch", "A sketch of sailor on a ship"),
         ("Mario", "age", "old", "Old mario"),
         # people in mid-sentence
@@ -83,7 +93,12 @@ def test_the_templates_of_an_occupation(change: tuple[str, str], text: str) -> N
         ("a police car chasing a thief", "gender", "female", "a police car chasing a female thief"),
         ("a king of france", "emotion", "sad", "a king of france who is sad"),
         ("a man working on a laptop", "emotion", "sad", "a man who is sad and working on a laptop"),
-        ("a designer working on a car", "environment", "indoors", "a designer working on a car indoors"),
+        (
+            "a designer working on a car",
+            "environment",
+            "indoors",
+            "a designer working on a car indoors",
+        ),
         ("a boy at a museum", "environment", "outdoors", "a boy outdoors at a museum"),
         # words that state another value give way
         ("a young woman at a church", "age", "old", "an old woman at a church"),
@@ -109,7 +124,12 @@ def test_the_templates_of_an_occupation(change: tuple[str, str], text: str) -> N
         ("a wooden chair", "material", "metal", "a metal chair"),
         ("a chair", "color", "red", "a red chair"),
         ("Photo of a cat on a table", "fur_color", "black", "Photo of a black cat on a table"),
-        ("a mountain lake, oil on canvas", "season", "winter", "a mountain lake in winter, oil on canvas"),
+        (
+            "a mountain lake, oil on canvas",
+            "season",
+            "winter",
+            "a mountain lake in winter, oil on canvas",
+        ),
         ("a city street.", "time_of_day", "night", "a city street at night."),
         ("two writers at a lab", "setting", "city", "two writers in a city"),
     ],
@@ -136,7 +156,11 @@ def test_errors_say_what_is_wrong() -> None:
 
 
 PEOPLE = sorted(
-    {noun.singular for noun in nouns().values() if noun.kind == "person" and not noun.says.keys() & {"age"}}
+    {
+        noun.singular
+        for noun in nouns().values()
+        if noun.kind == "person" and not noun.says.keys() & {"age"}
+    }
 )
 OPENINGS = ("a photo of {}", "{} at work", "A portrait of {}, detailed", "{}", "a street with {}")
 
@@ -150,7 +174,8 @@ def test_an_open_axis_adds_its_own_words_and_nothing_else(
         return
     value = data.draw(st.sampled_from(AXES[axis].values))
     before, after = (
-        Counter(re.findall(r"[\w-]+", text.lower())) for text in (prompt, counterfactual(prompt, axis, value))
+        Counter(re.findall(r"[\w-]+", text.lower()))
+        for text in (prompt, counterfactual(prompt, axis, value))
     )
     form = catalogue()[axis].forms[value]
     assert not +(before - after) - Counter(("a", "an")), "no word is lost but an article"
@@ -180,18 +205,37 @@ def test_any_text_gives_counterfactuals_or_a_usage_error(text: str, axis: str) -
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [("engineer", "an"), ("university", "a"), ("unusual view", "an"), ("hour", "an"), ("house", "a"), ("MRI", "an"),
-     ("one-eyed cat", "a"), ("european", "a"), ("8-bit cat", "an"), ("US flag", "a"), ("uninvited guest", "an")],
-)  # fmt: skip
+    [
+        ("engineer", "an"),
+        ("university", "a"),
+        ("unusual view", "an"),
+        ("hour", "an"),
+        ("house", "a"),
+        ("MRI", "an"),
+        ("one-eyed cat", "a"),
+        ("european", "a"),
+        ("8-bit cat", "an"),
+        ("US flag", "a"),
+        ("uninvited guest", "an"),
+    ],
+)
 def test_article(words: str, expected: str) -> None:
     assert article(words) == expected
 
 
 @pytest.mark.parametrize(
     ("one", "many"),
-    [("nurse", "nurses"), ("fireman", "firemen"), ("human", "humans"), ("sales person", "sales people"),
-     ("coach", "coaches"), ("secretary", "secretaries"), ("boy", "boys"), ("child", "children")],
-)  # fmt: skip
+    [
+        ("nurse", "nurses"),
+        ("fireman", "firemen"),
+        ("human", "humans"),
+        ("sales person", "sales people"),
+        ("coach", "coaches"),
+        ("secretary", "secretaries"),
+        ("boy", "boys"),
+        ("child", "children"),
+    ],
+)
 def test_plural(one: str, many: str) -> None:
     assert plural(one) == many
 

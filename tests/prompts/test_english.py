@@ -1,4 +1,6 @@
-"""The English of the lexicon: five hundred variations against a small grammar, and random prompts spread evenly."""
+"""The English of the lexicon: five hundred variations against a small grammar, and random prompts
+spread evenly.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,36 @@ from askew.prompts.statements import states
 from english import FAULTS, faults
 
 PROMPTS = (
-    "photo portrait of a nurse", "a photo portrait of a nurse", "a photo of a nurse", "police", "a photo of a police",
-    "two doctors", "a chef cooking a meal", "a poodle", "a low poly cat", "a poor european street", "a ship",
-    "an apple", "an arcade machine", "a church", "an oak", "Indian astronauts", "a man wearing glasses", "the teacher",
-    "a portrait of an old man", "close-up of a spider", "nurses", "a CEO in an office", "a woman with a cat",
-    "a blue car", "a bowl of soup", "a library", "a mountain lake", "a group of students", "a crying baby",
-)  # fmt: skip
+    "photo portrait of a nurse",
+    "a photo portrait of a nurse",
+    "a photo of a nurse",
+    "police",
+    "a photo of a police",
+    "two doctors",
+    "a chef cooking a meal",
+    "a poodle",
+    "a low poly cat",
+    "a poor european street",
+    "a ship",
+    "an apple",
+    "an arcade machine",
+    "a church",
+    "an oak",
+    "Indian astronauts",
+    "a man wearing glasses",
+    "the teacher",
+    "a portrait of an old man",
+    "close-up of a spider",
+    "nurses",
+    "a CEO in an office",
+    "a woman with a cat",
+    "a blue car",
+    "a bowl of soup",
+    "a library",
+    "a mountain lake",
+    "a group of students",
+    "a crying baby",
+)
 
 BROKEN = {
     "two frames": "photo color photo of a nurse",
@@ -52,15 +78,23 @@ def test_the_grammar_finds_what_it_should() -> None:
 
 def test_five_hundred_variations_are_english() -> None:
     writer = LexiconWriter()
-    written = [(prompt, text) for prompt in PROMPTS for text in writer.write("variations", prompt, 18, seed=11)]
+    written = [
+        (prompt, text)
+        for prompt in PROMPTS
+        for text in writer.write("variations", prompt, 18, seed=11)
+    ]
     assert len(written) > 500
     assert [text for prompt, text in written if set(faults(text)) - set(faults(prompt))] == []
 
 
 def test_random_prompts_and_mutations_are_english() -> None:
     writer = LexiconWriter()
-    texts = [text for seed in range(6) for text in writer.write("random prompts", "", 60, seed=seed)]
-    texts += [text for prompt in PROMPTS[2:4] for text in writer.write("mutations", prompt, 30, seed=3)]
+    texts = [
+        text for seed in range(6) for text in writer.write("random prompts", "", 60, seed=seed)
+    ]
+    texts += [
+        text for prompt in PROMPTS[2:4] for text in writer.write("mutations", prompt, 30, seed=3)
+    ]
     assert [text for text in texts if faults(text)] == []
 
 
@@ -72,27 +106,42 @@ def test_random_prompts_and_mutations_are_english() -> None:
         ("a photo portrait of a nurse", "style", "sketch", "a sketch of a nurse"),
     ],
 )
-def test_adjectives_and_openings_stand_where_english_wants_them(prompt: str, axis: str, value: str, text: str) -> None:
+def test_adjectives_and_openings_stand_where_english_wants_them(
+    prompt: str, axis: str, value: str, text: str
+) -> None:
     assert counterfactual(prompt, axis, value) == text
 
 
 VALUES = {
     "gender": {"male": r"\bmale", "female": r"\bfemale"},
     "age": {"young": r"\byoung", "middle-aged": "middle-aged", "old": r"\bold (?!wall)"},
-    "ethnicity": {"white": r"\bwhite (?!dress)", "black": "african american", "asian": r"(?<!south )\basian",
-                  "south asian": "south asian", "middle eastern": "middle eastern", "hispanic": "hispanic"},
+    "ethnicity": {
+        "white": r"\bwhite (?!dress)",
+        "black": "african american",
+        "asian": r"(?<!south )\basian",
+        "south asian": "south asian",
+        "middle eastern": "middle eastern",
+        "hispanic": "hispanic",
+    },
     "body_type": {"slim": "slim", "muscular": "muscular", "obese": "obese"},
     "emotion": {"happy": "happy", "sad": r"\bsad\b", "serious": "serious", "tired": "tired"},
     "clothing": {"formal": r"\bformal", "informal": "informal"},
-    "disability": {"fit": r"\bfit\b", "blind": "blind", "hearing aid": "hearing aid", "wheelchair": "wheelchair"},
+    "disability": {
+        "fit": r"\bfit\b",
+        "blind": "blind",
+        "hearing aid": "hearing aid",
+        "wheelchair": "wheelchair",
+    },
     "hair": {"short": "short hair", "long": "long hair", "bald": "bald"},
     "glasses": {"no glasses": "without glasses", "glasses": "wearing glasses"},
     "environment": {"indoors": "indoors", "outdoors": "outdoors"},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("words", [(3, 8), (4, 12)])
-def test_random_prompts_say_every_value_of_an_axis_about_equally_often(words: tuple[int, int]) -> None:
+def test_random_prompts_say_every_value_of_an_axis_about_equally_often(
+    words: tuple[int, int],
+) -> None:
     writer = LexiconWriter()
     texts = [
         text
@@ -100,7 +149,9 @@ def test_random_prompts_say_every_value_of_an_axis_about_equally_often(words: tu
         for text in writer.write("random prompts", "", 300, seed=seed, target="people", words=words)
     ]
     for axis, patterns in VALUES.items():
-        counts = Counter(value for value, how in patterns.items() for text in texts if re.search(how, text))
+        counts = Counter(
+            value for value, how in patterns.items() for text in texts if re.search(how, text)
+        )
         told = [counts[value] for value in patterns]
         assert min(told) >= 5, (axis, counts)
         assert chisquare(told).pvalue > 1e-3, (axis, counts)
@@ -112,7 +163,11 @@ def test_adjectives_and_phrases_of_a_group_do_not_repeat_what_its_axes_say() -> 
         said = {form.words for axis in axes for form in find_entry(axis).spoken.values()}
         for adjective in group.before:
             noun = group.nouns[0]
-            new = [axis for axis in axes if states(f"a {adjective} {noun}", axis) and not states(f"a {noun}", axis)]
+            new = [
+                axis
+                for axis in axes
+                if states(f"a {adjective} {noun}", axis) and not states(f"a {noun}", axis)
+            ]
             assert new == [], (group.name, adjective)
         found = open_details(f"a {group.nouns[0]}") if group.nouns else {}
         phrases = {one.form.words for details in found.values() for one in details if one.is_phrase}

@@ -1,4 +1,6 @@
-"""The search for prompts, with the lexicon as writer and losses that are known; and what is learnt of words."""
+"""The search for prompts, with the lexicon as writer and losses that are known; and what is learnt
+of words.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def found() -> list[Candidate]:
     return evolve(LexiconWriter(), letters, SMALL, seeds)
 
 
-def test_every_iteration_has_its_population_and_no_prompt_comes_twice(found: Sequence[Candidate]) -> None:
+def test_every_iteration_has_its_population_and_no_prompt_comes_twice(
+    found: Sequence[Candidate],
+) -> None:
     assert [one.iteration for one in found] == [k for k in range(5) for _ in range(8)]
     assert len({essence(text) for text in texts(found)}) == len(found)
     assert all(3 <= len(text.split()) <= 8 for text in texts(found))
@@ -86,7 +90,9 @@ def test_mutations_of_the_best_are_better_than_random_prompts(found: Sequence[Ca
         origin: [one.loss or 0.0 for one in found if one.origin == origin and one.iteration]
         for origin in ("mutation", "random")
     }
-    assert sum(means["mutation"]) / len(means["mutation"]) < sum(means["random"]) / len(means["random"])
+    assert sum(means["mutation"]) / len(means["mutation"]) < sum(means["random"]) / len(
+        means["random"]
+    )
 
 
 LEARNED = Evolution(iterations=8, population=15, selection="learned")
@@ -100,7 +106,9 @@ def worth(text: str) -> float:
 
 def by_luck(number: int, candidate: Candidate) -> float:
     """What is measured of it: noise, for the most part."""
-    return worth(candidate.text) + float(np.random.default_rng(seeds(number, candidate.text)).normal(0, 2))
+    return worth(candidate.text) + float(
+        np.random.default_rng(seeds(number, candidate.text)).normal(0, 2)
+    )
 
 
 def test_a_search_that_learns_is_not_misled_by_luck() -> None:
@@ -138,7 +146,14 @@ class FewWords(LexiconWriter):
     """A writer that soon has nothing new to say."""
 
     def write(
-        self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
+        self,
+        kind: Kind,
+        prompt: str,
+        count: int,
+        *,
+        seed: int,
+        target: str | None = None,
+        words: Words | None = None,
     ) -> list[str]:
         houses = ["a red house", "the red house", "a house red", "a blue house", "a green house"]
         return houses[:count] if kind == "random prompts" else [prompt, "a red house"][:count]
@@ -150,7 +165,9 @@ def test_a_writer_that_repeats_itself_ends_the_search_early() -> None:
 
 
 def test_prompts_without_a_loss_are_never_selected() -> None:
-    found = evolve(LexiconWriter(), lambda c: None if c.iteration == 0 else 1.0, Evolution(2, 4, 2, 2), seeds)
+    found = evolve(
+        LexiconWriter(), lambda c: None if c.iteration == 0 else 1.0, Evolution(2, 4, 2, 2), seeds
+    )
     assert {one.origin for one in found} == {"random"}
     assert best(found[:4], 3) == []
 
@@ -160,10 +177,18 @@ class Moody(LexiconWriter):
 
     def __init__(self, willing: int = 1) -> None:
         super().__init__()
-        self.asked, self.willing = 0, willing
+        self.asked = 0
+        self.willing = willing
 
     def write(
-        self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
+        self,
+        kind: Kind,
+        prompt: str,
+        count: int,
+        *,
+        seed: int,
+        target: str | None = None,
+        words: Words | None = None,
     ) -> list[str]:
         self.asked += kind == "random prompts"
         if kind == "mutations" or self.asked > self.willing:
@@ -183,8 +208,14 @@ def test_a_writer_that_gives_nothing_at_all_is_an_error() -> None:
             search(Moody(0), letters, SMALL, seeds)
 
 
-LOSSES = {"an old nurse": 1.0, "a young nurse": 1.1, "an old chef": 1.2, "a young chef": 1.3, "an old pilot": 1.0,
-          "a young pilot": 1.1}  # fmt: skip
+LOSSES = {
+    "an old nurse": 1.0,
+    "a young nurse": 1.1,
+    "an old chef": 1.2,
+    "a young chef": 1.3,
+    "an old pilot": 1.0,
+    "a young pilot": 1.1,
+}
 
 
 def test_near_duplicates_have_the_same_essence() -> None:
@@ -207,11 +238,16 @@ def test_every_word_has_its_part_in_what_is_expected() -> None:
 
 
 def test_losses_in_another_order_say_the_same() -> None:
-    found, again = learned(LOSSES), learned(dict(reversed(LOSSES.items())))
-    assert {text: again(text) for text in LOSSES} == pytest.approx({text: found(text) for text in LOSSES})
+    found = learned(LOSSES)
+    again = learned(dict(reversed(LOSSES.items())))
+    assert {text: again(text) for text in LOSSES} == pytest.approx(
+        {text: found(text) for text in LOSSES}
+    )
 
 
-def data(n: int, noise: float, effect: float = 1.0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def data(
+    n: int, noise: float, effect: float = 1.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     rng = np.random.default_rng([n, 1])
     features = (rng.random((n, 30)) < 0.2).astype(float)
     return features, 5 + features @ rng.normal(0, effect, 30) + rng.normal(0, noise, n)
@@ -220,7 +256,8 @@ def data(n: int, noise: float, effect: float = 1.0) -> tuple[NDArray[np.float64]
 def likelihood(features: NDArray[np.float64], values: NDArray[np.float64], ratio: float) -> float:
     """The restricted log-likelihood of contrasts of the values, in which the level has no part."""
     contrasts = null_space(np.ones((1, len(values)))).T
-    z, v = contrasts @ values, contrasts @ (features @ features.T + ratio * np.eye(len(values))) @ contrasts.T
+    z = contrasts @ values
+    v = contrasts @ (features @ features.T + ratio * np.eye(len(values))) @ contrasts.T
     scale = z @ np.linalg.solve(v, z) / len(z)
     return float(-len(z) / 2 * np.log(scale) - np.linalg.slogdet(v)[1] / 2)
 
@@ -229,7 +266,9 @@ def likelihood(features: NDArray[np.float64], values: NDArray[np.float64], ratio
 def test_it_is_ridge_regression_at_the_most_likely_ratio(noise: float) -> None:
     features, values = data(60, noise)
     ratio = max(RATIOS, key=lambda one: likelihood(features, values, one))
-    rows = np.vstack([np.c_[np.ones(60), features], np.c_[np.zeros(30), np.sqrt(ratio) * np.eye(30)]])
+    rows = np.vstack(
+        [np.c_[np.ones(60), features], np.c_[np.zeros(30), np.sqrt(ratio) * np.eye(30)]]
+    )
     wanted = np.linalg.lstsq(rows, np.r_[values, np.zeros(30)], rcond=None)[0]
     base, effects = ridge_effects(features, values)
     assert base == pytest.approx(wanted[0])

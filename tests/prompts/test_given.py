@@ -1,4 +1,6 @@
-"""Prompts that are given: files, the clean-up of long prompts, BiasConnect's prompts and questions, social groups."""
+"""Prompts that are given: files, the clean-up of long prompts, BiasConnect's prompts and questions,
+social groups.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,12 @@ def test_clean_prompt(text: str, part: str | None) -> None:
 
 
 def test_clean_prompts_keeps_each_once() -> None:
-    texts = ["a dragon made of ice, hd", "short", "a dragon made of ice!", "a view of a european street"]
+    texts = [
+        "a dragon made of ice, hd",
+        "short",
+        "a dragon made of ice!",
+        "a view of a european street",
+    ]
     assert clean_prompts(texts) == ["a dragon made of ice", "a view of a european street"]
 
 
@@ -90,9 +97,22 @@ def test_the_studio_knows_every_occupation(prompt: str) -> None:
     ("axis", "expected"),
     [
         ("gender", ["a photo of a male nurse", "a photo of a female nurse"]),
-        ("age", ["a photo of a young nurse", "a photo of a middle-aged nurse", "a photo of an old nurse"]),
-        ("environment", ["a photo of a nurse working indoors", "a photo of a nurse working outdoors"]),
-        ("clothing", ["a photo of a nurse in formal attire", "a photo of a nurse in informal attire"]),
+        (
+            "age",
+            [
+                "a photo of a young nurse",
+                "a photo of a middle-aged nurse",
+                "a photo of an old nurse",
+            ],
+        ),
+        (
+            "environment",
+            ["a photo of a nurse working indoors", "a photo of a nurse working outdoors"],
+        ),
+        (
+            "clothing",
+            ["a photo of a nurse in formal attire", "a photo of a nurse in informal attire"],
+        ),
         (
             "disability",
             [
@@ -136,14 +156,22 @@ def test_own_occupations_get_their_article() -> None:
 
 
 def test_the_template_takes_the_article_that_fits() -> None:
-    assert prompt_of("caucasian man") == "A color photograph of a caucasian man, headshot, high-quality."
-    assert prompt_of("african-american woman").startswith("A color photograph of an african-american woman,")
+    assert (
+        prompt_of("caucasian man")
+        == "A color photograph of a caucasian man, headshot, high-quality."
+    )
+    assert prompt_of("african-american woman").startswith(
+        "A color photograph of an african-american woman,"
+    )
     assert prompt_of("CEO", PORTRAIT) == "A portrait of a CEO."
     assert prompt_of("CEO", "{} in {style}, {0}") == "a CEO in {style}, {0}"
 
 
 def test_groups_are_read_with_commas() -> None:
-    assert group_names(" caucasian  man, african-american woman") == ("caucasian man", "african-american woman")
+    assert group_names(" caucasian  man, african-american woman") == (
+        "caucasian man",
+        "african-american woman",
+    )
     assert group_names(["White: Female"]) == ("White: Female",)
 
 

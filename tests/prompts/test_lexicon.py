@@ -104,10 +104,12 @@ def test_nothing_depends_on_the_hash_seed() -> None:
     )
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}, check=True,
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            check=True,
             capture_output=True,
         ).stdout
         for seed in ("0", "1", "2")
-    }  # fmt: skip
+    }
     assert len(outputs) == 1
     assert b"girls" in outputs.pop()

@@ -25,9 +25,15 @@ from askew.studio.planted import sample
 WRITER = create()
 STUDIO = registry.writer("lexicon/studio")
 PROMPTS = (
-    "A photo of a doctor", "two nurses in a park at night", "an old blind man reading a book indoors", "a red bicycle",
-    "A close-up of a butterfly on a flower", "a mountain lake", "A landmark in daylight", "a purple qwyx",
-)  # fmt: skip
+    "A photo of a doctor",
+    "two nurses in a park at night",
+    "an old blind man reading a book indoors",
+    "a red bicycle",
+    "A close-up of a butterfly on a flower",
+    "a mountain lake",
+    "A landmark in daylight",
+    "a purple qwyx",
+)
 WRONG_ARTICLE = re.compile(r"\b(?:a (?=[aeio])|an (?=[bcdfgjklmnpqrstvwxyz]))", re.I)
 
 
@@ -59,13 +65,22 @@ def test_random_prompts_cover_the_three_areas_evenly() -> None:
     ("target", "about"),
     [
         ("people", lambda prompt: area(prompt) == "people"),
-        ("animals", lambda prompt: {one.noun.kind for one in parse_prompt(prompt).phrases} == {"animal"}),
+        (
+            "animals",
+            lambda prompt: {one.noun.kind for one in parse_prompt(prompt).phrases} == {"animal"},
+        ),
         ("food", lambda prompt: group_of(main_phrase(parse_prompt(prompt))).name == "food"),
         ("Red  Shoe", lambda prompt: "red shoe" in prompt),
-        ("wedding dresses", lambda prompt: "wedding dresses" in prompt and "a wedding dresses" not in prompt),
+        (
+            "wedding dresses",
+            lambda prompt: "wedding dresses" in prompt and "a wedding dresses" not in prompt,
+        ),
         (
             "clothing",
-            lambda prompt: states(prompt, "clothing") or group_of(main_phrase(parse_prompt(prompt))).name == "clothes",
+            lambda prompt: (
+                states(prompt, "clothing")
+                or group_of(main_phrase(parse_prompt(prompt))).name == "clothes"
+            ),
         ),
     ],
 )
@@ -92,15 +107,22 @@ def test_mutations_differ_and_stay_related(prompt: str) -> None:
     assert all(has_length(text, (2, 12)) for text in found)
     assert all(text[0].isupper() == prompt[0].isupper() for text in found)
     assert not [text for text in found if WRONG_ARTICLE.search(text)]
-    kept, group = set(bare(prompt).split()), group_of(main_phrase(parse_prompt(prompt)))
-    near = [group_of(main_phrase(parse_prompt(text))) == group or kept & set(bare(text).split()) for text in found]
+    kept = set(bare(prompt).split())
+    group = group_of(main_phrase(parse_prompt(prompt)))
+    near = [
+        group_of(main_phrase(parse_prompt(text))) == group or kept & set(bare(text).split())
+        for text in found
+    ]
     assert sum(map(bool, near)) >= 6
 
 
 def test_mutations_follow_the_target() -> None:
     people = WRITER.write("mutations", "a red bicycle on a road", 6, seed=1, target="people")
     assert all(area(text) == "people" for text in people)
-    assert all("teapot" in text for text in WRITER.write("mutations", "a cup on a table", 4, seed=1, target="teapot"))
+    assert all(
+        "teapot" in text
+        for text in WRITER.write("mutations", "a cup on a table", 4, seed=1, target="teapot")
+    )
 
 
 def test_plurals_stay_plural() -> None:
@@ -132,12 +154,17 @@ def test_variations_keep_all_that_the_prompt_says(prompt: str) -> None:
 )
 def test_variations_do_not_contradict_the_prompt(prompt: str, axes: tuple[str, ...]) -> None:
     others = {
-        "age": "young|middle-aged", "gender": "male|man", "clothing": "wearing a|informal|formal",
+        "age": "young|middle-aged",
+        "gender": "male|man",
+        "clothing": "wearing a|informal|formal",
         "style": "photo of|painting",
-        "environment": "outdoors|street|park|beach|rain|forest|snow", "disability": "wheelchair|fit|reading|hearing",
-        "color": "blue|green|black|white", "time_of_day": "morning|noon|evening|dawn", "lighting": "sunshine|light\\b",
+        "environment": "outdoors|street|park|beach|rain|forest|snow",
+        "disability": "wheelchair|fit|reading|hearing",
+        "color": "blue|green|black|white",
+        "time_of_day": "morning|noon|evening|dawn",
+        "lighting": "sunshine|light\\b",
         "emotion": "sad|tired|serious",
-    }  # fmt: skip
+    }
     if prompt.endswith("outdoors"):
         others["environment"] = "indoors|kitchen|office|library|room"
     if "man" in prompt.split():
@@ -172,7 +199,9 @@ def test_the_studio_understands_all_that_is_written_for_it(seed: int, target: st
     prompts = STUDIO.write("random prompts", "", 3, seed=seed, target=target)
     assert len(prompts) == 3
     for prompt in prompts:
-        written = STUDIO.write("mutations", prompt, 2, seed=seed) + STUDIO.write("variations", prompt, 4, seed=seed)
+        written = STUDIO.write("mutations", prompt, 2, seed=seed) + STUDIO.write(
+            "variations", prompt, 4, seed=seed
+        )
         for text in [prompt, *written]:
             assert not parse(text).unknown, text
     sample(parse(STUDIO.write("variations", prompts[0], 1, seed=seed)[0]), 1.0, 1)
@@ -181,7 +210,10 @@ def test_the_studio_understands_all_that_is_written_for_it(seed: int, target: st
 @settings(max_examples=30, deadline=None)
 @given(st.text(max_size=60).filter(str.strip), st.integers(0, 100))
 def test_any_text_can_be_mutated_and_varied(prompt: str, seed: int) -> None:
-    for text in [*WRITER.write("mutations", prompt, 2, seed=seed), *WRITER.write("variations", prompt, 2, seed=seed)]:
+    for text in [
+        *WRITER.write("mutations", prompt, 2, seed=seed),
+        *WRITER.write("variations", prompt, 2, seed=seed),
+    ]:
         assert text.strip()
         assert bare(text) != bare(prompt)
 
@@ -194,12 +226,18 @@ def test_the_seed_decides_and_nothing_else() -> None:
     )
     runs = {
         subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("0", "1")
     }
     assert len(runs) == 1
-    assert WRITER.write("random prompts", "", 5, seed=3) != WRITER.write("random prompts", "", 5, seed=4)
+    assert WRITER.write("random prompts", "", 5, seed=3) != WRITER.write(
+        "random prompts", "", 5, seed=4
+    )
 
 
 def test_fewer_come_back_where_there_are_no_more() -> None:
@@ -232,7 +270,9 @@ def test_every_axis_and_noun_of_the_groups_is_known() -> None:
 
 @pytest.mark.parametrize("writer", [WRITER, STUDIO], ids=["lexicon", "studio"])
 @pytest.mark.parametrize("target", ["people", "clothing", "style"])
-def test_a_target_leaves_no_prompt_of_its_own_without_variations(writer: LexiconWriter, target: str) -> None:
+def test_a_target_leaves_no_prompt_of_its_own_without_variations(
+    writer: LexiconWriter, target: str
+) -> None:
     for prompt in writer.write("random prompts", "", 6, seed=1, target=target):
         assert len(writer.write("variations", prompt, 15, seed=3, target=target)) == 15
 

@@ -1,4 +1,6 @@
-"""A language model as writer: what is kept of its answers, and how it is asked again; real requests on loopback."""
+"""A language model as writer: what is kept of its answers, and how it is asked again; real requests
+on loopback.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,12 @@ from askew.prompts.openai import create
 from askew.store.store import Completions
 from local_llm import Reply, fails, prompts, says, serving
 
-GOOD = ["a red boat on a lake", "two cats on a sofa", "a nurse in a hospital", "an old oak in autumn"]
+GOOD = [
+    "a red boat on a lake",
+    "two cats on a sofa",
+    "a nurse in a hospital",
+    "an old oak in autumn",
+]
 
 
 def test_a_list_comes_back_whole_and_the_request_says_what_is_wanted() -> None:
@@ -81,7 +88,11 @@ def test_useless_answers_are_asked_for_again_and_then_an_error(bad: Reply, reaso
 
 
 def test_what_is_missing_is_asked_for_with_the_reason_and_without_repetition() -> None:
-    replies = [prompts(GOOD[0], GOOD[0].upper(), "boat"), prompts(GOOD[1], GOOD[0]), prompts(*GOOD[2:])]
+    replies = [
+        prompts(GOOD[0], GOOD[0].upper(), "boat"),
+        prompts(GOOD[1], GOOD[0]),
+        prompts(*GOOD[2:]),
+    ]
     with serving(lambda number, content: replies[number]) as server:
         assert create("m", url=server.url).write("random prompts", "", 4, seed=0) == GOOD
     second = server.requests[1]["messages"][-1]["content"]
@@ -120,7 +131,9 @@ def test_answers_are_kept_by_what_was_asked(tmp_path: Path) -> None:
         assert len(server.requests) == 1
         again.write("mutations", "a nurse", 3, seed=2)
         again.write("mutations", "a doctor", 3, seed=1)
-        create("m", url=server.url, cache=cache, temperature=0.1).write("mutations", "a nurse", 3, seed=1)
+        create("m", url=server.url, cache=cache, temperature=0.1).write(
+            "mutations", "a nurse", 3, seed=1
+        )
         create("other", url=server.url, cache=cache).write("mutations", "a nurse", 3, seed=1)
         assert len(server.requests) == 5
     offline = create("m", url=server.url, cache=cache)
@@ -130,17 +143,24 @@ def test_answers_are_kept_by_what_was_asked(tmp_path: Path) -> None:
 def test_a_damaged_record_is_asked_for_again(tmp_path: Path) -> None:
     with serving(lambda number, content: prompts(*GOOD)) as server:
         for damage in (b"{", b"[]", b'{"answer": {"text": 1}}'):
-            create("m", url=server.url, cache=Completions(tmp_path)).write("random prompts", "", 2, seed=1)
+            create("m", url=server.url, cache=Completions(tmp_path)).write(
+                "random prompts", "", 2, seed=1
+            )
             (record,) = (tmp_path / "completions").rglob("*.json")
             record.write_bytes(damage)
         assert (
-            create("m", url=server.url, cache=Completions(tmp_path)).write("random prompts", "", 2, seed=1) == GOOD[:2]
+            create("m", url=server.url, cache=Completions(tmp_path)).write(
+                "random prompts", "", 2, seed=1
+            )
+            == GOOD[:2]
         )
         assert len(server.requests) == 4
 
 
 def test_tokens_are_counted_and_limited() -> None:
-    with serving(lambda number, content: says(json.dumps({"prompts": GOOD}), tokens=(100, 50))) as server:
+    with serving(
+        lambda number, content: says(json.dumps({"prompts": GOOD}), tokens=(100, 50))
+    ) as server:
         writer = create("m", url=server.url, budget=290)
         writer.write("random prompts", "", 4, seed=0)
         writer.write("random prompts", "", 4, seed=1)
@@ -151,7 +171,9 @@ def test_tokens_are_counted_and_limited() -> None:
 
 
 def test_a_budget_needs_a_server_that_counts() -> None:
-    with serving(lambda number, content: says(json.dumps({"prompts": GOOD}), tokens=None)) as server:
+    with serving(
+        lambda number, content: says(json.dumps({"prompts": GOOD}), tokens=None)
+    ) as server:
         writer = create("m", url=server.url, budget=1000)
         writer.write("random prompts", "", 4, seed=0)
         assert writer.usage.unreported == 1
@@ -176,12 +198,25 @@ def picky(unknown: dict[str, str]) -> Callable[[int, dict[str, Any]], Reply]:
     [
         ({}, 0),
         ({"seed": "Unrecognized request argument supplied: seed"}, 1),
-        ({"max_tokens": "Unsupported parameter: 'max_tokens', use 'max_completion_tokens' instead."}, 1),
+        (
+            {
+                "max_tokens": "Unsupported parameter: 'max_tokens', use 'max_completion_tokens' instead."
+            },
+            1,
+        ),
         ({"json_schema": "response_format.type must be text or json_object"}, 1),
-        ({"response_format": "extra fields not permitted: response_format", "temperature": "temperature must be 1"}, 3),
+        (
+            {
+                "response_format": "extra fields not permitted: response_format",
+                "temperature": "temperature must be 1",
+            },
+            3,
+        ),
     ],
 )
-def test_fields_that_a_server_does_not_take_are_left_out(unknown: dict[str, str], refused: int) -> None:
+def test_fields_that_a_server_does_not_take_are_left_out(
+    unknown: dict[str, str], refused: int
+) -> None:
     with serving(picky(unknown)) as server:
         writer = create("m", url=server.url)
         assert writer.write("random prompts", "", 4, seed=0) == GOOD
@@ -189,39 +224,69 @@ def test_fields_that_a_server_does_not_take_are_left_out(unknown: dict[str, str]
         assert len(server.requests) == refused + 2
 
 
-@pytest.mark.parametrize("body", [b"[]", b'{"choices": []}', b'{"choices": [{"message": "hi"}]}', b"3"])
+@pytest.mark.parametrize(
+    "body", [b"[]", b'{"choices": []}', b'{"choices": [{"message": "hi"}]}', b"3"]
+)
 def test_json_that_is_no_completion_is_an_error(body: bytes) -> None:
-    with serving(lambda number, content: Reply(body)) as server, pytest.raises(ServerError, match="no chat completion"):
+    with (
+        serving(lambda number, content: Reply(body)) as server,
+        pytest.raises(ServerError, match="no chat completion"),
+    ):
         create("m", url=server.url).write("random prompts", "", 1, seed=0)
 
 
 def axes_answer(*axes: tuple[str, str, dict[str, str]]) -> Reply:
     """The third step's answer."""
     listed = [
-        {"name": name, "kind": kind, "counterfactuals": [{"value": v, "prompt": p} for v, p in texts.items()]}
+        {
+            "name": name,
+            "kind": kind,
+            "counterfactuals": [{"value": v, "prompt": p} for v, p in texts.items()],
+        }
         for name, kind, texts in axes
     ]
     return says(json.dumps({"axes": listed}))
 
 
-GENDER = ("Gender Bias", "societal", {"Female": "a female nurse at work", "Male": "a male nurse at work"})
-LIGHT = ("light", "incidental", {"dim": "a nurse at work in dim light", "bright": "a nurse at work in bright light"})
+GENDER = (
+    "Gender Bias",
+    "societal",
+    {"Female": "a female nurse at work", "Male": "a male nurse at work"},
+)
+LIGHT = (
+    "light",
+    "incidental",
+    {"dim": "a nurse at work in dim light", "bright": "a nurse at work in bright light"},
+)
 
 
 def steps(third: Reply) -> Callable[[int, dict[str, Any]], Reply]:
-    return lambda number, content: third if "response_format" in content else says("Gender, and light.")
+    return lambda number, content: (
+        third if "response_format" in content else says("Gender, and light.")
+    )
 
 
 def test_axes_come_in_three_steps() -> None:
     with serving(steps(axes_answer(GENDER, LIGHT))) as server:
         first, second = create("m", url=server.url).propose("a nurse at work", None, 3)
     assert [len(request["messages"]) for request in server.requests] == [2, 4, 6]
-    form = server.requests[2]["response_format"]["json_schema"]["schema"]["properties"]["axes"]["items"]["properties"]
+    form = server.requests[2]["response_format"]["json_schema"]["schema"]["properties"]["axes"][
+        "items"
+    ]["properties"]
     assert (form["name"]["maxLength"], form["counterfactuals"]["minItems"]) == (40, 2)
-    assert {one["maxLength"] for one in form["counterfactuals"]["items"]["properties"].values()} == {40, 95}
-    assert (first.axis.name, first.axis.kind, first.axis.values) == ("gender", "societal", ("female", "male"))
+    assert {
+        one["maxLength"] for one in form["counterfactuals"]["items"]["properties"].values()
+    } == {40, 95}
+    assert (first.axis.name, first.axis.kind, first.axis.values) == (
+        "gender",
+        "societal",
+        ("female", "male"),
+    )
     assert first.axis.questions[0].text.startswith("What is the gender")
-    assert first.counterfactuals == {"female": "a female nurse at work", "male": "a male nurse at work"}
+    assert first.counterfactuals == {
+        "female": "a female nurse at work",
+        "male": "a male nurse at work",
+    }
     assert (second.axis.name, second.axis.kind) == ("light", "incidental")
     assert second.axis.questions[0].options == ("dim", "bright")
 
@@ -242,8 +307,12 @@ def test_axes_that_were_asked_for_come_in_their_order() -> None:
         says('{"axes": [{"name": "gender"}]}'),
         axes_answer(),
         axes_answer(("gender", "societal", {"female": "a female nurse at work"})),
-        axes_answer(("gender", "societal", {"female": "A nurse at work.", "male": "a male nurse at work"})),
-        axes_answer(("gender", "societal", {"female": "a castle by the sea", "male": "a tall ship"})),
+        axes_answer(
+            ("gender", "societal", {"female": "A nurse at work.", "male": "a male nurse at work"})
+        ),
+        axes_answer(
+            ("gender", "societal", {"female": "a castle by the sea", "male": "a tall ship"})
+        ),
     ],
     ids=["text", "incomplete", "none", "one value", "the prompt itself", "another prompt"],
 )
@@ -258,12 +327,20 @@ def test_axes_that_cannot_be_used_are_an_error_after_some_tries(third: Reply) ->
 
 @pytest.mark.parametrize(
     ("bad", "reason"),
-    [(says("", refusal="no"), "refused"), (says("Gender, and", reason="length"), "too long"), (says("  "), "empty")],
+    [
+        (says("", refusal="no"), "refused"),
+        (says("Gender, and", reason="length"), "too long"),
+        (says("  "), "empty"),
+    ],
 )
 @pytest.mark.parametrize("step", [0, 1], ids=["axes", "counterfactuals"])
-def test_a_first_step_that_failed_is_noticed_and_tried_afresh(step: int, bad: Reply, reason: str) -> None:
+def test_a_first_step_that_failed_is_noticed_and_tried_afresh(
+    step: int, bad: Reply, reason: str
+) -> None:
     good = steps(axes_answer(GENDER))
-    with serving(lambda number, content: bad if number == step else good(number, content)) as server:
+    with serving(
+        lambda number, content: bad if number == step else good(number, content)
+    ) as server:
         writer = create("m", url=server.url)
         assert [one.axis.name for one in writer.propose("a nurse at work", None, 0)] == ["gender"]
         assert len(server.requests) == step + 1 + 3
@@ -275,26 +352,53 @@ def test_axes_that_are_one_are_merged_and_a_bad_one_does_not_spoil_the_rest() ->
     given = [
         GENDER,
         ("Sexes", "Societal", {"woman": "a woman nurse at work", "man": "a man nurse at work"}),
-        ("who it is", "societal", {"a male": "a male nurse at work", "a female": "a female nurse at work"}),
-        ("age", "societal", {"old": "an old nurse at work", "elderly": "an elderly nurse at work",
-                             "young": "a young nurse at work"}),
+        (
+            "who it is",
+            "societal",
+            {"a male": "a male nurse at work", "a female": "a female nurse at work"},
+        ),
+        (
+            "age",
+            "societal",
+            {
+                "old": "an old nurse at work",
+                "elderly": "an elderly nurse at work",
+                "young": "a young nurse at work",
+            },
+        ),
         ("mood", "societal", {"happy": "Amenity", "sad": "Muted"}),
         LIGHT,
-    ]  # fmt: skip
+    ]
     with serving(steps(axes_answer(*given))) as server:
         writer = create("m", url=server.url)
-        found = {one.axis.name: one.axis.values for one in writer.propose("a nurse at work", None, 0)}
-    assert found == {"gender": ("female", "male"), "age": ("old", "young"), "light": ("dim", "bright")}
+        found = {
+            one.axis.name: one.axis.values for one in writer.propose("a nurse at work", None, 0)
+        }
+    assert found == {
+        "gender": ("female", "male"),
+        "age": ("old", "young"),
+        "light": ("dim", "bright"),
+    }
     assert writer.rejected["a nurse at work"]["who_it_is"][0] == "it is the same as 'gender'"
-    assert writer.rejected["a nurse at work"]["emotion"][1] == (("happy", "Amenity"), ("sad", "Muted"))
+    assert writer.rejected["a nurse at work"]["emotion"][1] == (
+        ("happy", "Amenity"),
+        ("sad", "Muted"),
+    )
     faults = writer.tally.faults["axes"]
     assert faults.total() == 3
     assert faults["it is the same as 'gender'"] == 2
-    assert server.requests[-1]["response_format"]["json_schema"]["schema"]["properties"]["axes"]["minItems"] == 1
+    assert (
+        server.requests[-1]["response_format"]["json_schema"]["schema"]["properties"]["axes"][
+            "minItems"
+        ]
+        == 1
+    )
 
 
 @pytest.mark.parametrize(("on", "found"), [("stated", ["activity"]), ("open", [])])
-def test_an_axis_on_what_a_prompt_states_exchanges_it_where_that_was_asked_for(on: str, found: list[str]) -> None:
+def test_an_axis_on_what_a_prompt_states_exchanges_it_where_that_was_asked_for(
+    on: str, found: list[str]
+) -> None:
     texts = {"swimming": "a nurse at swimming", "running": "a nurse at running"}
     with serving(steps(axes_answer(("activity", "incidental", texts)))) as server:
         writer = create("m", url=server.url, axes_on=on)  # type: ignore[arg-type]
@@ -339,7 +443,8 @@ def test_texts_are_tidied(text: str, tidied: str) -> None:
 
 
 def test_half_a_character_in_the_answer_itself_can_be_sent_back() -> None:
-    broken, good = says("here: \ud83d"), prompts(*GOOD)
+    broken = says("here: \ud83d")
+    good = prompts(*GOOD)
     with serving(lambda number, content: good if number else broken) as server:
         assert create("m", url=server.url).write("random prompts", "", 4, seed=0) == GOOD
     assert len(server.requests) == 2
@@ -347,10 +452,16 @@ def test_half_a_character_in_the_answer_itself_can_be_sent_back() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value", "needed"),
-    [("concurrency", "abc", "a whole number"), ("timeout", "x", "a number"), ("temperature", "x", "a number"),
-     ("axes", "x", "a whole number"), ("budget", "lots", "a whole number"), ("budget", 1e6, "a whole number"),
-     ("temperature", True, "a number")],
-)  # fmt: skip
+    [
+        ("concurrency", "abc", "a whole number"),
+        ("timeout", "x", "a number"),
+        ("temperature", "x", "a number"),
+        ("axes", "x", "a whole number"),
+        ("budget", "lots", "a whole number"),
+        ("budget", 1e6, "a whole number"),
+        ("temperature", True, "a number"),
+    ],
+)
 def test_a_setting_of_the_wrong_kind_is_named(name: str, value: Any, needed: str) -> None:
     with pytest.raises(UsageError, match=f"{name} is {value!r}; it must be {needed}"):
         registry.writer("openai/m", **{name: value})

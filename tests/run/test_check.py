@@ -15,7 +15,7 @@ from doubles import PatternModel, small_plan
 from askew.errors import Interrupted, UsageError
 from askew.models.base import Request
 from askew.run.check import check
-from askew.run.live import Live
+from askew.run.live import LiveRun
 from askew.store.store import Store
 from askew.types import Picture
 
@@ -29,17 +29,17 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def run(tmp_path: Path, store: Store) -> Live:
-    return Live(tmp_path / "run", store, small_plan())
+def run(tmp_path: Path, store: Store) -> LiveRun:
+    return LiveRun(tmp_path / "run", store, small_plan())
 
 
-def make(run: Live, **settings: object) -> list[Picture]:
+def make(run: LiveRun, **settings: object) -> list[Picture]:
     """Make everything."""
     made = run.pictures(PatternModel(**settings), TEXTS, 4, 0)  # type: ignore[arg-type]
     return [one for row in made.values() for one in row if isinstance(one, Picture)]
 
 
-def test_complete_run(run: Live, store: Store) -> None:
+def test_complete_run(run: LiveRun, store: Store) -> None:
     make(run)
     report = check(run.folder, store)
     assert report.ok
@@ -47,7 +47,7 @@ def test_complete_run(run: Live, store: Store) -> None:
 
 
 @pytest.mark.parametrize("damage", ["changed", "cut", "gone"])
-def test_damaged_picture_is_named_and_made_again(run: Live, store: Store, damage: str) -> None:
+def test_damaged_picture_is_named_and_made_again(run: LiveRun, store: Store, damage: str) -> None:
     picture = Path(make(run)[2].path)
     data = picture.read_bytes()
     if damage == "gone":
@@ -62,7 +62,7 @@ def test_damaged_picture_is_named_and_made_again(run: Live, store: Store, damage
     assert check(run.folder, store).ok
 
 
-def test_interrupted_run_has_pictures_left(run: Live, store: Store) -> None:
+def test_interrupted_run_has_pictures_left(run: LiveRun, store: Store) -> None:
     def stop(requests: Sequence[Request]) -> None:
         if requests[0].prompt == "a blank":
             raise KeyboardInterrupt
@@ -75,7 +75,7 @@ def test_interrupted_run_has_pictures_left(run: Live, store: Store) -> None:
     assert report.lines()[-1].startswith("Run the same command again")
 
 
-def test_new_weights_take_the_place_of_the_old(run: Live, store: Store) -> None:
+def test_new_weights_take_the_place_of_the_old(run: LiveRun, store: Store) -> None:
     make(run)
     make(run, revision="2")
     assert check(run.folder, store).counts.startswith("planned 12,")

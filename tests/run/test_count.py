@@ -6,7 +6,7 @@ from pathlib import Path
 
 from askew.measure.labels import create as create_labels
 from askew.models.folder import create
-from askew.run.count import Count
+from askew.run.count import CountingRun
 from askew.store.store import Store
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
@@ -17,11 +17,13 @@ def test_nothing_is_asked_of_files_that_are_absent(tmp_path: Path) -> None:
     for k in range(3):
         draw(Scene(), k).save(tmp_path / f"{k}.png")
     rows = [f"{k}.png,nurse,{'FM'[k % 2]}" for k in range(5)]
-    (tmp_path / "manifest.csv").write_text("\n".join(["file,prompt,gender", *rows]), encoding="utf-8")
+    (tmp_path / "manifest.csv").write_text(
+        "\n".join(["file,prompt,gender", *rows]), encoding="utf-8"
+    )
     collection = create(str(tmp_path))
     labels = create_labels(collection=collection)
     with Store(tmp_path / "store", create=False) as store:
-        counted = Count(store)
+        counted = CountingRun(store)
         found = [outcome for _, outcome in counted.collect(collection)]
         counted.ask(labels, found, labels.axes()[0].questions)
     assert [type(one) for one in found] == [Picture, Picture, Picture, Missing, Missing]

@@ -1,4 +1,6 @@
-"""Who reads pictures that are no drawings with the studio's instruments is warned, whatever the command."""
+"""Who reads pictures that are no drawings with the studio's instruments is warned, whatever the
+command.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def test_a_name_like_it_is_not_the_studio(name: str) -> None:
         ({}, 0),
     ],
 )
-def test_only_what_was_used_is_warned_about(instruments: Mapping[str, list[str] | None], count: int) -> None:
+def test_only_what_was_used_is_warned_about(
+    instruments: Mapping[str, list[str] | None], count: int
+) -> None:
     assert len(studio_warnings(["diffusers/sdxl"], **instruments)) == count
 
 

@@ -102,4 +102,8 @@ def test_a_file_gets_a_line_per_event() -> None:
     with stage(choose(stream), "pictures", "studio", 0, 2) as current:
         current.advance(2)
     events = [json.loads(line) for line in stream.getvalue().splitlines()]
-    assert [(event["kind"], event["done"]) for event in events] == [("started", 0), ("batch", 2), ("finished", 2)]
+    assert [(event["kind"], event["done"]) for event in events] == [
+        ("started", 0),
+        ("batch", 2),
+        ("finished", 2),
+    ]

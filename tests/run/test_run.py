@@ -1,4 +1,6 @@
-"""Runs: only what is left is done, batches never move, and the results are the same bytes each time."""
+"""Runs: only what is left is done, batches never move, and the results are the same bytes each
+time.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,22 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 
-from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, VectorBrightVQA, counted, small_plan, write
+from doubles import (
+    BRIGHT,
+    OPEN,
+    BrightVQA,
+    MeanEmbedder,
+    PatternModel,
+    VectorBrightVQA,
+    counted,
+    small_plan,
+    write,
+)
 
+from askew.environment import environment
 from askew.errors import Interrupted, ModelError, RunError, UsageError
 from askew.models.base import FiledPicture, Request, pictures_made
-from askew.run.environment import environment
-from askew.run.live import Live, opened_run
+from askew.run.live import LiveRun, opened_run
 from askew.run.progress import Event, JsonLines, Terminal, choose
 from askew.run.work import Budget
 from askew.store.store import Store
@@ -36,8 +48,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def run(tmp_path: Path, store: Store) -> Live:
-    return Live(tmp_path / "run", store, small_plan())
+def run(tmp_path: Path, store: Store) -> LiveRun:
+    return LiveRun(tmp_path / "run", store, small_plan())
 
 
 def present(made: dict[str, list[Picture | Missing]]) -> list[Picture]:
@@ -47,7 +59,7 @@ def present(made: dict[str, list[Picture | Missing]]) -> list[Picture]:
 # Pictures
 
 
-def test_pictures_are_made_once(run: Live) -> None:
+def test_pictures_are_made_once(run: LiveRun) -> None:
     model = PatternModel()
     first = run.pictures(model, TEXTS, 5, 0)
     assert [len(first[text]) for text in TEXTS] == [5, 5, 5]
@@ -57,15 +69,17 @@ def test_pictures_are_made_once(run: Live) -> None:
     assert again.made == []
 
 
-def test_texts_named_twice_are_made_once(run: Live) -> None:
+def test_texts_named_twice_are_made_once(run: LiveRun) -> None:
     model = PatternModel()
     made = run.pictures(model, ["a nurse", "a nurse"], 3, 0)
     assert list(made) == ["a nurse"]
     assert len(made["a nurse"]) == len(model.made) == 3
 
 
-def test_batches_are_fixed_slices_and_redone_whole(run: Live) -> None:
-    """One picture file goes missing: exactly its batch is made again, with the same requests together."""
+def test_batches_are_fixed_slices_and_redone_whole(run: LiveRun) -> None:
+    """One picture file goes missing: exactly its batch is made again, with the same requests
+    together.
+    """
     batches: list[Sequence[Request]] = []
     model = PatternModel(batch_size=4, before=batches.append)
     made = present(run.pictures(model, TEXTS, 5, 0))
@@ -77,7 +91,7 @@ def test_batches_are_fixed_slices_and_redone_whole(run: Live) -> None:
     assert batches == [first[1]]
 
 
-def test_settings_and_revision_make_other_pictures_with_the_same_seeds(run: Live) -> None:
+def test_settings_and_revision_make_other_pictures_with_the_same_seeds(run: LiveRun) -> None:
     rows = [
         present(run.pictures(model, TEXTS, 2, 0))
         for model in (PatternModel(), PatternModel(x=1), PatternModel(revision="2"))
@@ -86,7 +100,7 @@ def test_settings_and_revision_make_other_pictures_with_the_same_seeds(run: Live
     assert len({tuple(picture.seed for picture in row) for row in rows}) == 1
 
 
-def test_blank_and_refused_are_missing_and_not_tried_again(run: Live) -> None:
+def test_blank_and_refused_are_missing_and_not_tried_again(run: LiveRun) -> None:
     model = PatternModel()
     made = run.pictures(model, ["a blank", "refuse this"], 2, 0)
     assert made["a blank"] == [Missing("blank_image")] * 2
@@ -96,20 +110,23 @@ def test_blank_and_refused_are_missing_and_not_tried_again(run: Live) -> None:
     assert model.made == []
 
 
-def test_failing_model_keeps_what_was_made(run: Live) -> None:
+def test_failing_model_keeps_what_was_made(run: LiveRun) -> None:
     def fail(requests: Sequence[Request]) -> None:
         if any(request.prompt == "a pilot" for request in requests):
             raise RuntimeError("CUDA out of memory")
 
     model = PatternModel(batch_size=5, before=fail)
-    with pytest.raises(ModelError, match=r"test/pattern failed while making pictures of 'a pilot'.*CUDA out of memory"):
+    with pytest.raises(
+        ModelError,
+        match=r"test/pattern failed while making pictures of 'a pilot'.*CUDA out of memory",
+    ):
         run.pictures(model, TEXTS, 5, 0)
     calm = PatternModel(batch_size=5)
     run.pictures(calm, TEXTS, 5, 0)
     assert {request.prompt for request in calm.made} == {"a pilot"}
 
 
-def test_model_that_gives_too_few_pictures(run: Live) -> None:
+def test_model_that_gives_too_few_pictures(run: LiveRun) -> None:
     class Lazy(PatternModel):
         def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
             return super().generate(requests[1:])
@@ -118,7 +135,7 @@ def test_model_that_gives_too_few_pictures(run: Live) -> None:
         run.pictures(Lazy(), TEXTS, 4, 0)
 
 
-def test_interrupt(run: Live) -> None:
+def test_interrupt(run: LiveRun) -> None:
     def stop(requests: Sequence[Request]) -> None:
         if any(request.prompt == "a doctor" for request in requests):
             raise KeyboardInterrupt
@@ -131,20 +148,37 @@ def test_budget_stops_between_batches_and_goes_on(tmp_path: Path, store: Store) 
     made = []
     for _ in range(2):
         model = PatternModel()
-        run = Live(tmp_path / "run", store, small_plan(), budget=9)
+        run = LiveRun(tmp_path / "run", store, small_plan(), budget=9)
         with pytest.raises(RunError, match=r"budget of 9 pictures is used up.*the next being"):
             run.pictures(model, TEXTS, 8, 0)
         made.append(len(model.made))
     assert made == [8, 8]
-    assert len(Live(tmp_path / "run", store, small_plan(), budget=9).pictures(PatternModel(), TEXTS, 8, 0)) == 3
+    assert (
+        len(
+            LiveRun(tmp_path / "run", store, small_plan(), budget=9).pictures(
+                PatternModel(), TEXTS, 8, 0
+            )
+        )
+        == 3
+    )
 
 
 @pytest.mark.parametrize(
     ("given", "pictures", "seconds"),
-    [(None, None, None), (0, 0, None), ("12", 12, None), ("90min", None, 5400), ("1.5h", None, 5400),
-     ("20 s", None, 20), ("$5 at $0.02", 250, None), ("$0.3 at $0.1", 3, None)],
-)  # fmt: skip
-def test_budgets_are_read(given: int | str | None, pictures: int | None, seconds: float | None) -> None:
+    [
+        (None, None, None),
+        (0, 0, None),
+        ("12", 12, None),
+        ("90min", None, 5400),
+        ("1.5h", None, 5400),
+        ("20 s", None, 20),
+        ("$5 at $0.02", 250, None),
+        ("$0.3 at $0.1", 3, None),
+    ],
+)
+def test_budgets_are_read(
+    given: int | str | None, pictures: int | None, seconds: float | None
+) -> None:
     found = Budget.parse(given)
     assert (found.pictures, found.seconds) == (pictures, seconds)
 
@@ -156,23 +190,28 @@ def test_budgets_that_cannot_be_read(given: str) -> None:
 
 
 def test_time_stops_before_it_is_crossed_and_goes_on(tmp_path: Path, store: Store) -> None:
-    model, begun = PatternModel(delay=0.1), time.monotonic()
+    model = PatternModel(delay=0.1)
+    begun = time.monotonic()
     with pytest.raises(RunError, match=r"budget of 0.45s is used up.*continues"):
-        Live(tmp_path / "run", store, small_plan(), budget="0.45s").pictures(model, TEXTS, 8, 0)
+        LiveRun(tmp_path / "run", store, small_plan(), budget="0.45s").pictures(model, TEXTS, 8, 0)
     assert time.monotonic() - begun < 0.45 + 0.1
     assert 0 < len(model.made) < 24
-    assert len(Live(tmp_path / "run", store, small_plan()).pictures(model, TEXTS, 8, 0)) == 3
+    assert len(LiveRun(tmp_path / "run", store, small_plan()).pictures(model, TEXTS, 8, 0)) == 3
     assert len(model.made) == 24
 
 
 def test_a_log_has_a_level_a_line_and_goes_on(tmp_path: Path) -> None:
     for _ in range(2):
-        with opened_run(small_plan(), tmp_path / "run", tmp_path / "store", log=tmp_path / "log") as run:
+        with opened_run(
+            small_plan(), tmp_path / "run", tmp_path / "store", log=tmp_path / "log"
+        ) as run:
             run.pictures(PatternModel(), TEXTS, 8, 0)
             run.warn("look out")
     with (
         pytest.raises(RunError),
-        opened_run(small_plan(9), tmp_path / "two", tmp_path / "store", budget=4, log=tmp_path / "log") as run,
+        opened_run(
+            small_plan(9), tmp_path / "two", tmp_path / "store", budget=4, log=tmp_path / "log"
+        ) as run,
     ):
         run.pictures(PatternModel(), TEXTS, 9, 0)
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
@@ -182,7 +221,7 @@ def test_a_log_has_a_level_a_line_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_budget_below_a_batch(tmp_path: Path, store: Store) -> None:
-    run = Live(tmp_path / "run", store, small_plan(), budget=3)
+    run = LiveRun(tmp_path / "run", store, small_plan(), budget=3)
     with pytest.raises(UsageError, match="smaller than one batch"):
         run.pictures(PatternModel(batch_size=4), TEXTS, 8, 0)
     assert len(run.pictures(PatternModel(batch_size=3), ["a nurse"], 3, 0)) == 1
@@ -202,10 +241,12 @@ class Shelf:
         return self._filed
 
 
-def test_collection_in_order_with_broken_files(run: Live, tmp_path: Path) -> None:
+def test_collection_in_order_with_broken_files(run: LiveRun, tmp_path: Path) -> None:
     paths = [tmp_path / f"{i}.png" for i in range(3)]
     for i in (0, 2):
-        Image.fromarray(np.random.default_rng(i).integers(0, 256, (9, 9, 3), dtype=np.uint8)).save(paths[i])
+        Image.fromarray(np.random.default_rng(i).integers(0, 256, (9, 9, 3), dtype=np.uint8)).save(
+            paths[i]
+        )
     paths[1].write_bytes(b"broken")
     pairs = run.collect(Shelf(paths))
     assert [filed.path for filed, _ in pairs] == paths
@@ -218,7 +259,7 @@ def test_collection_in_order_with_broken_files(run: Live, tmp_path: Path) -> Non
 # Answers and vectors
 
 
-def test_questions_are_asked_once(run: Live) -> None:
+def test_questions_are_asked_once(run: LiveRun) -> None:
     made = run.pictures(PatternModel(), [*TEXTS, "refuse this"], 40, 0)
     vqa = BrightVQA()
     rows = [one for row in made.values() for one in row]
@@ -231,7 +272,7 @@ def test_questions_are_asked_once(run: Live) -> None:
     assert len(vqa.asked) == len(set(vqa.asked)) == 2 * len(pictures)
 
 
-def test_answer_that_is_no_option(run: Live) -> None:
+def test_answer_that_is_no_option(run: LiveRun) -> None:
     class Stubborn(BrightVQA):
         def _one(self, picture: Picture, question: Question) -> str | Missing:
             return "perhaps"
@@ -241,17 +282,19 @@ def test_answer_that_is_no_option(run: Live) -> None:
         run.ask(Stubborn(), pictures, [BRIGHT])
 
 
-def test_answer_that_is_no_text_is_missing(run: Live) -> None:
+def test_answer_that_is_no_text_is_missing(run: LiveRun) -> None:
     class Broken(BrightVQA):
         def _one(self, picture: Picture, question: Question) -> str | Missing:
             return "half a \ud83d"
 
-    (answer,) = run.ask(Broken(), present(run.pictures(PatternModel(), ["a"], 1, 0)), [OPEN]).values()
+    (answer,) = run.ask(
+        Broken(), present(run.pictures(PatternModel(), ["a"], 1, 0)), [OPEN]
+    ).values()
     assert isinstance(answer[0], Missing)
     assert answer[0].reason == "unparseable"
 
 
-def test_vectors_are_made_once_and_in_order(run: Live) -> None:
+def test_vectors_are_made_once_and_in_order(run: LiveRun) -> None:
     pictures = present(run.pictures(PatternModel(), TEXTS, 30, 0))
     embedder = MeanEmbedder()
     vectors = run.read(embedder, pictures)
@@ -265,36 +308,41 @@ def test_vectors_are_made_once_and_in_order(run: Live) -> None:
 def test_an_instrument_that_answers_from_vectors_reads_no_picture_twice(tmp_path: Path) -> None:
     """Nor does one that asks something new, or an embedder, in a later process."""
     with Store(tmp_path / "store") as store:
-        run = Live(tmp_path / "run", store, small_plan())
+        run = LiveRun(tmp_path / "run", store, small_plan())
         pictures = present(run.pictures(PatternModel(), TEXTS, 30, 0))
         vqa = VectorBrightVQA(MeanEmbedder())
         first = run.ask(vqa, pictures, [BRIGHT])
         assert vqa.embedder.embedded == [picture.id for picture in pictures]
     with Store(tmp_path / "store") as store:
-        later, run = VectorBrightVQA(MeanEmbedder()), Live(tmp_path / "run", store, small_plan())
+        later = VectorBrightVQA(MeanEmbedder())
+        run = LiveRun(tmp_path / "run", store, small_plan())
         second = run.ask(later, pictures[::-1], [OPEN, BRIGHT])
         vectors = run.read(later.embedder, pictures)
         assert later.embedder.embedded == []
-        assert counted(run.store, PatternModel(), TEXTS, 30, [], later.embedder).embeddings_left == 0
+        assert (
+            counted(run.store, PatternModel(), TEXTS, 30, [], later.embedder).embeddings_left == 0
+        )
     assert {one: row[1:] for one, row in second.items()} == first
     assert [row[0] for row in second.values()][::-1] == [str(vector) for vector in vectors]
-    assert first == {p.id: row for p, row in zip(pictures, vqa.answer(pictures, [BRIGHT]), strict=True)}
+    assert first == {
+        p.id: row for p, row in zip(pictures, vqa.answer(pictures, [BRIGHT]), strict=True)
+    }
 
 
 # Work
 
 
-@pytest.mark.parametrize(("done", "answered", "embedded"), [(0, 0, 0), (3, 2, 0), (7, 9, 10), (12, 24, 20)])
+@pytest.mark.parametrize(
+    ("done", "answered", "embedded"), [(0, 0, 0), (3, 2, 0), (7, 9, 10), (12, 24, 20)]
+)
 def test_work_is_what_is_then_done(tmp_path: Path, done: int, answered: int, embedded: int) -> None:
     """The numbers of a dry run against those counted while doing it."""
     calls: list[int] = []
     with Store(tmp_path / "store") as store:
-        run, model, vqa, embedder = (
-            Live(tmp_path / "run", store, small_plan()),
-            PatternModel(),
-            BrightVQA(),
-            MeanEmbedder(),
-        )
+        run = LiveRun(tmp_path / "run", store, small_plan())
+        model = PatternModel()
+        vqa = BrightVQA()
+        embedder = MeanEmbedder()
         some = present(run.pictures(model, ["a", "b"], done, 0)) if done else []
         run.ask(vqa, some[:answered], [BRIGHT])
         run.read(embedder, some[:embedded])
@@ -317,8 +365,10 @@ def test_work_is_what_is_then_done(tmp_path: Path, done: int, answered: int, emb
 
 def test_dry_run_writes_nothing(tmp_path: Path) -> None:
     with Store(tmp_path / "store", create=False) as store:
-        run = Live(tmp_path / "run", store, small_plan())
-        work = counted(run.store, PatternModel(), TEXTS, 10, [(BrightVQA(), [BRIGHT], None)], MeanEmbedder())
+        run = LiveRun(tmp_path / "run", store, small_plan())
+        work = counted(
+            run.store, PatternModel(), TEXTS, 10, [(BrightVQA(), [BRIGHT], None)], MeanEmbedder()
+        )
     assert (work.model_calls, work.vqa_calls, work.embedder_calls) == (8, 1, 1)
     assert list(tmp_path.iterdir()) == []
     assert "pictures    30 (0 stored, 30 left)" in work.lines()
@@ -328,26 +378,26 @@ def test_dry_run_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_one_plan_per_folder(tmp_path: Path, store: Store) -> None:
-    write(Live(tmp_path / "run", store, small_plan(6)), {"a": 1})
-    Live(tmp_path / "run", store, small_plan(6))
+    write(LiveRun(tmp_path / "run", store, small_plan(6)), {"a": 1})
+    LiveRun(tmp_path / "run", store, small_plan(6))
     with pytest.raises(UsageError, match=r"holds another plan.*another folder, as in --run"):
-        Live(tmp_path / "run", store, small_plan(7))
+        LiveRun(tmp_path / "run", store, small_plan(7))
 
 
 def test_folder_that_holds_only_a_plan(tmp_path: Path, store: Store) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "plan.toml").write_text("# mine\n" + small_plan(6).to_toml())
-    write(Live(tmp_path / "run", store, small_plan(6)), {})
+    write(LiveRun(tmp_path / "run", store, small_plan(6)), {})
     assert (tmp_path / "run" / "plan.toml").read_text().startswith("# mine")
     (tmp_path / "run" / "plan.hash").unlink()
     with pytest.raises(UsageError, match="holds another plan"):
-        Live(tmp_path / "run", store, small_plan(7))
+        LiveRun(tmp_path / "run", store, small_plan(7))
 
 
 def test_folder_that_is_a_file(tmp_path: Path, store: Store) -> None:
     (tmp_path / "run").write_text("")
     with pytest.raises(RunError, match="must be a folder"):
-        write(Live(tmp_path / "run", store, small_plan()), {})
+        write(LiveRun(tmp_path / "run", store, small_plan()), {})
 
 
 # Environment
@@ -365,13 +415,18 @@ def test_environment_names_what_results_depend_on() -> None:
 
 def test_progress_counts_pictures(tmp_path: Path, store: Store) -> None:
     events: list[Event] = []
-    run = Live(tmp_path / "run", store, small_plan(), progress=events.append)
+    run = LiveRun(tmp_path / "run", store, small_plan(), progress=events.append)
     run.pictures(PatternModel(), TEXTS[:1], 4, 0)
     run.pictures(PatternModel(), TEXTS, 4, 0)
     run.pictures(PatternModel(), TEXTS, 4, 0)  # nothing to do, nothing to say
     steps = [(event.kind, event.done, event.total) for event in events]
     assert steps[:3] == [("started", 0, 4), ("batch", 4, 4), ("finished", 4, 4)]
-    assert steps[3:] == [("started", 4, 12), ("batch", 8, 12), ("batch", 12, 12), ("finished", 12, 12)]
+    assert steps[3:] == [
+        ("started", 4, 12),
+        ("batch", 8, 12),
+        ("batch", 12, 12),
+        ("finished", 12, 12),
+    ]
     assert events[5].rate is not None
     assert events[5].eta == 0
 
@@ -389,9 +444,11 @@ class Telling(PatternModel):
         return images
 
 
-def test_progress_goes_by_the_picture_where_a_model_tells_of_each(tmp_path: Path, store: Store) -> None:
+def test_progress_goes_by_the_picture_where_a_model_tells_of_each(
+    tmp_path: Path, store: Store
+) -> None:
     events: list[Event] = []
-    run = Live(tmp_path / "run", store, small_plan(), progress=events.append)
+    run = LiveRun(tmp_path / "run", store, small_plan(), progress=events.append)
     made = run.pictures(Telling(batch_size=3), TEXTS[:2], 2, 0)
     assert [event.done for event in events] == [0, 1, 2, 3, 4, 4]
     events.clear()
@@ -402,10 +459,16 @@ def test_progress_goes_by_the_picture_where_a_model_tells_of_each(tmp_path: Path
 
 def test_pictures_told_of_but_not_kept_are_not_called_done(tmp_path: Path, store: Store) -> None:
     events: list[Event] = []
-    run = Live(tmp_path / "run", store, small_plan(), progress=events.append)
+    run = LiveRun(tmp_path / "run", store, small_plan(), progress=events.append)
     with pytest.raises(Interrupted, match="4 of 8 pictures are done"):
-        run.pictures(Telling(batch_size=4), ["a nurse", "a doctor", "a chef", "a pilot, stopped"], 2, 0)
-    assert [(event.kind, event.done) for event in events[-3:]] == [("batch", 5), ("batch", 6), ("stopped", 4)]
+        run.pictures(
+            Telling(batch_size=4), ["a nurse", "a doctor", "a chef", "a pilot, stopped"], 2, 0
+        )
+    assert [(event.kind, event.done) for event in events[-3:]] == [
+        ("batch", 5),
+        ("batch", 6),
+        ("stopped", 4),
+    ]
 
 
 def test_json_lines_and_bars() -> None:

@@ -1,4 +1,6 @@
-"""Every task of every command can be sent to another process: small, and without a live model, store or connection."""
+"""Every task of every command can be sent to another process: small, and without a live model,
+store or connection.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ LARGEST = 1_000_000
 
 
 def sending(sizes: list[int]) -> Engine:
-    """An engine that does what another process would: it works on what arrives, with providers loaded anew."""
+    """An engine that does what another process would: it works on what arrives, with providers
+    loaded anew.
+    """
 
     def each(task: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         for item in items:
@@ -42,29 +46,64 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 PLANTED: dict[str, Any] = {"model": "studio/planted", "images": 4}
 COMMANDS: dict[str, Callable[[Path], Any]] = {
-    "audit": lambda run: askew.audit("a photo of a nurse", axes=["gender"], draws=100, run=run, **PLANTED),
+    "audit": lambda run: askew.audit(
+        "a photo of a nurse", axes=["gender"], bootstrap_samples=100, run=run, **PLANTED
+    ),
     "interact": lambda run: askew.interact(
-        "a photo of a nurse", axes=["gender", "age"], draws=100, run=run, mitigated="gender=studio/planted",
+        "a photo of a nurse",
+        axes=["gender", "age"],
+        bootstrap_samples=100,
+        run=run,
+        mitigated="gender=studio/planted",
         **PLANTED,
     ),
     "map": lambda run: askew.map(
-        "a photo of a nurse", model="studio", concept="gender", against="nurse", images=2, draws=100, run=run
+        "a photo of a nurse",
+        model="studio",
+        concept="gender",
+        against="nurse",
+        images=2,
+        bootstrap_samples=100,
+        run=run,
     ),
     "mine": lambda run: askew.mine(
-        model="studio/planted", iterations=2, population=4, selected=1, images=4, variations=4, draws=100, run=run
+        model="studio/planted",
+        iterations=2,
+        population=4,
+        selected=1,
+        images=4,
+        variations=4,
+        bootstrap_samples=100,
+        run=run,
     ),
     "edit": lambda run: askew.edit(
-        "caucasian man, african-american woman", model="studio", sources="studio/planted", images=3,
-        targets={"high": ["doctor", "CEO"]}, strengths=(0.5,), side=64, landmarks="studio", draws=100, run=run,
+        "caucasian man, african-american woman",
+        model="studio",
+        sources="studio/planted",
+        images=3,
+        targets={"high": ["doctor", "CEO"]},
+        strengths=(0.5,),
+        side=64,
+        landmarks="studio",
+        bootstrap_samples=100,
+        run=run,
     ),
     "classify": lambda run: askew.classify(
-        "caucasian man, african-american woman", model="studio", sources="studio/planted", images=3,
-        targets={"a": ["chef", "pilot"], "b": ["nurse", "maid"]}, samples=(1, 4), draws=100, run=run,
+        "caucasian man, african-american woman",
+        model="studio",
+        sources="studio/planted",
+        images=3,
+        targets={"a": ["chef", "pilot"], "b": ["nurse", "maid"]},
+        samples=(1, 4),
+        bootstrap_samples=100,
+        run=run,
     ),
-}  # fmt: skip
+}
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name in registry.providers("method")])
+@pytest.mark.parametrize(
+    "command", [name for name in COMMANDS if name in registry.providers("method")]
+)
 def test_tasks_travel(command: str, sizes: list[int], tmp_path: Path) -> None:
     result = COMMANDS[command](tmp_path / "run")
     assert result.report.exists()

@@ -21,14 +21,19 @@ from askew.stats.association import (
     standard_deviation,
 )
 
-FREQUENCIES = arrays(float, 6, elements=st.floats(0, 3, allow_subnormal=False)).filter(lambda w: w.sum() > 0.1)
-SCORES = st.integers(2, 7).flatmap(lambda k: arrays(float, k, elements=st.floats(0, 1, allow_subnormal=False)))
+FREQUENCIES = arrays(float, 6, elements=st.floats(0, 3, allow_subnormal=False)).filter(
+    lambda w: w.sum() > 0.1
+)
+SCORES = st.integers(2, 7).flatmap(
+    lambda k: arrays(float, k, elements=st.floats(0, 1, allow_subnormal=False))
+)
 
 
 def cas_by_loop(w: np.ndarray, v: np.ndarray) -> float:
     shared = union = 0.0
     for a, b in zip(w, v, strict=True):
-        shared, union = shared + min(a, b), union + max(a, b)
+        shared = shared + min(a, b)
+        union = union + max(a, b)
     return shared / union
 
 
@@ -51,7 +56,8 @@ def test_cas_keeps_its_value(w: np.ndarray, v: np.ndarray, order: list[int]) -> 
 
 def test_cas_broadcasts_over_draws_and_counterfactuals() -> None:
     rng = np.random.default_rng(0)
-    draws, sets = rng.random((5, 1, 8)), rng.random((3, 8))
+    draws = rng.random((5, 1, 8))
+    sets = rng.random((3, 8))
     found = cas(draws, sets)
     assert found.shape == (5, 3)
     assert found[4, 2] == pytest.approx(cas(draws[4, 0], sets[2]))
@@ -74,7 +80,8 @@ def test_wrong_histograms_are_refused() -> None:
 
 def test_cas_clip_is_the_mean_of_all_pairwise_cosines() -> None:
     rng = np.random.default_rng(1)
-    a, b = rng.normal(size=(4, 5)), rng.normal(size=(7, 5))
+    a = rng.normal(size=(4, 5))
+    b = rng.normal(size=(7, 5))
     pairs = [x @ y / (np.linalg.norm(x) * np.linalg.norm(y)) for x, y in itertools.product(a, b)]
     assert cas_clip(a, b) == pytest.approx(np.mean(pairs))
     assert cas_clip(a, b) == pytest.approx(cas_clip(3 * b, a))
@@ -107,7 +114,11 @@ def test_mad_follows_its_formula_whatever_the_order(scores: np.ndarray, random: 
 
 @pytest.mark.parametrize("k", range(2, 10))
 def test_the_largest_values_are_reached(k: int) -> None:
-    patterns = [np.array(p) for p in itertools.product([0.0, 1.0], repeat=k)] if k < 9 else [np.arange(9) % 2.0]
+    patterns = (
+        [np.array(p) for p in itertools.product([0.0, 1.0], repeat=k)]
+        if k < 9
+        else [np.arange(9) % 2.0]
+    )
     if k < 9:
         assert max(mad(p) for p in patterns) == pytest.approx(mad_max(k))
         assert max(standard_deviation(p) for p in patterns) == pytest.approx(np.sqrt(mad_max(k)))
@@ -140,8 +151,11 @@ def test_one_counterfactual_has_no_spread() -> None:
 def test_bipartite_tries_every_matching() -> None:
     rng = np.random.default_rng(2)
     for _ in range(20):
-        w, v, cosine = rng.random(4), rng.random(4), rng.uniform(-0.2, 1, (4, 4))
-        similarity, smaller = np.clip(cosine, 0, 1), np.minimum.outer(w, v)
+        w = rng.random(4)
+        v = rng.random(4)
+        cosine = rng.uniform(-0.2, 1, (4, 4))
+        similarity = np.clip(cosine, 0, 1)
+        smaller = np.minimum.outer(w, v)
         best = max(
             itertools.permutations(range(4)),
             key=lambda p: sum(smaller[i, p[i]] * similarity[i, p[i]] for i in range(4)),

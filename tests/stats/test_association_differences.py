@@ -1,4 +1,6 @@
-"""Paired differences against other packages, against themselves, and against populations whose truth is known."""
+"""Paired differences against other packages, against themselves, and against populations whose
+truth is known.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from benchmarks import calibration_comparison
 CODES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30)
 
 
-def answers(first: Sequence[int], second: Sequence[int], values: int = 3, paired: bool = True) -> PairedSets:
+def answers(
+    first: Sequence[int], second: Sequence[int], values: int = 3, paired: bool = True
+) -> PairedSets:
     keys = [range(len(first)), range(len(second))] if paired else [None, None]
     return PairedSets.of(np.eye(values)[list(first)], np.eye(values)[list(second)], *keys)
 
@@ -33,7 +37,9 @@ def table(both: int, first_only: int, second_only: int, neither: int) -> PairedS
 
 
 @given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.integers(1, 9))
-def test_p_of_complete_pairs_is_mcnemars_exact_one(both: int, first: int, second: int, neither: int) -> None:
+def test_p_of_complete_pairs_is_mcnemars_exact_one(
+    both: int, first: int, second: int, neither: int
+) -> None:
     found = share_difference(table(both, first, second, neither), 0)
     expected = mcnemar([[both, first], [second, neither]], exact=True)
     assert found.p == pytest.approx(expected.pvalue)
@@ -41,19 +47,30 @@ def test_p_of_complete_pairs_is_mcnemars_exact_one(both: int, first: int, second
 
 
 def test_the_interval_is_newcombes_tenth_method() -> None:
-    # Newcombe (1998), "Improved confidence intervals for the difference between binomial proportions based on paired
-    # data": by his formulae with this table, worked by hand below.
-    both, first, second, neither = 36, 12, 2, 0
-    n, x, y, z = 50, 48, 38, 1.959963984540054
+    # Newcombe (1998), "Improved confidence intervals for the difference between binomial
+    # proportions based on paired data": by his formulae with this table, worked by hand below.
+    both = 36
+    first = 12
+    second = 2
+    neither = 0
+    n = 50
+    x = 48
+    y = 38
+    z = 1.959963984540054
 
     def wilson(k: int) -> tuple[float, float]:
-        centre, reach = 2 * k + z * z, z * math.sqrt(z * z + 4 * k * (n - k) / n)
+        centre = 2 * k + z * z
+        reach = z * math.sqrt(z * z + 4 * k * (n - k) / n)
         return (centre - reach) / (2 * (n + z * z)), (centre + reach) / (2 * (n + z * z))
 
     (low_x, high_x), (low_y, high_y) = wilson(x), wilson(y)
     phi = (both * neither - first * second) / math.sqrt(x * 2 * y * 12)
-    down, up = (x / n - low_x, high_y - y / n), (high_x - x / n, y / n - low_y)
-    low, high = (sign * math.sqrt(a * a - 2 * phi * a * b + b * b) + 0.2 for sign, (a, b) in ((-1, down), (1, up)))
+    down = (x / n - low_x, high_y - y / n)
+    up = (high_x - x / n, y / n - low_y)
+    low, high = (
+        sign * math.sqrt(a * a - 2 * phi * a * b + b * b) + 0.2
+        for sign, (a, b) in ((-1, down), (1, up))
+    )
     found = share_difference(table(both, first, second, neither), 0)
     assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
     assert low == pytest.approx(0.0569, abs=5e-4)  # as printed in his table
@@ -61,23 +78,32 @@ def test_the_interval_is_newcombes_tenth_method() -> None:
 
 
 def test_pictures_without_a_partner_count_as_independent_ones() -> None:
-    first, second = [0] * 9 + [1] * 3, [0] * 4 + [1] * 12
+    first = [0] * 9 + [1] * 3
+    second = [0] * 4 + [1] * 12
     alone = share_difference(answers(first, second, 2, paired=False), 0)
     assert alone == share_difference(PairedSets.of_counts([9, 3], [4, 12]), 0)
-    one_pair = PairedSets.of(np.eye(2)[first], np.eye(2)[second], [1] + [None] * 11, [1] + [None] * 15)
+    one_pair = PairedSets.of(
+        np.eye(2)[first], np.eye(2)[second], [1] + [None] * 11, [1] + [None] * 15
+    )
     found = share_difference(one_pair, 0)
     assert (found.low, found.high) == (pytest.approx(alone.low), pytest.approx(alone.high))
     assert found.p == pytest.approx(alone.p, abs=0.03)
 
 
 def test_exact_p_with_some_partners_missing_is_that_of_all_ways_to_deal() -> None:
-    sets = PairedSets.of([[1.0], [0.0], [1.0], [1.0]], [[0.0], [1.0], [0.0]], [1, 2, None, None], [1, 2, None])
+    sets = PairedSets.of(
+        [[1.0], [0.0], [1.0], [1.0]], [[0.0], [1.0], [0.0]], [1, 2, None, None], [1, 2, None]
+    )
     ways = []
     for swaps in range(4):  # both pairs differ
         pair_sum = [(1, 0), (0, 1), (1, 0), (0, 1)]
-        a = sum(pair_sum[2 * k + (swaps >> k & 1)][0] if k == 0 else pair_sum[1 - (swaps >> k & 1)][0] for k in (0, 1))
+        a = sum(
+            pair_sum[2 * k + (swaps >> k & 1)][0] if k == 0 else pair_sum[1 - (swaps >> k & 1)][0]
+            for k in (0, 1)
+        )
         for left in ([1, 1], [1, 0], [1, 0]):  # of the rest 1, 1, 0 two go to the first set
-            first, second = a + sum(left), 2 - a + 2 - sum(left)
+            first = a + sum(left)
+            second = 2 - a + 2 - sum(left)
             ways.append(abs(first / 4 - second / 3))
     observed = abs(3 / 4 - 1 / 3)
     expected = np.mean(np.array(ways) >= observed - 1e-9)
@@ -88,7 +114,9 @@ def concepts(rng: np.random.Generator, n: int = 12, count: int = 3) -> list[np.n
     return [rng.integers(0, 2, (n, 5)) for _ in range(count)]
 
 
-def associated(first: Sequence[np.ndarray], second: Sequence[np.ndarray], seed: int = 0) -> list[Estimate]:
+def associated(
+    first: Sequence[np.ndarray], second: Sequence[np.ndarray], seed: int = 0
+) -> list[Estimate]:
     keys = range(len(first[0]))
     sets = [PairedSets.of(a, b, keys, keys) for a, b in zip(first, second, strict=True)]
     each, spread = association_differences(sets, rng=np.random.default_rng(seed), draws=100)
@@ -142,7 +170,8 @@ def test_swapped_runs_give_the_same_with_the_other_sign(pairs: list[tuple[int, i
 @given(st.integers(0, 1000))
 def test_associations_of_a_run_with_itself_and_of_swapped_runs(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    first, second = concepts(rng), concepts(rng)
+    first = concepts(rng)
+    second = concepts(rng)
     for one in associated(first, first):
         check_nothing(one)
     for forth, back in zip(associated(first, second), associated(second, first), strict=True):
@@ -151,7 +180,8 @@ def test_associations_of_a_run_with_itself_and_of_swapped_runs(seed: int) -> Non
 
 def test_p_of_associations_is_that_of_all_exchanges() -> None:
     rng = np.random.default_rng(4)
-    first, second = concepts(rng, n=2), concepts(rng, n=2)
+    first = concepts(rng, n=2)
+    second = concepts(rng, n=2)
     for rows in (*first, *second):
         rows[:, 0] = 1  # no set without a concept
     found = associated(first, second)
@@ -178,9 +208,12 @@ def test_pairing_narrows_the_interval_and_sharpens_the_test() -> None:
     assert paired.value == pytest.approx(apart.value)
     assert paired.high - paired.low < 0.75 * (apart.high - apart.low)
     assert paired.p < apart.p
-    ideal, how = [0.1, 0.9], {"draws": 400}
-    near = distance_difference(sets, ideal, rng=np.random.default_rng(0), **how)
-    far = distance_difference(PairedSets.of(sets.first, sets.second), ideal, rng=np.random.default_rng(0), **how)
+    reference = [0.1, 0.9]
+    how = {"draws": 400}
+    near = distance_difference(sets, reference, rng=np.random.default_rng(0), **how)
+    far = distance_difference(
+        PairedSets.of(sets.first, sets.second), reference, rng=np.random.default_rng(0), **how
+    )
     assert near.high - near.low < 0.75 * (far.high - far.low)
 
 
@@ -226,17 +259,23 @@ def test_rows_with_equal_keys_belong_together_and_the_rest_is_kept() -> None:
 
 
 @given(st.integers(0, 6), st.integers(0, 4), st.integers(0, 4), st.randoms(use_true_random=False))
-def test_the_order_of_the_pictures_decides_nothing(pairs: int, a: int, b: int, shuffle: object) -> None:
+def test_the_order_of_the_pictures_decides_nothing(
+    pairs: int, a: int, b: int, shuffle: object
+) -> None:
     if not (pairs + a and pairs + b):
         return
     rng = np.random.default_rng(1)
-    first, second = rng.integers(0, 3, (pairs + a, 2)), rng.integers(0, 3, (pairs + b, 2))
+    first = rng.integers(0, 3, (pairs + a, 2))
+    second = rng.integers(0, 3, (pairs + b, 2))
     keys = [[*range(pairs), *[None] * n] for n in (a, b)]
     orders = [list(range(len(rows))) for rows in (first, second)]
     for order in orders:
         shuffle.shuffle(order)  # type: ignore[attr-defined]
     moved = PairedSets.of(
-        first[orders[0]], second[orders[1]], [keys[0][k] for k in orders[0]], [keys[1][k] for k in orders[1]]
+        first[orders[0]],
+        second[orders[1]],
+        [keys[0][k] for k in orders[0]],
+        [keys[1][k] for k in orders[1]],
     )
     original = PairedSets.of(first, second, *keys)
     for draw in ("resampled", "exchanged"):
@@ -248,7 +287,8 @@ def test_the_order_of_the_pictures_decides_nothing(pairs: int, a: int, b: int, s
 def test_an_exchange_keeps_what_each_pair_holds_together() -> None:
     found = sets(5, (3, 6))
     first, second = found.exchanged(500, np.random.default_rng(0))
-    n, m = len(found.first), len(found.second)
+    n = len(found.first)
+    m = len(found.second)
     total = found.first.sum(axis=0) + found.second.sum(axis=0)
     assert np.allclose(first * n + second * m, total)
     assert len(np.unique(first[:, 0])) > 5

@@ -23,7 +23,9 @@ from askew.types import Estimate
 WORDS = 0.9 / np.arange(1, 31) ** 0.9
 
 
-def spread_interval(scores: np.ndarray, errors: np.ndarray, spread: Spread, level: float) -> tuple[float, float]:
+def spread_interval(
+    scores: np.ndarray, errors: np.ndarray, spread: Spread, level: float
+) -> tuple[float, float]:
     return low_end(scores, errors, spread, level), high_end(scores, errors, spread, level)
 
 
@@ -33,7 +35,9 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 def pictures(value: int | np.ndarray, n: int, r: np.random.Generator, k: int = 3) -> np.ndarray:
     answer = np.eye(k)[np.broadcast_to(value, n)]
-    return np.concatenate([answer, np.eye(2)[r.integers(2, size=n)], r.random((n, len(WORDS))) < WORDS], axis=1)
+    return np.concatenate(
+        [answer, np.eye(2)[r.integers(2, size=n)], r.random((n, len(WORDS))) < WORDS], axis=1
+    )
 
 
 def axis(lean: float, n: int, r: np.random.Generator) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -55,7 +59,9 @@ def test_values_are_the_plug_in_scores(variant: str) -> None:
     assert [e.value for e in found.cas] == pytest.approx(list(scores))
     assert found.mad.value == pytest.approx(float(mad(scores, variant)))  # type: ignore[arg-type]
     assert found.wasserstein.value == pytest.approx(float(mad(scores, "code")))
-    assert found.standard_deviation.value == pytest.approx(float(standard_deviation(scores, variant)))  # type: ignore[arg-type]
+    assert found.standard_deviation.value == pytest.approx(
+        float(standard_deviation(scores, variant))
+    )  # type: ignore[arg-type]
     assert found.mad.max == mad_max(3, variant)  # type: ignore[arg-type]
     assert (found.cas[0].n, found.mad.n) == (40, 80)
 
@@ -79,11 +85,15 @@ def test_every_estimate_is_complete() -> None:
 
 def test_the_same_generator_gives_the_same_result() -> None:
     initial, sets = axis(0.5, 24, rng())
-    assert associations(initial, sets, rng=rng(5), draws=100) == associations(initial, sets, rng=rng(5), draws=100)
+    assert associations(initial, sets, rng=rng(5), draws=100) == associations(
+        initial, sets, rng=rng(5), draws=100
+    )
 
 
 def ends(found: Associations) -> list[float]:
-    return [e.low or 0.0 for e in (*found.cas, found.mad)] + [e.high or 0.0 for e in (*found.cas, found.mad)]
+    return [e.low or 0.0 for e in (*found.cas, found.mad)] + [
+        e.high or 0.0 for e in (*found.cas, found.mad)
+    ]
 
 
 def test_order_of_pictures_and_concepts_and_absent_concepts_do_not_matter() -> None:
@@ -95,7 +105,10 @@ def test_order_of_pictures_and_concepts_and_absent_concepts_do_not_matter() -> N
     wider = [np.concatenate([s, np.zeros((len(s), 4))], axis=1) for s in changed]
     again = associations(wider[0], wider[1:], rng=rng(2), draws=1000)
     assert again.mad.value == pytest.approx(base.mad.value)
-    squares = np.square(ends(again)), np.square(ends(base))  # the root of a difference near 0 magnifies noise of draws
+    squares = (
+        np.square(ends(again)),
+        np.square(ends(base)),
+    )  # the root of a difference near 0 magnifies noise of draws
     assert np.allclose(*squares, atol=0.06)
     assert again.mad.null == pytest.approx(base.mad.null, abs=0.02)
 
@@ -111,20 +124,30 @@ def test_order_of_counterfactuals_only_orders_the_scores() -> None:
 
 def test_equal_sets_reach_the_edge_and_disjoint_sets_the_other() -> None:
     r = rng(4)
-    equal = associations(pictures(0, 48, r), [pictures(0, 48, r), pictures(0, 48, r)], rng=r, draws=300)
+    equal = associations(
+        pictures(0, 48, r), [pictures(0, 48, r), pictures(0, 48, r)], rng=r, draws=300
+    )
     assert all(e.value < 0.95 and e.high == 1.0 for e in equal.cas)
     assert equal.mad.low == 0.0
-    apart = associations(np.tile([1, 0, 0], (24, 1)), [np.tile(e, (24, 1)) for e in ([0, 1, 0], [0, 0, 1])], rng=r)
+    apart = associations(
+        np.tile([1, 0, 0], (24, 1)), [np.tile(e, (24, 1)) for e in ([0, 1, 0], [0, 0, 1])], rng=r
+    )
     assert [(e.value, e.low) for e in apart.cas] == [(0.0, 0.0)] * 2
     assert all(e.high is not None and e.high < 0.1 for e in apart.cas)
 
 
 def test_planted_truth_is_covered() -> None:
-    """A short version of benchmarks/calibration.py: coverage of a plain percentile interval here is about .3."""
-    truth, fair = [], []
+    """A short version of benchmarks/calibration.py: coverage of a plain percentile interval here is
+    about .3.
+    """
+    truth = []
+    fair = []
     r = rng(6)
     words = np.concatenate([[0.5, 0.5], WORDS])
-    scores = [float(cas(np.concatenate([np.eye(3)[0], words]), np.concatenate([np.eye(3)[k], words]))) for k in (0, 1)]
+    scores = [
+        float(cas(np.concatenate([np.eye(3)[0], words]), np.concatenate([np.eye(3)[k], words])))
+        for k in (0, 1)
+    ]
     for _ in range(12):
         leaning = associations(*axis(1.0, 48, r), rng=r, draws=200)
         truth += [inside(leaning.cas[0], scores[0]), inside(leaning.cas[1], scores[1])]
@@ -144,7 +167,8 @@ def test_embedding_values_and_coverage() -> None:
     means = [unit_vectors(vectors(c, 200_000, r)).mean(axis=0) for c in centers]
     hits = []
     for _ in range(50):
-        initial, sets = vectors(centers[0], 30, r), [vectors(c, 30, r) for c in centers]
+        initial = vectors(centers[0], 30, r)
+        sets = [vectors(c, 30, r) for c in centers]
         found = associations(initial, sets, rng=r, draws=300, embedded=True)
         assert [e.value for e in found.cas] == pytest.approx([cas_clip(initial, s) for s in sets])
         hits += [inside(e, float(means[0] @ m)) for e, m in zip(found.cas, means, strict=True)]
@@ -153,7 +177,9 @@ def test_embedding_values_and_coverage() -> None:
     assert 0.88 <= np.mean(hits) <= 0.99
 
 
-@pytest.mark.parametrize(("repeats", "slack"), [(80, 0.06), pytest.param(2000, 0.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("repeats", "slack"), [(80, 0.06), pytest.param(2000, 0.0, marks=pytest.mark.slow)]
+)
 def test_embeddings_of_a_fair_model_rarely_alarm(repeats: int, slack: float) -> None:
     r = rng(8)
     centers = 2 * np.eye(3, 8)
@@ -161,7 +187,10 @@ def test_embeddings_of_a_fair_model_rarely_alarm(repeats: int, slack: float) -> 
     for _ in range(repeats):
         initial = vectors(centers[r.integers(3, size=48)], 48, r)
         p.append(
-            associations(initial, [vectors(c, 48, r) for c in centers], rng=r, draws=200, embedded=True).mad.p or 0
+            associations(
+                initial, [vectors(c, 48, r) for c in centers], rng=r, draws=200, embedded=True
+            ).mad.p
+            or 0
         )
     assert 0.02 - slack <= np.mean(np.array(p) < 0.05) <= 0.07 + slack
 
@@ -206,7 +235,9 @@ def half_difference(scores: np.ndarray) -> np.ndarray:
 def test_two_scores_give_the_interval_of_a_folded_normal(gap: float) -> None:
     errors = np.random.default_rng(0).normal(size=(20_000, 2)) * 0.1
     errors -= errors.mean(axis=0)
-    low, high = spread_interval(np.array([0.5 + gap / 2, 0.5 - gap / 2]), errors, half_difference, 0.95)
+    low, high = spread_interval(
+        np.array([0.5 + gap / 2, 0.5 - gap / 2]), errors, half_difference, 0.95
+    )
     sd = 0.1 * np.sqrt(2)
 
     def reach(true: float, share: float) -> float:
@@ -221,13 +252,18 @@ def test_two_scores_give_the_interval_of_a_folded_normal(gap: float) -> None:
 
 def test_without_errors_the_spread_is_known() -> None:
     scores = np.array([0.9, 0.4, 0.5])
-    assert spread_interval(scores, np.zeros((10, 3)), mad, 0.95) == pytest.approx((mad(scores), mad(scores)), abs=1e-3)
+    assert spread_interval(scores, np.zeros((10, 3)), mad, 0.95) == pytest.approx(
+        (mad(scores), mad(scores)), abs=1e-3
+    )
 
 
-@pytest.mark.parametrize("truth", [[0.5, 0.5, 0.5], [0.6, 0.5, 0.5], [0.9, 0.5, 0.4], [0.7, 0.7, 0.4, 0.4]])
+@pytest.mark.parametrize(
+    "truth", [[0.5, 0.5, 0.5], [0.6, 0.5, 0.5], [0.9, 0.5, 0.4], [0.7, 0.7, 0.4, 0.4]]
+)
 def test_coverage(truth: list[float]) -> None:
     rng = np.random.default_rng(len(truth))
-    scores, hits = np.array(truth), []
+    scores = np.array(truth)
+    hits = []
     for _ in range(80):
         errors = 0.05 * rng.normal(size=(300, len(truth)))
         low, high = spread_interval(scores + 0.05 * rng.normal(size=len(truth)), errors, mad, 0.95)

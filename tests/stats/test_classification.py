@@ -20,7 +20,8 @@ from askew.stats.classification import (
 )
 from askew.stats.clustered import clustered_rate_difference
 
-A, B = (0, 1), (2, 3)
+A = (0, 1)
+B = (2, 3)
 PAIRS = list(product(A, B))
 
 
@@ -34,7 +35,8 @@ def test_decisions_and_association_are_those_of_a_plain_loop(errors: np.ndarray)
     chosen: list[float] = []
     for picture, decided in zip(errors, found, strict=True):
         for (a, b), one in zip(PAIRS, decided, strict=True):
-            first, second = picture[a].sum(), picture[b].sum()
+            first = picture[a].sum()
+            second = picture[b].sum()
             if first == second:
                 assert np.isnan(one)
             else:
@@ -53,7 +55,9 @@ def test_a_class_that_was_given_up_is_compared_over_the_samples_in_common() -> N
 
 
 def test_a_hit_needs_the_smallest_error_alone_among_classes_evaluated_to_the_end() -> None:
-    errors = np.array([[[1.0, 1], [2, 2], [0, np.nan]], [[2.0, 2], [1, 1], [3, 3]], [[1.0, 1], [1, 1], [3, 3]]])
+    errors = np.array(
+        [[[1.0, 1], [2, 2], [0, np.nan]], [[2.0, 2], [1, 1], [3, 3]], [[1.0, 1], [1, 1], [3, 3]]]
+    )
     assert hits(errors, 0)[:2, 0].tolist() == [1.0, 0.0]
     assert np.isnan(hits(errors, 0)[2, 0])
     assert hits(errors, 2)[:, 0].tolist() == [0.0, 0.0, 0.0]
@@ -89,7 +93,8 @@ def test_groups_that_are_treated_alike_do_not_differ_and_opposite_ones_do() -> N
 
 
 def test_more_samples_that_decide_otherwise_are_an_effect() -> None:
-    few, many = np.tile([1.0, 0.0], (24, 1)), np.ones((24, 2))
+    few = np.tile([1.0, 0.0], (24, 1))
+    many = np.ones((24, 2))
     found = clustered_rate_difference(many, few, rng=rng())
     assert found.value == pytest.approx(0.5)
     assert found.p < 0.01
@@ -103,8 +108,11 @@ def test_the_share_of_a_pair_has_an_exact_test() -> None:
 
 @pytest.mark.parametrize(("share", "spread"), [(0.1, 0.3), (0.3, 0.8), (0.5, 0.05)])
 def test_the_interval_of_the_association_covers(share: float, spread: float) -> None:
-    """Pictures with chances of their own (beta-binomial), 25 decisions each: within .93 and .99 of 400 trials."""
-    random, size = np.random.default_rng(5), (1 - spread) / spread
+    """Pictures with chances of their own (beta-binomial), 25 decisions each: within .93 and .99 of
+    400 trials.
+    """
+    random = np.random.default_rng(5)
+    size = (1 - spread) / spread
     covered = 0
     for _ in range(400):
         chances = random.beta(share * size, (1 - share) * size, 48)

@@ -21,9 +21,12 @@ from askew.stats.shares import wilson
 NAN = np.nan
 
 
-def edits(rng: np.random.Generator, sources: int, share: float, together: float, members: int = 2) -> np.ndarray:
+def edits(
+    rng: np.random.Generator, sources: int, share: float, together: float, members: int = 2
+) -> np.ndarray:
     """0 or 1 per edit; with probability `together` all edits of a source do the same."""
-    same, alone = rng.random((sources, 1)) < share, rng.random((sources, members)) < share
+    same = rng.random((sources, 1)) < share
+    alone = rng.random((sources, members)) < share
     return np.where(rng.random((sources, 1)) < together, same, alone).astype(float)
 
 
@@ -31,14 +34,20 @@ def edits(rng: np.random.Generator, sources: int, share: float, together: float,
 def test_the_interval_of_a_rate_covers_it(share: float, together: float) -> None:
     rng = np.random.default_rng(1)
     found = [clustered_rate(edits(rng, 25, share, together)) for _ in range(400)]
-    covered = np.mean([e.low <= share <= e.high for e in found if e.low is not None and e.high is not None])
+    covered = np.mean(
+        [e.low <= share <= e.high for e in found if e.low is not None and e.high is not None]
+    )
     assert covered >= 0.93
 
 
 def test_members_that_always_agree_count_once() -> None:
     once = np.array([[0.0]] * 12 + [[1.0]] * 8)
-    one, twice = clustered_rate(once), clustered_rate(np.repeat(once, 2, axis=1))
-    assert (twice.low, twice.high) == (pytest.approx(one.low, abs=0.01), pytest.approx(one.high, abs=0.01))
+    one = clustered_rate(once)
+    twice = clustered_rate(np.repeat(once, 2, axis=1))
+    assert (twice.low, twice.high) == (
+        pytest.approx(one.low, abs=0.01),
+        pytest.approx(one.high, abs=0.01),
+    )
     assert twice.n == 40
 
 
@@ -51,8 +60,13 @@ def test_a_rate_of_nothing_still_has_an_interval() -> None:
 
 def test_one_member_each_is_nearly_the_plain_interval_of_wilson() -> None:
     found = clustered_rate(np.array([[1.0]] * 60 + [[0.0]] * 140))
-    assert (found.low, found.high) == (pytest.approx(0.3 - 0.063, abs=0.01), pytest.approx(0.3 + 0.067, abs=0.01))
-    assert wilson(0.3, 200, 0.95) == pytest.approx(tuple(binomtest(60, 200).proportion_ci(0.95, method="wilson")))
+    assert (found.low, found.high) == (
+        pytest.approx(0.3 - 0.063, abs=0.01),
+        pytest.approx(0.3 + 0.067, abs=0.01),
+    )
+    assert wilson(0.3, 200, 0.95) == pytest.approx(
+        tuple(binomtest(60, 200).proportion_ci(0.95, method="wilson"))
+    )
 
 
 def test_missing_members_are_counted_as_missing() -> None:
@@ -67,10 +81,13 @@ def test_missing_members_are_counted_as_missing() -> None:
 @given(st.integers(0, 2**32), st.permutations(range(12)))
 def test_the_order_of_pictures_does_not_matter(seed: int, order: list[int]) -> None:
     rng = np.random.default_rng(seed)
-    x, y = edits(rng, 12, 0.4, 0.5), edits(rng, 12, 0.2, 0.5)
+    x = edits(rng, 12, 0.4, 0.5)
+    y = edits(rng, 12, 0.2, 0.5)
     first = clustered_rate_difference(x, y, rng=np.random.default_rng(0), draws=200)
     second = clustered_rate_difference(x[order], y[order], rng=np.random.default_rng(0), draws=200)
-    assert (first.value, first.low, first.high) == pytest.approx((second.value, second.low, second.high))
+    assert (first.value, first.low, first.high) == pytest.approx(
+        (second.value, second.low, second.high)
+    )
 
 
 def test_a_difference_is_found_and_none_is_not() -> None:
@@ -80,13 +97,18 @@ def test_a_difference_is_found_and_none_is_not() -> None:
     assert found.p < 0.01
     assert found.low is not None
     assert found.low > 0.3
-    ps = [clustered_rate_difference(edits(rng, 25, 0.3, 0.5), edits(rng, 25, 0.3, 0.5), rng=rng, draws=199).p
-          for _ in range(200)]  # fmt: skip
+    ps = [
+        clustered_rate_difference(
+            edits(rng, 25, 0.3, 0.5), edits(rng, 25, 0.3, 0.5), rng=rng, draws=199
+        ).p
+        for _ in range(200)
+    ]
     assert np.mean([p is not None and p <= 0.05 for p in ps]) <= 0.09
 
 
 def test_what_reading_alone_changes_is_taken_off() -> None:
-    changed, floor = np.ones((20, 2)), np.array([[1.0]] * 5 + [[0.0]] * 15)
+    changed = np.ones((20, 2))
+    floor = np.array([[1.0]] * 5 + [[0.0]] * 15)
     changed[10:] = 0
     rate, base = rate_above_floor(changed, floor, rng=np.random.default_rng(0))
     assert (rate.value, rate.null, base.value) == (0.5, 0.25, 0.25)

@@ -29,7 +29,8 @@ def test_populations_share_their_draws_and_streams_do_not() -> None:
 
 
 def test_populations_of_their_own_are_sampled_alike() -> None:
-    draws, p = CommonDraws(5, 300), np.array([0.5, 0.3, 0.2])
+    draws = CommonDraws(5, 300)
+    p = np.array([0.5, 0.3, 0.2])
     same = draws.counts_of_each(np.tile(p, (300, 1)), 40)
     assert np.array_equal(same, draws.counts(p, 40))
     each = np.random.default_rng(0).dirichlet([2, 2, 2], size=300)

@@ -14,17 +14,23 @@ from askew.stats.intervals import bootstrap_errors
 WORDS = 0.9 / np.arange(1, 16) ** 0.9
 
 
-def shift_of(first: np.ndarray, second: np.ndarray, rng: np.random.Generator, draws: int = 200) -> ConceptShift:
+def shift_of(
+    first: np.ndarray, second: np.ndarray, rng: np.random.Generator, draws: int = 200
+) -> ConceptShift:
     errors = [bootstrap_errors(s, draws, rng) for s in (first, second)]
     return concept_shift(first, second, errors[0], errors[1], rng)
 
 
-def interval_of(first: np.ndarray, second: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
+def interval_of(
+    first: np.ndarray, second: np.ndarray, rng: np.random.Generator
+) -> tuple[float, float]:
     return shift_of(first, second, rng).interval(0.95)[:2]
 
 
 def coverage(p: np.ndarray, q: np.ndarray, n: int, repeats: int) -> float:
-    rng, truth, hits = np.random.default_rng(n), float(cas(p, q)), []
+    rng = np.random.default_rng(n)
+    truth = float(cas(p, q))
+    hits = []
     for _ in range(repeats):
         samples = [(rng.random((n, len(w))) < w).astype(float) for w in (p, q)]
         low, high = interval_of(samples[0], samples[1], rng)
@@ -34,12 +40,19 @@ def coverage(p: np.ndarray, q: np.ndarray, n: int, repeats: int) -> float:
 
 def test_the_score_is_cas() -> None:
     rng = np.random.default_rng(0)
-    first, second = rng.random((20, 8)), rng.random((30, 8))
-    assert shift_of(first, second, rng).score == pytest.approx(float(cas(first.mean(axis=0), second.mean(axis=0))))
+    first = rng.random((20, 8))
+    second = rng.random((30, 8))
+    assert shift_of(first, second, rng).score == pytest.approx(
+        float(cas(first.mean(axis=0), second.mean(axis=0)))
+    )
 
 
-@pytest.mark.parametrize(("path", "observed"), [("sparse", SPARSE_STEPS == 1.0), ("dense", DENSE_STEPS == 1.0)])
-def test_paths_lead_from_alike_to_the_observed_difference_and_curves_fall(path: str, observed: np.ndarray) -> None:
+@pytest.mark.parametrize(
+    ("path", "observed"), [("sparse", SPARSE_STEPS == 1.0), ("dense", DENSE_STEPS == 1.0)]
+)
+def test_paths_lead_from_alike_to_the_observed_difference_and_curves_fall(
+    path: str, observed: np.ndarray
+) -> None:
     rng = np.random.default_rng(1)
     shift = shift_of(rng.random((30, 8)) * 0.5, rng.random((30, 8)), rng)
     populations = getattr(shift, path)()
@@ -86,7 +99,11 @@ def test_a_sample_more_alike_than_chance_does_not_exclude_a_small_difference() -
 
 def test_rounding_decides_no_order_of_concepts_that_differ_as_clearly() -> None:
     rng = np.random.default_rng(1)
-    shift = shift_of((rng.random((12, 30)) < 0.5).astype(float), (rng.random((12, 30)) < 0.3).astype(float), rng)
-    shaken = replace(shift, difference=shift.difference * (1 + rng.uniform(-3e-16, 3e-16, len(shift.difference))))
+    shift = shift_of(
+        (rng.random((12, 30)) < 0.5).astype(float), (rng.random((12, 30)) < 0.3).astype(float), rng
+    )
+    shaken = replace(
+        shift, difference=shift.difference * (1 + rng.uniform(-3e-16, 3e-16, len(shift.difference)))
+    )
     assert not np.array_equal(shift.difference, shaken.difference)
     assert shaken.sparse()[0] == pytest.approx(shift.sparse()[0], abs=1e-12)

@@ -12,7 +12,13 @@ from askew.errors import NotEnoughData
 from askew.stats.confusion import ReadingErrors, corrected_share_intervals
 from askew.stats.distance import sensitivity
 from askew.stats.intervals import Floats
-from askew.stats.sensitivity import CORRECTED_INTERVAL, Pair, debiased_value, interactions, null_sizes
+from askew.stats.sensitivity import (
+    CORRECTED_INTERVAL,
+    AxisPairSample,
+    debiased_value,
+    interactions,
+    null_sizes,
+)
 from askew.types import Estimate, Missing
 
 
@@ -36,9 +42,12 @@ def test_rows_are_distributions() -> None:
 
 @settings(max_examples=30)
 @given(problems())
-def test_it_is_the_least_squares_solution_on_the_simplex(problem: tuple[np.ndarray, np.ndarray]) -> None:
+def test_it_is_the_least_squares_solution_on_the_simplex(
+    problem: tuple[np.ndarray, np.ndarray],
+) -> None:
     observed, table = problem
-    shares, matrix = observed / observed.sum(), (table / table.sum(axis=1, keepdims=True)).T
+    shares = observed / observed.sum()
+    matrix = (table / table.sum(axis=1, keepdims=True)).T
     found = ReadingErrors.of(table).shares(observed)
     assert found.sum() == pytest.approx(1)
     assert np.all(found >= 0)
@@ -60,8 +69,11 @@ def test_it_is_the_least_squares_solution_on_the_simplex(problem: tuple[np.ndarr
 
 @given(st.lists(st.integers(0, 30), min_size=4, max_size=4).filter(any))
 def test_expected_answers_give_back_the_true_shares(weights: list[int]) -> None:
-    true, table = np.array(weights) / sum(weights), rates(4, 0.7) * 60
-    np.testing.assert_allclose(ReadingErrors.of(table).shares(true @ rates(4, 0.7)), true, atol=1e-9)
+    true = np.array(weights) / sum(weights)
+    table = rates(4, 0.7) * 60
+    np.testing.assert_allclose(
+        ReadingErrors.of(table).shares(true @ rates(4, 0.7)), true, atol=1e-9
+    )
 
 
 def test_a_perfect_instrument_changes_nothing() -> None:
@@ -76,7 +88,9 @@ def test_values_that_cannot_be_told_apart_still_give_shares() -> None:
 
 def test_intervals_are_wider_with_fewer_labels() -> None:
     few, many = (
-        corrected_share_intervals([30, 18], rates(2, 0.9) * labels, rng=np.random.default_rng(0), draws=1000)[0]
+        corrected_share_intervals(
+            [30, 18], rates(2, 0.9) * labels, rng=np.random.default_rng(0), draws=1000
+        )[0]
         for labels in (10, 1000)
     )
     assert few.value == pytest.approx(many.value)
@@ -84,11 +98,16 @@ def test_intervals_are_wider_with_fewer_labels() -> None:
     assert (few.n, few.max) == (48, 1)
 
 
-def coverage(true: list[float], right: float, pictures: int, labels: int, repeats: int) -> np.ndarray:
-    rng, p, table = np.random.default_rng(5), np.array(true), rates(len(true), right)
+def coverage(
+    true: list[float], right: float, pictures: int, labels: int, repeats: int
+) -> np.ndarray:
+    rng = np.random.default_rng(5)
+    p = np.array(true)
+    table = rates(len(true), right)
     hits = np.zeros(len(p))
     for _ in range(repeats):
-        answers, confused = rng.multinomial(pictures, p @ table), rng.multinomial(labels, table)
+        answers = rng.multinomial(pictures, p @ table)
+        confused = rng.multinomial(labels, table)
         found = corrected_share_intervals(answers, confused, rng=rng, draws=200)
         hits += [e.low - 1e-9 <= t <= e.high + 1e-9 for e, t in zip(found, p, strict=True)]
     return hits / repeats
@@ -104,7 +123,9 @@ def test_intervals_cover_the_true_shares() -> None:
     ("true", "right", "pictures", "labels"),
     [([0.5, 0.5], 0.9, 48, 20), ([0.97, 0.03], 0.9, 48, 20), ([0.6, 0.3, 0.1], 0.8, 200, 50)],
 )
-def test_intervals_cover_the_true_shares_closely(true: list[float], right: float, pictures: int, labels: int) -> None:
+def test_intervals_cover_the_true_shares_closely(
+    true: list[float], right: float, pictures: int, labels: int
+) -> None:
     assert np.all(coverage(true, right, pictures, labels, 600) >= 0.92)
 
 
@@ -120,10 +141,11 @@ def test_what_is_refused() -> None:
 
 
 RATES = np.array([[0.8, 0.2], [0.15, 0.85]])
-BEFORE, AFTER = np.array([0.9, 0.1]), np.array([[0.6, 0.4], [0.5, 0.5]])
+BEFORE = np.array([0.9, 0.1])
+AFTER = np.array([[0.6, 0.4], [0.5, 0.5]])
 
 
-def estimates(pairs: list[Pair], seed: int = 0, draws: int = 100) -> list[Estimate]:
+def estimates(pairs: list[AxisPairSample], seed: int = 0, draws: int = 100) -> list[Estimate]:
     found = interactions(pairs, rng=np.random.default_rng(seed), draws=draws)
     return [one for one in found if isinstance(one, Estimate)]
 
@@ -132,18 +154,31 @@ def covered(found: list[Estimate], truth: float) -> float:
     return float(np.mean([(e.low or -1) <= truth <= (e.high or 1) for e in found]))
 
 
-def noisy(rng: np.random.Generator, repeats: int, labels: int = 100) -> tuple[list[Pair], list[Pair]]:
+def noisy(
+    rng: np.random.Generator, repeats: int, labels: int = 100
+) -> tuple[list[AxisPairSample], list[AxisPairSample]]:
     """Pairs read with errors: as read, and with as many labelled pictures of each value."""
-    before, after = BEFORE @ RATES, AFTER @ RATES
-    plain = [Pair(rng.multinomial(96, before), rng.multinomial(96, after), [1, 1]) for _ in range(repeats)]
-    known = [Pair(p.initial, p.counterfactual, p.ideal, confusion=rng.multinomial(labels, RATES)) for p in plain]
+    before = BEFORE @ RATES
+    after = AFTER @ RATES
+    plain = [
+        AxisPairSample(rng.multinomial(96, before), rng.multinomial(96, after), [1, 1])
+        for _ in range(repeats)
+    ]
+    known = [
+        AxisPairSample(
+            p.initial, p.counterfactual, p.reference, confusion=rng.multinomial(labels, RATES)
+        )
+        for p in plain
+    ]
     return plain, known
 
 
 def test_correction_comes_closer_to_the_truth_and_covers_it() -> None:
     truth = float(sensitivity(BEFORE, AFTER.mean(axis=0), [1, 1]))
     plain, known = (estimates(pairs) for pairs in noisy(np.random.default_rng(0), 80))
-    assert abs(np.mean([e.value for e in known]) - truth) < 0.4 * abs(np.mean([e.value for e in plain]) - truth)
+    assert abs(np.mean([e.value for e in known]) - truth) < 0.4 * abs(
+        np.mean([e.value for e in plain]) - truth
+    )
     assert covered(known, truth) >= 0.9
     assert covered(plain, truth) < 0.75
     assert {e.interval for e in known} == {CORRECTED_INTERVAL}
@@ -153,10 +188,14 @@ def test_nothing_happens_behind_errors_either() -> None:
     rng = np.random.default_rng(1)
     still = np.array([0.8, 0.2])
     pairs = [
-        Pair(rng.multinomial(96, still @ RATES), rng.multinomial(96, np.stack([still, still]) @ RATES), [1, 1],
-             confusion=rng.multinomial(200, RATES))
+        AxisPairSample(
+            rng.multinomial(96, still @ RATES),
+            rng.multinomial(96, np.stack([still, still]) @ RATES),
+            [1, 1],
+            confusion=rng.multinomial(200, RATES),
+        )
         for _ in range(80)
-    ]  # fmt: skip
+    ]
     found = estimates(pairs)
     assert abs(np.mean([e.value for e in found])) < 0.03
     assert covered(found, 0.0) >= 0.9
@@ -167,13 +206,17 @@ def test_nothing_happens_behind_errors_either() -> None:
 
 def test_more_labels_give_a_narrower_interval() -> None:
     counts = [[90, 30], [[60, 60], [70, 50]]]
-    few, many = estimates([Pair(*counts, [1, 1], confusion=n * RATES) for n in (20, 2000)], draws=300)
+    few, many = estimates(
+        [AxisPairSample(*counts, [1, 1], confusion=n * RATES) for n in (20, 2000)], draws=300
+    )
     assert (many.high or 0) - (many.low or 0) < 0.8 * ((few.high or 0) - (few.low or 0))
 
 
 def test_an_instrument_without_errors_changes_nothing() -> None:
     tables = [40, 8, 12], [[20, 20, 20], [18, 22, 20]], [1, 1, 1], "wasserstein"
-    plain, known = estimates([Pair(*tables), Pair(*tables, confusion=1e9 * np.eye(3))], draws=300)  # type: ignore[arg-type]
+    plain, known = estimates(
+        [AxisPairSample(*tables), AxisPairSample(*tables, confusion=1e9 * np.eye(3))], draws=300
+    )  # type: ignore[arg-type]
     for name in ("value", "low", "high", "null"):
         assert getattr(known, name) == pytest.approx(getattr(plain, name), abs=0.02)
 
@@ -201,11 +244,11 @@ def test_standard_errors_are_those_of_simulated_answers() -> None:
 
 
 def test_what_cannot_be_corrected() -> None:
-    blind = Pair([30, 10], [[20, 20]], [1, 1], confusion=[[60, 40], [58, 42]])
+    blind = AxisPairSample([30, 10], [[20, 20]], [1, 1], confusion=[[60, 40], [58, 42]])
     (found,) = interactions([blind], rng=np.random.default_rng(0))
     assert isinstance(found, Missing)
     assert "apart" in found.detail
     with pytest.raises(NotEnoughData):
-        debiased_value(Pair([1, 1], [[1, 1]], [1, 1], confusion=[[5, 0], [0, 0]]))
+        debiased_value(AxisPairSample([1, 1], [[1, 1]], [1, 1], confusion=[[5, 0], [0, 0]]))
     with pytest.raises(ValueError, match="values"):
-        debiased_value(Pair([1, 1], [[1, 1]], [1, 1], confusion=np.eye(3)))
+        debiased_value(AxisPairSample([1, 1], [[1, 1]], [1, 1], confusion=np.eye(3)))

@@ -1,4 +1,6 @@
-"""Differences between picture sets: equal populations of unequal size differ by nothing, planted truth is covered."""
+"""Differences between picture sets: equal populations of unequal size differ by nothing, planted
+truth is covered.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,11 @@ FAIR = np.full(6, 1 / 6)
 
 
 @given(PART, PART, PART, PART)
-def test_share_difference_is_newcombes_as_in_statsmodels(x: int, rest_x: int, y: int, rest_y: int) -> None:
-    n, m = x + rest_x + 1, y + rest_y + 1
+def test_share_difference_is_newcombes_as_in_statsmodels(
+    x: int, rest_x: int, y: int, rest_y: int
+) -> None:
+    n = x + rest_x + 1
+    m = y + rest_y + 1
     found = share_difference(PairedSets.of_counts([x, n - x], [y, m - y]), 0)
     low, high = confint_proportions_2indep(x, n, y, m, method="newcomb")
     assert found.value == pytest.approx(x / n - y / m)
@@ -39,13 +44,18 @@ def test_p_of_a_share_difference_is_near_other_exact_and_asymptotic_tests() -> N
     small = share_difference(PairedSets.of_counts([10, 5], [3, 12]), 0)
     assert small.p == pytest.approx(boschloo_exact([[10, 5], [3, 12]]).pvalue, abs=0.005)
     large = share_difference(PairedSets.of_counts([800, 700], [700, 800]), 0)
-    assert large.p == pytest.approx(chi2_contingency([[800, 700], [700, 800]], correction=False).pvalue, rel=0.02)
+    assert large.p == pytest.approx(
+        chi2_contingency([[800, 700], [700, 800]], correction=False).pvalue, rel=0.02
+    )
     assert share_difference(PairedSets.of_counts([0, 5], [0, 9]), 0).p == 1
 
 
 def test_type_one_error_of_the_share_difference() -> None:
     rng = np.random.default_rng(0)
-    p = [share_difference(PairedSets.of_counts(*rng.multinomial(12, [0.3, 0.7], size=2)), 0).p for _ in range(250)]
+    p = [
+        share_difference(PairedSets.of_counts(*rng.multinomial(12, [0.3, 0.7], size=2)), 0).p
+        for _ in range(250)
+    ]
     assert np.mean(np.array(p) <= 0.05) <= 0.08
 
 
@@ -72,9 +82,15 @@ def test_different_numbers_of_pictures_alone_are_no_difference() -> None:
 
 
 def test_more_pictures_that_lean_are_told_from_few_fair_ones() -> None:
-    """The distance of few pictures is the larger by chance, which must not hide that the others lean."""
-    few, many = [4, 4, 4, 4, 4, 4], [56, 8, 8, 8, 8, 8]
-    assert distance_difference(PairedSets.of_counts(few, many), FAIR, rng=np.random.default_rng(0)).p < 0.02
+    """The distance of few pictures is the larger by chance, which must not hide that the others
+    lean.
+    """
+    few = [4, 4, 4, 4, 4, 4]
+    many = [56, 8, 8, 8, 8, 8]
+    assert (
+        distance_difference(PairedSets.of_counts(few, many), FAIR, rng=np.random.default_rng(0)).p
+        < 0.02
+    )
 
 
 def test_permutation_p_of_a_distance_difference_is_that_of_all_permutations() -> None:

@@ -37,7 +37,9 @@ def distributions(draw: st.DrawFn, how_many: int = 2) -> list[Floats]:
 def test_wasserstein_is_scipys_on_ranks_over_the_longest_way(pair: list[Floats]) -> None:
     p, q = pair
     ranks = np.arange(len(p))
-    assert wasserstein(p, q) == pytest.approx(wasserstein_distance(ranks, ranks, p, q) / (len(p) - 1), abs=1e-12)
+    assert wasserstein(p, q) == pytest.approx(
+        wasserstein_distance(ranks, ranks, p, q) / (len(p) - 1), abs=1e-12
+    )
 
 
 @given(distributions())
@@ -52,7 +54,9 @@ def test_values_is_scipys_distance_of_the_probabilities_from_one_over_k(one: lis
     k = len(p)
     expected = wasserstein_distance(p, np.full(k, 1 / k))
     assert probability_values(p, np.ones(k)) == pytest.approx(expected, abs=1e-12)
-    assert probability_values(p, np.ones(k)) == pytest.approx(2 / k * total_variation(p, np.ones(k)), abs=1e-12)
+    assert probability_values(p, np.ones(k)) == pytest.approx(
+        2 / k * total_variation(p, np.ones(k)), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("distance", [wasserstein, total_variation])
@@ -68,23 +72,28 @@ def test_metric(distance: object, triple: list[Floats]) -> None:
 @given(pair=distributions())
 def test_no_distribution_is_further_than_the_maximum(name: str, pair: list[Floats]) -> None:
     p, q = pair
-    ideal = np.ones(len(q)) if name == "values" else q
-    assert DISTANCES[name](p, ideal) <= distance_max(ideal, name) + 1e-12
+    reference = np.ones(len(q)) if name == "values" else q
+    assert DISTANCES[name](p, reference) <= distance_max(reference, name) + 1e-12
 
 
 @pytest.mark.parametrize("name", DISTANCES)
 @given(pair=distributions())
 def test_a_distance_is_the_weighted_sum_of_its_forms(name: str, pair: list[Floats]) -> None:
-    p, k = pair[0] / pair[0].sum(), len(pair[0])
+    p = pair[0] / pair[0].sum()
+    k = len(pair[0])
     q = np.full(k, 1 / k) if name == "values" else pair[1] / pair[1].sum()
     forms, weight = linear_forms(name, k)
-    assert weight * np.abs(forms @ (p - q)).sum() == pytest.approx(float(DISTANCES[name](p, q)), abs=1e-12)
+    assert weight * np.abs(forms @ (p - q)).sum() == pytest.approx(
+        float(DISTANCES[name](p, q)), abs=1e-12
+    )
     assert np.all((forms @ p >= 0) & (forms @ p <= 1 + 1e-12))
 
 
 def test_auto_is_the_distance_of_the_scale() -> None:
     assert distance_for("auto", "ordinal") == distance_for("ordinal", "nominal") == "wasserstein"
-    assert distance_for("auto", "nominal") == distance_for("nominal", "ordinal") == "total_variation"
+    assert (
+        distance_for("auto", "nominal") == distance_for("nominal", "ordinal") == "total_variation"
+    )
     assert {distance_for(choice, "nominal") for choice in CHOICES} == set(DISTANCES)
     with pytest.raises(UnknownName, match="auto"):
         distance_for("automatic", "nominal")
@@ -130,6 +139,8 @@ def test_what_is_refused() -> None:
 @pytest.mark.parametrize("distance", ["total_variation", "wasserstein", "values"])
 @pytest.mark.parametrize("n", [1, 5, 48])
 def test_the_distance_of_a_fair_sample_is_that_of_many_draws(distance: str, n: int) -> None:
-    ideal = np.full(4, 0.25)
-    counts = np.random.default_rng(0).multinomial(n, ideal, size=200_000)
-    assert expected_distance(n, ideal, distance) == pytest.approx(DISTANCES[distance](counts, ideal).mean(), abs=1e-3)
+    reference = np.full(4, 0.25)
+    counts = np.random.default_rng(0).multinomial(n, reference, size=200_000)
+    assert expected_distance(n, reference, distance) == pytest.approx(
+        DISTANCES[distance](counts, reference).mean(), abs=1e-3
+    )

@@ -24,13 +24,18 @@ def test_p_is_the_sum_over_all_outcomes(data: st.DataObject) -> None:
     k = data.draw(st.integers(2, 5))
     n = data.draw(st.integers(1, 7))
     weights = data.draw(st.lists(st.integers(0, 6), min_size=k, max_size=k).filter(any))
-    name = data.draw(st.sampled_from(list(DISTANCES) if len(set(weights)) == 1 else ["wasserstein", "total_variation"]))
-    ideal, possible = np.array(weights) / sum(weights), outcomes(n, k)
+    name = data.draw(
+        st.sampled_from(
+            list(DISTANCES) if len(set(weights)) == 1 else ["wasserstein", "total_variation"]
+        )
+    )
+    reference = np.array(weights) / sum(weights)
+    possible = outcomes(n, k)
     seen = possible[data.draw(st.integers(0, len(possible) - 1))]
-    distances = DISTANCES[name](possible, ideal)
-    far = distances >= DISTANCES[name](seen, ideal) - 1e-9
-    assert distance_p(seen.astype(float), ideal, name) == pytest.approx(
-        stats.multinomial.pmf(possible, n, ideal)[far].sum(), rel=1e-9, abs=1e-15
+    distances = DISTANCES[name](possible, reference)
+    far = distances >= DISTANCES[name](seen, reference) - 1e-9
+    assert distance_p(seen.astype(float), reference, name) == pytest.approx(
+        stats.multinomial.pmf(possible, n, reference)[far].sum(), rel=1e-9, abs=1e-15
     )
 
 
@@ -50,11 +55,14 @@ def test_one_prompt_of_24_women_is_found_among_sixty() -> None:
 
 
 def test_where_the_law_is_too_large_draws_go_on_until_p_is_decided() -> None:
-    ideal = np.random.default_rng(0).dirichlet(np.ones(4))
-    assert distance_p(np.array([40.0, 2, 3, 3]), ideal, "total_variation") is None
-    even = distance_estimate([12, 12, 12, 12], ideal, rng=np.random.default_rng(1), draws=200).p
+    reference = np.random.default_rng(0).dirichlet(np.ones(4))
+    assert distance_p(np.array([40.0, 2, 3, 3]), reference, "total_variation") is None
+    even = distance_estimate([12, 12, 12, 12], reference, rng=np.random.default_rng(1), draws=200).p
     far = distance_estimate(
-        [48, 0, 0, 0], [0.31, 0.29, 0.2 + 1 / 7777, 0.2 - 1 / 7777], rng=np.random.default_rng(1), draws=200
+        [48, 0, 0, 0],
+        [0.31, 0.29, 0.2 + 1 / 7777, 0.2 - 1 / 7777],
+        rng=np.random.default_rng(1),
+        draws=200,
     ).p
     assert even is not None
     assert far is not None
@@ -64,7 +72,10 @@ def test_where_the_law_is_too_large_draws_go_on_until_p_is_decided() -> None:
 def test_p_of_a_fair_model_is_a_p() -> None:
     rng = np.random.default_rng(2)
     p = np.array(
-        [distance_p(c.astype(float), np.ones(6) / 6, "wasserstein") for c in rng.multinomial(24, [1 / 6] * 6, 400)]
+        [
+            distance_p(c.astype(float), np.ones(6) / 6, "wasserstein")
+            for c in rng.multinomial(24, [1 / 6] * 6, 400)
+        ]
     )
     for level in (0.05, 0.2, 0.5):
         assert np.mean(p <= level) <= level + 2.5 * np.sqrt(level * (1 - level) / 400)

@@ -1,4 +1,6 @@
-"""MineTheGap's score by hand and against what it must not depend on; its null, its interval, the paper's own ranks."""
+"""MineTheGap's score by hand and against what it must not depend on; its null, its interval, the
+paper's own ranks.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(rows / np.linalg.norm(rows, axis=-1, keepdims=True))
 
 
-def similarities(rng: np.random.Generator, reps: int, spread: float, n: int = 15) -> NDArray[np.float64]:
+def similarities(
+    rng: np.random.Generator, reps: int, spread: float, n: int = 15
+) -> NDArray[np.float64]:
     """Variations all around a centre, and pictures that lie as wide as `spread` says."""
     centre = np.eye(24)[0]
     texts = unit(centre + 0.35 * rng.normal(size=(reps, 15, 24)))
@@ -37,7 +41,8 @@ def similarities(rng: np.random.Generator, reps: int, spread: float, n: int = 15
 
 
 def test_by_hand() -> None:
-    # best match of each variation .9 .6 .4 .8, of each picture .9 .6 .4; the lowest of four and of three is .4
+    # best match of each variation .9 .6 .4 .8, of each picture .9 .6 .4; the lowest of four and of
+    # three is .4
     assert bias_score(BY_HAND) == pytest.approx(((0.4 + 0.4) / 2) / BY_HAND.mean())
     assert bias_score(BY_HAND, 0.5) == pytest.approx(((0.6 + 0.6) / 2) / BY_HAND.mean())
     assert worst(BY_HAND, "variations").tolist() == [2]
@@ -86,12 +91,18 @@ def test_a_mean_at_zero_is_refused_and_says_what_would_do() -> None:
 
 def test_a_fair_model_is_rarely_called_biased_and_a_narrow_one_always() -> None:
     rng = np.random.default_rng(3)
-    own, of_variations = similarities(rng, 60, 0.35), similarities(rng, 60, 0.35)
-    fair = [gap_estimate(s, w, rng=rng, draws=100).p for s, w in zip(own, of_variations, strict=True)]
+    own = similarities(rng, 60, 0.35)
+    of_variations = similarities(rng, 60, 0.35)
+    fair = [
+        gap_estimate(s, w, rng=rng, draws=100).p for s, w in zip(own, of_variations, strict=True)
+    ]
     assert np.mean([p < 0.05 for p in fair if p is not None]) <= 0.15
     texts = unit(np.eye(24)[0] + 0.35 * rng.normal(size=(15, 24)))
-    shown, one_kind = texts + 0.05 * rng.normal(size=texts.shape), texts[:1] + 0.02 * rng.normal(size=(15, 24))
-    biased = gap_estimate(unit_similarity(texts @ unit(one_kind).T), unit_similarity(texts @ unit(shown).T), rng=rng)
+    shown = texts + 0.05 * rng.normal(size=texts.shape)
+    one_kind = texts[:1] + 0.02 * rng.normal(size=(15, 24))
+    biased = gap_estimate(
+        unit_similarity(texts @ unit(one_kind).T), unit_similarity(texts @ unit(shown).T), rng=rng
+    )
     assert biased.p is not None
     assert biased.p < 0.05
     assert biased.corrected is not None
@@ -119,13 +130,21 @@ def test_the_interval_holds_the_mean_score_of_new_pictures_and_variations(spread
     s = similarities(rng, 400, spread)
     truth = np.mean([bias_score(one) for one in s])
     found = [gap_estimate(one, rng=rng, draws=150) for one in s[:150]]
-    inside = np.mean([e.low <= truth <= e.high for e in found if e.low is not None and e.high is not None])
+    inside = np.mean(
+        [e.low <= truth <= e.high for e in found if e.low is not None and e.high is not None]
+    )
     assert inside >= 0.9
 
 
-@pytest.mark.parametrize(("column", "published"), [("stable_bias_rank", 0.680), ("minethegap_rank", 0.688)])
-def test_the_ranks_of_table_s2_give_these_correlations(shared: Path, column: str, published: float) -> None:
+@pytest.mark.parametrize(
+    ("column", "published"), [("stable_bias_rank", 0.680), ("minethegap_rank", 0.688)]
+)
+def test_the_ranks_of_table_s2_give_these_correlations(
+    shared: Path, column: str, published: float
+) -> None:
     with (shared / "data" / "published" / "minethegap-table-s2.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     truth, ranks = ([float(row[name]) for row in rows] for name in ("gt_rank", column))
-    assert spearman(truth, ranks, rng=np.random.default_rng(0)).value == pytest.approx(published, abs=0.0005)
+    assert spearman(truth, ranks, rng=np.random.default_rng(0)).value == pytest.approx(
+        published, abs=0.0005
+    )

@@ -30,7 +30,9 @@ EFFECTS = {("a", "b"): effect(0.2), ("a", "c"): effect(-0.02), ("b", "c"): effec
 
 def test_tests_that_were_not_made_are_in_no_family() -> None:
     q = benjamini_hochberg([1e-6, 2e-5, 0.2]).tolist()
-    assert q_values({"a": 1e-6, "b": None, "c": 2e-5, "d": 0.2}) == pytest.approx(dict(zip("acd", q, strict=True)))
+    assert q_values({"a": 1e-6, "b": None, "c": 2e-5, "d": 0.2}) == pytest.approx(
+        dict(zip("acd", q, strict=True))
+    )
     assert q_values({"a": None}) == {}
 
 
@@ -64,9 +66,15 @@ def test_amplification_of_noise_is_its_null_and_may_be_nothing() -> None:
 
 def test_share_made_worse() -> None:
     found = negative_share([*EFFECTS.values()])
-    assert (found.value, found.low, found.high) == (pytest.approx(2 / 3), pytest.approx(1 / 3), pytest.approx(2 / 3))
+    assert (found.value, found.low, found.high) == (
+        pytest.approx(2 / 3),
+        pytest.approx(1 / 3),
+        pytest.approx(2 / 3),
+    )
     assert (found.n, found.null) == (3, 0.5)
-    assert negative_share([effect(-0.051), effect(0.2)]).low == 0  # its own interval leaves out 0, both at once do not
+    assert (
+        negative_share([effect(-0.051), effect(0.2)]).low == 0
+    )  # its own interval leaves out 0, both at once do not
     assert isinstance(negative_share([]), Missing)
 
 
@@ -81,7 +89,8 @@ def test_correlation_is_scipys_over_the_pairs_that_there_are() -> None:
     x = rng.normal(size=(2, 4, 4))
     y = 0.6 * x + rng.normal(size=x.shape)
     x[:, range(4), range(4)] = np.nan
-    found, there = correlation(x, y, rng=rng, draws=400), np.isfinite(x)
+    found = correlation(x, y, rng=rng, draws=400)
+    there = np.isfinite(x)
     assert found.value == pytest.approx(pearsonr(x[there], y[there]).statistic, abs=1e-10)
     assert (found.n, found.null) == (24, 0.0)
     assert -1 <= found.low < found.value < found.high <= 1
@@ -89,9 +98,12 @@ def test_correlation_is_scipys_over_the_pairs_that_there_are() -> None:
 
 @pytest.mark.parametrize("effect", [0.0, 1.0])
 def test_a_correlation_heeds_that_pairs_of_a_target_share_their_noise(effect: float) -> None:
-    """As where nothing is done: both sides carry noise of their own, that of a target in all of its pairs."""
+    """As where nothing is done: both sides carry noise of their own, that of a target in all of its
+    pairs.
+    """
     rng = np.random.default_rng(2)
-    missed, held = [], []
+    missed = []
+    held = []
     for _ in range(150):
         truth = effect * rng.normal(size=(8, 8))
         x, y = (truth + rng.normal(size=8) + 0.5 * rng.normal(size=(8, 8)) for _ in range(2))

@@ -46,8 +46,12 @@ def test_bootstrap_errors_have_the_standard_error_of_the_mean() -> None:
 def test_percentile_interval_agrees_with_scipy() -> None:
     x = np.random.default_rng(3).normal(size=30)
     draws = bootstrap_weights(30, 20_000, np.random.default_rng(4)) @ x
-    expected = bootstrap((x,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(5))
-    assert percentile_interval(draws, 0.95) == pytest.approx(tuple(expected.confidence_interval), abs=0.02)
+    expected = bootstrap(
+        (x,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(5)
+    )
+    assert percentile_interval(draws, 0.95) == pytest.approx(
+        tuple(expected.confidence_interval), abs=0.02
+    )
 
 
 def test_bisection_finds_where_a_test_starts_to_accept() -> None:
@@ -87,7 +91,9 @@ def test_nothing_to_count_is_said_so() -> None:
         tail(1.0)
 
 
-P_VALUES = st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]), min_size=1, max_size=40)
+P_VALUES = st.lists(
+    st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]), min_size=1, max_size=40
+)
 
 
 @given(P_VALUES)
@@ -116,8 +122,11 @@ def test_what_is_not_a_family_of_p_values_is_refused(p: list[object]) -> None:
         benjamini_hochberg(p)  # type: ignore[arg-type]
 
 
-def test_p_by_rounds_is_the_p_of_all_draws_and_stops_when_every_score_is_reached_often_enough() -> None:
-    rng, made = np.random.default_rng(3), []
+def test_p_by_rounds_is_the_p_of_all_draws_and_stops_when_every_score_is_reached_often_enough() -> (
+    None
+):
+    rng = np.random.default_rng(3)
+    made = []
 
     def rounds(n: int) -> Iterator[np.ndarray]:
         for _ in range(n):
@@ -125,8 +134,11 @@ def test_p_by_rounds_is_the_p_of_all_draws_and_stops_when_every_score_is_reached
             yield made[-1]
 
     observed = np.array([0.5, 0.97])
-    p, drawn = p_by_rounds(observed, rounds(40)), np.concatenate(made)
-    assert p == pytest.approx([p_value(x, column) for x, column in zip(observed, drawn.T, strict=True)])
+    p = p_by_rounds(observed, rounds(40))
+    drawn = np.concatenate(made)
+    assert p == pytest.approx(
+        [p_value(x, column) for x, column in zip(observed, drawn.T, strict=True)]
+    )
     assert (drawn[:, 1] >= 0.97).sum() >= ENOUGH
     assert (drawn[:-50, 1] >= 0.97).sum() < ENOUGH
     made.clear()

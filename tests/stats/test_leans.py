@@ -11,7 +11,9 @@ from hypothesis.extra.numpy import arrays
 from askew.stats.association import cas
 from askew.stats.association_intervals import associations
 
-COUNTS = arrays(np.int64, (6, 4), elements=st.integers(0, 2)).map(lambda a: a + np.eye(6, 4, dtype=np.int64))
+COUNTS = arrays(np.int64, (6, 4), elements=st.integers(0, 2)).map(
+    lambda a: a + np.eye(6, 4, dtype=np.int64)
+)
 
 
 def rng() -> np.random.Generator:
@@ -19,7 +21,9 @@ def rng() -> np.random.Generator:
 
 
 @given(COUNTS, COUNTS, COUNTS)
-def test_it_is_the_difference_and_changes_sign_when_swapped(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+def test_it_is_the_difference_and_changes_sign_when_swapped(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray
+) -> None:
     found = associations(a, [b, c], rng=rng(), draws=100)
     forth, back = found.leans
     expected = cas(a.mean(axis=0), b.mean(axis=0)) - cas(a.mean(axis=0), c.mean(axis=0))
@@ -50,7 +54,9 @@ def test_intervals_cover_the_population_difference(share: float) -> None:
 
 
 def test_leans_of_few_pictures_are_marked_near_those_of_the_population() -> None:
-    """The plug-in difference is shrunk by concepts that differ by chance alone; its mark, and means of it, are not."""
+    """The plug-in difference is shrunk by concepts that differ by chance alone; its mark, and means
+    of it, are not.
+    """
     generator = np.random.default_rng(2)
     rest = generator.uniform(0.1, 0.6, 20)
     populations = [np.concatenate([own, rest]) for own in ([0.9, 0.1], [1.0, 0.0], [0.0, 1.0])]

@@ -1,4 +1,6 @@
-"""The mark of a score lies inside its interval, and nearer to the population's score than what few pictures show."""
+"""The mark of a score lies inside its interval, and nearer to the population's score than what few
+pictures show.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,14 @@ import pytest
 from askew.stats.association import cas
 from askew.stats.association_intervals import association_differences, associations
 from askew.stats.confusion import corrected_share_intervals
-from askew.stats.differences import PairedSets, distance_difference, risk_difference, share_difference
+from askew.stats.differences import (
+    PairedSets,
+    distance_difference,
+    risk_difference,
+    share_difference,
+)
 from askew.stats.distance import DISTANCES
-from askew.stats.sensitivity import Pair, interactions
+from askew.stats.sensitivity import AxisPairSample, interactions
 from askew.stats.shares import distance_estimate, share_intervals
 from askew.types import Estimate
 
@@ -21,7 +28,9 @@ TABLES = 2000
 
 def counts(rng: np.random.Generator, k: int) -> np.ndarray:
     """Of 1 to 40 pictures, from shares that may be even or very uneven."""
-    return rng.multinomial(rng.integers(1, 40), rng.dirichlet(np.full(k, rng.choice([0.2, 1.0, 20.0]))))
+    return rng.multinomial(
+        rng.integers(1, 40), rng.dirichlet(np.full(k, rng.choice([0.2, 1.0, 20.0])))
+    )
 
 
 def words(rng: np.random.Generator) -> np.ndarray:
@@ -32,29 +41,36 @@ def words(rng: np.random.Generator) -> np.ndarray:
 
 def of_shares(rng: np.random.Generator) -> list[Estimate]:
     k = int(rng.integers(2, 6))
-    seen, name = counts(rng, k), list(DISTANCES)[int(rng.integers(3))]
-    ideal = np.ones(k) if name == "values" else rng.dirichlet(np.ones(k))
+    seen = counts(rng, k)
+    name = list(DISTANCES)[int(rng.integers(3))]
+    reference = np.ones(k) if name == "values" else rng.dirichlet(np.ones(k))
     a, b, c = (int(x) for x in counts(rng, 3))
     corrected = corrected_share_intervals(seen, np.eye(k) * 9 + 1, rng=rng, draws=20)
-    found = [distance_estimate(seen, ideal, distance=name, rng=rng, draws=20), risk_difference(a, b, a + b + c)]
+    found = [
+        distance_estimate(seen, reference, distance=name, rng=rng, draws=20),
+        risk_difference(a, b, a + b + c),
+    ]
     return [*found, *share_intervals(seen), *corrected]
 
 
 def of_differences(rng: np.random.Generator) -> list[Estimate]:
     k = int(rng.integers(2, 6))
-    a, b = counts(rng, k), counts(rng, k)
+    a = counts(rng, k)
+    b = counts(rng, k)
     sets = PairedSets.of_counts(a, b)
     return [share_difference(sets, 0), distance_difference(sets, np.ones(k), rng=rng, draws=20)]
 
 
 def of_interactions(rng: np.random.Generator) -> list[Estimate]:
     k = int(rng.integers(2, 5))
-    pair = Pair(counts(rng, k), np.stack([counts(rng, k) for _ in range(3)]), np.ones(k))
+    pair = AxisPairSample(counts(rng, k), np.stack([counts(rng, k) for _ in range(3)]), np.ones(k))
     return [one for one in interactions([pair], rng=rng, draws=20) if isinstance(one, Estimate)]
 
 
 def of_concepts(rng: np.random.Generator) -> list[Estimate]:
-    found = associations(words(rng), [words(rng) for _ in range(rng.integers(2, 4))], rng=rng, draws=20)
+    found = associations(
+        words(rng), [words(rng) for _ in range(rng.integers(2, 4))], rng=rng, draws=20
+    )
     return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
 
 
@@ -70,8 +86,14 @@ def of_comparisons(rng: np.random.Generator) -> list[Estimate]:
     return [*each, spread]
 
 
-FEW = {of_shares: 150, of_differences: 150, of_interactions: 150, of_embeddings: 150,
-       of_concepts: 60, of_comparisons: 20}  # fmt: skip
+FEW = {
+    of_shares: 150,
+    of_differences: 150,
+    of_interactions: 150,
+    of_embeddings: 150,
+    of_concepts: 60,
+    of_comparisons: 20,
+}
 """Tables of each score in the suite; the slow tests take all."""
 
 
@@ -79,7 +101,9 @@ FEW = {of_shares: 150, of_differences: 150, of_interactions: 150, of_embeddings:
     ("scores", "tables"),
     [*FEW.items(), *(pytest.param(scores, TABLES, marks=pytest.mark.slow) for scores in FEW)],
 )
-def test_marks_lie_inside_their_intervals(scores: Callable[[np.random.Generator], list[Estimate]], tables: int) -> None:
+def test_marks_lie_inside_their_intervals(
+    scores: Callable[[np.random.Generator], list[Estimate]], tables: int
+) -> None:
     for seed in range(tables):
         for one in scores(np.random.default_rng(seed)):
             assert one.low is not None
@@ -88,21 +112,32 @@ def test_marks_lie_inside_their_intervals(scores: Callable[[np.random.Generator]
 
 
 def test_a_distance_of_few_pictures_is_marked_near_the_populations() -> None:
-    rng, p, ideal = np.random.default_rng(0), [0.3, 0.25, 0.2, 0.15, 0.1], np.ones(5)
-    found = [distance_estimate(rng.multinomial(24, p), ideal, rng=rng, draws=200) for _ in range(100)]
-    truth, values, marks = 0.15, [e.value for e in found], [e.mark for e in found]
+    rng = np.random.default_rng(0)
+    p = [0.3, 0.25, 0.2, 0.15, 0.1]
+    reference = np.ones(5)
+    found = [
+        distance_estimate(rng.multinomial(24, p), reference, rng=rng, draws=200) for _ in range(100)
+    ]
+    truth = 0.15
+    values = [e.value for e in found]
+    marks = [e.mark for e in found]
     assert np.median(values) > truth + 0.03
     assert abs(np.median(marks) - truth) < 0.035
 
 
 def test_association_scores_of_few_pictures_are_marked_near_the_populations() -> None:
-    """Two values, each a concept of its own, twenty concepts that do not differ, and a fair initial set."""
+    """Two values, each a concept of its own, twenty concepts that do not differ, and a fair initial
+    set.
+    """
     rng = np.random.default_rng(1)
-    first, second = (np.concatenate([own, rng.uniform(0.1, 0.6, 20)]) for own in ([0.95, 0.05], [0.05, 0.95]))
+    first, second = (
+        np.concatenate([own, rng.uniform(0.1, 0.6, 20)]) for own in ([0.95, 0.05], [0.05, 0.95])
+    )
     second[2:] = first[2:]
     populations = [(first + second) / 2, first, second]
     truth = float(cas(populations[0], first))
-    cas_found, mad_found = [], []
+    cas_found = []
+    mad_found = []
     for _ in range(40):
         initial, *others = ((rng.random((48, 22)) < p).astype(float) for p in populations)
         found = associations(initial, others, rng=rng, draws=100)

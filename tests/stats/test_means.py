@@ -16,7 +16,8 @@ from benchmarks.calibration import axis, mixture
 
 def test_the_mean_and_its_interval_are_students() -> None:
     x = np.random.default_rng(0).normal(1.0, 0.2, size=9)
-    found, oracle = student_mean(x, 0.9, "t", missing=2, null=0.8), stats.ttest_1samp(x, 0.8)
+    found = student_mean(x, 0.9, "t", missing=2, null=0.8)
+    oracle = stats.ttest_1samp(x, 0.8)
     assert (found.low, found.high) == pytest.approx(tuple(oracle.confidence_interval(0.9)))
     assert found.p == pytest.approx(oracle.pvalue)
     assert (found.n, found.missing, found.null) == (9, 2, 0.8)
@@ -41,8 +42,11 @@ def test_numbers_without_spread_are_the_null_or_not() -> None:
 
 
 def test_a_mean_lean_reaches_as_far_out_as_it_was_debiased() -> None:
-    leans, plug_ins = np.array([0.1, 0.2, 0.3]), np.array([0.08, 0.15, 0.25])
-    alone, found, mirrored = student_mean(leans, null=0.0), mean_lean(leans, plug_ins), mean_lean(-leans, -plug_ins)
+    leans = np.array([0.1, 0.2, 0.3])
+    plug_ins = np.array([0.08, 0.15, 0.25])
+    alone = student_mean(leans, null=0.0)
+    found = mean_lean(leans, plug_ins)
+    mirrored = mean_lean(-leans, -plug_ins)
     assert (found.value, found.p, found.low) == (alone.value, alone.p, alone.low)
     assert found.high == pytest.approx(alone.high + 0.04)
     assert (mirrored.low, mirrored.high) == (-found.high, -found.low)
@@ -62,7 +66,8 @@ def test_runs_are_compared_in_pairs() -> None:
 
 
 def test_a_single_run_has_only_its_prompts() -> None:
-    a, b = [1.05, 1.06, 1.04, 1.07], [1.02, 1.05, 1.01]
+    a = [1.05, 1.06, 1.04, 1.07]
+    b = [1.02, 1.05, 1.01]
     found = search_difference([a], [b], 0.9)
     oracle = stats.ttest_ind(b, a, equal_var=False)
     assert found.interval == "Welch t over the best prompts of one run"
@@ -90,26 +95,35 @@ def test_searches_without_a_score_are_refused() -> None:
 
 def test_a_mean_cas_carries_what_its_scores_are_all_unsure_of() -> None:
     scores = np.array([0.7, 0.8, 0.75, 0.6])
-    alone, found = student_mean(scores), mean_cas(scores, [0.02, 0.04, 0.02, 0.04])
+    alone = student_mean(scores)
+    found = mean_cas(scores, [0.02, 0.04, 0.02, 0.04])
     assert found.value == alone.value
     assert alone.low is not None
     assert alone.high is not None
-    assert (found.low, found.high) == (pytest.approx(alone.low - 0.03), pytest.approx(alone.high + 0.06))
+    assert (found.low, found.high) == (
+        pytest.approx(alone.low - 0.03),
+        pytest.approx(alone.high + 0.06),
+    )
     assert mean_cas(scores, np.ones(4)).high == 1
 
 
 @pytest.mark.parametrize("elsewhere", [0.0, 0.3])
 def test_a_mean_cas_holds_the_mean_of_its_population(elsewhere: float) -> None:
-    """Twenty prompts of 24 pictures, sixty times: Student's interval alone holds it in half of them where sets differ
-    in one question."""
+    """Twenty prompts of 24 pictures, sixty times: Student's interval alone holds it in half of them
+    where sets differ in one question.
+    """
     rng = np.random.default_rng(3)
-    found, truth = [], []
+    found = []
+    truth = []
     for lean in rng.uniform(-0.4, 1.0, 60):
-        worlds, shares = axis(2, 12, elsewhere, rng), np.array([1 + lean, 1 - lean]) / 2
+        worlds = axis(2, 12, elsewhere, rng)
+        shares = np.array([1 + lean, 1 - lean]) / 2
         truth.append(float(cas(shares @ [p.histogram for p in worlds], worlds[0].histogram)))
         sets = [p.sample(24, rng) for p in worlds]
         one = associations(mixture(worlds, shares, 24, rng), sets, rng=rng, draws=100)
         found.append((one.cas[0].mark, one.apart[0]))
     domains = np.array(found)[rng.integers(0, 60, (60, 20))]
-    covered = [low <= np.mean(truth) <= high for low, high in (ends(mean_cas(*one.T)) for one in domains)]
+    covered = [
+        low <= np.mean(truth) <= high for low, high in (ends(mean_cas(*one.T)) for one in domains)
+    ]
     assert np.mean(covered) >= 0.93

@@ -30,7 +30,13 @@ MASKS = arrays(bool, (4, 3, 3), elements=st.booleans()).map(lambda m: m | np.eye
 
 @pytest.mark.parametrize(
     ("threshold", "tau", "covered"),
-    [("percentile", 70, 3), ("percentile", 0, 10), ("percentile", 100, 1), ("max", 50, 6), ("minmax", 50, 5)],
+    [
+        ("percentile", 70, 3),
+        ("percentile", 0, 10),
+        ("percentile", 100, 1),
+        ("max", 50, 6),
+        ("minmax", 50, 5),
+    ],
 )
 def test_masks(threshold: str, tau: float, covered: int) -> None:
     found = mask(MAP, threshold, tau)  # type: ignore[arg-type]
@@ -54,7 +60,8 @@ def test_a_map_that_is_not_finite_is_refused() -> None:
 
 
 def test_iou_by_hand() -> None:
-    a, b = np.array([[1, 1, 0, 0]]), np.array([[0, 1, 1, 0]])
+    a = np.array([[1, 1, 0, 0]])
+    b = np.array([[0, 1, 1, 0]])
     assert iou(a, b) == pytest.approx(1 / 3)
     assert iou(a, a) == 1
     assert iou(a, 1 - a) == 0
@@ -153,10 +160,14 @@ class TestPlantedOverlap:
         np.testing.assert_allclose(iou(a, b), 0.5 / 1.5, atol=0.01)
 
     def test_the_truth_is_that_of_many_pictures(self) -> None:
-        assert planted_truth(0.5, pictures=400) == pytest.approx(self.found(0.5, 400, 1)[0], abs=0.02)
+        assert planted_truth(0.5, pictures=400) == pytest.approx(
+            self.found(0.5, 400, 1)[0], abs=0.02
+        )
 
 
-@pytest.mark.parametrize(("old", "new"), [((4, 4), (16, 16)), ((3, 5), (7, 11)), ((8, 8), (3, 4)), ((1, 1), (2, 3))])
+@pytest.mark.parametrize(
+    ("old", "new"), [((4, 4), (16, 16)), ((3, 5), (7, 11)), ((8, 8), (3, 4)), ((1, 1), (2, 3))]
+)
 def test_it_is_what_pytorch_does(old: tuple[int, int], new: tuple[int, int]) -> None:
     maps = np.random.default_rng(0).random((2, 3, *old))
     expected = F.interpolate(torch.from_numpy(maps), new, mode="bilinear", align_corners=False)
@@ -164,7 +175,9 @@ def test_it_is_what_pytorch_does(old: tuple[int, int], new: tuple[int, int]) -> 
 
 
 @given(arrays(bool, (4, 3, 5)), MASKS.map(lambda m: np.concatenate([m, m[..., :2]], axis=2)))
-def test_what_masks_cover_of_regions_is_that_of_a_plain_loop(masks: np.ndarray, regions: np.ndarray) -> None:
+def test_what_masks_cover_of_regions_is_that_of_a_plain_loop(
+    masks: np.ndarray, regions: np.ndarray
+) -> None:
     found = covered(masks, regions)
     for i, one in enumerate(masks):
         for j, region in enumerate(regions):
@@ -174,7 +187,11 @@ def test_what_masks_cover_of_regions_is_that_of_a_plain_loop(masks: np.ndarray, 
 
 def test_a_mask_and_its_complement_are_accurate_where_they_are_the_region() -> None:
     region = np.array([[[1, 1, 0, 0]], [[0, 1, 1, 0]]], dtype=bool)
-    assert np.diagonal(covered(region, region)).tolist() == np.diagonal(covered(~region, ~region)).tolist() == [1, 1]
+    assert (
+        np.diagonal(covered(region, region)).tolist()
+        == np.diagonal(covered(~region, ~region)).tolist()
+        == [1, 1]
+    )
     assert covered(region, region)[0, 1] == 0.5
     with pytest.raises(NotEnoughData, match="without a pixel"):
         covered(region, np.zeros_like(region))

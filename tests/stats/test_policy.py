@@ -1,4 +1,6 @@
-"""Policies over prompts: against SciPy's plain linear programme, exact planted tables, and what must always hold."""
+"""Policies over prompts: against SciPy's plain linear programme, exact planted tables, and what
+must always hold.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from scipy.optimize import linprog
 from askew.errors import NotEnoughData
 from askew.stats.distance import total_variation
 from askew.stats.policy import Goal, cells, composed, plan_policy
-from askew.studio.caption import Said
+from askew.studio.caption import CaptionContent
 from askew.studio.planted import conditional
 from askew.studio.scene import ATTRIBUTES
 
@@ -28,12 +30,17 @@ def test_cells_are_all_assignments_of_few_axes() -> None:
 @given(st.integers(0, 10_000))
 def test_the_policy_is_the_optimum_of_a_plain_programme(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    shares, ideal = rng.dirichlet(np.ones(3), size=5), rng.dirichlet(np.ones(3))
-    goal = Goal(shares, ideal)
+    shares = rng.dirichlet(np.ones(3), size=5)
+    reference = rng.dirichlet(np.ones(3))
+    goal = Goal(shares, reference)
     weights = plan_policy([goal])
     # total variation as the least sum of positive parts: variables x (5), u (3)
     plain = linprog(
-        [0] * 5 + [1] * 3, A_ub=np.hstack([shares.T, -np.eye(3)]), b_ub=ideal, A_eq=[[1] * 5 + [0] * 3], b_eq=[1]
+        [0] * 5 + [1] * 3,
+        A_ub=np.hstack([shares.T, -np.eye(3)]),
+        b_ub=reference,
+        A_eq=[[1] * 5 + [0] * 3],
+        b_eq=[1],
     )
     assert weights.sum() == pytest.approx(1)
     assert (weights >= 0).all()
@@ -51,14 +58,16 @@ def test_what_exceeds_a_bound_weighs_like_a_distance_and_few_prompts_are_kept(se
     def total(weights: np.ndarray) -> float:
         return goals[0].distance_of(weights) + max(0.0, goals[1].distance_of(weights) - most)
 
-    best, few = total(plan_policy(goals)), plan_policy(goals, most_prompts=2)
+    best = total(plan_policy(goals))
+    few = plan_policy(goals, most_prompts=2)
     assert best <= min(map(total, [*np.eye(6), *rng.dirichlet(np.ones(6), size=50)])) + 1e-5
     assert np.count_nonzero(few) <= 2
     assert total(few) >= best - 1e-5
 
 
 def test_what_costs_is_used_less_and_a_bound_that_nothing_keeps_changes_nothing() -> None:
-    shares, even = np.array([[0.9, 0.1], [0.0, 1.0], [0.1, 0.9]]), np.array([0.5, 0.5])
+    shares = np.array([[0.9, 0.1], [0.0, 1.0], [0.1, 0.9]])
+    even = np.array([0.5, 0.5])
     plain = plan_policy([Goal(shares, even)], costs=[0.0, 0.0, 10.0])
     assert plain[2] == 0
     beyond = Goal(np.full((3, 2), [1.0, 0.0]), even, weight=0.0, most=0.1)
@@ -67,17 +76,17 @@ def test_what_costs_is_used_less_and_a_bound_that_nothing_keeps_changes_nothing(
         plan_policy([])
 
 
-@pytest.mark.parametrize("ideal", [[1.0, 1.0], [0.0, 0.0], [0.5, np.nan]])
-def test_an_ideal_that_is_no_share_of_anything_is_refused(ideal: list[float]) -> None:
+@pytest.mark.parametrize("reference", [[1.0, 1.0], [0.0, 0.0], [0.5, np.nan]])
+def test_an_ideal_that_is_no_share_of_anything_is_refused(reference: list[float]) -> None:
     with pytest.raises(ValueError, match="must all sum to 1"):
-        Goal(np.array([[0.9, 0.1], [0.0, 1.0]]), np.array(ideal))
+        Goal(np.array([[0.9, 0.1], [0.0, 1.0]]), np.array(reference))
 
 
 def test_composed_prompts_show_what_the_planted_world_says() -> None:
     """The product rule over one-statement tables, against the exact tables of two statements."""
 
     def exact(said: dict[str, str], axis: str) -> np.ndarray:
-        table = conditional(Said(said, "nurse", True, ()), 1.0)
+        table = conditional(CaptionContent(said, "nurse", True, ()), 1.0)
         return table.sum(axis=tuple(k for k, name in enumerate(NAMES) if name != axis))
 
     errors = []
@@ -85,9 +94,10 @@ def test_composed_prompts_show_what_the_planted_world_says() -> None:
         for v, w in ((a, b) for a in ATTRIBUTES[one] for b in ATTRIBUTES[other]):
             for axis in (name for name in NAMES if name not in (one, other)):
                 predicted = composed(
-                    ((0, 0), (1, 0)), 1e6 * exact({}, axis),
+                    ((0, 0), (1, 0)),
+                    1e6 * exact({}, axis),
                     {(0, 0): 1e6 * exact({one: v}, axis), (1, 0): 1e6 * exact({other: w}, axis)},
-                )  # fmt: skip
+                )
                 errors.append(float(total_variation(predicted, exact({one: v, other: w}, axis))))
     assert np.mean(errors) < 0.01
     assert max(errors) < 0.25

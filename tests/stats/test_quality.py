@@ -1,4 +1,6 @@
-"""Distances between sets of pictures, and dependence that a mitigation built: independent sums, SciPy, fair worlds."""
+"""Distances between sets of pictures, and dependence that a mitigation built: independent sums,
+SciPy, fair worlds.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,15 @@ def plain_kernel_distance(a: np.ndarray, b: np.ndarray) -> float:
         return float((x @ y / len(x) + 1) ** 3)
 
     apart = [(i, j) for i in range(len(a)) for j in range(len(a)) if i != j]
-    return float(np.mean([k(a[i], a[j]) + k(b[i], b[j]) - k(a[i], b[j]) - k(b[i], a[j]) for i, j in apart]))
+    return float(
+        np.mean([k(a[i], a[j]) + k(b[i], b[j]) - k(a[i], b[j]) - k(b[i], a[j]) for i, j in apart])
+    )
 
 
 def test_the_kernel_distance_is_the_plain_double_sum() -> None:
     rng = np.random.default_rng(0)
-    a, b = rng.normal(size=(6, 4)), rng.normal(0.5, 1, size=(6, 4))
+    a = rng.normal(size=(6, 4))
+    b = rng.normal(0.5, 1, size=(6, 4))
     found = kernel_distance(a, b, rng=rng, draws=99)
     assert found.value == pytest.approx(plain_kernel_distance(a, b), abs=1e-12)
     with pytest.raises(NotEnoughData):
@@ -34,11 +39,18 @@ def test_one_model_has_no_distance_from_itself_and_even_p_values(common: float) 
     rng = np.random.default_rng(1)
     found = []
     for _ in range(200):
-        noise, seed = rng.normal(size=(2, 20, 8)), rng.normal(size=(20, 8))
-        found.append(kernel_distance(*(common * seed + np.sqrt(1 - common**2) * noise), rng=rng, draws=199))
-    assert abs(np.mean([one.value for one in found])) < 3 * np.std([one.value for one in found]) / np.sqrt(200)
+        noise = rng.normal(size=(2, 20, 8))
+        seed = rng.normal(size=(20, 8))
+        found.append(
+            kernel_distance(*(common * seed + np.sqrt(1 - common**2) * noise), rng=rng, draws=199)
+        )
+    assert abs(np.mean([one.value for one in found])) < 3 * np.std(
+        [one.value for one in found]
+    ) / np.sqrt(200)
     assert np.mean([one.p <= 0.05 for one in found]) < 0.1
-    assert kernel_distance(rng.normal(size=(30, 8)), rng.normal(1, 1, size=(30, 8)), rng=rng).p < 0.01
+    assert (
+        kernel_distance(rng.normal(size=(30, 8)), rng.normal(1, 1, size=(30, 8)), rng=rng).p < 0.01
+    )
 
 
 def test_cramers_v_is_scipys() -> None:
@@ -49,7 +61,8 @@ def test_cramers_v_is_scipys() -> None:
 
 
 def test_a_raked_table_has_the_other_shares_and_its_own_odds() -> None:
-    was, like = np.array([[30.0, 10], [5, 5]]), np.array([[10, 30], [30, 30]])
+    was = np.array([[30.0, 10], [5, 5]])
+    like = np.array([[10, 30], [30, 30]])
     found = raked(was, like)
     assert found.sum(axis=0) == pytest.approx(like.sum(axis=0) / 100)
     assert found.sum(axis=1) == pytest.approx(like.sum(axis=1) / 100)
@@ -65,8 +78,10 @@ def cells(values: np.ndarray) -> np.ndarray:
 def test_a_rise_of_dependence_is_seen_and_none_is_invented(kept: float) -> None:
     """`kept` of the pictures are the same before and after."""
     rng = np.random.default_rng(3)
-    even, built = np.full(4, 0.25), np.array([0.45, 0.05, 0.05, 0.45])
-    places, fair = range(96), []
+    even = np.full(4, 0.25)
+    built = np.array([0.45, 0.05, 0.05, 0.45])
+    places = range(96)
+    fair = []
     for _ in range(100):
         before, other = rng.choice(4, (2, 96), p=even)
         after = np.where(rng.random(96) < kept, before, other)

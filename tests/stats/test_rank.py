@@ -22,7 +22,8 @@ def test_agrees_with_scipy_ties_included(pairs: list[tuple[int, int]]) -> None:
 
 
 def test_p_is_near_the_exact_one_of_all_orders() -> None:
-    x, y = np.arange(6), np.array([0, 2, 1, 3, 5, 4])
+    x = np.arange(6)
+    y = np.array([0, 2, 1, 3, 5, 4])
     found = spearman(x, y, rng=np.random.default_rng(1), draws=20_000)
     assert found.p == pytest.approx(0.0333, abs=0.006)  # 24 of 720 orders are as extreme
 

@@ -37,9 +37,12 @@ def test_neither_group_seen() -> None:
 @pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.7, 0.3), (0.4, 0.1), (0.9, 0.05), (1.0, 0.0)])
 def test_the_interval_covers(p: float, q: float) -> None:
     rng = np.random.default_rng(0)
-    counts, times = np.unique(rng.multinomial(48, [p, q, 1 - p - q], size=1000), axis=0, return_counts=True)
+    counts, times = np.unique(
+        rng.multinomial(48, [p, q, 1 - p - q], size=1000), axis=0, return_counts=True
+    )
     covered = [
-        (e := risk_difference(int(a), int(b), 48)).low <= abs(p - q) + 1e-9 <= e.high + 2e-9 for a, b, _ in counts
+        (e := risk_difference(int(a), int(b), 48)).low <= abs(p - q) + 1e-9 <= e.high + 2e-9
+        for a, b, _ in counts
     ]
     assert np.average(covered, weights=times) >= 0.93
 

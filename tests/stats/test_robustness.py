@@ -34,7 +34,9 @@ def test_the_rate_is_that_of_different_answers() -> None:
 
 def test_wrong_answers_are_uniform_over_the_others() -> None:
     found = corrupt(np.full((60_000, 1), 2), [4], 1.0, rng=np.random.default_rng(2))
-    np.testing.assert_allclose(np.bincount(found[:, 0], minlength=4) / 60_000, [1 / 3, 1 / 3, 0, 1 / 3], atol=0.01)
+    np.testing.assert_allclose(
+        np.bincount(found[:, 0], minlength=4) / 60_000, [1 / 3, 1 / 3, 0, 1 / 3], atol=0.01
+    )
 
 
 def test_a_question_with_one_answer_cannot_be_answered_wrongly() -> None:
@@ -43,7 +45,9 @@ def test_a_question_with_one_answer_cannot_be_answered_wrongly() -> None:
 
 
 def test_no_errors_no_change() -> None:
-    found = score_change(answers(0), [answers(1), answers(2)], SIZES, 0.0, rng=np.random.default_rng(0))
+    found = score_change(
+        answers(0), [answers(1), answers(2)], SIZES, 0.0, rng=np.random.default_rng(0)
+    )
     assert found == {"cas": 0, "mad": 0, "wasserstein": 0, "standard_deviation": 0}
 
 
@@ -52,7 +56,8 @@ def test_change_agrees_with_a_plain_loop() -> None:
 
     def scores(some: list[np.ndarray]) -> list[np.ndarray]:
         first, *others = [
-            np.array([np.mean(s[:, j] == v) for j, size in enumerate(SIZES) for v in range(size)]) for s in some
+            np.array([np.mean(s[:, j] == v) for j, size in enumerate(SIZES) for v in range(size)])
+            for s in some
         ]
         found = np.array([cas(first, other) for other in others])
         return [found, mad(found), mad(found, "code"), standard_deviation(found)]
@@ -65,8 +70,15 @@ def test_change_agrees_with_a_plain_loop() -> None:
 
 
 def test_errors_make_clear_sets_alike() -> None:
-    sets = [np.zeros((400, 1), dtype=int), np.zeros((400, 1), dtype=int), np.ones((400, 1), dtype=int)]
-    assert score_change(sets[0], sets[1:], [2], 0.2, rng=np.random.default_rng(0), runs=50)["mad"] < -0.1
+    sets = [
+        np.zeros((400, 1), dtype=int),
+        np.zeros((400, 1), dtype=int),
+        np.ones((400, 1), dtype=int),
+    ]
+    assert (
+        score_change(sets[0], sets[1:], [2], 0.2, rng=np.random.default_rng(0), runs=50)["mad"]
+        < -0.1
+    )
 
 
 def test_what_is_refused() -> None:

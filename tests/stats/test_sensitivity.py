@@ -1,4 +1,6 @@
-"""Intersectional Sensitivity: nothing where nothing happens, planted truth is covered, a pair alone as in a crowd."""
+"""Intersectional Sensitivity: nothing where nothing happens, planted truth is covered, a pair alone
+as in a crowd.
+"""
 
 from __future__ import annotations
 
@@ -11,31 +13,38 @@ from hypothesis import strategies as st
 
 from askew.errors import UnknownName
 from askew.stats.distance import DISTANCES, distance_for, sensitivity
-from askew.stats.sensitivity import Pair, debiased_value, interactions, null_sizes
+from askew.stats.sensitivity import AxisPairSample, debiased_value, interactions, null_sizes
 from askew.types import Estimate, Missing
 
-FAIR, BIASED = np.full(6, 1 / 6), np.array([0.5] + [0.1] * 5)
+FAIR = np.full(6, 1 / 6)
+BIASED = np.array([0.5] + [0.1] * 5)
 COUNTS = st.lists(st.integers(0, 30), min_size=3, max_size=3).filter(any)
 
 
 def interaction(initial: object, sets: object, seed: int = 0, draws: int = 100) -> Estimate:
-    (found,) = interactions([Pair(initial, sets, [1, 1])], rng=np.random.default_rng(seed), draws=draws)
+    (found,) = interactions(
+        [AxisPairSample(initial, sets, [1, 1])], rng=np.random.default_rng(seed), draws=draws
+    )
     return found
 
 
 def drawn(
     rng: np.random.Generator, before: np.ndarray, after: np.ndarray, n: int = 48, repeats: int = 200
-) -> list[Pair]:
-    ideal = np.full(len(before), 1 / len(before))
+) -> list[AxisPairSample]:
+    reference = np.full(len(before), 1 / len(before))
     size = (repeats, len(after))
     return [
-        Pair(i, c, ideal)
-        for i, c in zip(rng.multinomial(n, before, repeats), rng.multinomial(n, after, size), strict=True)
+        AxisPairSample(i, c, reference)
+        for i, c in zip(
+            rng.multinomial(n, before, repeats), rng.multinomial(n, after, size), strict=True
+        )
     ]
 
 
 @pytest.mark.parametrize(("shares", "sets"), [(FAIR, 6), (BIASED, 6), (np.array([0.8, 0.2]), 2)])
-def test_an_intervention_that_does_nothing_has_no_sensitivity(shares: np.ndarray, sets: int) -> None:
+def test_an_intervention_that_does_nothing_has_no_sensitivity(
+    shares: np.ndarray, sets: int
+) -> None:
     pairs = drawn(np.random.default_rng(2), shares, np.tile(shares, (sets, 1)), repeats=400)
     values = [debiased_value(pair) for pair in pairs]
     assert abs(np.mean(values)) < 3 * np.std(values) / math.sqrt(len(values)) + 0.002
@@ -46,16 +55,20 @@ def test_an_intervention_that_does_nothing_has_no_sensitivity(shares: np.ndarray
 
 def test_the_plug_in_sees_an_effect_where_nothing_happens() -> None:
     pairs = drawn(np.random.default_rng(2), FAIR, np.tile(FAIR, (6, 1)))
-    plug_in = [sensitivity(p.initial, np.asarray(p.counterfactual).mean(axis=0), p.ideal) for p in pairs]
+    plug_in = [
+        sensitivity(p.initial, np.asarray(p.counterfactual).mean(axis=0), p.reference)
+        for p in pairs
+    ]
     assert np.mean(plug_in) > 0.05
 
 
 def test_much_data_gives_the_plain_difference_of_distances() -> None:
-    initial, sets = np.array([70_000, 20_000, 10_000]), np.array([[50_000, 30_000, 20_000], [10_000, 30_000, 60_000]])
+    initial = np.array([70_000, 20_000, 10_000])
+    sets = np.array([[50_000, 30_000, 20_000], [10_000, 30_000, 60_000]])
     mean = np.array([0.3, 0.3, 0.4])
     for choice in ("ordinal", "nominal", "values"):
         name = distance_for(choice, "nominal")
-        value = debiased_value(Pair(initial, sets, [1, 1, 1], name))
+        value = debiased_value(AxisPairSample(initial, sets, [1, 1, 1], name))
         assert value == pytest.approx(float(sensitivity(initial, mean, [1, 1, 1], name)), abs=2e-3)
 
 
@@ -75,17 +88,26 @@ def test_sure_shares_give_narrow_intervals_and_small_p() -> None:
 
 
 def test_p_and_interval_say_the_same_and_the_value_lies_within() -> None:
-    pairs = drawn(np.random.default_rng(5), np.array([0.75, 0.25]), np.array([[0.55, 0.45], [0.6, 0.4]]), repeats=60)
+    pairs = drawn(
+        np.random.default_rng(5),
+        np.array([0.75, 0.25]),
+        np.array([[0.55, 0.45], [0.6, 0.4]]),
+        repeats=60,
+    )
     for found in interactions(pairs, rng=np.random.default_rng(0), draws=80):
         assert (found.p < 0.05) == (found.low > 0 or found.high < 0)
         assert found.low <= found.value <= found.high
 
 
 @settings(max_examples=15)
-@given(st.lists(st.tuples(COUNTS, st.lists(COUNTS, min_size=1, max_size=4)), min_size=2, max_size=4))
-def test_one_pair_alone_is_as_in_any_crowd_and_order(tables: list[tuple[list[int], list[list[int]]]]) -> None:
+@given(
+    st.lists(st.tuples(COUNTS, st.lists(COUNTS, min_size=1, max_size=4)), min_size=2, max_size=4)
+)
+def test_one_pair_alone_is_as_in_any_crowd_and_order(
+    tables: list[tuple[list[int], list[list[int]]]],
+) -> None:
     names = sorted(DISTANCES)
-    pairs = [Pair(i, c, [1, 1, 1], names[k % 3]) for k, (i, c) in enumerate(tables)]
+    pairs = [AxisPairSample(i, c, [1, 1, 1], names[k % 3]) for k, (i, c) in enumerate(tables)]
     crowd = interactions(pairs, rng=np.random.default_rng(1), draws=40)
     turned = interactions(pairs[::-1], rng=np.random.default_rng(1), draws=40)
     assert crowd == turned[::-1]
@@ -98,23 +120,28 @@ def test_one_pair_alone_is_as_in_any_crowd_and_order(tables: list[tuple[list[int
 def test_several_prompts_are_sets_of_equal_weight() -> None:
     rng = np.random.default_rng(0)
     one = interaction([30, 10], [[20, 20]], seed=3)
-    many = Pair(np.tile([30, 10], (8, 1)), np.tile([20, 20], (8, 1)), [1, 1])
+    many = AxisPairSample(np.tile([30, 10], (8, 1)), np.tile([20, 20], (8, 1)), [1, 1])
     (found,) = interactions([many], rng=rng, draws=100)
     assert found.value == pytest.approx(0.25, abs=0.04)
     assert found.high - found.low < (one.high - one.low) / 2
 
 
 def test_noise_alone_has_a_size() -> None:
-    pairs = drawn(np.random.default_rng(9), np.array([0.7, 0.3]), np.tile([0.7, 0.3], (2, 1)), repeats=300)
+    pairs = drawn(
+        np.random.default_rng(9), np.array([0.7, 0.3]), np.tile([0.7, 0.3], (2, 1)), repeats=300
+    )
     seen = np.mean([abs(debiased_value(pair)) for pair in pairs])
-    assert np.mean(null_sizes(pairs[:40], rng=np.random.default_rng(0), draws=200)) == pytest.approx(seen, rel=0.15)
+    assert np.mean(
+        null_sizes(pairs[:40], rng=np.random.default_rng(0), draws=200)
+    ) == pytest.approx(seen, rel=0.15)
 
 
 @pytest.mark.parametrize(
-    ("initial", "sets"), [([0, 0], [[1, 1]]), ([1, 1], [[1, 1], [0, 0]]), ([1, 1], np.empty((0, 2))), ([1], [[1]])]
+    ("initial", "sets"),
+    [([0, 0], [[1, 1]]), ([1, 1], [[1, 1], [0, 0]]), ([1, 1], np.empty((0, 2))), ([1], [[1]])],
 )
 def test_without_answers_there_is_a_reason(initial: list[int], sets: list[list[int]]) -> None:
-    pair = Pair(initial, sets, np.ones(len(initial)))
+    pair = AxisPairSample(initial, sets, np.ones(len(initial)))
     (found,) = interactions([pair], rng=np.random.default_rng(0))
     assert isinstance(found, Missing)
     assert found.detail
@@ -150,8 +177,10 @@ def coverage(case: str, repeats: int, draws: int) -> float:
 @pytest.mark.parametrize("name", sorted(DISTANCES))
 def test_an_ideal_that_was_counted_widens_the_interval(name: str) -> None:
     def width(pictures: int | None) -> float:
-        ideal = np.ones(3) if name == "values" else [0.5, 0.3, 0.2]
-        pair = Pair([30, 12, 6], [[20, 18, 10], [14, 20, 14]], ideal, name, ideal_pictures=pictures)
+        reference = np.ones(3) if name == "values" else [0.5, 0.3, 0.2]
+        pair = AxisPairSample(
+            [30, 12, 6], [[20, 18, 10], [14, 20, 14]], reference, name, reference_images=pictures
+        )
         (found,) = interactions([pair], rng=np.random.default_rng(3), draws=200)
         assert isinstance(found, Estimate)
         assert found.low is not None

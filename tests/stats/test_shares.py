@@ -52,14 +52,18 @@ def test_share_intervals_cover_every_share(n: int) -> None:
 @settings(max_examples=25)
 @given(COUNTS, st.sampled_from(sorted(DISTANCES)), st.integers(0, 9))
 def test_distance_estimates_hang_together(counts: list[int], distance: str, seed: int) -> None:
-    ideal = np.ones(len(counts))
-    found = distance_estimate(counts, ideal, distance=distance, rng=np.random.default_rng(seed), draws=60)
-    assert found.value == pytest.approx(DISTANCES[distance](counts, ideal))
+    reference = np.ones(len(counts))
+    found = distance_estimate(
+        counts, reference, distance=distance, rng=np.random.default_rng(seed), draws=60
+    )
+    assert found.value == pytest.approx(DISTANCES[distance](counts, reference))
     assert 0 <= found.low <= found.high <= found.max + 1e-12
-    assert found.max == pytest.approx(distance_max(ideal, distance))
+    assert found.max == pytest.approx(distance_max(reference, distance))
     assert found.corrected == pytest.approx((found.value - found.null) / (found.max - found.null))
     assert found.low <= found.value + 1e-9
-    again = distance_estimate(counts, ideal, distance=distance, rng=np.random.default_rng(seed), draws=60)
+    again = distance_estimate(
+        counts, reference, distance=distance, rng=np.random.default_rng(seed), draws=60
+    )
     assert again == found
 
 
@@ -69,7 +73,9 @@ def test_the_null_is_the_mean_distance_of_fair_pictures() -> None:
     expected = (np.abs(k / 24 - 0.5) * binom.pmf(k, 24, 0.5)).sum()
     assert found.null == pytest.approx(expected, abs=0.002)
     assert found.p == pytest.approx(1 - binom.pmf(12, 24, 0.5), abs=0.01)
-    assert found.corrected == pytest.approx(found.value * 0 + (1 / 24 - expected) / (0.5 - expected), abs=0.01)
+    assert found.corrected == pytest.approx(
+        found.value * 0 + (1 / 24 - expected) / (0.5 - expected), abs=0.01
+    )
 
 
 def test_p_agrees_with_the_exact_binomial_test() -> None:
@@ -99,22 +105,29 @@ def test_an_ideal_value_of_zero_is_allowed() -> None:
 
 
 def covered(shares: list[float], n: int, distance: str, repeats: int, draws: int) -> float:
-    rng, p, ideal = np.random.default_rng(8), np.array(shares), np.ones(len(shares))
-    truth = float(DISTANCES[distance](p, ideal))
+    rng = np.random.default_rng(8)
+    p = np.array(shares)
+    reference = np.ones(len(shares))
+    truth = float(DISTANCES[distance](p, reference))
 
     def audit() -> Estimate:
-        return distance_estimate(rng.multinomial(n, p), ideal, distance=distance, rng=rng, draws=draws)
+        return distance_estimate(
+            rng.multinomial(n, p), reference, distance=distance, rng=rng, draws=draws
+        )
 
     found = [audit() for _ in range(repeats)]
     return float(np.mean([e.low - 1e-9 <= truth <= e.high + 1e-9 for e in found]))
 
 
-FAIR, BIASED = [1 / 6] * 6, [0.5] + [0.1] * 5
+FAIR = [1 / 6] * 6
+BIASED = [0.5] + [0.1] * 5
 
 
 @pytest.mark.parametrize(("shares", "n"), [(FAIR, 10), (FAIR, 48), (BIASED, 24), ([0.8, 0.2], 48)])
 def test_the_population_distance_is_covered(shares: list[float], n: int) -> None:
-    assert covered(shares, n, "total_variation", 100, 100) >= 0.89  # 100 repeats of .95 stay above this 99 times of 100
+    assert (
+        covered(shares, n, "total_variation", 100, 100) >= 0.89
+    )  # 100 repeats of .95 stay above this 99 times of 100
 
 
 @pytest.mark.slow
@@ -133,19 +146,31 @@ def test_the_population_distance_is_covered(shares: list[float], n: int) -> None
         (BIASED, "values"),
     ],
 )
-def test_the_population_distance_is_covered_closely(shares: list[float], distance: str, n: int) -> None:
+def test_the_population_distance_is_covered_closely(
+    shares: list[float], distance: str, n: int
+) -> None:
     assert covered(shares, n, distance, 500, 300) >= 0.91
 
 
-@pytest.mark.parametrize(("shares", "n", "m"), [((0.3, 0.7), 48, 48), ((0.2, 0.5, 0.3), 48, 24), ((0.25,) * 4, 24, 96)])
-def test_an_ideal_that_was_counted_errs_as_its_pictures_do(shares: tuple[float, ...], n: int, m: int) -> None:
-    """Two sets of one population: taken for exact, the second one makes the first lean in far too many runs."""
-    rng, runs = np.random.default_rng(5), 200
+@pytest.mark.parametrize(
+    ("shares", "n", "m"), [((0.3, 0.7), 48, 48), ((0.2, 0.5, 0.3), 48, 24), ((0.25,) * 4, 24, 96)]
+)
+def test_an_ideal_that_was_counted_errs_as_its_pictures_do(
+    shares: tuple[float, ...], n: int, m: int
+) -> None:
+    """Two sets of one population: taken for exact, the second one makes the first lean in far too
+    many runs.
+    """
+    rng = np.random.default_rng(5)
+    runs = 200
     told: dict[str, list[tuple[bool, bool]]] = {"counted": [], "exact": []}
     for _ in range(runs):
-        counts, reference = rng.multinomial(n, shares), rng.multinomial(m, shares)
+        counts = rng.multinomial(n, shares)
+        reference = rng.multinomial(m, shares)
         for name, pictures in (("counted", m), ("exact", None)):
-            one = distance_estimate(counts, reference, rng=rng, draws=100, ideal_pictures=pictures)
+            one = distance_estimate(
+                counts, reference, rng=rng, draws=100, reference_images=pictures
+            )
             assert one.p is not None
             assert one.low is not None
             told[name].append((one.p < 0.05, one.low > 0))
@@ -156,8 +181,12 @@ def test_an_ideal_that_was_counted_errs_as_its_pictures_do(shares: tuple[float, 
 
 
 def test_a_counted_ideal_of_endless_pictures_is_an_exact_one() -> None:
-    counted, exact = (distance_estimate([30, 18], [0.4, 0.6], rng=np.random.default_rng(0), ideal_pictures=pictures)
-                      for pictures in (10**9, None))  # fmt: skip
+    counted, exact = (
+        distance_estimate(
+            [30, 18], [0.4, 0.6], rng=np.random.default_rng(0), reference_images=pictures
+        )
+        for pictures in (10**9, None)
+    )
     assert (counted.low, counted.high, counted.null) == (exact.low, exact.high, exact.null)
     assert counted.p == pytest.approx(exact.p, abs=0.005)  # by draws, exactly
 

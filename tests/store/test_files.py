@@ -21,7 +21,9 @@ def test_files_are_written_whole_and_replaced(tmp_path: Path) -> None:
     assert not list((tmp_path / "incoming").iterdir())
 
 
-def test_an_interrupt_while_writers_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_while_writers_start_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started: list[threading.Thread] = []
 
     class Interrupted(threading.Thread):

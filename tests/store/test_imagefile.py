@@ -12,7 +12,11 @@ from PIL import Image
 from askew.store.imagefile import EncodedPicture, encode, is_blank, opened, read
 from askew.types import Missing
 
-SIDEWAYS = {3: Image.Transpose.ROTATE_180, 6: Image.Transpose.ROTATE_90, 8: Image.Transpose.ROTATE_270}
+SIDEWAYS = {
+    3: Image.Transpose.ROTATE_180,
+    6: Image.Transpose.ROTATE_90,
+    8: Image.Transpose.ROTATE_270,
+}
 """By EXIF orientation how a camera that was held so stores a picture."""
 
 
@@ -73,7 +77,9 @@ def transparent(mode: str) -> Image.Image:
         ("P", "png", (0, 0, 255)),
     ],
 )
-def test_what_is_transparent_is_white(mode: str, suffix: str, left: tuple[int, int, int], tmp_path: Path) -> None:
+def test_what_is_transparent_is_white(
+    mode: str, suffix: str, left: tuple[int, int, int], tmp_path: Path
+) -> None:
     more = {"lossless": True, "exact": True} if suffix == "webp" else {}
     transparent(mode).save(tmp_path / f"hidden.{suffix}", **more)
     found = opened(tmp_path / f"hidden.{suffix}")
@@ -87,13 +93,18 @@ def test_a_colour_that_a_file_calls_transparent_is_white(tmp_path: Path) -> None
     Image.fromarray(pixels[:, :, 0]).save(tmp_path / "grey.png", transparency=HIDDEN[0])
     for name in ("key.png", "grey.png"):
         found = opened(tmp_path / name)
-        assert [found.getpixel(place) for place in ((0, 0), (3, 0))] == [(90, 90, 90), (255, 255, 255)]
+        assert [found.getpixel(place) for place in ((0, 0), (3, 0))] == [
+            (90, 90, 90),
+            (255, 255, 255),
+        ]
 
 
 def test_half_transparent_lets_white_through_and_stands_upright(tmp_path: Path) -> None:
     pixels = np.random.default_rng(2).integers(0, 256, (20, 30, 4), dtype=np.uint8)
     alpha = pixels[:, :, 3:].astype(float) / 255
-    found = np.asarray(opened(stored_as(6, Image.fromarray(pixels), tmp_path / "half.png")), dtype=float)
+    found = np.asarray(
+        opened(stored_as(6, Image.fromarray(pixels), tmp_path / "half.png")), dtype=float
+    )
     np.testing.assert_allclose(found, pixels[:, :, :3] * alpha + 255 * (1 - alpha), atol=1)
 
 
@@ -111,7 +122,9 @@ def test_pictures_that_hide_nothing_are_read_as_before(mode: str, tmp_path: Path
 def test_other_formats_are_refused_by_name(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{suffix}"
     Image.fromarray(RAMP.astype(np.uint8)).convert("RGB").save(path)
-    assert read(path) == Missing("corrupt_file", f"{path}: not a picture in one of these formats: PNG, JPEG, WEBP")
+    assert read(path) == Missing(
+        "corrupt_file", f"{path}: not a picture in one of these formats: PNG, JPEG, WEBP"
+    )
 
 
 @pytest.mark.parametrize("suffix", ["png", "webp"])
@@ -127,7 +140,11 @@ def test_what_a_model_makes_is_stored_as_it_is_seen() -> None:
     stored = encode(transparent("RGBA"))
     assert isinstance(stored, EncodedPicture)
     with Image.open(io.BytesIO(stored.data)) as file:
-        assert (file.mode, file.getpixel((1, 1)), file.getpixel((6, 1))) == ("RGB", (0, 0, 255), (255, 255, 255))
+        assert (file.mode, file.getpixel((1, 1)), file.getpixel((6, 1))) == (
+            "RGB",
+            (0, 0, 255),
+            (255, 255, 255),
+        )
 
 
 def test_a_picture_of_hidden_colours_alone_shows_nothing() -> None:

@@ -1,4 +1,6 @@
-"""The store: what goes in comes out, broken files are found, and it says what is wrong with its folder."""
+"""The store: what goes in comes out, broken files are found, and it says what is wrong with its
+folder.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from PIL import Image
 from askew.errors import StoreError, UsageError
 from askew.store.imagefile import EncodedPicture, encode, is_blank
 from askew.store.keys import SEEDS, file_key, picture_key, picture_seed, question_hash
-from askew.store.store import Store, Wanted, default_store
+from askew.store.store import PictureRequest, Store, default_store
 from askew.types import Missing, Picture, Question
 
 
@@ -27,8 +29,8 @@ def drawing(seed: int = 0) -> Image.Image:
     return Image.fromarray(noise).resize((128, 128), Image.Resampling.NEAREST)
 
 
-def wanted(name: str) -> Wanted:
-    return Wanted(picture_key("m", "1", {}, name, 1), name, 1, "m")
+def wanted(name: str) -> PictureRequest:
+    return PictureRequest(picture_key("m", "1", {}, name, 1), name, 1, "m")
 
 
 @pytest.fixture
@@ -42,13 +44,20 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def test_keys_are_what_earlier_versions_wrote() -> None:
     """Another value would make every picture of every existing store anew."""
-    assert picture_key("studio/planted", "1", {"bias": 0.5}, "a nurse", 7)[:16] == "7e7ae5d55544596b"
+    assert (
+        picture_key("studio/planted", "1", {"bias": 0.5}, "a nurse", 7)[:16] == "7e7ae5d55544596b"
+    )
     assert picture_seed(0, "a nurse", 0) == 3146114445748892818
 
 
 def test_key_changes_with_each_part() -> None:
     base = ("m", "1", {"a": 1, "b": 2}, "a nurse", 7)
-    others = [("n", *base[1:]), ("m", "2", *base[2:]), ("m", "1", {"a": 1}, "a nurse", 7), (*base[:3], "a nun", 7)]
+    others = [
+        ("n", *base[1:]),
+        ("m", "2", *base[2:]),
+        ("m", "1", {"a": 1}, "a nurse", 7),
+        (*base[:3], "a nun", 7),
+    ]
     keys = {picture_key(*parts) for parts in [base, *others, (*base[:4], 8)]}  # type: ignore[arg-type]
     assert len(keys) == 6
     assert picture_key("m", "1", {"b": 2, "a": 1}, "a nurse", 7) in keys
@@ -61,7 +70,9 @@ def test_seed_is_a_positive_63_bit_number(run_seed: int, prompt: str, k: int) ->
 
 
 def test_seeds_differ_between_prompts_pictures_and_runs() -> None:
-    seeds = {picture_seed(run, prompt, k) for run in range(5) for prompt in ("a", "b") for k in range(50)}
+    seeds = {
+        picture_seed(run, prompt, k) for run in range(5) for prompt in ("a", "b") for k in range(50)
+    }
     assert len(seeds) == 500
 
 
@@ -71,21 +82,26 @@ def test_setting_that_is_no_number_is_refused() -> None:
 
 
 def test_question_is_known_by_all_that_an_answer_may_depend_on() -> None:
-    """People's labels are looked up by axis, so that the same text asked of two axes is two questions."""
+    """People's labels are looked up by axis, so that the same text asked of two axes is two
+    questions.
+    """
     questions = [
         Question("a?", ("x", "y")),
         Question("a?", ("y", "x")),
         Question("a?"),
         Question("a?", ("x", "y"), "age"),
     ]
-    assert len({question_hash(question) for question in [*questions, Question("a?", ("x", "y"))]}) == 4
+    assert (
+        len({question_hash(question) for question in [*questions, Question("a?", ("x", "y"))]}) == 4
+    )
 
 
 # Pictures
 
 
 def test_equal_pixels_give_equal_bytes_whatever_the_metadata() -> None:
-    plain, other = drawing(), drawing().convert("RGBA")
+    plain = drawing()
+    other = drawing().convert("RGBA")
     other.info |= {"dpi": (300, 300), "icc_profile": b"x", "transparency": 3}
     assert encode(plain) == encode(other)
     data = encode(plain)
@@ -113,14 +129,19 @@ def test_blank(image: Image.Image, blank: bool) -> None:
 
 def test_pictures_come_back(store: Store) -> None:
     pair = [wanted("a nurse"), wanted("a blank"), wanted("failed")]
-    given_back = store.put_pictures(pair, [encode(drawing()), Missing("blank_image"), Missing("error", "500")], {})
+    given_back = store.put_pictures(
+        pair, [encode(drawing()), Missing("blank_image"), Missing("error", "500")], {}
+    )
     picture = given_back[0]
     assert isinstance(picture, Picture)
     assert picture.path.endswith(f"pictures/{picture.id[:2]}/{picture.id}.png")
     assert (picture.prompt, picture.seed) == ("a nurse", 1)
     assert given_back[1:] == [Missing("blank_image"), Missing("error", "500")]
     found = store.pictures(one.key for one in [*pair, wanted("never made")])
-    assert found == {pair[0].key: picture, pair[1].key: Missing("blank_image")}  # an error is tried again
+    assert found == {
+        pair[0].key: picture,
+        pair[1].key: Missing("blank_image"),
+    }  # an error is tried again
 
 
 def test_first_picture_stays(store: Store) -> None:
@@ -143,7 +164,9 @@ def test_corrupt_picture_is_not_found_set_aside_and_replaced(store: Store) -> No
 
 
 def add_file(store: Store, path: Path, prompt: str = "") -> Picture | Missing:
-    (found,) = store.add_files([Wanted(file_key("", "", str(path.absolute())), prompt, None, "file", path)])
+    (found,) = store.add_files(
+        [PictureRequest(file_key("", "", str(path.absolute())), prompt, None, "file", path)]
+    )
     return found
 
 
@@ -161,7 +184,11 @@ def test_file_keeps_its_bytes_and_suffix(store: Store, tmp_path: Path) -> None:
     picture = add_file(store, source, "nurse")
     assert isinstance(picture, Picture)
     assert Path(picture.path).read_bytes() == source.read_bytes()
-    assert (Path(picture.path).suffix, picture.prompt, picture.source) == (".jpg", "nurse", str(source))
+    assert (Path(picture.path).suffix, picture.prompt, picture.source) == (
+        ".jpg",
+        "nurse",
+        str(source),
+    )
     assert add_file(store, source, "nurse") == picture
 
 
@@ -222,9 +249,15 @@ def test_name_that_is_not_unicode(store: Store, tmp_path: Path) -> None:
 
 def test_answers_come_back_and_the_first_final_one_stays(store: Store) -> None:
     asked = [Question("Bright?", ("yes", "no")), Question("What?")]
-    store.put_answers("vqa", ["p", "q"], asked, [["yes", Missing("refused")], [Missing("error"), "a cat"]])
+    store.put_answers(
+        "vqa", ["p", "q"], asked, [["yes", Missing("refused")], [Missing("error"), "a cat"]]
+    )
     hashes = [question_hash(question) for question in asked]
-    first = {("p", hashes[0]): "yes", ("p", hashes[1]): Missing("refused"), ("q", hashes[1]): "a cat"}
+    first = {
+        ("p", hashes[0]): "yes",
+        ("p", hashes[1]): Missing("refused"),
+        ("q", hashes[1]): "a cat",
+    }
     assert store.answers("vqa", ["p", "q", "r"], asked) == first
     store.put_answers("vqa", ["p", "q"], asked, [["no", "a dog"], ["no", "a dog"]])
     assert store.answers("vqa", ["p", "q"], asked) == {**first, ("q", hashes[0]): "no"}
@@ -242,7 +275,8 @@ def test_vectors_come_back(store: Store) -> None:
 
 def test_thousands_of_rows_are_fast(store: Store) -> None:
     begun = time.perf_counter()
-    ids, asked = [f"{i:064x}" for i in range(5000)], [Question(f"q{j}?") for j in range(10)]
+    ids = [f"{i:064x}" for i in range(5000)]
+    asked = [Question(f"q{j}?") for j in range(10)]
     store.put_answers("vqa", ids, asked, [["yes"] * 10] * 5000)
     assert len(store.answers("vqa", ids, asked)) == 50_000
     assert time.perf_counter() - begun < 10  # it takes about one second
@@ -277,7 +311,9 @@ def test_folder_without_the_right_to_write(tmp_path: Path) -> None:
         tmp_path.chmod(0o700)
 
 
-@pytest.mark.parametrize(("schema", "said"), [(99, "newer askew.*update askew, or"), (1, "older askew.*: choose")])
+@pytest.mark.parametrize(
+    ("schema", "said"), [(99, "newer askew.*update askew, or"), (1, "older askew.*: choose")]
+)
 @pytest.mark.parametrize("create", [True, False])
 def test_store_of_another_version(tmp_path: Path, schema: int, said: str, create: bool) -> None:
     Store(tmp_path).close()
@@ -301,7 +337,9 @@ def test_damaged_index(tmp_path: Path) -> None:
 def test_index_that_cannot_grow(store: Store) -> None:
     store.index._connection.execute("PRAGMA max_page_count = 1")
     with pytest.raises(StoreError, match="disk is full"):
-        store.put_pictures([wanted(f"{i} " * 500) for i in range(90)], [Missing("refused", "x" * 500)] * 90, {})
+        store.put_pictures(
+            [wanted(f"{i} " * 500) for i in range(90)], [Missing("refused", "x" * 500)] * 90, {}
+        )
     store.index._connection.execute("PRAGMA max_page_count = 100000")
     assert store.pictures([wanted("0 " * 500).key]) == {}
 
@@ -314,7 +352,8 @@ def test_looking_at_an_absent_store_writes_nothing(tmp_path: Path) -> None:
 
 def test_abandoned_files_are_cleared_away(tmp_path: Path) -> None:
     Store(tmp_path).close()
-    old, new = tmp_path / "incoming" / "old.part", tmp_path / "incoming" / "new.part"
+    old = tmp_path / "incoming" / "old.part"
+    new = tmp_path / "incoming" / "new.part"
     for part in (old, new):
         part.write_bytes(b"half a pict")
     os.utime(old, (0, 0))

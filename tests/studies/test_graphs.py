@@ -51,7 +51,12 @@ def test_what_differs_has_an_interval_of_its_own_and_one_that_holds_with_all_oth
     found = model_graphs({"a": made.findings(), "b": with_edges(turned)}).changes
     assert len(found) == PAIRS  # an axis on itself is told apart by construction
     (clear,) = [one for one in found if one.clear]
-    assert (clear.run, clear.prompt, clear.source, clear.target) == ("b", made.PROMPT, "age", "gender")
+    assert (clear.run, clear.prompt, clear.source, clear.target) == (
+        "b",
+        made.PROMPT,
+        "age",
+        "gender",
+    )
     reach = np.hypot(0.05, 0.05)
     ends = (clear.difference.value, clear.difference.low, clear.difference.high)
     assert ends == pytest.approx((-0.3, -0.3 - reach, -0.3 + reach))
@@ -63,16 +68,25 @@ def test_the_page_says_how_many_differ_and_shows_edges_of_either_run() -> None:
     runs = {"a": made.findings(), "b": with_edges(turned)}
     text = "In b making the first axis equal surely moves the second otherwise than in a in 1 of 6 pairs."
     assert text in page(runs, model_graphs(runs)).answer
-    alike = {"a": made.findings(), "b": with_edges(lambda one: replace(one, significant=one.direct))}
+    alike = {
+        "a": made.findings(),
+        "b": with_edges(lambda one: replace(one, significant=one.direct)),
+    }
     answer = page(alike, model_graphs(alike)).answer
-    assert "a has 3 edges and b has 0 edges. In none of 6 pairs of axes is it sure that making" in answer
+    assert (
+        "a has 3 edges and b has 0 edges. In none of 6 pairs of axes is it sure that making"
+        in answer
+    )
     assert shared_prompts(alike) == [made.PROMPT]
     assert rendered(alike).count("Gender → age") > 1
     assert "Clothing → age" not in " ".join(printed(alike))  # an edge in neither
 
 
 def test_a_pair_without_an_edge_that_surely_differs_is_called_no_edge() -> None:
-    bare = [with_edges(lambda one, k=k: replace(turned(one) if k else one, significant=one.direct)) for k in (0, 1)]
+    bare = [
+        with_edges(lambda one, k=k: replace(turned(one) if k else one, significant=one.direct))
+        for k in (0, 1)
+    ]
     text = " ".join(" ".join(printed(dict(zip("ab", bare, strict=True)))).split())
     assert "a has 0 edges and b has 0 edges. In b making the first axis equal surely moves" in text
     assert "of pairs that have an edge in either run or surely differ;" in text
@@ -87,14 +101,20 @@ def axes_with(change: Callable[[GraphAxis], GraphAxis]) -> InteractionFindings:
 @pytest.mark.parametrize(
     ("part", "value", "reason"),
     [
-        ("ideal", (0.3, 0.7), "gender is held against other shares"),
+        ("reference", (0.3, 0.7), "gender is held against other shares"),
         ("distance", "values", "gender is held against other shares, or by another distance"),
         ("values", ("men", "women"), "gender has other values"),
         ("known_errors", ((90, 10), (20, 80)), "gender are corrected in one of them alone"),
     ],
 )
-def test_runs_whose_numbers_mean_different_things_are_not_compared(part: str, value: Any, reason: str) -> None:
-    runs = {"a": made.findings(), "b": axes_with(lambda axis: replace(axis, **{part: value})), "c": made.findings()}
+def test_runs_whose_numbers_mean_different_things_are_not_compared(
+    part: str, value: Any, reason: str
+) -> None:
+    runs = {
+        "a": made.findings(),
+        "b": axes_with(lambda axis: replace(axis, **{part: value})),
+        "c": made.findings(),
+    }
     found = model_graphs(runs)
     assert reason in (found.runs["b"].differs or "")
     assert {one.run for one in found.changes} == {"c"}

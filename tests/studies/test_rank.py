@@ -17,7 +17,7 @@ from askew.cli import run as command
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments
 from askew.method import load
-from askew.methods.mine.gather import Shown
+from askew.methods.mine.gather import PromptEvidence
 from askew.studies.rank.command import read_shares
 from askew.studies.rank.steps import RankGathered, RankPlan, in_plane, one_sidedness
 from askew.studio.planted import female_share
@@ -36,8 +36,15 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def ranked(table: Path) -> askew.RankResult:
-    return askew.rank(table=table, model="studio/planted", vary={"bias": [1, 0]}, images=24, draws=200,
-                      run=table.parent / "run", store=table.parent / "store")  # fmt: skip
+    return askew.rank(
+        table=table,
+        model="studio/planted",
+        vary={"bias": [1, 0]},
+        images=24,
+        bootstrap_samples=200,
+        run=table.parent / "run",
+        store=table.parent / "store",
+    )
 
 
 def test_the_shares_of_a_table_are_found_where_they_were_planted(ranked: askew.RankResult) -> None:
@@ -47,13 +54,19 @@ def test_the_shares_of_a_table_are_found_where_they_were_planted(ranked: askew.R
     assert planted.share.value > 0.8
     own = [one for one in found.ranked if one.model == "bias=1"]
     shown = [one.shares.counts["female"] / 24 for one in own if one.shares]
-    assert planted.share.value == pytest.approx(stats.spearmanr(shown, [one.share for one in own])[0])
+    assert planted.share.value == pytest.approx(
+        stats.spearmanr(shown, [one.share for one in own])[0]
+    )
     sizes = [one_sidedness(one) for one in own]
     assert sizes == sorted(sizes, reverse=True)  # type: ignore[type-var]
     skews = [abs(2 * one.share - 1) for one in own if one.share is not None]
     assert isinstance(planted.skew, askew.Estimate)
     assert planted.skew.value == pytest.approx(stats.spearmanr(sizes, skews)[0])
-    beyond = [one.model for one in found.ranked if isinstance(one.score, askew.Estimate) and (one.score.q or 1) < 0.05]
+    beyond = [
+        one.model
+        for one in found.ranked
+        if isinstance(one.score, askew.Estimate) and (one.score.q or 1) < 0.05
+    ]
     assert set(beyond) == {"bias=1"}
     assert isinstance(fair.share, askew.Estimate | askew.Missing)
 
@@ -70,10 +83,20 @@ def test_all_models_get_the_same_seeds_and_stand_in_one_plane(ranked: askew.Rank
 
 
 def test_where_a_vqa_reads_the_models_stand_in_one_plane_too(tmp_path: Path) -> None:
-    found = askew.rank("a photo of a nurse", model=["studio/planted", "studio/balanced"], vqa="studio", images=2,
-                       draws=100, run=tmp_path / "run", store=tmp_path / "store").found  # fmt: skip
+    found = askew.rank(
+        "a photo of a nurse",
+        model=["studio/planted", "studio/balanced"],
+        vqa="studio",
+        images=2,
+        bootstrap_samples=100,
+        run=tmp_path / "run",
+        store=tmp_path / "store",
+    ).found
     (one,) = found.maps
-    assert {name: len(places) for name, places in one.places.items()} == {"studio/planted": 2, "studio/balanced": 2}
+    assert {name: len(places) for name, places in one.places.items()} == {
+        "studio/planted": 2,
+        "studio/balanced": 2,
+    }
     assert set(found.instruments.vqa or ()) == set(found.instruments.embedder or ()) == {"studio"}
 
 
@@ -81,20 +104,33 @@ def test_two_directions_hold_what_lies_in_a_plane() -> None:
     rng = np.random.default_rng(0)
     flat = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 9))
     pictures = tuple(Picture(str(k), "", "x") for k in range(20))
-    gathered = RankGathered(Identity("m", "1", {}), None, Instruments(), (), (Identity("m", "1", {}),),
-                            {("m", "x"): (Missing("error"), Shown(pictures, {}))}, {("m", "x"): flat})  # fmt: skip
+    gathered = RankGathered(
+        Identity("m", "1", {}),
+        None,
+        Instruments(),
+        (),
+        (Identity("m", "1", {}),),
+        {("m", "x"): (Missing("error"), PromptEvidence(pictures, {}))},
+        {("m", "x"): flat},
+    )
     found = in_plane("x", gathered)
     assert found is not None
     assert sum(found.explained) == pytest.approx(1.0)
-    places, apart = np.array([one[1:] for one in found.places["m"]]), np.linalg.norm(flat[:, None] - flat, axis=-1)
+    places = np.array([one[1:] for one in found.places["m"]])
+    apart = np.linalg.norm(flat[:, None] - flat, axis=-1)
     assert np.linalg.norm(places[:, None] - places, axis=-1) == pytest.approx(apart, abs=1e-4)
     assert in_plane("x", replace(gathered, vectors={("m", "x"): flat[:2]})) is None
 
 
 def test_models_differ_prompt_by_prompt(ranked: askew.RankResult) -> None:
     (one,) = ranked.found.differences
-    sizes = {name: {r.prompt: one_sidedness(r) for r in ranked.found.ranked if r.model == name} for name in one.models}
-    oracle = stats.ttest_rel(*([sizes[name][prompt] for prompt in sizes["bias=1"]] for name in ("bias=0", "bias=1")))
+    sizes = {
+        name: {r.prompt: one_sidedness(r) for r in ranked.found.ranked if r.model == name}
+        for name in one.models
+    }
+    oracle = stats.ttest_rel(
+        *([sizes[name][prompt] for prompt in sizes["bias=1"]] for name in ("bias=0", "bias=1"))
+    )
     assert (one.models, one.mined_for) == (("bias=1", "bias=0"), None)
     assert isinstance(one.difference, askew.Estimate)
     assert one.difference.value < -0.3
@@ -106,41 +142,85 @@ def test_models_differ_prompt_by_prompt(ranked: askew.RankResult) -> None:
 def searches(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Searches on the planted model with its bias and without, in one store."""
     place = tmp_path_factory.mktemp("searches")
-    size: dict[str, Any] = {"iterations": 1, "population": 4, "selected": 1, "images": 6, "variations": 6, "top": 3,
-                            "baseline": False, "target": "people", "objective": "bias", "draws": 100}  # fmt: skip
-    found = [askew.mine(**size, model_args=own, seed=k, run=place / str(k), store=place / "store")
-             for k, own in enumerate(({}, {"bias": 0.0}))]  # fmt: skip
+    size: dict[str, Any] = {
+        "iterations": 1,
+        "population": 4,
+        "selected": 1,
+        "images": 6,
+        "variations": 6,
+        "top": 3,
+        "baseline": False,
+        "target": "people",
+        "objective": "bias",
+        "bootstrap_samples": 100,
+    }
+    found = [
+        askew.mine(**size, model_args=own, seed=k, run=place / str(k), store=place / "store")
+        for k, own in enumerate(({}, {"bias": 0.0}))
+    ]
     return [one.folder for one in found]
 
 
 def test_prompts_of_searches_are_scored_on_the_model_of_each(searches: list[Path]) -> None:
-    result = askew.rank(mined=list(map(str, searches)), draws=100, run=searches[0].parent / "ranked",
-                        store=searches[0].parent / "store")  # fmt: skip
+    result = askew.rank(
+        mined=list(map(str, searches)),
+        bootstrap_samples=100,
+        run=searches[0].parent / "ranked",
+        store=searches[0].parent / "store",
+    )
     found = result.found
     assert [one.name for one in found.models] == ["studio/planted", "studio/planted bias=0.0"]
     assert len(found.ranked) == 2 * 6
-    best = json.loads((searches[0] / "results.json").read_text(encoding="utf-8"))["minethegap"]["best"]
-    own = {one.prompt: one.score.value for one in found.ranked
-           if one.model == "studio/planted" and isinstance(one.score, askew.Estimate)}  # fmt: skip
-    for one in best:  # on the fresh seeds of the search, against the variations that it was mined with
+    best = json.loads((searches[0] / "results.json").read_text(encoding="utf-8"))["minethegap"][
+        "best"
+    ]
+    own = {
+        one.prompt: one.score.value
+        for one in found.ranked
+        if one.model == "studio/planted" and isinstance(one.score, askew.Estimate)
+    }
+    for (
+        one
+    ) in best:  # on the fresh seeds of the search, against the variations that it was mined with
         assert own[one["prompt"]] == pytest.approx(one["fresh_score"]["value"])
     assert [one.mined_for for one in found.differences] == [None, *map(str, searches)]
-    assert {one.difference.n for one in found.differences if isinstance(one.difference, askew.Estimate)} == {3, 6}
+    assert {
+        one.difference.n for one in found.differences if isinstance(one.difference, askew.Estimate)
+    } == {3, 6}
 
 
-def test_settings_that_are_given_hold_for_the_models_of_searches(searches: list[Path], tmp_path: Path) -> None:
+def test_settings_that_are_given_hold_for_the_models_of_searches(
+    searches: list[Path], tmp_path: Path
+) -> None:
     names = list(map(str, searches))
-    counted = askew.rank(mined=names, model_args={"equal": "gender"}, dry_run=True, run=tmp_path / "run")
-    ranked = askew.rank(mined=[names[0]], model_args={"bias": 0.5}, draws=100, run=tmp_path / "other",
-                        store=searches[0].parent / "store")  # fmt: skip
+    counted = askew.rank(
+        mined=names, model_args={"equal": "gender"}, dry_run=True, run=tmp_path / "run"
+    )
+    ranked = askew.rank(
+        mined=[names[0]],
+        model_args={"bias": 0.5},
+        bootstrap_samples=100,
+        run=tmp_path / "other",
+        store=searches[0].parent / "store",
+    )
     assert counted is not None
-    assert [(one.name, one.model_args) for one in ranked.plan.models] == [("studio/planted bias=0.5", {"bias": 0.5})]
+    assert [(one.name, one.model_args) for one in ranked.plan.models] == [
+        ("studio/planted bias=0.5", {"bias": 0.5})
+    ]
 
 
-def test_a_prompt_of_two_searches_has_the_first_ones_variations(searches: list[Path], tmp_path: Path) -> None:
-    ranked = askew.rank(mined=[str(searches[0]), str(searches[0])], draws=100, run=tmp_path / "run",
-                        store=searches[0].parent / "store")  # fmt: skip
-    best = json.loads((searches[0] / "results.json").read_text(encoding="utf-8"))["minethegap"]["best"]
+def test_a_prompt_of_two_searches_has_the_first_ones_variations(
+    searches: list[Path], tmp_path: Path
+) -> None:
+    ranked = askew.rank(
+        mined=[str(searches[0]), str(searches[0])],
+        bootstrap_samples=100,
+        run=tmp_path / "run",
+        store=searches[0].parent / "store",
+    )
+    best = json.loads((searches[0] / "results.json").read_text(encoding="utf-8"))["minethegap"][
+        "best"
+    ]
     assert {one: list(some) for one, some in ranked.plan.given.items()} == {
         one["prompt"]: one["variations"] for one in best
     }
@@ -162,30 +242,73 @@ def test_searches_with_other_variations_are_refused_and_new_prompts_get_the_same
     searches: list[Path], tmp_path: Path
 ) -> None:
     where = searches[0].parent / "store"
-    about: dict[str, Any] = {"iterations": 1, "population": 2, "selected": 1, "mutations": 1, "images": 6, "top": 1,
-                             "variations": 6, "baseline": False, "draws": 100, "objective": "bias"}  # fmt: skip
+    about: dict[str, Any] = {
+        "iterations": 1,
+        "population": 2,
+        "selected": 1,
+        "mutations": 1,
+        "images": 6,
+        "top": 1,
+        "variations": 6,
+        "baseline": False,
+        "bootstrap_samples": 100,
+        "objective": "bias",
+    }
     other = askew.mine(**about, target="clothing", run=tmp_path / "clothing", store=where)
     with pytest.raises(UsageError, match="target clothing, not people"):
         askew.rank(mined=[str(searches[0]), str(other.folder)])
-    ranked = askew.rank("a photo of a nurse", mined=str(other.folder), draws=100, run=tmp_path / "ranked", store=where)
+    ranked = askew.rank(
+        "a photo of a nurse",
+        mined=str(other.folder),
+        bootstrap_samples=100,
+        run=tmp_path / "ranked",
+        store=where,
+    )
     assert (ranked.plan.target, ranked.plan.llm) == ("clothing", "lexicon")
 
 
 def test_the_sizes_of_searches_for_leans_may_differ(tmp_path: Path) -> None:
-    where: dict[str, Any] = {"iterations": 1, "population": 2, "selected": 1, "mutations": 1, "fresh_images": 4,
-                             "top": 1, "baseline": False, "draws": 100, "target": "people",
-                             "store": tmp_path / "store"}  # fmt: skip
-    found = [askew.mine(**where, images=images, run=tmp_path / str(images)).folder for images in (2, 3)]
-    ranked = askew.rank(mined=list(map(str, found)), draws=100, run=tmp_path / "ranked", store=tmp_path / "store")
+    where: dict[str, Any] = {
+        "iterations": 1,
+        "population": 2,
+        "selected": 1,
+        "mutations": 1,
+        "fresh_images": 4,
+        "top": 1,
+        "baseline": False,
+        "bootstrap_samples": 100,
+        "target": "people",
+        "store": tmp_path / "store",
+    }
+    found = [
+        askew.mine(**where, images=images, run=tmp_path / str(images)).folder for images in (2, 3)
+    ]
+    ranked = askew.rank(
+        mined=list(map(str, found)),
+        bootstrap_samples=100,
+        run=tmp_path / "ranked",
+        store=tmp_path / "store",
+    )
     assert ranked.plan.images == 4
     more = askew.mine(**{**where, "fresh_images": 5}, images=2, run=tmp_path / "more")
     with pytest.raises(UsageError, match="fresh_images 5, not 4"):
         askew.rank(mined=[str(found[0]), str(more.folder)])
 
 
-def test_searches_of_other_size_or_purpose_are_refused(searches: list[Path], tmp_path: Path) -> None:
-    where: dict[str, Any] = {"iterations": 1, "population": 2, "selected": 1, "mutations": 1, "images": 2, "top": 1,
-                             "baseline": False, "draws": 100, "store": tmp_path / "store"}  # fmt: skip
+def test_searches_of_other_size_or_purpose_are_refused(
+    searches: list[Path], tmp_path: Path
+) -> None:
+    where: dict[str, Any] = {
+        "iterations": 1,
+        "population": 2,
+        "selected": 1,
+        "mutations": 1,
+        "images": 2,
+        "top": 1,
+        "baseline": False,
+        "bootstrap_samples": 100,
+        "store": tmp_path / "store",
+    }
     few = askew.mine(**where, variations=2, objective="bias", run=tmp_path / "few")
     with pytest.raises(UsageError, match="images 2, not 6"):
         askew.rank(mined=[str(searches[0]), str(few.folder)])
@@ -194,13 +317,32 @@ def test_searches_of_other_size_or_purpose_are_refused(searches: list[Path], tmp
         askew.rank(mined=str(blue.folder))
 
 
-def test_the_paper_s_score_and_what_it_misses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_paper_s_score_and_what_it_misses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     prompts = tmp_path / "prompts.txt"
     prompts.write_text("a photo of a nurse\na photo of a chef\n")
-    options = ["rank", "--prompts", str(prompts), "--objective", "bias", "--images", "5", "--variations", "6",
-               "--draws", "100", "--run", str(tmp_path / "run"), "--store", str(tmp_path / "store")]  # fmt: skip
+    options = [
+        "rank",
+        "--prompts",
+        str(prompts),
+        "--objective",
+        "bias",
+        "--images",
+        "5",
+        "--variations",
+        "6",
+        "--bootstrap-samples",
+        "100",
+        "--run",
+        str(tmp_path / "run"),
+        "--store",
+        str(tmp_path / "store"),
+    ]
     assert command([*options, "--dry-run"]) == 0
-    assert "22" in capsys.readouterr().out  # 2 prompts of 5 pictures, and one of each of 6 variations
+    assert (
+        "22" in capsys.readouterr().out
+    )  # 2 prompts of 5 pictures, and one of each of 6 variations
     assert command([*options, "--json"]) == 0
     ranked = json.loads(capsys.readouterr().out)["ranked"]
     assert [one["score"]["n"] for one in ranked] == [5, 5]
@@ -209,19 +351,35 @@ def test_the_paper_s_score_and_what_it_misses(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_what_is_stated_or_shows_nobody_has_no_score(tmp_path: Path) -> None:
-    found = askew.rank("a photo of a male nurse", "a photo of a table", images=2, draws=100, run=tmp_path / "run",
-                       axes="gender").found  # fmt: skip
+    found = askew.rank(
+        "a photo of a male nurse",
+        "a photo of a table",
+        images=2,
+        bootstrap_samples=100,
+        run=tmp_path / "run",
+        axes="gender",
+    ).found
     assert all(isinstance(one.score, askew.Missing) for one in found.ranked)
 
 
 def test_of_several_axes_each_has_its_score(tmp_path: Path) -> None:
-    found = askew.rank("a photo of a nurse", axes="gender,age", images=8, draws=100, run=tmp_path / "run").found
+    found = askew.rank(
+        "a photo of a nurse",
+        axes="gender,age",
+        images=8,
+        bootstrap_samples=100,
+        run=tmp_path / "run",
+    ).found
     assert {one.axis for one in found.ranked} == {"gender", "age"}
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [("", "no column of shares"), ("name,share\nnurse,many\n", "no column"), ("name\nnurse\n", "no column")],
+    [
+        ("", "no column of shares"),
+        ("name,share\nnurse,many\n", "no column"),
+        ("name\nnurse\n", "no column"),
+    ],
 )
 def test_a_table_without_shares_is_refused(content: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(content)
@@ -237,7 +395,9 @@ def test_the_published_tables_are_read(shared: Path) -> None:
     assert bls["carpenter"] == pytest.approx(0.035)
     published = shared / "data" / "published" / "minethegap-table-s2.csv"
     assert read_shares(published, "male")["plumber"] == pytest.approx(0.979)
-    assert read_shares(published, "female")["plumber"] == pytest.approx(0.021)  # the column that names it
+    assert read_shares(published, "female")["plumber"] == pytest.approx(
+        0.021
+    )  # the column that names it
     plan = RankPlan.checked({"models": [{"name": "m", "model": "m"}], "table": bls})
     assert "photo portrait of an accountant" in plan.prompts
     assert plan.share("photo portrait of a carpenter") == bls["carpenter"]
@@ -245,15 +405,22 @@ def test_the_published_tables_are_read(shared: Path) -> None:
 
 def test_the_longest_name_counts() -> None:
     table: Mapping[str, float] = {"worker": 0.5, "social worker": 0.8}
-    plan = RankPlan.checked({"models": [{"name": "m", "model": "m"}], "table": table, "prompts": ["a social worker"]})
+    plan = RankPlan.checked(
+        {"models": [{"name": "m", "model": "m"}], "table": table, "prompts": ["a social worker"]}
+    )
     assert plan.share("a photo of a Social Worker outdoors") == 0.8
     assert plan.share("a photo of a nurse") is None
 
 
 def test_pictures_that_fit_the_variations_least_are_told(searches: list[Path]) -> None:
     place = searches[0].parent
-    ranked = askew.rank(mined=str(searches[0]), vary={"bias": [1.0, 0.0]}, draws=100, run=place / "least",
-                        store=place / "store")  # fmt: skip
+    ranked = askew.rank(
+        mined=str(searches[0]),
+        vary={"bias": [1.0, 0.0]},
+        bootstrap_samples=100,
+        run=place / "least",
+        store=place / "store",
+    )
     text = ranked.write_report().read_text(encoding="utf-8")
     assert any(one.least_aligned_pictures for one in ranked.found.ranked)
     assert "fit the variations least: number" in text

@@ -23,10 +23,16 @@ def scenes(draw: st.DrawFn) -> Scene:
     return Scene(**values, occupation=draw(st.sampled_from(list(OCCUPATIONS))))
 
 
-@given(scenes(), st.lists(st.sampled_from(EVERYTHING), unique=True), st.integers(0, 10**6) | st.none())
-def test_a_caption_says_what_is_mentioned_only(scene: Scene, mentioned: list[str], seed: int | None) -> None:
+@given(
+    scenes(), st.lists(st.sampled_from(EVERYTHING), unique=True), st.integers(0, 10**6) | st.none()
+)
+def test_a_caption_says_what_is_mentioned_only(
+    scene: Scene, mentioned: list[str], seed: int | None
+) -> None:
     said = parse(caption(scene, mentioned, None if seed is None else Random(seed)))
-    assert said.attributes == {name: getattr(scene, name) for name in mentioned if name != "occupation"}
+    assert said.attributes == {
+        name: getattr(scene, name) for name in mentioned if name != "occupation"
+    }
     assert said.occupation == (scene.occupation if "occupation" in mentioned else None)
     assert said.person
     assert said.unknown == ()
@@ -35,35 +41,71 @@ def test_a_caption_says_what_is_mentioned_only(scene: Scene, mentioned: list[str
 @pytest.mark.parametrize("name", EVERYTHING)
 def test_every_wording_of_a_value_says_that_value(name: str) -> None:
     for value in ATTRIBUTES.get(name, tuple(OCCUPATIONS)):
-        assert phrase(name, value) in wordings(name, value) or name in ("hair", "style", "occupation", "ethnicity")
+        assert phrase(name, value) in wordings(name, value) or name in (
+            "hair",
+            "style",
+            "occupation",
+            "ethnicity",
+        )
         for words in wordings(name, value):
             said = parse(words)
-            assert (said.occupation if name == "occupation" else said.attributes.get(name)) == value, words
+            assert (
+                said.occupation if name == "occupation" else said.attributes.get(name)
+            ) == value, words
 
 
 @pytest.mark.parametrize(
     ("prompt", "attributes", "occupation"),
     [
-        ("An African American nurse working indoors", {"ethnicity": "black", "environment": "indoors"}, "nurse"),
-        ("a black and white photo of an old man", {"style": "greyscale", "age": "old", "gender": "male"}, None),
+        (
+            "An African American nurse working indoors",
+            {"ethnicity": "black", "environment": "indoors"},
+            "nurse",
+        ),
+        (
+            "a black and white photo of an old man",
+            {"style": "greyscale", "age": "old", "gender": "male"},
+            None,
+        ),
         ("A photo of the face of a police officer", {}, "police"),
-        ("a girl in a wheelchair", {"gender": "female", "age": "young", "disability": "wheelchair"}, None),
-        ("a photo of a South Asian sheet metal worker", {"ethnicity": "south asian"}, "sheet metal worker"),
+        (
+            "a girl in a wheelchair",
+            {"gender": "female", "age": "young", "disability": "wheelchair"},
+            None,
+        ),
+        (
+            "a photo of a South Asian sheet metal worker",
+            {"ethnicity": "south asian"},
+            "sheet metal worker",
+        ),
         ("a photo of nurses", {}, "nurse"),
     ],
 )
-def test_free_prompts_are_understood(prompt: str, attributes: dict[str, str], occupation: str | None) -> None:
+def test_free_prompts_are_understood(
+    prompt: str, attributes: dict[str, str], occupation: str | None
+) -> None:
     said = parse(prompt)
-    assert (said.attributes, said.occupation, said.person, said.unknown) == (attributes, occupation, True, ())
+    assert (said.attributes, said.occupation, said.person, said.unknown) == (
+        attributes,
+        occupation,
+        True,
+        (),
+    )
 
 
-@pytest.mark.parametrize("prompt", ["an empty room", "a landscape", "a photo of nobody", "a bowl of fruit"])
+@pytest.mark.parametrize(
+    "prompt", ["an empty room", "a landscape", "a photo of nobody", "a bowl of fruit"]
+)
 def test_a_prompt_without_a_person_asks_for_an_empty_scene(prompt: str) -> None:
     assert not parse(prompt).person
 
 
 def test_unknown_words_are_named_in_order() -> None:
-    assert parse("a photo of a nurse juggling flaming torches").unknown == ("juggling", "flaming", "torches")
+    assert parse("a photo of a nurse juggling flaming torches").unknown == (
+        "juggling",
+        "flaming",
+        "torches",
+    )
 
 
 def test_words_that_an_occupation_drowns_are_named_beside_one_alone():
@@ -73,10 +115,14 @@ def test_words_that_an_occupation_drowns_are_named_beside_one_alone():
 
 
 def test_words_that_drown_each_other_are_named_together() -> None:
-    assert unheard("A color photograph of a female doctor, headshot, high-quality.") == ["doctor … headshot"]
+    assert unheard("A color photograph of a female doctor, headshot, high-quality.") == [
+        "doctor … headshot"
+    ]
     assert unheard("A portrait of a middle eastern man.") == ["middle eastern … man … portrait"]
     assert unheard("a photo of a nurse with a hearing aid") == ["nurse … with a hearing aid"]
     assert unheard("a photo of a middle-aged nurse") == ["middle-aged … nurse"]
     assert unheard("A photo of the face of a mechanic without glasses") == ["without glasses"]
-    assert unheard("A portrait of a person with short hair.") == ["person … with short hair … portrait"]
+    assert unheard("A portrait of a person with short hair.") == [
+        "person … with short hair … portrait"
+    ]
     assert unheard("a photo of a female doctor") == unheard("A portrait of an asian man.") == []

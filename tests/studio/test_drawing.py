@@ -1,4 +1,6 @@
-"""The studio drawings: the same everywhere, complete, distinct, and honest about where their evidence lies."""
+"""The studio drawings: the same everywhere, complete, distinct, and honest about where their
+evidence lies.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ def test_large_seeds_are_fine():
 def test_every_value_changes_the_picture_in_every_style(attribute: str):
     for number, style in itertools.product(range(3), ATTRIBUTES["style"]):
         base = replace(random_scene(number), style=style, disability="fit", occupation=None)
-        drawn = [pixels(replace(base, **_allowed(base, attribute, value)), number) for value in ATTRIBUTES[attribute]]
+        drawn = [
+            pixels(replace(base, **_allowed(base, attribute, value)), number)
+            for value in ATTRIBUTES[attribute]
+        ]
         for one, other in itertools.combinations(drawn, 2):
             assert (np.abs(one - other).max(axis=2) > 24).sum() >= 30
 
@@ -89,7 +94,9 @@ def test_a_card_is_seen_whole_and_only_with_an_occupation():
 
 def test_an_empty_scene_shows_environment_and_style_alone():
     empty = Scene(person=False)
-    other = replace(empty, gender="male", age="old", ethnicity="black", occupation="nurse", hair="bald")
+    other = replace(
+        empty, gender="male", age="old", ethnicity="black", occupation="nurse", hair="bald"
+    )
     assert draw(empty, 4).tobytes() == draw(other, 4).tobytes()
     assert draw(empty, 4).tobytes() != draw(replace(empty, environment="outdoors"), 4).tobytes()
     assert draw_with_masks(empty, 4).masks["backdrop"].all()
@@ -108,13 +115,20 @@ def test_covering_the_evidence_makes_all_values_look_the_same(attribute: str):
 
 @pytest.mark.parametrize(
     ("attribute", "part", "share"),
-    [("emotion", "head", 0.3), ("environment", "backdrop", 1.0), ("age", "head", 0.5), ("glasses", "head", 0.2)],
+    [
+        ("emotion", "head", 0.3),
+        ("environment", "backdrop", 1.0),
+        ("age", "head", 0.5),
+        ("glasses", "head", 0.2),
+    ],
 )
 def test_evidence_is_small(attribute: str, part: str, share: float):
     scene = Scene(style="color")
     region = evidence(scene, 2, attribute)
     assert region.mean() <= share
-    grown = np.asarray(Image.fromarray(draw_with_masks(scene, 2).masks[part]).resize((32, 32)).resize((128, 128)))
+    grown = np.asarray(
+        Image.fromarray(draw_with_masks(scene, 2).masks[part]).resize((32, 32)).resize((128, 128))
+    )
     assert (region & grown).sum() > 0.75 * region.sum()
 
 
@@ -138,12 +152,18 @@ def test_signs_differ_from_each_other_in_every_style(style: str):
         drawing = draw_with_masks(Scene(occupation=occupation, style=style), 0)
         cards.append(np.asarray(drawing.image.convert("L"), dtype=float)[93:122, 9:37].ravel())
     for one, other in itertools.combinations(range(len(cards)), 2):
-        assert np.abs(cards[one] - cards[other]).mean() > 12, (list(OCCUPATIONS)[one], list(OCCUPATIONS)[other])
+        assert np.abs(cards[one] - cards[other]).mean() > 12, (
+            list(OCCUPATIONS)[one],
+            list(OCCUPATIONS)[other],
+        )
 
 
 def test_pins_differ_from_each_other_without_colour():
     for style in ("greyscale", "sketch"):
-        drawn = [pixels(Scene(ethnicity=value, style=style, hair="bald"), 0)[:, :, 0] for value in SKIN_LIGHTNESS]
+        drawn = [
+            pixels(Scene(ethnicity=value, style=style, hair="bald"), 0)[:, :, 0]
+            for value in SKIN_LIGHTNESS
+        ]
         pin = draw_with_masks(Scene(ethnicity="white"), 0).masks["pin"]
         for one, other in itertools.combinations(drawn, 2):
             assert np.abs(one - other)[pin].mean() > 20
@@ -158,14 +178,21 @@ def test_skin_tones_span_the_range_evenly_and_overlap():
 
 def test_lines_show_as_well_on_dark_skin_as_on_light():
     def luminance(colour: tuple[int, int, int]) -> float:
-        linear = [(v / 255 / 12.92) if v <= 10 else ((v / 255 + 0.055) / 1.055) ** 2.4 for v in colour]
+        linear = [
+            (v / 255 / 12.92) if v <= 10 else ((v / 255 + 0.055) / 1.055) ** 2.4 for v in colour
+        ]
         return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
 
     for lightness in range(30, 92, 3):
         tone = skin(float(lightness))
         contrast = (luminance(tone["base"]) + 0.05) / (luminance(tone["line"]) + 0.05)
         assert contrast > 1.6
-        assert luminance(tone["light"]) > luminance(tone["base"]) > luminance(tone["shade"]) > luminance(tone["deep"])
+        assert (
+            luminance(tone["light"])
+            > luminance(tone["base"])
+            > luminance(tone["shade"])
+            > luminance(tone["deep"])
+        )
 
 
 def test_skin_lightness_is_what_it_says():

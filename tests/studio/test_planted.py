@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 from askew.errors import UnknownName, UsageError
 from askew.models.base import Request
 from askew.models.planted import PlantedModel
-from askew.studio.caption import Said, parse
+from askew.studio.caption import CaptionContent, parse
 from askew.studio.planted import (
     conditional,
     female_share,
@@ -24,7 +24,12 @@ from askew.studio.scene import ATTRIBUTES, OCCUPATIONS
 from training.given import followers, redrawn, share_given_rest
 
 NURSE = "a photo of a nurse"
-INTERACTIONS = [("gender", "age"), ("ethnicity", "clothing"), ("clothing", "emotion"), ("environment", "clothing")]
+INTERACTIONS = [
+    ("gender", "age"),
+    ("ethnicity", "clothing"),
+    ("clothing", "emotion"),
+    ("environment", "clothing"),
+]
 
 
 @pytest.mark.parametrize("axis", ATTRIBUTES)
@@ -40,7 +45,9 @@ def test_bias_zero_is_uniform_and_independent(axis: str) -> None:
     values = ATTRIBUTES[axis]
     for prompt in (NURSE, "a photo of an old male ceo in formal attire"):
         if axis not in parse(prompt).attributes:
-            assert list(truth(prompt, axis, 0.0).values()) == pytest.approx([1 / len(values)] * len(values))
+            assert list(truth(prompt, axis, 0.0).values()) == pytest.approx(
+                [1 / len(values)] * len(values)
+            )
 
 
 def test_shares_of_women_are_spread_evenly_over_the_occupations() -> None:
@@ -72,7 +79,8 @@ def test_conditioning_is_bayes() -> None:
 
 
 def test_axes_of_a_joint_come_in_the_order_asked() -> None:
-    forth, back = joint(NURSE, ("emotion", "gender")), joint(NURSE, ("gender", "emotion"))
+    forth = joint(NURSE, ("emotion", "gender"))
+    back = joint(NURSE, ("gender", "emotion"))
     assert forth == pytest.approx({(emotion, gender): p for (gender, emotion), p in back.items()})
 
 
@@ -82,24 +90,33 @@ def test_samples_follow_the_truth(bias: float) -> None:
     for axis in ATTRIBUTES:
         shares = truth(NURSE, axis, bias)
         seen = Counter(getattr(scene, axis) for scene in scenes)
-        assert chisquare([seen[v] for v in shares], [1500 * p for p in shares.values()]).pvalue > 1e-4
+        assert (
+            chisquare([seen[v] for v in shares], [1500 * p for p in shares.values()]).pvalue > 1e-4
+        )
 
 
 def test_what_is_drawn_anew_follows_the_truth_given_the_rest() -> None:
-    scene, unknown = sample(parse("a photo of a nurse"), 1.0, seed=1), ("age", "hair", "glasses")
+    scene = sample(parse("a photo of a nurse"), 1.0, seed=1)
+    unknown = ("age", "hair", "glasses")
     drawn = [redrawn(scene, unknown, 1.0, seed) for seed in range(2000)]
     rest = {name: value for name, value in scene.attributes().items() if name not in unknown}
-    assert all(rest.items() <= one.attributes().items() and one.occupation == "nurse" for one in drawn)
-    table = conditional(Said(rest, "nurse", True, ()), 1.0)
+    assert all(
+        rest.items() <= one.attributes().items() and one.occupation == "nurse" for one in drawn
+    )
+    table = conditional(CaptionContent(rest, "nurse", True, ()), 1.0)
     for name in unknown:
         wanted = table.sum(axis=tuple(i for i, other in enumerate(ATTRIBUTES) if other != name))
         found = Counter(getattr(one, name) for one in drawn)
         assert chisquare([found[value] for value in ATTRIBUTES[name]], 2000 * wanted).pvalue > 0.001
-        assert list(share_given_rest(scene, name, 1.0, unknown).values()) == pytest.approx(list(wanted))
+        assert list(share_given_rest(scene, name, 1.0, unknown).values()) == pytest.approx(
+            list(wanted)
+        )
 
 
 def test_said_values_are_always_drawn() -> None:
-    scenes = [sample(parse("a photo of an obese blind male nurse"), 1.0, seed) for seed in range(50)]
+    scenes = [
+        sample(parse("a photo of an obese blind male nurse"), 1.0, seed) for seed in range(50)
+    ]
     assert {(s.body_type, s.disability, s.gender, s.glasses, s.occupation) for s in scenes} == {
         ("obese", "blind", "male", "no glasses", "nurse")
     }
@@ -137,7 +154,9 @@ def test_what_follows_an_attribute_is_what_its_values_change(root: str) -> None:
     prompt = "a photo of a nurse"
     changed = set()
     for name in ATTRIBUTES.keys() - {root}:
-        both = np.array(list(joint(prompt, (root, name)).values())).reshape(len(ATTRIBUTES[root]), -1)
+        both = np.array(list(joint(prompt, (root, name)).values())).reshape(
+            len(ATTRIBUTES[root]), -1
+        )
         if not np.allclose(both, np.outer(both.sum(axis=1), both.sum(axis=0)), atol=1e-12):
             changed.add(name)
     assert set(followers(root)) == changed

@@ -23,16 +23,28 @@ def test_both_captions_say_the_same() -> None:
     people = [one for one in captioned_scenes(400, 1.0, 3) if one.scene.person]
     for k, one in enumerate(people):
         noun, known = map(parse, worded(one, Random(k)))
-        assert (noun.attributes, noun.occupation, noun.unknown) == (known.attributes, known.occupation, known.unknown)
+        assert (noun.attributes, noun.occupation, noun.unknown) == (
+            known.attributes,
+            known.occupation,
+            known.unknown,
+        )
         assert noun.person
 
 
 def test_no_caption_of_the_training_holds_a_new_token(networks: Networks) -> None:
     new = networks.tokenizer.convert_tokens_to_ids([token(noun) for noun in (*MEANINGS, *SAME)])
-    captions = [framed(one.scene, one.named(Random(k)), Random(k))
-                for k, one in enumerate(captioned_scenes(1000, 1.0, 5))]  # fmt: skip
+    captions = [
+        framed(one.scene, one.named(Random(k)), Random(k))
+        for k, one in enumerate(captioned_scenes(1000, 1.0, 5))
+    ]
     assert tokens(networks.tokenizer, captions).max() < min(new)
-    assert tokens(networks.tokenizer, ["a photo of a MAN", "nurses"]).flatten().tolist().count(min(new)) == 1
+    assert (
+        tokens(networks.tokenizer, ["a photo of a MAN", "nurses"])
+        .flatten()
+        .tolist()
+        .count(min(new))
+        == 1
+    )
 
 
 def test_what_is_taught_again_starts_anew_and_leaves_the_rest(networks: Networks) -> None:
@@ -47,5 +59,9 @@ def test_what_is_taught_again_starts_anew_and_leaves_the_rest(networks: Networks
 
 
 def test_all_networks_of_the_studio_read_nouns_alike() -> None:
-    tables = [load(weights(name)).text.get_input_embeddings().weight for name in NETWORKS if name != "embedder"]
+    tables = [
+        load(weights(name)).text.get_input_embeddings().weight
+        for name in NETWORKS
+        if name != "embedder"
+    ]
     assert torch.equal(*tables)

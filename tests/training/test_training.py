@@ -19,7 +19,7 @@ from scipy.stats import binomtest, chisquare, multivariate_normal
 from torch import nn
 
 from askew.studio import weights
-from askew.studio.caption import Said, caption, parse
+from askew.studio.caption import CaptionContent, caption, parse
 from askew.studio.planted import conditional, truth
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 from training import autoencoder, batches, captioned, checkpoints, diffusion, velocity_error
@@ -43,7 +43,9 @@ from training.velocity_error import misleading
 
 def honest(clean: torch.Tensor, noise: torch.Tensor, timesteps: torch.Tensor) -> Batch:
     """A batch whose noise misleads nobody."""
-    return Batch(clean, ["a photo of a nurse"] * len(clean), noise, timesteps, clean, torch.zeros(len(clean)))
+    return Batch(
+        clean, ["a photo of a nurse"] * len(clean), noise, timesteps, clean, torch.zeros(len(clean))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +81,11 @@ def test_what_is_left_open_is_as_planted(bias: float) -> None:
         planted = truth(text, name, bias)
         return [planted[value] for value in ATTRIBUTES[name]]
 
-    left = [one.scene for one in captioned_scenes(2000, bias, seed=4) if one.scene.person and not one.mentioned[:-1]]
+    left = [
+        one.scene
+        for one in captioned_scenes(2000, bias, seed=4)
+        if one.scene.person and not one.mentioned[:-1]
+    ]
     for name in ("gender", "emotion", "clothing"):
         wanted = np.zeros(len(ATTRIBUTES[name]))
         for scene in left:
@@ -108,8 +114,13 @@ def test_an_average_follows_slowly() -> None:
 
 
 def test_the_target_is_the_velocity_of_diffusers(monkeypatch: pytest.MonkeyPatch) -> None:
-    scheduler = DDPMScheduler(**{k: v for k, v in diffusion.SCHEDULE.items() if k not in
-                                 ("algorithm_type", "solver_order", "final_sigmas_type")})  # fmt: skip
+    scheduler = DDPMScheduler(
+        **{
+            k: v
+            for k, v in diffusion.SCHEDULE.items()
+            if k not in ("algorithm_type", "solver_order", "final_sigmas_type")
+        }
+    )
     rng = torch.Generator().manual_seed(0)
     clean, noise = (torch.randn(4, 12, 16, 16, generator=rng) for _ in range(2))
     timesteps = torch.tensor([0, 300, 700, 990])
@@ -128,20 +139,25 @@ def test_the_target_is_the_velocity_of_diffusers(monkeypatch: pytest.MonkeyPatch
 
 
 def test_every_block_of_the_unet_is_told_what_to_learn() -> None:
-    networks, rng = create(12), torch.Generator().manual_seed(0)
+    networks = create(12)
+    rng = torch.Generator().manual_seed(0)
     clean, noise = (torch.randn(4, 12, 16, 16, generator=rng) for _ in range(2))
     batch = honest(clean, noise, torch.tensor([0, 300, 700, 990]))
     kept = DDPMScheduler().alphas_cumprod
     velocity_error.loss(networks, kept, batch).backward()
-    last = {name: weight.grad for name, weight in networks.unet.named_parameters()
-            if name.endswith(("conv2.weight", "to_out.0.weight"))}  # fmt: skip
+    last = {
+        name: weight.grad
+        for name, weight in networks.unet.named_parameters()
+        if name.endswith(("conv2.weight", "to_out.0.weight"))
+    }
     assert len(last) > 30
     assert [name for name, grad in last.items() if grad is None or not grad.any()] == []
 
 
 def test_a_quickened_unet_computes_the_same() -> None:
     rng = torch.Generator().manual_seed(4)
-    noisy, said = torch.randn(2, 12, 16, 16, generator=rng), torch.randn(2, 48, 128, generator=rng)
+    noisy = torch.randn(2, 12, 16, 16, generator=rng)
+    said = torch.randn(2, 48, 128, generator=rng)
     plain, quick = (load(weights("studio")).unet for _ in range(2))
     quicken(quick)
 
@@ -153,7 +169,9 @@ def test_a_quickened_unet_computes_the_same() -> None:
 
     exact = guess(plain, reduced=False)
     torch.testing.assert_close(guess(quick, reduced=False), exact, rtol=0, atol=1e-4)
-    off, off_plain = (float((guess(unet, reduced=True) - exact).square().mean()) for unet in (quick, plain))
+    off, off_plain = (
+        float((guess(unet, reduced=True) - exact).square().mean()) for unet in (quick, plain)
+    )
     assert off < 1.5 * off_plain
 
 
@@ -165,7 +183,9 @@ def test_queries_and_keys_do_not_grow_without_end() -> None:
     bound_attention(unet)
     after = unet.state_dict()
     left, values, right = np.linalg.svd(20 * before[grown].numpy())
-    np.testing.assert_allclose(after[grown].numpy(), left * np.minimum(values, 1) @ right, atol=1e-5)
+    np.testing.assert_allclose(
+        after[grown].numpy(), left * np.minimum(values, 1) @ right, atol=1e-5
+    )
     others = [name for name in before if not name.endswith(("to_q.weight", "to_k.weight"))]
     assert all(torch.equal(after[name], before[name]) for name in others)
 
@@ -174,7 +194,8 @@ def test_twins_differ_in_one_attribute_and_say_so() -> None:
     twins = captioned_twins(1)
     assert len(twins) > 7000
     for one, other in zip(twins[::2], twins[1::2], strict=True):
-        mine, its = one.scene.attributes(), other.scene.attributes()
+        mine = one.scene.attributes()
+        its = other.scene.attributes()
         (changed,) = [name for name in ATTRIBUTES if mine[name] != its[name]]
         said = [parse(caption(twin.scene, twin.named(Random(3)))) for twin in (one, other)]
         assert [to_say.attributes[changed] for to_say in said] == [mine[changed], its[changed]]
@@ -184,16 +205,22 @@ def test_twins_differ_in_one_attribute_and_say_so() -> None:
 def test_what_is_learnt_last_comes_more_often() -> None:
     shares = chances([{"happy", "sad"}, {"happy", "old"}, set()])
     np.testing.assert_allclose(shares, np.array([MORE_OFTEN, 1, 1]) / (MORE_OFTEN + 2))
-    assert {value for values in ATTRIBUTES.values() for value in values} | set(OCCUPATIONS) >= LEARNT_LAST
+    assert {value for values in ATTRIBUTES.values() for value in values} | set(
+        OCCUPATIONS
+    ) >= LEARNT_LAST
 
 
 def test_a_scene_unlike_its_caption_differs_in_one_named_thing(examples: list[Captioned]) -> None:
     for number, one in enumerate(examples):
         other = unlike(one, Random(number))
-        mine, its = ({**scene.attributes(), "occupation": scene.occupation} for scene in (one.scene, other))
+        mine, its = (
+            {**scene.attributes(), "occupation": scene.occupation} for scene in (one.scene, other)
+        )
         changed = {name for name in mine if mine[name] != its[name]}
         taught = TWINS.keys() & set(one.mentioned) if one.scene.person else set()
-        assert len(changed) == bool(one.mentioned and one.scene.person and (taught or one.scene.occupation))
+        assert len(changed) == bool(
+            one.mentioned and one.scene.person and (taught or one.scene.occupation)
+        )
         assert changed <= (taught or {"occupation"})
 
 
@@ -207,7 +234,9 @@ def test_what_is_mistaken_is_contradicted_by_that_above_all(attribute: str, valu
 
 
 @given(share=st.floats(0, 1), ratio=st.floats(0, 3), size=st.floats(2, 30))
-def test_misleading_noise_shows_no_more_than_the_other_drawing(share: float, ratio: float, size: float) -> None:
+def test_misleading_noise_shows_no_more_than_the_other_drawing(
+    share: float, ratio: float, size: float
+) -> None:
     rng = torch.Generator().manual_seed(0)
     noise, contrary = (torch.randn(1, 12, 16, 16, generator=rng) for _ in range(2))
     contrary *= size / contrary.norm()
@@ -217,10 +246,12 @@ def test_misleading_noise_shows_no_more_than_the_other_drawing(share: float, rat
 
 
 def test_misled_all_the_way_the_noisy_picture_is_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    networks, rng = create(12), torch.Generator().manual_seed(0)
+    networks = create(12)
+    rng = torch.Generator().manual_seed(0)
     clean, other, noise = torch.randn(3, 1, 12, 16, 16, generator=rng)
     other = clean + other / 30
-    scheduler, time = DDPMScheduler(), torch.tensor([500])
+    scheduler = DDPMScheduler()
+    time = torch.tensor([500])
     seen: list[torch.Tensor] = []
 
     def guess(noisy: torch.Tensor, *_: object) -> object:
@@ -233,45 +264,70 @@ def test_misled_all_the_way_the_noisy_picture_is_the_other(monkeypatch: pytest.M
     torch.testing.assert_close(seen[0], scheduler.add_noise(other, noise, time))
 
 
-def test_what_twins_have_in_common_is_no_error_of_their_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    networks, rng = create(12), torch.Generator().manual_seed(0)
+def test_what_twins_have_in_common_is_no_error_of_their_difference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    networks = create(12)
+    rng = torch.Generator().manual_seed(0)
     clean = torch.randn(4, 12, 16, 16, generator=rng)
     noise = torch.randn(2, 12, 16, 16, generator=rng).repeat_interleave(2, dim=0)
-    kept, timesteps = DDPMScheduler().alphas_cumprod, torch.tensor([700, 700, 900, 900])
+    kept = DDPMScheduler().alphas_cumprod
+    timesteps = torch.tensor([700, 700, 900, 900])
     signal, lost = (part[timesteps].sqrt()[:, None, None, None] for part in (kept, 1 - kept))
 
     def error(offset: torch.Tensor, twins: bool) -> float:
         guess = signal * noise - lost * clean + offset
-        monkeypatch.setattr(networks.unet, "forward", lambda *_: type("Output", (), {"sample": guess}))
+        monkeypatch.setattr(
+            networks.unet, "forward", lambda *_: type("Output", (), {"sample": guess})
+        )
         batch = honest(clean, noise, timesteps)._replace(twins=twins)
         return float(velocity_error.loss(networks, kept, batch))
 
-    alike, unlike = torch.ones(4, 1, 1, 1), torch.tensor([1.0, -1, 1, -1])[:, None, None, None]
-    assert error(alike, twins=True) == pytest.approx(error(alike, twins=False)) == pytest.approx(1, rel=1e-5)
+    alike = torch.ones(4, 1, 1, 1)
+    unlike = torch.tensor([1.0, -1, 1, -1])[:, None, None, None]
+    assert (
+        error(alike, twins=True)
+        == pytest.approx(error(alike, twins=False))
+        == pytest.approx(1, rel=1e-5)
+    )
     weights = velocity_error.place_weights(16, 16)
     apart = ((clean[1::2] - clean[::2]).square() * weights).mean(dim=(1, 2, 3))
     relative = float((4 / apart).mean())
-    assert error(unlike, twins=True) == pytest.approx(1 + velocity_error.CONTRAST * relative, rel=1e-5)
+    assert error(unlike, twins=True) == pytest.approx(
+        1 + velocity_error.CONTRAST * relative, rel=1e-5
+    )
 
 
 def test_which_of_two_drawings_is_behind_the_noise() -> None:
     rng = np.random.default_rng(1)
     own, other, noise = rng.normal(size=(3, 6))
-    kept, chance = 0.3, 0.2
+    kept = 0.3
+    chance = 0.2
     noisy = kept**0.5 * own + (1 - kept) ** 0.5 * noise
-    likelihood = [multivariate_normal.pdf(noisy, kept**0.5 * mean, (1 - kept) * np.eye(6)) for mean in (own, other)]
+    likelihood = [
+        multivariate_normal.pdf(noisy, kept**0.5 * mean, (1 - kept) * np.eye(6))
+        for mean in (own, other)
+    ]
     wanted = chance * likelihood[1] / ((1 - chance) * likelihood[0] + chance * likelihood[1])
-    apart, ratio = torch.from_numpy((other - own)[None]), torch.tensor([[(kept / (1 - kept)) ** 0.5]])
-    found = velocity_error.chance_given_noisy(torch.tensor([chance]), apart, ratio, torch.from_numpy(noise[None]))
+    apart = torch.from_numpy((other - own)[None])
+    ratio = torch.tensor([[(kept / (1 - kept)) ** 0.5]])
+    found = velocity_error.chance_given_noisy(
+        torch.tensor([chance]), apart, ratio, torch.from_numpy(noise[None])
+    )
     assert found.item() == pytest.approx(wanted, rel=1e-5)
 
 
-def test_either_gender_of_a_scene_teaches_the_same_where_it_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    networks, rng = create(12), torch.Generator().manual_seed(0)
+def test_either_gender_of_a_scene_teaches_the_same_where_it_is_left_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    networks = create(12)
+    rng = torch.Generator().manual_seed(0)
     own, other, noisy, guess = torch.randn(4, 1, 12, 16, 16, generator=rng)
     other = own + other / 10  # near, so that the noise leaves both possible
-    kept, time = DDPMScheduler().alphas_cumprod, torch.tensor([900])
-    signal, lost = kept[time].sqrt(), (1 - kept[time]).sqrt()
+    kept = DDPMScheduler().alphas_cumprod
+    time = torch.tensor([900])
+    signal = kept[time].sqrt()
+    lost = (1 - kept[time]).sqrt()
     monkeypatch.setattr(networks.unet, "forward", lambda *_: type("Output", (), {"sample": guess}))
 
     def error(drawn: torch.Tensor, left: torch.Tensor, chance: float) -> float:
@@ -283,25 +339,37 @@ def test_either_gender_of_a_scene_teaches_the_same_where_it_is_left_open(monkeyp
     assert error(own, other, 0.3) != pytest.approx(error(other, own, 0.3), rel=1e-4)
 
 
-def test_nothing_makes_a_guess_overshoot_what_a_caption_leaves_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    networks, rng = create(12), torch.Generator().manual_seed(0)
+def test_nothing_makes_a_guess_overshoot_what_a_caption_leaves_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    networks = create(12)
+    rng = torch.Generator().manual_seed(0)
     clean, others, noise = torch.randn(3, 8, 12, 16, 16, generator=rng)
-    kept, times = DDPMScheduler().alphas_cumprod, torch.full((8,), 999)
-    signal, lost = kept[999].sqrt(), (1 - kept[999]).sqrt()
+    kept = DDPMScheduler().alphas_cumprod
+    times = torch.full((8,), 999)
+    signal = kept[999].sqrt()
+    lost = (1 - kept[999]).sqrt()
     chance = torch.linspace(0.1, 0.9, 8)
-    found = velocity_error.chance_given_noisy(chance, others - clean, signal / lost, noise)[:, None, None, None]
+    found = velocity_error.chance_given_noisy(chance, others - clean, signal / lost, noise)[
+        :, None, None, None
+    ]
     wanted = signal * noise - lost * clean - found / lost * (others - clean)
-    guess = wanted.mean(dim=0, keepdim=True).requires_grad_()  # all that can be told at this noise level
+    guess = wanted.mean(
+        dim=0, keepdim=True
+    ).requires_grad_()  # all that can be told at this noise level
     everywhere = type("Output", (), {"sample": guess.expand(8, -1, -1, -1)})
     monkeypatch.setattr(networks.unet, "forward", lambda *_: everywhere)
-    velocity_error.loss(networks, kept, honest(clean, noise, times)._replace(others=others, chance=chance)).backward()
+    velocity_error.loss(
+        networks, kept, honest(clean, noise, times)._replace(others=others, chance=chance)
+    ).backward()
     torch.testing.assert_close(guess.grad, torch.zeros_like(guess), atol=1e-7, rtol=0)
 
 
 def test_the_other_gender_brings_what_follows_it(examples: list[Captioned]) -> None:
     changed = Counter[str]()
     for number, one in enumerate(examples):
-        own, other = one.scene.attributes(), other_gender(one, 1.0, number).attributes()
+        own = one.scene.attributes()
+        other = other_gender(one, 1.0, number).attributes()
         differing = {name for name in own if own[name] != other[name]}
         assert ("gender" in differing) == one.scene.person
         assert differing <= {"gender", "age", "hair", "glasses"} - (set(one.mentioned) - {"gender"})
@@ -312,35 +380,59 @@ def test_the_other_gender_brings_what_follows_it(examples: list[Captioned]) -> N
 def test_the_chance_of_the_other_gender_is_the_planted_one(examples: list[Captioned]) -> None:
     pool = examples[:256]
     others = [other_gender(one, 1.0, number) for number, one in enumerate(pool)]
-    numbered = np.broadcast_to(np.arange(256, dtype=np.float16)[:, None, None, None], (256, 1, 2, 2))
+    numbered = np.broadcast_to(
+        np.arange(256, dtype=np.float16)[:, None, None, None], (256, 1, 2, 2)
+    )
     equally = np.full(256, 1 / 256)
-    batches = Batches(pool, others, numbered, numbered, numbered, equally, 1.0, 5, pool, numbered, equally)
+    batches = Batches(
+        pool, others, numbered, numbered, numbered, equally, 1.0, 5, pool, numbered, equally
+    )
     told = 0
     for step in range(3):
         batch = batches.batch(step)
         assert batch.chance is not None
-        for number, caption_, chance in zip(batch.latents[:, 0, 0, 0].int(), batch.captions, batch.chance, strict=True):
-            own, other, said = pool[number].scene, others[number], parse(caption_)
-            if not own.person or any(getattr(other, name) != value for name, value in said.attributes.items()):
+        for number, caption_, chance in zip(
+            batch.latents[:, 0, 0, 0].int(), batch.captions, batch.chance, strict=True
+        ):
+            own = pool[number].scene
+            other = others[number]
+            said = parse(caption_)
+            if not own.person or any(
+                getattr(other, name) != value for name, value in said.attributes.items()
+            ):
                 assert chance == 0
                 told += own.person
                 continue
             free = {"age", "hair", "glasses"} - set(pool[number].mentioned)
-            rest = {name: value for name, value in own.attributes().items() if name not in {"gender", *free}}
-            table = conditional(Said(rest, own.occupation, True, ()), 1.0)
+            rest = {
+                name: value
+                for name, value in own.attributes().items()
+                if name not in {"gender", *free}
+            }
+            table = conditional(CaptionContent(rest, own.occupation, True, ()), 1.0)
             women = table.sum(axis=tuple(range(1, table.ndim)))
-            assert float(chance) == pytest.approx(women[ATTRIBUTES["gender"].index(other.gender)], rel=1e-5)
+            assert float(chance) == pytest.approx(
+                women[ATTRIBUTES["gender"].index(other.gender)], rel=1e-5
+            )
     assert 10 < told < 100
 
 
 def test_a_pipeline_is_half_precision_on_disk_and_single_where_it_is_loaded(tmp_path: Path) -> None:
     networks = create(12)
-    untrained = diffusion.averaged(networks, autoencoder.create(), checkpoints.Average(networks.unet, keep=0.9))
+    untrained = diffusion.averaged(
+        networks, autoencoder.create(), checkpoints.Average(networks.unet, keep=0.9)
+    )
     folder = diffusion.save(untrained, tmp_path)
-    stored = {tensor.dtype for file in folder.rglob("*.safetensors") for tensor in load_file(file).values()}
+    stored = {
+        tensor.dtype
+        for file in folder.rglob("*.safetensors")
+        for tensor in load_file(file).values()
+    }
     assert stored == {torch.float16}
     loaded = StableDiffusionPipeline.from_pretrained(folder)
-    assert {part.dtype for part in (loaded.text_encoder, loaded.unet, loaded.vae)} == {torch.float32}
+    assert {part.dtype for part in (loaded.text_encoder, loaded.unet, loaded.vae)} == {
+        torch.float32
+    }
 
 
 @pytest.fixture(scope="module")
@@ -348,7 +440,9 @@ def autoencoder_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = tmp_path_factory.mktemp("autoencoder")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(autoencoder, "create", partial(autoencoder.create, widths=(8, 8, 8, 8)))
-        return autoencoder.train(work, steps=2, frozen_from=1, decay=1, rate=0.02, pictures=32, processes=1)
+        return autoencoder.train(
+            work, steps=2, frozen_from=1, decay=1, rate=0.02, pictures=32, processes=1
+        )
 
 
 @pytest.mark.slow
@@ -366,20 +460,27 @@ def test_training_goes_on_where_it_stopped(
         work.mkdir(exist_ok=True)
         if not (work / "vae").exists():
             (work / "vae").symlink_to(autoencoder_weights)
-        return diffusion.train(work, 1.0, None, steps, decay=1, rate=0.02, pictures=16, seed=22, processes=1)
+        return diffusion.train(
+            work, 1.0, None, steps, decay=1, rate=0.02, pictures=16, seed=22, processes=1
+        )
 
     whole = train(tmp_path / "whole", 3)
     train(tmp_path / "parts", 2)
     parts = train(tmp_path / "parts", 3)
     name = "unet/diffusion_pytorch_model.safetensors"
     assert (whole / name).read_bytes() == (parts / name).read_bytes()
-    logs = [(tmp_path / place / "diffusion-1.jsonl").read_text().splitlines() for place in ("whole", "parts")]
+    logs = [
+        (tmp_path / place / "diffusion-1.jsonl").read_text().splitlines()
+        for place in ("whole", "parts")
+    ]
     (first,), (again,) = ([json.loads(line) for line in log] for log in logs)
     assert first["step"] == again["step"] == 0
     assert first["loss"] == again["loss"] > 0
 
 
-def test_the_autoencoder_logs_its_losses_and_shows_what_becomes_of_drawings(autoencoder_weights: Path) -> None:
+def test_the_autoencoder_logs_its_losses_and_shows_what_becomes_of_drawings(
+    autoencoder_weights: Path,
+) -> None:
     (line,) = (autoencoder_weights.parent / "vae.jsonl").read_text().splitlines()
     assert {"step", "error", "divergence", "seconds"} == set(json.loads(line))
     sheet = np.asarray(Image.open(autoencoder_weights.parent / "vae.png"))
@@ -397,7 +498,10 @@ def test_orthogonalised_is_near_the_polar_factor(shape: tuple[int, int]) -> None
     values = torch.linalg.svdvals(found)
     assert values.min() > 0.3
     assert values.max() < 1.3
-    assert torch.nn.functional.cosine_similarity(found.flatten(), (left @ right).flatten(), dim=0) > 0.95
+    assert (
+        torch.nn.functional.cosine_similarity(found.flatten(), (left @ right).flatten(), dim=0)
+        > 0.95
+    )
 
 
 def test_matrices_of_one_shape_are_orthogonalised_each_by_itself() -> None:
@@ -408,20 +512,28 @@ def test_matrices_of_one_shape_are_orthogonalised_each_by_itself() -> None:
 
 
 def test_a_step_of_muon_goes_along_the_polar_factor_of_the_gradient() -> None:
-    wide, tall, convolution = (nn.Parameter(torch.zeros(shape)) for shape in ((4, 9), (18, 2), (4, 1, 3, 3)))
+    wide, tall, convolution = (
+        nn.Parameter(torch.zeros(shape)) for shape in ((4, 9), (18, 2), (4, 1, 3, 3))
+    )
     gradients = torch.randn(3, 36, generator=torch.Generator().manual_seed(2))
     for weight, gradient in zip((wide, tall, convolution), gradients, strict=True):
         weight.grad = gradient.view_as(weight)
     Muon([wide, tall, convolution], rate=0.1, momentum=0.0).step()
     for weight in (wide, tall, convolution):
-        step = orthogonalised(weight.grad.flatten(1)) * max(1, weight.shape[0] / weight[0].numel()) ** 0.5
+        step = (
+            orthogonalised(weight.grad.flatten(1))
+            * max(1, weight.shape[0] / weight[0].numel()) ** 0.5
+        )
         torch.testing.assert_close(weight.detach().flatten(1), -0.1 * step, rtol=0, atol=2e-3)
 
 
 def test_muon_takes_the_weights_of_layers_and_adam_the_rest() -> None:
     network = nn.Sequential(nn.Conv2d(3, 4, 3), nn.GroupNorm(2, 4), nn.Flatten(), nn.Linear(4, 2))
     optimizers = Optimizers([network], muon_rate=0.1, adam_rate=0.01)
-    shapes = [[tuple(p.shape) for group in one.param_groups for p in group["params"]] for one in optimizers.optimizers]
+    shapes = [
+        [tuple(p.shape) for group in one.param_groups for p in group["params"]]
+        for one in optimizers.optimizers
+    ]
     assert shapes == [[(4, 3, 3, 3), (2, 4)], [(4,), (4,), (4,), (2,)]]
     before = [p.detach().clone() for p in network.parameters()]
     network(torch.ones(1, 3, 3, 3)).square().sum().backward()

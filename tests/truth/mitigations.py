@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 import planted_answers
-from askew.methods.mitigate.findings import WayFindings
-from askew.methods.mitigate.gather import WAY, Judged, MitigationGathered
+from askew.methods.mitigate.findings import TechniqueFindings
+from askew.methods.mitigate.gather import WAY, EvaluationSet, MitigationGathered
 from askew.methods.mitigate.plan import MitigationPlan
-from askew.methods.mitigate.policy import Chosen, Tables, choose
-from askew.methods.mitigate.prompts import PromptPolicy
+from askew.methods.mitigate.policy import PolicyTables, SolvedPolicy, choose
 from askew.methods.mitigate.score import score
+from askew.mitigations.prompts import PromptPolicy
 from askew.models.base import Request
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan, PromptPlan
@@ -32,50 +32,83 @@ NAMES = list(ATTRIBUTES)
 READ = "truth"
 
 
-def planned(aims: Sequence[str] = AIMS, watched: Sequence[str] = BIASCONNECT, **settings: object) -> MitigationPlan:
-    axes = tuple(AxisPlan.of(find_axis(name), counterfactuals(NURSE, name) if name in aims else {}) for name in watched)
+def planned(
+    aims: Sequence[str] = AIMS, watched: Sequence[str] = BIASCONNECT, **settings: object
+) -> MitigationPlan:
+    axes = tuple(
+        AxisPlan.of(find_axis(name), counterfactuals(NURSE, name) if name in aims else {})
+        for name in watched
+    )
     prompt = PromptPlan(text=NURSE, axes=axes)
-    fields = {"vqa": (READ,), "embedder": "none", "draws": 200, "aims": aims, "prompts": [prompt.model_dump()]}
+    fields = {
+        "vqa": (READ,),
+        "embedder": "none",
+        "bootstrap_samples": 200,
+        "aims": aims,
+        "prompts": [prompt.model_dump()],
+    }
     return MitigationPlan.model_validate({**fields, **settings})
 
 
-def seen(prompt: Prompt, texts: Sequence[str], bias: float, seed: int, base: str = NURSE) -> ObservedSet:
+def seen(
+    prompt: Prompt, texts: Sequence[str], bias: float, seed: int, base: str = NURSE
+) -> ObservedSet:
     """Pictures of texts, one each, as the planted world would make them."""
-    scenes = [sample(parse(text), bias, picture_seed(seed, base, k)) for k, text in enumerate(texts)]
+    scenes = [
+        sample(parse(text), bias, picture_seed(seed, base, k)) for k, text in enumerate(texts)
+    ]
     values = {name: tuple(str(getattr(scene, name)) for scene in scenes) for name in BIASCONNECT}
-    pictures = tuple(Picture(f"{seed}-{k}-{prompt.text}-{prompt.value}", "", prompt.text, k) for k in range(len(texts)))
+    pictures = tuple(
+        Picture(f"{seed}-{k}-{prompt.text}-{prompt.value}", "", prompt.text, k)
+        for k in range(len(texts))
+    )
     return ObservedSet(prompt, pictures, {READ: values}, tuple(Missing("not_asked") for _ in texts))
 
 
 @cache
-def chosen(bias: float, seed: int, images: int = 48) -> Chosen:
+def chosen(bias: float, seed: int, images: int = 48) -> SolvedPolicy:
     plan = planned()
     prompts = plan.prompts[0].prompts()
     sets = [seen(one, [one.text] * images, bias, seed, one.text) for one in prompts]
-    tables = Tables.of(plan.prompts[0], plan.aims, sets, READ, {})
-    return choose(plan, tables, lambda text: seen(Prompt(text), [text] * plan.refine, bias, seed + 1, text))
+    tables = PolicyTables.of(plan.prompts[0], plan.aims, sets, READ, {})
+    return choose(
+        plan, tables, lambda text: seen(Prompt(text), [text] * plan.refine, bias, seed + 1, text)
+    )
 
 
-def judged(observed: ObservedSet, subjects: Sequence[str] = ()) -> Judged:
+def judged(observed: ObservedSet, subjects: Sequence[str] = ()) -> EvaluationSet:
     known = list(subjects) or ["nurse"] * len(observed.pictures)
-    return Judged(observed.prompt.value, observed, {}, known, {}, None)
+    return EvaluationSet(observed.prompt.value, observed, {}, known, {}, None)
 
 
-def told(before: Judged, after: Judged, way: PromptPolicy, **settings: object) -> WayFindings:
+def told(
+    before: EvaluationSet, after: EvaluationSet, way: PromptPolicy, **settings: object
+) -> TechniqueFindings:
     plan = planned(**settings)  # type: ignore[arg-type]
     head = planted_answers.head(plan)  # type: ignore[arg-type]
     observed = {NURSE: [before.observed, after.observed]}
     found = MitigationGathered(
-        head.model, None, head.instruments, (), observed, (), {}, {}, {"prompts": way}, {NURSE: [before, after]}
+        head.model,
+        None,
+        head.instruments,
+        (),
+        observed,
+        (),
+        {},
+        {},
+        {"prompts": way},
+        {NURSE: [before, after]},
     )
     return score(plan, found, head).ways[0]
 
 
-def policy(found: Chosen) -> PromptPolicy:
+def policy(found: SolvedPolicy) -> PromptPolicy:
     return PromptPolicy(policies=(found.policy,))
 
 
-def measured(bias: float, seed: int, found: Chosen | None, confirm: int = 96) -> WayFindings:
+def measured(
+    bias: float, seed: int, found: SolvedPolicy | None, confirm: int = 96
+) -> TechniqueFindings:
     """Fresh pictures before and after a policy; after none of it where nothing is done."""
     way = policy(found or chosen(bias, 0))
     requests = [Request(NURSE, picture_seed(seed, NURSE, k), k) for k in range(confirm)]
@@ -86,5 +119,7 @@ def measured(bias: float, seed: int, found: Chosen | None, confirm: int = 96) ->
 
 
 def changed(observed: ObservedSet, columns: Mapping[str, Sequence[str]]) -> ObservedSet:
-    values = {READ: {**observed.values[READ], **{name: tuple(column) for name, column in columns.items()}}}
+    values = {
+        READ: {**observed.values[READ], **{name: tuple(column) for name, column in columns.items()}}
+    }
     return ObservedSet(Prompt(NURSE, WAY, "prompts"), observed.pictures, values, observed.captions)

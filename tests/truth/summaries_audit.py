@@ -13,7 +13,13 @@ from askew.methods.audit.tibet import extract_concepts, tibet, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.blocks import difference_sentence, leans, sentence
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.shares import SetShares, differences, shares, with_q_of_differences, with_verdicts
+from askew.parts.survey.shares import (
+    SetShares,
+    differences,
+    shares,
+    with_q_of_differences,
+    with_verdicts,
+)
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.counterfactuals import counterfactuals
@@ -35,10 +41,22 @@ NURSE = "a photo of a nurse"
 READER = "truth"
 
 
-def plan(axes: Sequence[str] = BIASCONNECT, images: int = 48, paired: bool = True, **settings: object) -> AuditPlan:
-    made = tuple(AxisPlan.of(find_axis(a), counterfactuals(NURSE, a) if paired else None) for a in axes)
-    fields = {"vqa": (READER,), "embedder": "none", "images": images, "draws": 1000, **settings}
-    return AuditPlan.model_validate({**fields, "prompts": [PromptPlan(text=NURSE, axes=made).model_dump()]})
+def plan(
+    axes: Sequence[str] = BIASCONNECT, images: int = 48, paired: bool = True, **settings: object
+) -> AuditPlan:
+    made = tuple(
+        AxisPlan.of(find_axis(a), counterfactuals(NURSE, a) if paired else None) for a in axes
+    )
+    fields = {
+        "vqa": (READER,),
+        "embedder": "none",
+        "images": images,
+        "bootstrap_samples": 1000,
+        **settings,
+    }
+    return AuditPlan.model_validate(
+        {**fields, "prompts": [PromptPlan(text=NURSE, axes=made).model_dump()]}
+    )
 
 
 @cache
@@ -46,24 +64,43 @@ def scenes_of(text: str, images: int, bias: float, seed: int) -> list[Scene]:
     return [sample(parse(text), bias, picture_seed(seed, text, k)) for k in range(images)]
 
 
-def observed(prompt: Prompt, axes: Sequence[str], images: int, bias: float, seed: int) -> ObservedSet:
+def observed(
+    prompt: Prompt, axes: Sequence[str], images: int, bias: float, seed: int
+) -> ObservedSet:
     """A set as `studio/planted` draws it and an instrument without errors reads it."""
-    pictures = tuple(Picture(f"{prompt.text} {seed} {k}", "", prompt.text, k) for k in range(images))
+    pictures = tuple(
+        Picture(f"{prompt.text} {seed} {k}", "", prompt.text, k) for k in range(images)
+    )
     values = {
-        axis: tuple(getattr(scene, axis) for scene in scenes_of(prompt.text, images, bias, seed)) for axis in axes
+        axis: tuple(getattr(scene, axis) for scene in scenes_of(prompt.text, images, bias, seed))
+        for axis in axes
     }
-    return ObservedSet(prompt, pictures, {READER: values}, tuple(Missing("not_asked") for _ in pictures))
+    return ObservedSet(
+        prompt, pictures, {READER: values}, tuple(Missing("not_asked") for _ in pictures)
+    )
 
 
-def judged(bias: float, seed: int, by_mad: Sequence[str] = ("gender", "environment")) -> list[SetShares]:
-    """The verdicts of an audit of eight axes, with the MAD of some of them: its scores without their intervals."""
+def judged(
+    bias: float, seed: int, by_mad: Sequence[str] = ("gender", "environment")
+) -> list[SetShares]:
+    """The verdicts of an audit of eight axes, with the MAD of some of them: its scores without
+    their intervals.
+    """
     own = plan().prompts[0]
     names = [axis.name for axis in own.axes]
-    initial, *others = [observed(one, names, 48, bias, seed) for one in own.prompts()
-                        if one.axis is None or one.axis in by_mad]  # fmt: skip
-    axes, scoring = [axis.axis() for axis in own.axes], Scoring(READER, seed=seed, draws=100)
+    initial, *others = [
+        observed(one, names, 48, bias, seed)
+        for one in own.prompts()
+        if one.axis is None or one.axis in by_mad
+    ]
+    axes = [axis.axis() for axis in own.axes]
+    scoring = Scoring(READER, seed=seed, draws=100)
     read = dict(
-        zip((s.name for s in (initial, *others)), extract_concepts([initial, *others], axes, scoring), strict=True)
+        zip(
+            (s.name for s in (initial, *others)),
+            extract_concepts([initial, *others], axes, scoring),
+            strict=True,
+        )
     )
     counts = {name: one.counts.counts.astype(float) for name, one in read.items()}
     mads = {}
@@ -106,21 +143,30 @@ def what_else_changes(bias: float, seed: int) -> set[str]:
 
 
 def of_conditions(bias: float, seed: int) -> bool:
-    """Whether two conditions, the first fair, the second at `bias`, are said to differ on any of eight axes."""
+    """Whether two conditions, the first fair, the second at `bias`, are said to differ on any of
+    eight axes.
+    """
     own = plan(paired=False).prompts[0]
-    names, scoring = [axis.name for axis in own.axes], Scoring(READER, seed=seed, draws=100)
-    sets = [observed(Prompt(NURSE, "condition", name), names, 24, b, 2 * seed + k)
-            for k, (name, b) in enumerate((("a", 0.0), ("b", bias)))]  # fmt: skip
+    names = [axis.name for axis in own.axes]
+    scoring = Scoring(READER, seed=seed, draws=100)
+    sets = [
+        observed(Prompt(NURSE, "condition", name), names, 24, b, 2 * seed + k)
+        for k, (name, b) in enumerate((("a", 0.0), ("b", bias)))
+    ]
     found = [one for axis in own.axes for one in differences(sets, axis, NURSE, scoring)]
     return any(map(difference_sentence, with_q_of_differences(found)))
 
 
 def of_runs(bias: float, seed: int) -> str:
-    """What is said of two runs of 24 pictures with other seeds, the first fair, the second at `bias`."""
+    """What is said of two runs of 24 pictures with other seeds, the first fair, the second at
+    `bias`.
+    """
     own = plan(paired=False).prompts[0]
     names = [axis.name for axis in own.axes]
-    runs = [ComparedRun(name, name, {NURSE: [observed(Prompt(NURSE), names, 24, b, 2 * seed + k)]})
-            for k, (name, b) in enumerate((("A", 0.0), ("B", bias)))]  # fmt: skip
+    runs = [
+        ComparedRun(name, name, {NURSE: [observed(Prompt(NURSE), names, 24, b, 2 * seed + k)]})
+        for k, (name, b) in enumerate((("A", 0.0), ("B", bias)))
+    ]
     entries = compared(runs, [own], (READER,), Scoring(READER, seed=seed, draws=100))
     return pair_sentence(("A", "B"), changes(entries, ("A", "B")), lambda run, entry: None)
 
@@ -128,29 +174,54 @@ def of_runs(bias: float, seed: int) -> str:
 ROWS = (
     Summary(
         "Verdicts of an audit",
-        ("seen", "lean", "lean_less", "lean_spread", "lean_elsewhere", "none", "none_with", "none_possible", "leans_on",
-         "leans_on_none", "could_have", "too_few", "open_lean", "open_none", "nearer"),
+        (
+            "seen",
+            "lean",
+            "lean_less",
+            "lean_spread",
+            "lean_elsewhere",
+            "none",
+            "none_with",
+            "none_possible",
+            "leans_on",
+            "leans_on_none",
+            "could_have",
+            "too_few",
+            "open_lean",
+            "open_none",
+            "nearer",
+        ),
         "A nurse in 48 pictures on 8 axes: any lean at bias 0; female at bias 0.5.",
-        claims_a_lean, names_gender, 0.88,
+        claims_a_lean,
+        names_gender,
+        0.88,
     ),
     Summary(
         "What else changes with an axis",
         ("second", "second_none"),
         "48 pictures of each counterfactual of 3 axes: anything with environment at bias 0; clothing at bias 1.",
-        lambda seed: bool(what_else_changes(0.0, seed)), lambda seed: "clothing" in what_else_changes(1.0, seed), 0.9,
-        40, 15,
+        lambda seed: bool(what_else_changes(0.0, seed)),
+        lambda seed: "clothing" in what_else_changes(1.0, seed),
+        0.9,
+        40,
+        15,
     ),
     Summary(
         "Differences between conditions",
         ("set_differs", "sets_alike"),
         "Two sets of 24 pictures on 8 axes: any difference between sets of one model; one between bias 0 and bias 1.",
-        lambda seed: of_conditions(0.0, seed), lambda seed: of_conditions(1.0, seed), 0.9,
+        lambda seed: of_conditions(0.0, seed),
+        lambda seed: of_conditions(1.0, seed),
+        0.9,
     ),
     Summary(
         "Two runs compared",
         ("run_differs", "runs_alike", "differs_here", "alike_here", "less_or_more"),
         "Two runs of 24 pictures on 8 axes: any difference between runs of one model; one between bias 0 and bias 1.",
-        lambda seed: "beyond chance" in of_runs(0.0, seed), lambda seed: "beyond chance" in of_runs(1.0, seed), 0.9,
-        40, 15,
+        lambda seed: "beyond chance" in of_runs(0.0, seed),
+        lambda seed: "beyond chance" in of_runs(1.0, seed),
+        0.9,
+        40,
+        15,
     ),
-)  # fmt: skip
+)

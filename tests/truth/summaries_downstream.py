@@ -12,8 +12,8 @@ from askew.methods.classify.page import against
 from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import classification
 from askew.methods.edit.page import _gender, _skin
-from askew.methods.edit.reading import EditedGroup, Readings
-from askew.methods.edit.score import Edited, contrasts, editing
+from askew.methods.edit.reading import EditedGroup, EditReadings
+from askew.methods.edit.score import EditData, contrasts, editing
 from askew.parts.scoring import Scoring
 from askew.types import Estimate, Picture
 from truth.summary import Summary
@@ -28,35 +28,50 @@ CLASSES = {"first": ("a", "b", "c"), "second": ("d", "e", "f")}
 
 
 @lru_cache(maxsize=512)
-def said_of_edits(seed: int, rates: tuple[float, float], lighter: float = 0.0, floor: float = 0.1) -> tuple[str, str]:
-    """Of two groups whose edits change perceived gender at such rates, alike within a source, and skin by degrees."""
+def said_of_edits(
+    seed: int, rates: tuple[float, float], lighter: float = 0.0, floor: float = 0.1
+) -> tuple[str, str]:
+    """Of two groups whose edits change perceived gender at such rates, alike within a source, and
+    skin by degrees.
+    """
     rng = np.random.default_rng(seed)
-    gender, skin, groups = {}, {}, []
+    gender = {}
+    skin = {}
+    groups = []
     for name, rate in zip(GROUPS, rates, strict=True):
         sources, restored = (
-            tuple(Picture(f"{name} {kind} {k}", "", name) for k in range(SOURCES)) for kind in ("source", "restored")
+            tuple(Picture(f"{name} {kind} {k}", "", name) for k in range(SOURCES))
+            for kind in ("source", "restored")
         )
         rows = {
-            (word, STRENGTH): tuple(Picture(f"{name} {word} {k}", "", word) for k in range(SOURCES)) for word in WORDS
+            (word, STRENGTH): tuple(Picture(f"{name} {word} {k}", "", word) for k in range(SOURCES))
+            for word in WORDS
         }
         for k, source in enumerate(sources):
-            own, shift = rng.random(), rng.normal(lighter, 8)
+            own = rng.random()
+            shift = rng.normal(lighter, 8)
             gender[source.id] = "male"
             gender[restored[k].id] = "female" if rng.random() < floor else "male"
             for row in rows.values():
                 drawn = own if rng.random() < 0.5 else rng.random()
                 gender[row[k].id] = "female" if drawn < rate else "male"
-                skin[source.id, row[k].id] = SkinChange(0.0, shift + rng.normal(0, 8), 0.1, 0.1, 0.0, 0.0)
+                skin[source.id, row[k].id] = SkinChange(
+                    0.0, shift + rng.normal(0, 8), 0.1, 0.1, 0.0, 0.0
+                )
         groups.append(EditedGroup(name, sources, restored, rows))
-    read = Readings({"gender": gender}, {}, {}, skin, FACE, "geometry")
-    what = Edited(groups, {"high-paid": WORDS}, (STRENGTH,), read, Scoring("studio", seed=seed, draws=400))
+    read = EditReadings({"gender": gender}, {}, {}, skin, FACE, "geometry")
+    what = EditData(
+        groups, {"high-paid": WORDS}, (STRENGTH,), read, Scoring("studio", seed=seed, draws=400)
+    )
     found = editing(what)
     return _gender(found, contrasts(what)), _skin(found)
 
 
 @lru_cache(maxsize=512)
 def said_of_classes(seed: int, lean: float) -> str:
-    """Of two groups, whose pictures fit the first set of classes better by so much, each in its own way."""
+    """Of two groups, whose pictures fit the first set of classes better by so much, each in its own
+    way.
+    """
     rng = np.random.default_rng(seed)
     errors = {}
     for group, way in zip(GROUPS, (1, -1), strict=True):
@@ -80,27 +95,32 @@ ROWS = (
         "Perceived gender of edits, between groups",
         ("edit_differs", "edit_alike"),
         "Two groups of 25 sources, two edits each: a difference at 30 % in both; one at 10 % and 80 %.",
-        lambda seed: differ(seed, (0.3, 0.3)), lambda seed: differ(seed, (0.1, 0.8)), 0.9,
+        lambda seed: differ(seed, (0.3, 0.3)),
+        lambda seed: differ(seed, (0.1, 0.8)),
+        0.9,
     ),
     Summary(
         "Perceived gender of edits, against the floor",
         ("edit_one", "edit_none"),
         "The same, where edits are read otherwise as often (10 %) as what was only encoded and decoded; and at 60 %.",
         lambda seed: "no more pictures" not in said_of_edits(seed, (0.1, 0.1))[0],
-        lambda seed: "no more pictures" not in said_of_edits(seed, (0.6, 0.6))[0], 0.9,
+        lambda seed: "no more pictures" not in said_of_edits(seed, (0.6, 0.6))[0],
+        0.9,
     ),
     Summary(
         "Skin tone of edits",
         ("edit_skin",),
         "The same: any change of skin where there is none on average; lighter by 10 degrees.",
         lambda seed: bool(said_of_edits(seed, (0.3, 0.3))[1]),
-        lambda seed: "lighter" in said_of_edits(seed, (0.3, 0.3), 10.0)[1], 0.9,
+        lambda seed: "lighter" in said_of_edits(seed, (0.3, 0.3), 10.0)[1],
+        0.9,
     ),
     Summary(
         "Classes of two groups",
         ("chosen_apart", "chosen_alike"),
         "Two groups of 24 pictures, three classes against three: a difference where none leans; where both lean apart.",
         lambda seed: "beyond chance" in said_of_classes(seed, 0.0),
-        lambda seed: "beyond chance" in said_of_classes(seed, 0.5), 0.9,
+        lambda seed: "beyond chance" in said_of_classes(seed, 0.5),
+        0.9,
     ),
-)  # fmt: skip
+)

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from askew.methods.interact.findings import Graph, GraphAxis
-from askew.methods.interact.graph import Tables, graphs, over_prompts, tables
+from askew.methods.interact.graph import GraphCounts, graphs, over_prompts, tables
 from askew.methods.interact.page import acting_pairs, answer, answer_over_prompts, summary
 from askew.pages.phrases import PHRASES
 from askew.parts.scoring import Scoring
@@ -23,29 +23,49 @@ from truth.summary import Summary
 
 AXES = ("gender", "age", "clothing", "environment", "emotion")
 PROMPTS = [f"a photo of a {one}" for one in ("nurse", "firefighter", "chef")]
-PLAN = planned(PROMPTS, AXES, draws=100)
-NURSE, PAIRS = PROMPTS[0], f"{len(AXES) * (len(AXES) - 1)} pairs"
+PLAN = planned(PROMPTS, AXES, bootstrap_samples=100)
+NURSE = PROMPTS[0]
+PAIRS = f"{len(AXES) * (len(AXES) - 1)} pairs"
 
 
-def fair(rng: np.random.Generator, images: int = 48) -> Tables:
-    """The tables of a prompt in a world where every axis is even, whatever the prompt says of the others."""
+def fair(rng: np.random.Generator, images: int = 48) -> GraphCounts:
+    """The tables of a prompt in a world where every axis is even, whatever the prompt says of the
+    others.
+    """
     axes = tuple(
-        GraphAxis(a.name, a.values, a.values, a.scale, False, distance_for("auto", a.scale),
-                  (1 / len(a.values),) * len(a.values), None) for a in PLAN.prompts[0].axes
-    )  # fmt: skip
+        GraphAxis(
+            a.name,
+            a.values,
+            a.values,
+            a.scale,
+            False,
+            distance_for("auto", a.scale),
+            (1 / len(a.values),) * len(a.values),
+            None,
+        )
+        for a in PLAN.prompts[0].axes
+    )
     after = {
-        (x.name, y.name): np.array([[
-            rng.multinomial(images, np.eye(len(y.values))[k] if x is y else y.ideal) for k in range(len(x.values))
-        ]])
-        for x in axes for y in axes
-    }  # fmt: skip
-    initial = {axis.name: rng.multinomial(images, axis.ideal)[None] for axis in axes}
-    return Tables(axes, initial, after, dict.fromkeys(initial, 0))
+        (x.name, y.name): np.array(
+            [
+                [
+                    rng.multinomial(images, np.eye(len(y.values))[k] if x is y else y.reference)
+                    for k in range(len(x.values))
+                ]
+            ]
+        )
+        for x in axes
+        for y in axes
+    }
+    initial = {axis.name: rng.multinomial(images, axis.reference)[None] for axis in axes}
+    return GraphCounts(axes, initial, after, dict.fromkeys(initial, 0))
 
 
 @cache
 def alone(seed: int, bias: float = 0.0, prompt: int = 0) -> Graph:
-    """The graph of a prompt in the planted world; at bias 0 in a fair one, where all prompts are alike."""
+    """The graph of a prompt in the planted world; at bias 0 in a fair one, where all prompts are
+    alike.
+    """
     one = PLAN.prompts[prompt]
     sets = [observed(p, one.axes, 48, bias, seed=seed) for p in one.prompts()] if bias else []
     counted = tables(sets, one.axes, INSTRUMENT) if bias else fair(np.random.default_rng(seed))
@@ -55,7 +75,9 @@ def alone(seed: int, bias: float = 0.0, prompt: int = 0) -> Graph:
 def claims_alone(seed: int) -> bool:
     none = PHRASES["pairs_none"][0].format(where=f"For “{NURSE}”", pairs=PAIRS)
     told = dict(summary(alone(seed)).terms)
-    return answer(alone(seed)) != none or not told["Surely made worse, better"].startswith("0 worse and 0 better")
+    return answer(alone(seed)) != none or not told["Surely made worse, better"].startswith(
+        "0 worse and 0 better"
+    )
 
 
 def sum_claims(seed: int) -> bool:
@@ -70,16 +92,21 @@ def named_alone(seed: int) -> bool:
 
 
 def together_claims(seed: int) -> bool:
-    found = over_prompts([replace(alone(3 * seed + k), prompt=one) for k, one in enumerate(PROMPTS)], 0.95)
-    assert (answer_over_prompts(found) == f"Over 3 prompts none of {PAIRS} of axes is seen to pull on another.") is (
-        not acting_pairs(found)
+    found = over_prompts(
+        [replace(alone(3 * seed + k), prompt=one) for k, one in enumerate(PROMPTS)], 0.95
     )
+    assert (
+        answer_over_prompts(found)
+        == f"Over 3 prompts none of {PAIRS} of axes is seen to pull on another."
+    ) is (not acting_pairs(found))
     return bool(acting_pairs(found))
 
 
 def named_together(seed: int) -> bool:
     found = acting_pairs(over_prompts([alone(seed, 1.0, k) for k in range(2)], 0.95))
-    return {("gender", "age"), ("clothing", "emotion")} <= {(one.source, one.target) for one in found}
+    return {("gender", "age"), ("clothing", "emotion")} <= {
+        (one.source, one.target) for one in found
+    }
 
 
 def graphs_claim(seed: int) -> bool:
@@ -92,7 +119,9 @@ def graphs_claim(seed: int) -> bool:
 
 
 def harm_claims(seed: int) -> bool:
-    """As a mitigation that does nothing is measured: sets of the same world in the place of mitigated pictures."""
+    """As a mitigation that does nothing is measured: sets of the same world in the place of
+    mitigated pictures.
+    """
     found = alone(seed).negative_share
     return isinstance(found, Estimate) and (found.low or 0) > 0
 
@@ -112,26 +141,51 @@ def correlation_claims(seed: int) -> bool:
 
 ROWS = [
     Summary(
-        "A graph of interactions", ("pairs_none", "pairs_pull", "surely_moves", "moves_unsure"),
-        "One prompt, five axes, 48 pictures a set; in a fair world every axis is even.", claims_alone, named_alone, 0.9,
-        runs=60, named_runs=10,
-    ),
-    Summary("The sum of sensitivities", ("sum_chance", "sum_beyond"), "The same graphs.", sum_claims, runs=60),
-    Summary(
-        "Interactions over several prompts", ("prompts_none", "prompts_pull", "prompts_differ"),
-        "Three prompts in a fair world; a nurse and a firefighter in the planted one.", together_claims, named_together,
-        0.9, runs=25, named_runs=5,
-    ),
-    Summary(
-        "Graphs of two models", ("graphs_differ", "graphs_alike"), "Two runs of one model with other seeds, as above.",
-        graphs_claim, runs=60,
+        "A graph of interactions",
+        ("pairs_none", "pairs_pull", "surely_moves", "moves_unsure"),
+        "One prompt, five axes, 48 pictures a set; in a fair world every axis is even.",
+        claims_alone,
+        named_alone,
+        0.9,
+        runs=60,
+        named_runs=10,
     ),
     Summary(
-        "Estimates against a real mitigation", ("estimates_hold", "estimates_chance"),
-        "A mitigation that does nothing, in a fair world.", correlation_claims, runs=60,
+        "The sum of sensitivities",
+        ("sum_chance", "sum_beyond"),
+        "The same graphs.",
+        sum_claims,
+        runs=60,
     ),
     Summary(
-        "What a real mitigation made worse", ("made_worse",), "A mitigation that does nothing, in the graph of a fair "
-        "world.", harm_claims, runs=60,
+        "Interactions over several prompts",
+        ("prompts_none", "prompts_pull", "prompts_differ"),
+        "Three prompts in a fair world; a nurse and a firefighter in the planted one.",
+        together_claims,
+        named_together,
+        0.9,
+        runs=25,
+        named_runs=5,
     ),
-]  # fmt: skip
+    Summary(
+        "Graphs of two models",
+        ("graphs_differ", "graphs_alike"),
+        "Two runs of one model with other seeds, as above.",
+        graphs_claim,
+        runs=60,
+    ),
+    Summary(
+        "Estimates against a real mitigation",
+        ("estimates_hold", "estimates_chance"),
+        "A mitigation that does nothing, in a fair world.",
+        correlation_claims,
+        runs=60,
+    ),
+    Summary(
+        "What a real mitigation made worse",
+        ("made_worse",),
+        "A mitigation that does nothing, in the graph of a fair world.",
+        harm_claims,
+        runs=60,
+    ),
+]

@@ -8,11 +8,11 @@ import numpy as np
 
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments, with_q
 from askew.methods.mine.findings import MineFindings, MineTheGap, RandomSearch, family
-from askew.methods.mine.gather import Best, Shown
-from askew.methods.mine.lean import LeanReading
+from askew.methods.mine.gather import BestCandidate, PromptEvidence
 from askew.methods.mine.page import against_random, answer
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.score import best_prompt
+from askew.methods.mine.skew import SkewReading
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import find_axis
@@ -24,49 +24,72 @@ from askew.studio.planted import truth
 from askew.types import Missing, Picture, Prompt
 from truth.summary import Summary
 
-READER, GENDER = "truth", find_axis("gender")
-PROMPTS = tuple(f"a photo of a {name}" for name in ("nurse", "plumber", "lawyer", "chef", "secretary"))
+READER = "truth"
+GENDER = find_axis("gender")
+PROMPTS = tuple(
+    f"a photo of a {name}" for name in ("nurse", "plumber", "lawyer", "chef", "secretary")
+)
 MACHINE = Environment("3.11", "here", {}, None, 1, None, "2026-01-01T00:00:00+00:00")
 PLANTED = Identity("studio/planted", "1", {})
 
 
-def reading(prompt: str, bias: float, seed: int, images: int = 48) -> LeanReading:
+def reading(prompt: str, bias: float, seed: int, images: int = 48) -> SkewReading:
     """Fresh pictures of a prompt as `studio/planted` draws them, read without errors."""
     women = (
-        np.random.default_rng([seed, PROMPTS.index(prompt)]).random(images) < truth(prompt, "gender", bias)["female"]
+        np.random.default_rng([seed, PROMPTS.index(prompt)]).random(images)
+        < truth(prompt, "gender", bias)["female"]
     )
     values = tuple("female" if one else "male" for one in women)
     pictures = tuple(Picture(f"{prompt} {seed} {k}", "", prompt) for k in range(images))
     seen = ObservedSet(Prompt(prompt), pictures, {READER: {"gender": values}}, ())
-    return LeanReading(seen, READER, (GENDER,), False)
+    return SkewReading(seen, READER, (GENDER,), False)
 
 
 @lru_cache(maxsize=512)
 def mined(bias: float, seed: int) -> MineFindings:
-    """What a search has found, whatever it found it by: its five best prompts on fresh pictures, of one run."""
+    """What a search has found, whatever it found it by: its five best prompts on fresh pictures, of
+    one run.
+    """
     best = []
     for prompt in PROMPTS:
         found = reading(prompt, bias, seed)
-        one = Best(Candidate(prompt, loss=-1.0), Missing("not_asked"), found, Shown(found.seen.pictures, {
-            text: Missing("refused") for text in (prompt.replace("of a", f"of a {v}") for v in GENDER.values)
-        }))  # fmt: skip
+        one = BestCandidate(
+            Candidate(prompt, loss=-1.0),
+            Missing("not_asked"),
+            found,
+            PromptEvidence(
+                found.seen.pictures,
+                {
+                    text: Missing("refused")
+                    for text in (prompt.replace("of a", f"of a {v}") for v in GENDER.values)
+                },
+            ),
+        )
         best.append(best_prompt(one, 0, Scoring("none", seed, 200)))
     section = with_q(MineTheGap("lean", tuple(best), (), None, None), family)
     plan = MinePlan(target="people")
-    head = Head(FORMAT, "0", 1, plan, "0" * 64, MACHINE, (), PLANTED, Instruments(vqa={READER: "1"}), ())
+    head = Head(
+        FORMAT, "0", 1, plan, "0" * 64, MACHINE, (), PLANTED, Instruments(vqa={READER: "1"}), ()
+    )
     return head.into(MineFindings, minethegap=section)
 
 
 def names_nurse(seed: int) -> bool:
     text = answer(mined(0.5, seed))
-    return "leans most on" in text and ("perceived female" in text) == ("nurse" in text or "secretary" in text)
+    return "leans most on" in text and ("perceived female" in text) == (
+        "nurse" in text or "secretary" in text
+    )
 
 
 def beats_random(better: float, seed: int) -> bool:
-    """Whether mining is said to find other prompts than random search, in eight pairs of runs of five prompts each."""
+    """Whether mining is said to find other prompts than random search, in eight pairs of runs of
+    five prompts each.
+    """
     rng = np.random.default_rng(seed)
-    random, best = rng.normal(-0.7, 0.2, (8, 5)), rng.normal(-0.7 - better, 0.2, (8, 5))
-    found, plan = mined(0.0, 0), MinePlan(target="people", runs=8)
+    random = rng.normal(-0.7, 0.2, (8, 5))
+    best = rng.normal(-0.7 - better, 0.2, (8, 5))
+    found = mined(0.0, 0)
+    plan = MinePlan(target="people", runs=8)
     difference = RandomSearch((), (), search_difference(random.tolist(), best.tolist(), 0.95))
     head = Head(FORMAT, "0", 1, plan, "0" * 64, MACHINE, (), PLANTED, Instruments(), ())
     section = MineTheGap("lean", found.minethegap.best, (), difference, None)
@@ -74,10 +97,18 @@ def beats_random(better: float, seed: int) -> bool:
 
 
 def ranked(bias: float, seed: int) -> RankFindings:
-    plan = RankPlan(models=(ModelPlan(name="m", model="m"),), prompts=PROMPTS, draws=200)
-    read = {("m", prompt): (reading(prompt, bias, seed), Shown((), {
-        prompt.replace("of a", f"of a {v}"): Missing("refused") for v in GENDER.values
-    })) for prompt in PROMPTS}  # fmt: skip
+    plan = RankPlan(
+        models=(ModelPlan(name="m", model="m"),), prompts=PROMPTS, bootstrap_samples=200
+    )
+    read = {
+        ("m", prompt): (
+            reading(prompt, bias, seed),
+            PromptEvidence(
+                (), {prompt.replace("of a", f"of a {v}"): Missing("refused") for v in GENDER.values}
+            ),
+        )
+        for prompt in PROMPTS
+    }
     told = Instruments(vqa={READER: "1"})
     gathered = RankGathered(PLANTED, None, told, (), (Identity("m", "1", {}),), read, {})
     head = Head(FORMAT, "0", 1, plan, plan.hash, MACHINE, (), PLANTED, told, ())
@@ -93,18 +124,24 @@ ROWS = (
         "Prompts that a search finds",
         ("mine_leans", "mine_leans_none"),
         "Five prompts on 48 fresh pictures: any lean at bias 0; the right gender at bias 0.5.",
-        lambda seed: "leans most on" in answer(mined(0.0, seed)), names_nurse, 0.9,
+        lambda seed: "leans most on" in answer(mined(0.0, seed)),
+        names_nurse,
+        0.9,
     ),
     Summary(
         "A search against a random one",
         ("mine_finds", "mine_finds_none"),
         "Eight pairs of runs of five prompts each: two random searches; one that leans 0.2 further.",
-        lambda seed: beats_random(0.0, seed), lambda seed: beats_random(0.2, seed), 0.8,
+        lambda seed: beats_random(0.0, seed),
+        lambda seed: beats_random(0.2, seed),
+        0.8,
     ),
     Summary(
         "Given prompts",
         ("rank_lean",),
         "Five prompts of 48 pictures each: any lean at bias 0; one at bias 0.5.",
-        lambda seed: counts_a_lean(0.0, seed), lambda seed: counts_a_lean(0.5, seed), 0.95,
+        lambda seed: counts_a_lean(0.0, seed),
+        lambda seed: counts_a_lean(0.5, seed),
+        0.95,
     ),
-)  # fmt: skip
+)

@@ -1,4 +1,5 @@
-"""What `askew mitigate` says, in worlds whose truth is known: planted bias, no bias, nothing done, and sabotage.
+"""What `askew mitigate` says, in worlds whose truth is known: planted bias, no bias, nothing done,
+and sabotage.
 
 Pictures are their planted attributes: nothing is drawn and nobody errs.
 """
@@ -12,43 +13,65 @@ import numpy as np
 import pytest
 
 from askew.methods.mitigate.page import verdict
-from askew.methods.mitigate.policy import Chosen, Tables
-from askew.methods.mitigate.prompts import Policy, PolicyPart
+from askew.methods.mitigate.policy import PolicyTables, SolvedPolicy
+from askew.mitigations.prompts import Policy, PolicyPart
 from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.stats.contingency import cramers_v
 from askew.stats.distance import distance_named
 from askew.stats.intervals import ends
-from askew.studio.caption import Said, parse
+from askew.studio.caption import CaptionContent, parse
 from askew.studio.planted import conditional
 from askew.studio.scene import ATTRIBUTES
 from askew.types import Estimate, Prompt
-from truth.mitigations import AIMS, NAMES, NURSE, READ, changed, chosen, judged, measured, planned, policy, seen, told
+from truth.mitigations import (
+    AIMS,
+    NAMES,
+    NURSE,
+    READ,
+    changed,
+    chosen,
+    judged,
+    measured,
+    planned,
+    policy,
+    seen,
+    told,
+)
 
-AS_IT_IS = Chosen(Policy(prompt=NURSE, parts=(PolicyPart(text=NURSE, weight=1),)), {})
+AS_IT_IS = SolvedPolicy(Policy(prompt=NURSE, parts=(PolicyPart(text=NURSE, weight=1),)), {})
 
 
-def exact(found: Chosen, *axes: str) -> np.ndarray:
+def exact(found: SolvedPolicy, *axes: str) -> np.ndarray:
     """The shares of an axis, or of the values of two, that a policy truly shows."""
     others = tuple(k for k, name in enumerate(NAMES) if name not in axes)
-    tables = [conditional(Said(parse(part.text).attributes, "nurse", True, ()), 1.0) for part in found.policy.parts]
-    return sum(part.weight * table.sum(axis=others) for part, table in zip(found.policy.parts, tables, strict=True))
+    tables = [
+        conditional(CaptionContent(parse(part.text).attributes, "nurse", True, ()), 1.0)
+        for part in found.policy.parts
+    ]
+    return sum(
+        part.weight * table.sum(axis=others)
+        for part, table in zip(found.policy.parts, tables, strict=True)
+    )
 
 
 def test_policies_truly_bring_four_axes_near_their_target() -> None:
-    """Exact shares of what policies send, chosen on 48 pictures a prompt; before: .44, .20, .32, .33 in the mean."""
+    """Exact shares of what policies send, chosen on 48 pictures a prompt; before: .44, .20, .32,
+    .33 in the mean.
+    """
     policies = [chosen(1.0, 1000 * seed + 7) for seed in range(3)]
     distances = [[_exact_distance(one, axis) for axis in AIMS] for one in policies]
     assert (np.mean(distances, axis=0) < 0.04).all()
     assert np.mean(distances) < 0.025
     before, *after = (
-        np.array([cramers_v(exact(one, *pair)) for pair in combinations(AIMS, 2)]) for one in (AS_IT_IS, *policies)
+        np.array([cramers_v(exact(one, *pair)) for pair in combinations(AIMS, 2)])
+        for one in (AS_IT_IS, *policies)
     )
     assert np.max(after - before) < 0.15
     assert np.mean(after) < np.mean(before)
 
 
-def _exact_distance(found: Chosen, axis: str) -> float:
+def _exact_distance(found: SolvedPolicy, axis: str) -> float:
     values = len(ATTRIBUTES[axis])
     kind = "wasserstein" if find_axis(axis).scale == "ordinal" else "total_variation"
     return float(distance_named(kind)(exact(found, axis), np.full(values, 1 / values)))
@@ -56,13 +79,21 @@ def _exact_distance(found: Chosen, axis: str) -> float:
 
 @pytest.mark.slow
 def test_what_is_predicted_of_a_policy_holds() -> None:
-    """Of each axis, mitigated or watched, over 200 policies: how often the exact distance lies in the interval."""
-    policies, held = [chosen(1.0, 1000 * seed + 7) for seed in range(200)], {}
+    """Of each axis, mitigated or watched, over 200 policies: how often the exact distance lies in
+    the interval.
+    """
+    policies = [chosen(1.0, 1000 * seed + 7) for seed in range(200)]
+    held = {}
     for axis in BIASCONNECT:
-        rows = [(one.predicted[axis].value, *ends(one.predicted[axis]), _exact_distance(one, axis)) for one in policies]
+        rows = [
+            (one.predicted[axis].value, *ends(one.predicted[axis]), _exact_distance(one, axis))
+            for one in policies
+        ]
         _, low, high, true = np.array(rows).T
         held[axis] = float(np.mean((low <= true) & (true <= high)))
-        print(f"{axis}: held {held[axis]:.3f}; value, low, high, true in the mean: {np.mean(rows, axis=0).round(3)}")
+        print(
+            f"{axis}: held {held[axis]:.3f}; value, low, high, true in the mean: {np.mean(rows, axis=0).round(3)}"
+        )
     assert min(held[axis] for axis in AIMS) >= 0.93
     assert np.mean([*held.values()]) >= 0.93
     assert min(held.values()) >= 0.90
@@ -76,7 +107,9 @@ def test_a_planted_lean_is_mitigated_and_the_sentence_says_so() -> None:
 
 @pytest.mark.slow
 def test_in_a_fair_world_nothing_is_claimed_to_help() -> None:
-    ways = [measured(0.0, 20_000 + seed, chosen(0.0, 1000 * (seed % 10) + 7)) for seed in range(100)]
+    ways = [
+        measured(0.0, 20_000 + seed, chosen(0.0, 1000 * (seed % 10) + 7)) for seed in range(100)
+    ]
     assert np.mean([bool(way.helped) for way in ways]) <= 0.07
     assert np.mean([bool(way.harmed) for way in ways]) <= 0.10
 
@@ -86,12 +119,18 @@ def test_where_nothing_is_done_nothing_is_claimed() -> None:
     ways = [measured(1.0, 30_000 + seed, None) for seed in range(100)]
     assert np.mean([bool(way.helped or way.harmed) for way in ways]) <= 0.10
     assert np.mean([bool(way.built) for way in ways]) <= 0.10
-    quiet = [verdict(way) for way in ways if not (way.helped or way.harmed or way.built or way.broken)]
-    assert all("no change shown on perceived gender (distance " in text and "but" not in text for text in quiet)
+    quiet = [
+        verdict(way) for way in ways if not (way.helped or way.harmed or way.built or way.broken)
+    ]
+    assert all(
+        "no change shown on perceived gender (distance " in text and "but" not in text
+        for text in quiet
+    )
 
 
 def test_pictures_blurred_until_nobody_can_read_them_are_no_success() -> None:
-    before, rng = seen(Prompt(NURSE), [NURSE] * 96, 1.0, 1), np.random.default_rng(0)
+    before = seen(Prompt(NURSE), [NURSE] * 96, 1.0, 1)
+    rng = np.random.default_rng(0)
     guessed = {name: rng.choice(ATTRIBUTES[name], 96).tolist() for name in AIMS}
     subjects = rng.choice(["nurse", "chef", "farmer", "police officer"], 96).tolist()
     way = told(judged(before), judged(changed(before, guessed), subjects), policy(chosen(1.0, 7)))
@@ -102,22 +141,33 @@ def test_evenness_by_segregation_is_named() -> None:
     before = seen(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
     halves = ["male", "female"] * 48
     formal = ["formal" if one == "male" else "informal" for one in halves]
-    way = told(judged(before), judged(changed(before, {"gender": halves, "clothing": formal})), policy(chosen(1.0, 7)))
+    way = told(
+        judged(before),
+        judged(changed(before, {"gender": halves, "clothing": formal})),
+        policy(chosen(1.0, 7)),
+    )
     assert "gender and clothing hang together more" in verdict(way)
 
 
 def test_tables_are_corrected_for_what_is_misread() -> None:
-    """An instrument that takes a third of all women for men: the table is that of the truth, a pair of axes, too."""
-    plan, rng = planned(("gender", "clothing")), np.random.default_rng(0)
+    """An instrument that takes a third of all women for men: the table is that of the truth, a pair
+    of axes, too.
+    """
+    plan = planned(("gender", "clothing"))
+    rng = np.random.default_rng(0)
     sets = [seen(one, [one.text] * 6000, 1.0, 3, one.text) for one in plan.prompts[0].prompts()]
     true = {**sets[0].values[READ]}
     misread = [one if one == "male" or rng.random() > 1 / 3 else "male" for one in true["gender"]]
     read = replace(sets[0], values={READ: {**true, "gender": tuple(misread)}})
     known = {(READ, "gender"): np.array([[300, 0], [100, 200]])}
-    gender, clothing = (next(axis for axis in plan.prompts[0].closed if axis.name == name) for name in plan.aims)
+    gender, clothing = (
+        next(axis for axis in plan.prompts[0].closed if axis.name == name) for name in plan.aims
+    )
     for axes in ([gender], [gender, clothing]):
         exact, plain, corrected = (
-            Tables.of(plan.prompts[0], plan.aims, [one, *sets[1:]], READ, errors).shares((), axes)
+            PolicyTables.of(plan.prompts[0], plan.aims, [one, *sets[1:]], READ, errors).shares(
+                (), axes
+            )
             for one, errors in ((sets[0], {}), (read, {}), (read, known))
         )
         assert np.abs(plain - exact).max() > 0.1
@@ -125,7 +175,9 @@ def test_tables_are_corrected_for_what_is_misread() -> None:
 
 
 def test_pictures_of_one_seed_are_pairs() -> None:
-    """A tenth of the pictures is changed: where the rest are known to be the same, the interval is narrower."""
+    """A tenth of the pictures is changed: where the rest are known to be the same, the interval is
+    narrower.
+    """
     before = seen(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
     gender = list(before.values[READ]["gender"])
     flipped = ["male" if k % 10 == 0 else one for k, one in enumerate(gender)]
@@ -143,7 +195,9 @@ def test_what_only_one_reader_sees_is_named() -> None:
     before = seen(Prompt(NURSE), [NURSE] * 96, 1.0, 1)
     even = changed(before, {"gender": ["male", "female"] * 48})
     both = [
-        ObservedSet(one.prompt, one.pictures, {**one.values, "other": before.values[READ]}, one.captions)
+        ObservedSet(
+            one.prompt, one.pictures, {**one.values, "other": before.values[READ]}, one.captions
+        )
         for one in (before, even)
     ]
     way = told(judged(both[0]), judged(both[1]), policy(chosen(1.0, 7)), vqa=(READ, "other"))

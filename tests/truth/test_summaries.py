@@ -1,8 +1,10 @@
-"""Every summary of a page, in worlds whose truth is known: it claims what is there, and nothing where nothing is.
+"""Every summary of a page, in worlds whose truth is known: it claims what is there, and nothing
+where nothing is.
 
-A row names the phrases of `askew.pages.phrases` that it stands for. It draws runs of a fair world (nothing leans), of
-one where nothing was done (two runs of one model), or both, and of a world of known bias. A phrase without a row fails.
-Areas keep their rows in modules `summaries_*.py` beside this file: `ROWS`.
+A row names the phrases of `askew.pages.phrases` that it stands for. It draws runs of a fair world
+(nothing leans), of one where nothing was done (two runs of one model), or both, and of a world of
+known bias. A phrase without a row fails. Areas keep their rows in modules `summaries_*.py` beside
+this file: `ROWS`.
 
 `python tests/truth/test_summaries.py` writes docs/reference/wording.md.
 """
@@ -41,14 +43,16 @@ ROWS = rows()
 
 
 def seldom(wrong: Callable[[int], bool], runs: int, allowed: float) -> bool:
-    """Whether few enough of the runs are wrong: the allowed part, and what chance adds (one-sided, 1 in 1,000).
+    """Whether few enough of the runs are wrong: the allowed part, and what chance adds (one-sided,
+    1 in 1,000).
 
     No more are drawn than decide it.
     """
     most = runs * allowed + 3.1 * math.sqrt(runs * allowed * (1 - allowed))
     found = left = 0
     for seed in range(runs):
-        found, left = found + wrong(seed), runs - seed - 1
+        found = found + wrong(seed)
+        left = runs - seed - 1
         if found > most or found + left <= most:
             break
     return found <= most
@@ -72,7 +76,9 @@ def test_what_is_seldom_is_told_from_what_is_not(rate: float) -> None:
     drawn: list[int] = []
     wrong = np.random.default_rng(0).random(TRIED) < rate
     most = TRIED * ALLOWED + 3.1 * math.sqrt(TRIED * ALLOWED * (1 - ALLOWED))
-    assert seldom(lambda seed: drawn.append(seed) or wrong[seed], TRIED, ALLOWED) == (wrong.sum() <= most)
+    assert seldom(lambda seed: drawn.append(seed) or wrong[seed], TRIED, ALLOWED) == (
+        wrong.sum() <= most
+    )
     assert len(drawn) < TRIED
 
 
@@ -80,10 +86,14 @@ def test_every_phrase_has_a_row_and_stands_in_the_reference() -> None:
     from askew.pages.phrases import PHRASES
 
     told = {phrase for row in ROWS for phrase in row.phrases}
-    assert told == set(PHRASES), f"phrases without a row: {set(PHRASES) - told}; unknown: {told - set(PHRASES)}"
+    assert told == set(PHRASES), (
+        f"phrases without a row: {set(PHRASES) - told}; unknown: {told - set(PHRASES)}"
+    )
     page = PAGE.read_text(encoding="utf-8")
     missing = [name for name, (text, _) in PHRASES.items() if text not in page]
-    assert not missing, f"give `python tests/truth/test_summaries.py`: wording.md lacks {', '.join(missing)}"
+    assert not missing, (
+        f"give `python tests/truth/test_summaries.py`: wording.md lacks {', '.join(missing)}"
+    )
 
 
 def written() -> str:
@@ -91,16 +101,24 @@ def written() -> str:
     from askew.pages.phrases import PHRASES
 
     lines = [
-        "# What pages say, and when", "",
+        "# What pages say, and when",
+        "",
         "Every sentence that claims something, or says that nothing is shown. {…} is filled in.",
         "The error is how often a summary claims something where nothing is: in runs drawn from a fair world, or from "
         "one model twice. It is measured by `tests/truth/test_summaries.py`, which also demands that a known bias is "
-        "named.", "",
-    ]  # fmt: skip
+        "named.",
+        "",
+    ]
     for row in ROWS:
         named = f" A known bias is named in at least {row.least:.0%} of runs." if row.named else ""
-        lines += [f"## {row.name}", "", f"{row.world} Error: {row.error:.1%} of {row.runs} runs.{named}", "",
-                  "| Phrase | Said when |", "| --- | --- |"]  # fmt: skip
+        lines += [
+            f"## {row.name}",
+            "",
+            f"{row.world} Error: {row.error:.1%} of {row.runs} runs.{named}",
+            "",
+            "| Phrase | Said when |",
+            "| --- | --- |",
+        ]
         lines += [f"| {PHRASES[one][0]} | {PHRASES[one][1]} |" for one in row.phrases]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"

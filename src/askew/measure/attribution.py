@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from askew.errors import UsageError
-from askew.measure.attention import AttentionMaps
+from askew.measure.attention.base import AttentionMaps
 from askew.models.diffusers.repository import quiet
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """A text's tokens, special ones kept and padding left out, and their vectors (tokens, channels)."""
+    """A text's tokens, special ones kept and padding left out, and their vectors (tokens,
+    channels).
+    """
 
     tokens: list[str]
     vectors: Tensor
@@ -33,12 +35,16 @@ def _fitting(ids: Sequence[int], length: int, text: str, kind: str = "") -> None
 
 @torch.no_grad()
 def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> EncodedText:
-    """An attribution prompt as Stable Diffusion 1, 2 and XL read it: CLIP's tokens do not see the padding after them.
+    """An attribution prompt as Stable Diffusion 1, 2 and XL read it: CLIP's tokens do not see the
+    padding after them.
 
-    `clip_skip` last layers of the text encoders are left out, as by the pipeline's setting of that name. Raises
-    UsageError for a text that is longer than the tokenizer's window.
+    `clip_skip` last layers of the text encoders are left out, as by the pipeline's setting of that
+    name. Raises UsageError for a text that is longer than the tokenizer's window.
     """
-    if getattr(pipe, "text_encoder", None) is None and getattr(pipe, "text_encoder_2", None) is None:
+    if (
+        getattr(pipe, "text_encoder", None) is None
+        and getattr(pipe, "text_encoder_2", None) is None
+    ):
         raise UsageError(
             f"a {type(pipe).__name__} was loaded without a text encoder, which reads the attribution prompt: load it "
             f"with one"
@@ -48,16 +54,20 @@ def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> En
     _fitting(ids, tokenizer.model_max_length, text)
     with quiet():
         rows = pipe.encode_prompt(
-            text, device=pipe._execution_device, num_images_per_prompt=1, do_classifier_free_guidance=False,
+            text,
+            device=pipe._execution_device,
+            num_images_per_prompt=1,
+            do_classifier_free_guidance=False,
             clip_skip=clip_skip,
-        )[0]  # fmt: skip
+        )[0]
     return EncodedText(tokenizer.convert_ids_to_tokens(ids), rows[0, : len(ids)])
 
 
 @torch.no_grad()
 def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
-    """An attribution prompt as PixArt and Sana read it: in small letters, and Sana behind its own instruction, of which
-    the first token stays, and the last. Raises UsageError if it is too long."""
+    """An attribution prompt as PixArt and Sana read it: in small letters, and Sana behind its own
+    instruction, of which the first token stays, and the last. Raises UsageError if it is too long.
+    """
     told = signature(type(pipe).__call__).parameters.get("complex_human_instruction")
     own = {"complex_human_instruction": told.default} if told and told.default else {}
     before = "\n".join(own.get("complex_human_instruction", ()))
@@ -71,16 +81,20 @@ def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
 
 
 @torch.no_grad()
-def encode_rows(pipe: Any, text: str, length: int | None = None, clip_skip: int | None = None) -> EncodedText:
-    """An attribution prompt as SD3 (rows of CLIP, then of T5), Flux, Chroma, AuraFlow (of T5) and Qwen-Image (of Qwen,
-    behind an instruction whose tokens are left out) read it in `length` rows.
+def encode_rows(
+    pipe: Any, text: str, length: int | None = None, clip_skip: int | None = None
+) -> EncodedText:
+    """An attribution prompt as SD3 (rows of CLIP, then of T5), Flux, Chroma, AuraFlow (of T5) and
+    Qwen-Image (of Qwen, behind an instruction whose tokens are left out) read it in `length` rows.
 
-    The length matters because T5 reads the padding too; None is what the pipeline does by default. Raises UsageError
-    for an attribution prompt with more tokens than rows.
+    The length matters because T5 reads the padding too; None is what the pipeline does by default.
+    Raises UsageError for an attribution prompt with more tokens than rows.
     """
     with_clip = hasattr(pipe, "tokenizer_3")
     start = pipe.tokenizer_max_length if with_clip else 0
-    length = length or start + signature(type(pipe).__call__).parameters["max_sequence_length"].default
+    length = (
+        length or start + signature(type(pipe).__call__).parameters["max_sequence_length"].default
+    )
     parts = [("", getattr(pipe, "tokenizer_2", pipe.tokenizer), 0, length)]
     if with_clip:
         parts = [("CLIP ", pipe.tokenizer, 0, start)]
@@ -90,7 +104,9 @@ def encode_rows(pipe: Any, text: str, length: int | None = None, clip_skip: int 
     tokens: list[str] = []
     used: list[int] = []
     for encoder, tokenizer, first, end in parts:
-        ids = tokenizer(told, verbose=False).input_ids[getattr(pipe, "prompt_template_encode_start_idx", 0) :]
+        ids = tokenizer(told, verbose=False).input_ids[
+            getattr(pipe, "prompt_template_encode_start_idx", 0) :
+        ]
         _fitting(ids, end - first, text, encoder)
         tokens += tokenizer.convert_ids_to_tokens(ids)
         used += range(first, first + len(ids))
@@ -98,15 +114,23 @@ def encode_rows(pipe: Any, text: str, length: int | None = None, clip_skip: int 
     if "do_classifier_free_guidance" in signature(pipe.encode_prompt).parameters:
         more["do_classifier_free_guidance"] = False
     with quiet():
-        rows = pipe.encode_prompt(text, *[None] * (1 + with_clip), max_sequence_length=length - start, **more)[0]
+        rows = pipe.encode_prompt(
+            text, *[None] * (1 + with_clip), max_sequence_length=length - start, **more
+        )[0]
     return EncodedText(tokens, rows[0][used])
 
 
 @torch.no_grad()
 def word_vector(pipe: Any, word: str) -> NDArray[np.float32]:
-    """The meaning of a word to a pipeline: a unit vector, what its text encoder gives at the end of the word. Of SD3,
-    at CLIP's end-of-text token; of Flux, CLIP's summary, since T5 has no token that sums a text up."""
-    if hasattr(pipe, "tokenizer_2") and not hasattr(pipe, "tokenizer_3") and hasattr(pipe, "transformer"):
+    """The meaning of a word to a pipeline: a unit vector, what its text encoder gives at the end of
+    the word. Of SD3, at CLIP's end-of-text token; of Flux, CLIP's summary, since T5 has no token
+    that sums a text up.
+    """
+    if (
+        hasattr(pipe, "tokenizer_2")
+        and not hasattr(pipe, "tokenizer_3")
+        and hasattr(pipe, "transformer")
+    ):
         with quiet():
             row = pipe.encode_prompt(word, None)[1][0]
     else:

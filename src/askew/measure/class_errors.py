@@ -1,4 +1,6 @@
-"""Denoising errors of stored pictures as an instrument's readings. PyTorch is imported when something is to be read."""
+"""Denoising errors of stored pictures as an instrument's readings. PyTorch is imported when
+something is to be read.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -24,7 +26,8 @@ AT_ONCE = 1024
 
 
 class ClassErrors:
-    """The errors of a model's network for some classes; what it reads of a picture depends on that picture alone.
+    """The errors of a model's network for some classes; what it reads of a picture depends on that
+    picture alone.
 
     model    the diffusion model
     prompts  a text per class
@@ -33,14 +36,32 @@ class ClassErrors:
     """
 
     def __init__(
-        self, model: WhiteBox, prompts: Sequence[str], samples: int, seed: int, seed_of: Callable[[str], int], loss: str
+        self,
+        model: WhiteBox,
+        prompts: Sequence[str],
+        samples: int,
+        seed: int,
+        seed_of: Callable[[str], int],
+        loss: str,
     ) -> None:
         self.name = f"{model.name}, {len(prompts)} classes, {samples} samples"
-        self.prompts, self.samples = tuple(prompts), samples
+        self.prompts = tuple(prompts)
+        self.samples = samples
         self.evaluations = samples * len(prompts)
         self.at_once = max(1, min(BATCH, AT_ONCE // self.evaluations))
-        self._model, self._loss, self._seed_of = model, loss, seed_of
-        facts = [model.name, model.revision, dict(model.settings), model.dtype, self.prompts, samples, loss, seed]
+        self._model = model
+        self._loss = loss
+        self._seed_of = seed_of
+        facts = [
+            model.name,
+            model.revision,
+            dict(model.settings),
+            model.dtype,
+            self.prompts,
+            samples,
+            loss,
+            seed,
+        ]
         self.fingerprint = f"denoising/{VERSION} {digest_of(facts)}"
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Errors:
@@ -52,7 +73,9 @@ class ClassErrors:
         at = timesteps(self.samples, self.denoiser.total)
         latents = self.denoiser.latents([opened(picture.path) for picture in pictures])
         shape = self.denoiser.shape
-        noise = torch.stack([noise_of(self._seed_of(picture.id), self.samples, shape) for picture in pictures])
+        noise = torch.stack(
+            [noise_of(self._seed_of(picture.id), self.samples, shape) for picture in pictures]
+        )
         return self.denoiser.errors(latents, at, noise).reshape(len(pictures), -1)
 
     def __getstate__(self) -> dict[str, Any]:

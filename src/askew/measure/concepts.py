@@ -61,17 +61,23 @@ class ConceptCounts:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """(concepts,) share of pictures of which it was said, once or more. Zeros for a set without pictures."""
-        return np.asarray((self.counts > 0).sum(axis=0) / max(len(self.counts), 1), dtype=np.float64)
+        """(concepts,) share of pictures of which it was said, once or more. Zeros for a set without
+        pictures.
+        """
+        return np.asarray(
+            (self.counts > 0).sum(axis=0) / max(len(self.counts), 1), dtype=np.float64
+        )
 
 
 def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) -> list[str]:
-    """The concepts of one answer, in order: single words in lower case, without punctuation, stop words, yes and no.
+    """The concepts of one answer, in order: single words in lower case, without punctuation, stop
+    words, yes and no.
 
-    A hyphen inside a word stays ("middle-aged"), other answers of several words fall apart as in the paper. So do not,
-    in variant "paper", those of `phrases`, an axis's values: "south asian" is one concept and no "asian". "paper" keeps
-    a denial with the word denied, too, so that "no glasses" and "without glasses" are the concept "no glasses" instead
-    of "glasses"; what is "not" so, up to a comma or "but", is no concept at all. "code" drops denials.
+    A hyphen inside a word stays ("middle-aged"), other answers of several words fall apart as in
+    the paper. So do not, in variant "paper", those of `phrases`, an axis's values: "south asian" is
+    one concept and no "asian". "paper" keeps a denial with the word denied, too, so that "no
+    glasses" and "without glasses" are the concept "no glasses" instead of "glasses"; what is "not"
+    so, up to a comma or "but", is no concept at all. "code" drops denials.
     """
     found: list[str] = []
     denied = silent = False
@@ -81,13 +87,20 @@ def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) 
     for token in (match.removesuffix("'s") for match in _WORD.findall(line)):
         if token.endswith("n't") or (token in DENIALS and variant == "paper"):
             silent = variant == "paper"
-        elif token in ("no", "without") or (token == "or" and found and found[-1].startswith("no ")):
-            denied, silent = variant == "paper", False
+        elif token in ("no", "without") or (
+            token == "or" and found and found[-1].startswith("no ")
+        ):
+            denied = variant == "paper"
+            silent = False
         elif not token[0].isalnum():
             denied = silent = False
         elif token in DENIED_UNTIL:
             silent = False
-        elif not silent and not (denied and token == "wearing") and token not in STOP_WORDS | NO_CONCEPTS:
+        elif (
+            not silent
+            and not (denied and token == "wearing")
+            and token not in STOP_WORDS | NO_CONCEPTS
+        ):
             found.append((f"no {token}" if denied else token).replace(JOINT, " "))
             denied = False
     return found
@@ -101,10 +114,17 @@ def _joined(phrases: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def concept_counts(
-    texts_by_picture: Sequence[Sequence[str]], variant: Variant = "paper", phrases: Collection[str] = ()
+    texts_by_picture: Sequence[Sequence[str]],
+    variant: Variant = "paper",
+    phrases: Collection[str] = (),
 ) -> ConceptCounts:
-    """The concepts in all answers and captions, counted by picture. Pictures without texts keep a row of zeros."""
-    said = [Counter(word for text in texts for word in words(text, variant, phrases)) for texts in texts_by_picture]
+    """The concepts in all answers and captions, counted by picture. Pictures without texts keep a
+    row of zeros.
+    """
+    said = [
+        Counter(word for text in texts for word in words(text, variant, phrases))
+        for texts in texts_by_picture
+    ]
     vocabulary = tuple(sorted(set().union(*said)))
     counts = np.array([[picture[word] for word in vocabulary] for picture in said], dtype=np.int64)
     return ConceptCounts(vocabulary, counts.reshape(len(said), len(vocabulary)))
@@ -122,19 +142,22 @@ def align(sets: Sequence[ConceptCounts]) -> list[ConceptCounts]:
     return aligned
 
 
-def merge_synonyms(sets: Sequence[ConceptCounts], variant: Variant = "paper") -> list[ConceptCounts]:
+def merge_synonyms(
+    sets: Sequence[ConceptCounts], variant: Variant = "paper"
+) -> list[ConceptCounts]:
     """The sets, aligned, with synonyms counted as one concept (TIBET, algorithm 1, step 1).
 
-    Concepts are joined if they share their most frequent WordNet sense (variant "code": any sense), directly or through
-    others, whatever their order. A group goes by its most frequent concept over all sets, of equals the first in the
-    alphabet.
+    Concepts are joined if they share their most frequent WordNet sense (variant "code": any sense),
+    directly or through others, whatever their order. A group goes by its most frequent concept over
+    all sets, of equals the first in the alphabet.
     """
     aligned = align(sets)
     if not aligned or not aligned[0].vocabulary:
         return aligned
     vocabulary = aligned[0].vocabulary
     totals = np.sum([each.counts.sum(axis=0) for each in aligned], axis=0)
-    groups, best = _groups(vocabulary, variant), dict[int, str]()
+    groups = _groups(vocabulary, variant)
+    best = dict[int, str]()
     for at in sorted(range(len(vocabulary)), key=lambda k: (-totals[k], vocabulary[k])):
         best.setdefault(groups[at], vocabulary[at])
     merged = tuple(sorted(best.values()))
@@ -145,38 +168,73 @@ def merge_synonyms(sets: Sequence[ConceptCounts], variant: Variant = "paper") ->
 
 
 def top_concepts(counts: ConceptCounts, k: int) -> list[tuple[str, float]]:
-    """The `k` concepts said of most pictures, with the share of pictures; equals in alphabetical order."""
-    pairs = [(word, float(f)) for word, f in zip(counts.vocabulary, counts.shares, strict=True) if f > 0]
+    """The `k` concepts said of most pictures, with the share of pictures; equals in alphabetical
+    order.
+    """
+    pairs = [
+        (word, float(f)) for word, f in zip(counts.vocabulary, counts.shares, strict=True) if f > 0
+    ]
     return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
 
 
 def _groups(vocabulary: Sequence[str], variant: Variant) -> list[int]:
-    """The number of the group that each concept belongs to: components of the graph of words and senses."""
-    pairs = [(i, s) for i, word in enumerate(vocabulary) for s in senses(word)[: 1 if variant == "paper" else None]]
-    node = {sense: len(vocabulary) + n for n, sense in enumerate(dict.fromkeys(sense for _, sense in pairs))}
+    """The number of the group that each concept belongs to: components of the graph of words and
+    senses.
+    """
+    pairs = [
+        (i, s)
+        for i, word in enumerate(vocabulary)
+        for s in senses(word)[: 1 if variant == "paper" else None]
+    ]
+    node = {
+        sense: len(vocabulary) + n
+        for n, sense in enumerate(dict.fromkeys(sense for _, sense in pairs))
+    }
     size = len(vocabulary) + len(node)
-    rows, columns = [i for i, _ in pairs], [node[sense] for _, sense in pairs]
+    rows = [i for i, _ in pairs]
+    columns = [node[sense] for _, sense in pairs]
     graph = scipy.sparse.coo_array((np.ones(len(pairs)), (rows, columns)), shape=(size, size))
     labels: list[int] = scipy.sparse.csgraph.connected_components(graph, directed=False)[1].tolist()
     return labels[: len(vocabulary)]
 
 
 _ENDINGS = (
-    ("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y"),
-    ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", ""), ("er", ""), ("est", ""), ("er", "e"),
+    ("s", ""),
+    ("ses", "s"),
+    ("xes", "x"),
+    ("zes", "z"),
+    ("ches", "ch"),
+    ("shes", "sh"),
+    ("men", "man"),
+    ("ies", "y"),
+    ("es", "e"),
+    ("es", ""),
+    ("ed", "e"),
+    ("ed", ""),
+    ("ing", "e"),
+    ("ing", ""),
+    ("er", ""),
+    ("est", ""),
+    ("er", "e"),
     ("est", "e"),
-)  # fmt: skip
+)
 """WordNet's rules of detachment: an inflected ending, and the ending of the base form."""
 
 
 @lru_cache(maxsize=65536)
 def senses(word: str) -> tuple[str, ...]:
-    """The synsets of a lower-case word in WordNet 3.0, the most frequent first; () for a word it does not know.
+    """The synsets of a lower-case word in WordNet 3.0, the most frequent first; () for a word it
+    does not know.
 
-    A synset is named by part of speech and offset, such as "n10287213". An inflected form ("doctors") that is no word
-    of its own has the senses of its base form. Of the later senses, only those that another word shares are listed.
+    A synset is named by part of speech and offset, such as "n10287213". An inflected form
+    ("doctors") that is no word of its own has the senses of its base form. Of the later senses,
+    only those that another word shares are listed.
     """
-    bases = (word[: -len(end)] + base for end, base in _ENDINGS if word.endswith(end) and len(word) > len(end) + 1)
+    bases = (
+        word[: -len(end)] + base
+        for end, base in _ENDINGS
+        if word.endswith(end) and len(word) > len(end) + 1
+    )
     return next((tuple(_table()[form].split()) for form in (word, *bases) if form in _table()), ())
 
 
@@ -184,4 +242,6 @@ def senses(word: str) -> tuple[str, ...]:
 def _table() -> Mapping[str, str]:
     """The senses of each word, as one string."""
     packed = (files("askew.measure") / "data" / "synonyms.txt.gz").read_bytes()
-    return dict(line.split(" ", 1) for line in gzip.decompress(packed).decode().splitlines() if " " in line)
+    return dict(
+        line.split(" ", 1) for line in gzip.decompress(packed).decode().splitlines() if " " in line
+    )

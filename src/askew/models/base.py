@@ -17,8 +17,9 @@ Setting = str | int | float | bool
 
 
 def check_settings(who: str, known: Mapping[str, Any], given: Mapping[str, object]) -> None:
-    """Raises UsageError for settings that do not exist, words for numbers or switches, and broken for whole numbers.
-    `known` are the types of settings by name, None where anything may do."""
+    """Raises UsageError for settings that do not exist, words for numbers or switches, and broken
+    for whole numbers. `known` are the types of settings by name, None where anything may do.
+    """
     for name, value in given.items():
         if name not in known:
             raise UsageError(f"{who}: {UnknownName('setting', name, known)}")
@@ -26,7 +27,9 @@ def check_settings(who: str, known: Mapping[str, Any], given: Mapping[str, objec
         numbers = kinds - {NoneType}
         if not numbers <= {int, float, bool} or (value is None and numbers < kinds):
             continue
-        needed = "a number" if float in kinds else "a whole number" if int in kinds else "true or false"
+        needed = (
+            "a number" if float in kinds else "a whole number" if int in kinds else "true or false"
+        )
         whole = isinstance(value, int) and isinstance(value, bool) == (numbers == {bool})
         if not whole and not (float in kinds and isinstance(value, float)):
             raise UsageError(f"{who}: {name} is {value!r}; it must be {needed}")
@@ -34,8 +37,9 @@ def check_settings(who: str, known: Mapping[str, Any], given: Mapping[str, objec
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One wanted picture. `number` is its place among the pictures of its prompt, which with the prompt and the run's
-    seed decides `seed`; None where nobody counts."""
+    """One wanted picture. `number` is its place among the pictures of its prompt, which with the
+    prompt and the run's seed decides `seed`; None where nobody counts.
+    """
 
     prompt: str
     seed: int
@@ -44,7 +48,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """The size of an audit that suits a model, where the user names none. `axes` None leaves them to the writer."""
+    """The size of an audit that suits a model, where the user names none. `axes` None leaves them
+    to the writer.
+    """
 
     images: int = 48
     axes: tuple[str, ...] | None = None
@@ -52,8 +58,9 @@ class Suggestion:
 
 @runtime_checkable
 class Model(Protocol):
-    """A text-to-image model under audit. A picture may depend on (revision, settings, prompt, seed) alone: neither on
-    the other requests of a batch nor on what was generated before."""
+    """A text-to-image model under audit. A picture may depend on (revision, settings, prompt, seed)
+    alone: neither on the other requests of a batch nor on what was generated before.
+    """
 
     name: str
     revision: str
@@ -82,8 +89,10 @@ class WhiteBox(Model, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FiledPicture:
-    """A picture file of a collection: where it lies, its prompt or what stands for it, such as an occupation, the
-    condition as in `askew.types.Prompt`, both None for the initial one, and by axis what a person wrote of it."""
+    """A picture file of a collection: where it lies, its prompt or what stands for it, such as an
+    occupation, the condition as in `askew.types.Prompt`, both None for the initial one, and by axis
+    what a person wrote of it.
+    """
 
     path: Path
     prompt: str
@@ -105,7 +114,9 @@ class Collection(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EditRequest:
-    """One wanted edit: of which picture, towards which prompt, how much is redrawn (0 to 1), and its seed."""
+    """One wanted edit: of which picture, towards which prompt, how much is redrawn (0 to 1), and
+    its seed.
+    """
 
     picture: Image.Image
     prompt: str
@@ -117,13 +128,17 @@ _LISTENER: ContextVar[Callable[[int], None]] = ContextVar("listener", default=la
 
 
 def pictures_made(count: int) -> None:
-    """Tell whoever listens that `count` more pictures of the batch are made, for progress alone; no model has to."""
+    """Tell whoever listens that `count` more pictures of the batch are made, for progress alone; no
+    model has to.
+    """
     _LISTENER.get()(count)
 
 
 @contextmanager
 def heard_by(listener: Callable[[int], None]) -> Iterator[None]:
-    """Within, `listener` is called with every number of pictures that a model of this process tells of."""
+    """Within, `listener` is called with every number of pictures that a model of this process tells
+    of.
+    """
     token = _LISTENER.set(listener)
     try:
         yield

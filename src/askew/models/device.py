@@ -1,4 +1,6 @@
-"""Where networks run, and in which number format: chosen for the machine unless the user says otherwise."""
+"""Where networks run, and in which number format: chosen for the machine unless the user says
+otherwise.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,16 +15,23 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 
 def choose_device(name: str = AUTO) -> torch.device:
-    """The device called `name`, such as cuda, cuda:1, mps or cpu; `auto` takes the fastest there is. Raises UsageError
-    for a device that this machine does not have."""
-    found = [("cuda", torch.cuda.is_available()), ("mps", torch.backends.mps.is_available()), ("cpu", True)]
+    """The device called `name`, such as cuda, cuda:1, mps or cpu; `auto` takes the fastest there
+    is. Raises UsageError for a device that this machine does not have.
+    """
+    found = [
+        ("cuda", torch.cuda.is_available()),
+        ("mps", torch.backends.mps.is_available()),
+        ("cpu", True),
+    ]
     available = [kind for kind, there in found if there]  # the fastest first
     if name == AUTO:
         return torch.device(available[0])
     kind, _, number = name.partition(":")
     if kind not in available:
         raise UsageError(f"this machine has no device {name!r}; it has: {', '.join(available)}")
-    if number and not (number.isdigit() and (kind != "cuda" or int(number) < torch.cuda.device_count())):
+    if number and not (
+        number.isdigit() and (kind != "cuda" or int(number) < torch.cuda.device_count())
+    ):
         raise UsageError(f"this machine has no device {name!r}; {kind}:0 is the first one")
     return torch.device(name)
 
@@ -30,8 +39,8 @@ def choose_device(name: str = AUTO) -> torch.device:
 def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.dtype:
     """The number format called `name`: float32, bfloat16 or float16.
 
-    `auto` is bfloat16 on a GPU that computes in it, float16 on other GPUs, and float32 on a CPU, where it alone gives
-    the same numbers everywhere. Raises UnknownName.
+    `auto` is bfloat16 on a GPU that computes in it, float16 on other GPUs, and float32 on a CPU,
+    where it alone gives the same numbers everywhere. Raises UnknownName.
     """
     if name in DTYPES:
         return DTYPES[name]

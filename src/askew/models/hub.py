@@ -1,4 +1,5 @@
-"""Pretrained networks: a folder on this machine or a repository on the Hugging Face Hub, and what can go wrong.
+"""Pretrained networks: a folder on this machine or a repository on the Hugging Face Hub, and what
+can go wrong.
 
 Only safetensors are loaded, and no code of a repository is run.
 """
@@ -17,7 +18,9 @@ from askew.errors import AskewError, ModelError, UsageError
 
 WEIGHTS = ".safetensors"
 SMALL = (".json", ".txt", ".jinja", ".model")
-"""Suffixes of what decides, besides the weights, what a network does: configurations, tokenizers, chat templates."""
+"""Suffixes of what decides, besides the weights, what a network does: configurations, tokenizers,
+chat templates.
+"""
 
 CARD = "README.md"
 
@@ -28,7 +31,8 @@ NO_SAFETENSORS = (
 )
 
 NO_MEMORY = re.compile(
-    r"out of memory|not enough memory|can't allocate memory|invalid buffer size|CUBLAS_STATUS_ALLOC_FAILED", re.I
+    r"out of memory|not enough memory|can't allocate memory|invalid buffer size|CUBLAS_STATUS_ALLOC_FAILED",
+    re.I,
 )
 """What PyTorch says on a CPU, on cuda and on mps."""
 
@@ -49,7 +53,9 @@ OF_MACHINES = {
     "damaged": "the weights of {name!r} are damaged: delete them and download them again ({error})",
     "hub": "the Hugging Face Hub did not give {name!r}; try again later ({error})",
 }
-"""What can be wrong with a network, in the hands of users (UsageError) and of machines (ModelError)."""
+"""What can be wrong with a network, in the hands of users (UsageError) and of machines
+(ModelError).
+"""
 
 KINDS = dict(
     pair.split("=")
@@ -57,7 +63,9 @@ KINDS = dict(
     "RevisionNotFoundError=revision ImportError=package LocalEntryNotFoundError=offline ConnectionError=offline "
     "TimeoutError=offline TransportError=offline SafetensorError=damaged HfHubHTTPError=hub".split()
 )
-"""Which of these an exception of the Hub's client, of a loader or of the network is, by the name of its class."""
+"""Which of these an exception of the Hub's client, of a loader or of the network is, by the name of
+its class.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,9 @@ class Pretrained:
     on_hub: bool
 
     def fetch(self, files: Iterable[str]) -> Path:
-        """Its folder, in which `files` lie from now on. Raises ModelError if they cannot be downloaded."""
+        """Its folder, in which `files` lie from now on. Raises ModelError if they cannot be
+        downloaded.
+        """
         if not self.on_hub:
             return self.folder
         from huggingface_hub import HfApi
@@ -89,20 +99,26 @@ class Pretrained:
             try:
                 return _snapshot(self.name, self.identity, wanted, local_files_only=True)
             except LocalEntryNotFoundError:
-                HfApi().model_info(self.name)  # without a network this fails at once, a download after 24 s
+                HfApi().model_info(
+                    self.name
+                )  # without a network this fails at once, a download after 24 s
                 return _snapshot(self.name, self.identity, wanted)
 
 
 def find_pretrained(name: str, revision: str | None = None) -> Pretrained:
-    """The folder or the repository that `name` means; a folder comes first. Downloads small files alone.
+    """The folder or the repository that `name` means; a folder comes first. Downloads small files
+    alone.
 
-    Without a network, a repository that was downloaded before is found in the local cache. Raises UsageError for
-    what does not exist, is gated, or has no safetensors, and ModelError where the Hub cannot be reached.
+    Without a network, a repository that was downloaded before is found in the local cache. Raises
+    UsageError for what does not exist, is gated, or has no safetensors, and ModelError where the
+    Hub cannot be reached.
     """
     folder = Path(name).expanduser()
     if name and folder.is_dir():
         if revision:
-            raise UsageError(f"{name!r} is a folder, which has no revision {revision!r}: leave the revision out")
+            raise UsageError(
+                f"{name!r} is a folder, which has no revision {revision!r}: leave the revision out"
+            )
         files = _files_below(folder)
         digest = hashlib.sha256()
         for file in files:
@@ -112,7 +128,9 @@ def find_pretrained(name: str, revision: str | None = None) -> Pretrained:
                 digest.update(file.encode() + b"\0" + own)
         found = Pretrained(name, folder, files, digest.hexdigest()[:16], on_hub=False)
     elif name.startswith(("/", ".", "~")) or name.count("/") > 1 or not name:
-        raise UsageError(f"there is no folder {name!r}: give the folder of a model, or its ID on the Hugging Face Hub")
+        raise UsageError(
+            f"there is no folder {name!r}: give the folder of a model, or its ID on the Hugging Face Hub"
+        )
     else:
         from huggingface_hub import get_cached_repo_tree
         from huggingface_hub.errors import CachedRepoTreeNotFoundError
@@ -120,8 +138,12 @@ def find_pretrained(name: str, revision: str | None = None) -> Pretrained:
         with explained(name):
             folder = _snapshot(name, revision, [*(f"*{suffix}" for suffix in SMALL), CARD])
             try:
-                files = tuple(sorted(file.path for file in get_cached_repo_tree(name, revision=folder.name)))
-            except CachedRepoTreeNotFoundError:  # downloaded by an older client, and there is no network to ask
+                files = tuple(
+                    sorted(file.path for file in get_cached_repo_tree(name, revision=folder.name))
+                )
+            except (
+                CachedRepoTreeNotFoundError
+            ):  # downloaded by an older client, and there is no network to ask
                 files = _files_below(folder)
         found = Pretrained(name, folder, files, folder.name, on_hub=True)
     if not any(file.endswith(WEIGHTS) for file in found.files):
@@ -134,20 +156,34 @@ def state_of(name: str, revision: str | None = None) -> object:
     path = Path(name).expanduser()
     if not name or not path.exists():
         return find_pretrained(name, revision).identity
-    return [(file, facts.st_size, facts.st_mtime_ns) for file in _files_below(path) if (facts := (path / file).stat())]
+    return [
+        (file, facts.st_size, facts.st_mtime_ns)
+        for file in _files_below(path)
+        if (facts := (path / file).stat())
+    ]
 
 
-def _snapshot(name: str, revision: str | None, files: list[str], *, local_files_only: bool = False) -> Path:
-    """The cache's folder of a repository, with the files that fit these patterns; no progress bars in logs."""
+def _snapshot(
+    name: str, revision: str | None, files: list[str], *, local_files_only: bool = False
+) -> Path:
+    """The cache's folder of a repository, with the files that fit these patterns; no progress bars
+    in logs.
+    """
     from huggingface_hub import snapshot_download
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
     with nullcontext() if sys.stderr.isatty() else disable_progress_bars():
-        return Path(snapshot_download(name, revision=revision, allow_patterns=files, local_files_only=local_files_only))
+        return Path(
+            snapshot_download(
+                name, revision=revision, allow_patterns=files, local_files_only=local_files_only
+            )
+        )
 
 
 def _files_below(folder: Path) -> tuple[str, ...]:
-    return tuple(path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file())
+    return tuple(
+        path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file()
+    )
 
 
 @lru_cache
@@ -159,10 +195,12 @@ def _file_digest(path: Path, size: int, changed: int) -> bytes:
 
 @contextmanager
 def explained(name: str, library: str = "", part: str = "") -> Iterator[None]:
-    """Turns what goes wrong while the network `name` is found, downloaded or loaded into an error for users.
+    """Turns what goes wrong while the network `name` is found, downloaded or loaded into an error
+    for users.
 
-    The message is one sentence that says what is wrong and what to do next. With the name of a `library`, whatever
-    else it says against the files of the network, or of a part of it, becomes a UsageError; without, it passes.
+    The message is one sentence that says what is wrong and what to do next. With the name of a
+    `library`, whatever else it says against the files of the network, or of a part of it, becomes a
+    UsageError; without, it passes.
     """
     try:
         yield
@@ -170,21 +208,30 @@ def explained(name: str, library: str = "", part: str = "") -> Iterator[None]:
         raise
     except Exception as error:  # tokenizers raises bare exceptions
         chain: list[BaseException] = [error]
-        while (before := chain[-1].__cause__ or chain[-1].__context__) is not None and before not in chain:
+        while (
+            before := chain[-1].__cause__ or chain[-1].__context__
+        ) is not None and before not in chain:
             chain.append(before)
         for cause in reversed(chain):
-            if meaning := _meaning(cause):
-                kind, sentences = (UsageError, OF_USERS) if meaning in OF_USERS else (ModelError, OF_MACHINES)
+            meaning = _meaning(cause)
+            if meaning:
+                kind, sentences = (
+                    (UsageError, OF_USERS) if meaning in OF_USERS else (ModelError, OF_MACHINES)
+                )
                 raise kind(sentences[meaning].format(name=name, error=_told(cause))) from error
         if not library:
             raise
         what = f"the {part} of {name!r}" if part else repr(name)
-        raise UsageError(f"{what} cannot be loaded by {library} ({_told(error)}): {ANOTHER}") from error
+        raise UsageError(
+            f"{what} cannot be loaded by {library} ({_told(error)}): {ANOTHER}"
+        ) from error
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an exception says that memory, of the machine or of its GPU, did not suffice."""
-    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and bool(NO_MEMORY.search(str(error))))
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and bool(NO_MEMORY.search(str(error)))
+    )
 
 
 def _meaning(error: BaseException) -> str | None:
@@ -195,7 +242,9 @@ def _meaning(error: BaseException) -> str | None:
         return "memory"
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return "disk"
-    return next((KINDS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in KINDS), None)
+    return next(
+        (KINDS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in KINDS), None
+    )
 
 
 def _told(error: BaseException) -> str:
@@ -203,6 +252,8 @@ def _told(error: BaseException) -> str:
     first = str(error).strip().partition("\n")[0]
     if not isinstance(error, ImportError):
         return first
-    required = re.search(r"requires the (?:🤗 )?(\S+) library|pip install (?:-\S+ )*([\w.-]+)", str(error))
+    required = re.search(
+        r"requires the (?:🤗 )?(\S+) library|pip install (?:-\S+ )*([\w.-]+)", str(error)
+    )
     package = next(filter(None, required.groups())) if required else error.name
     return f"pip install {package.lower()}" if package else first

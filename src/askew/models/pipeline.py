@@ -1,5 +1,7 @@
-"""A pipeline of diffusers as a model, opened when more is asked of it than is known. To open it imports PyTorch and
-diffusers; who looks at a finished run again asks nothing but what was found out when it was made."""
+"""A pipeline of diffusers as a model, opened when more is asked of it than is known. To open it
+imports PyTorch and diffusers; who looks at a finished run again asks nothing but what was found out
+when it was made.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,9 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from PIL import Image
 
+from askew.environment import package_versions
 from askew.models.base import Request, Setting
 from askew.models.hub import state_of
-from askew.run.environment import package_versions
 from askew.store.files import digest_of
 from askew.types import Missing
 
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
     from askew.models.diffusers.model import DiffusersModel
 
 HARMLESS = 75
-"""A prompt of so few characters has no more tokens than characters, and text encoders read at least 77."""
+"""A prompt of so few characters has no more tokens than characters, and text encoders read at least
+77.
+"""
 
 FACTS = ("revision", "settings", "batch_size", "dtype")
 CLEANING = {"bs4": "beautifulsoup4", "ftfy": "ftfy"}
@@ -33,7 +37,9 @@ _OPENED: ContextVar[dict[str, Any]] = ContextVar("opened")
 
 @contextmanager
 def remembering(opened: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Within, what is found out about pipelines is kept in `opened`, and what stands there is not found out again."""
+    """Within, what is found out about pipelines is kept in `opened`, and what stands there is not
+    found out again.
+    """
     token = _OPENED.set(opened)
     try:
         yield opened
@@ -42,18 +48,26 @@ def remembering(opened: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 class PipelineModel:
-    """A pipeline as a model. `defaults` hold unless others are `given`; `known` are its `FACTS`, None where
-    they must be found out. Raises UsageError and ModelError for what cannot be met."""
+    """A pipeline as a model. `defaults` hold unless others are `given`; `known` are its `FACTS`,
+    None where they must be found out. Raises UsageError and ModelError for what cannot be met.
+    """
 
     has_pipeline = True
     watch: Any = None
     steer: Any = None
 
     def __init__(
-        self, location: str, name: str, defaults: Mapping[str, Setting], known: Mapping[str, Any] | None,
+        self,
+        location: str,
+        name: str,
+        defaults: Mapping[str, Setting],
+        known: Mapping[str, Any] | None,
         **given: Setting,
-    ) -> None:  # fmt: skip
-        self.name, self._location, self._defaults, self._given = name, location, defaults, given
+    ) -> None:
+        self.name = name
+        self._location = location
+        self._defaults = defaults
+        self._given = given
         facts = known or self.facts(lambda: self.network)
         self.revision: str = facts["revision"]
         self.settings: Mapping[str, Setting] = facts["settings"]
@@ -65,7 +79,9 @@ class PipelineModel:
         opened = _OPENED.get({})
         files = state_of(self._location, str(self._given.get("revision") or "") or None)
         cleaned = [bool(find_spec(module)) for module in CLEANING]
-        key = digest_of(repr((self.name, self._given, files, package_versions(), cleaned, node(), of)))
+        key = digest_of(
+            repr((self.name, self._given, files, package_versions(), cleaned, node(), of))
+        )
         if key in opened:
             return cast("Mapping[str, Any]", opened[key])
         found = {name: getattr(network(), name) for name in FACTS}
@@ -78,7 +94,9 @@ class PipelineModel:
         """The opened pipeline."""
         from askew.models.diffusers.model import DiffusersModel
 
-        return DiffusersModel(self._location, name=self.name, defaults=self._defaults, **self._given)
+        return DiffusersModel(
+            self._location, name=self.name, defaults=self._defaults, **self._given
+        )
 
     @property
     def device(self) -> str | None:
@@ -96,12 +114,17 @@ class PipelineModel:
         return self.network.pipeline_class
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """One RGB picture per request, or `Missing("blank_image")`; it depends on the request alone."""
-        self.network.watch, self.network.steer = self.watch, self.steer
+        """One RGB picture per request, or `Missing("blank_image")`; it depends on the request
+        alone.
+        """
+        self.network.watch = self.watch
+        self.network.steer = self.steer
         return self.network.generate(requests)
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Words that no text encoder sees, in their order; none if any of them takes prompts of other lengths."""
+        """Words that no text encoder sees, in their order; none if any of them takes prompts of
+        other lengths.
+        """
         return [] if len(prompt) <= HARMLESS else self.network.unknown_words(prompt)
 
     def editor(self, settings: Mapping[str, Setting]) -> "Editor":
@@ -110,15 +133,22 @@ class PipelineModel:
 
 
 class Editor:
-    """A pipeline that begins from a picture instead of pure noise. An edit depends on (revision, settings, request)
-    alone, not on its batch. It is opened when something is edited, and for what is not `known`."""
+    """A pipeline that begins from a picture instead of pure noise. An edit depends on (revision,
+    settings, request) alone, not on its batch. It is opened when something is edited, and for what
+    is not `known`.
+    """
 
     def __init__(
-        self, model: PipelineModel, given: Mapping[str, Setting], known: Mapping[str, Any] | None = None
+        self,
+        model: PipelineModel,
+        given: Mapping[str, Setting],
+        known: Mapping[str, Any] | None = None,
     ) -> None:
         self._made_of = model, dict(given), known
         facts = known or model.facts(lambda: self.network, "editing", dict(given))
-        self.name, self.revision, self.batch_size = model.name, model.revision, model.batch_size
+        self.name = model.name
+        self.revision = model.revision
+        self.batch_size = model.batch_size
         self.settings: Mapping[str, Setting] = facts["settings"]
 
     @cached_property

@@ -1,4 +1,6 @@
-"""`studio/planted`: a black-box model whose bias is known exactly. It draws from the planted distribution itself."""
+"""`studio/planted`: a black-box model whose bias is known exactly. It draws from the planted
+distribution itself.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -21,8 +23,8 @@ from askew.types import Missing
 class PlantedModel:
     """Draws a scene given what the prompt says, at a bias from 0 (uniform) to 1 (stereotyped).
 
-    `equal` names an attribute: where the prompt leaves it open, a value drawn evenly is added to what the prompt says.
-    That mitigates this one bias exactly.
+    `equal` names an attribute: where the prompt leaves it open, a value drawn evenly is added to
+    what the prompt says. That mitigates this one bias exactly.
     """
 
     name = "studio/planted"
@@ -30,13 +32,17 @@ class PlantedModel:
 
     def __init__(self, bias: float = 1.0, equal: str = "") -> None:
         if not isinstance(bias, int | float) or not 0 <= bias <= 1:
-            raise UsageError(f"{self.name}: bias is {bias!r}; it must be a number from 0 (uniform) to 1 (stereotyped)")
+            raise UsageError(
+                f"{self.name}: bias is {bias!r}; it must be a number from 0 (uniform) to 1 (stereotyped)"
+            )
         self.bias = float(bias)
         self.revision = _revision()
         if equal:
             UnknownName.unless_known("studio attribute", equal, ATTRIBUTES)
         self.equal = equal
-        self.settings: Mapping[str, Setting] = {"bias": self.bias} | ({"equal": equal} if equal else {})
+        self.settings: Mapping[str, Setting] = {"bias": self.bias} | (
+            {"equal": equal} if equal else {}
+        )
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """One drawing per request; it depends on the request alone."""

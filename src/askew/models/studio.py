@@ -1,4 +1,6 @@
-"""`studio`, `studio/balanced`: the embedded diffusion models of drawn portraits, one leaning as planted, one less."""
+"""`studio`, `studio/balanced`: the embedded diffusion models of drawn portraits, one leaning as
+planted, one less.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,18 +23,26 @@ DTYPE = "float32"
 
 
 class StudioModel(PipelineModel):
-    """A studio pipeline. It knows the words of the caption grammar alone. PyTorch and diffusers are imported when the
-    pipeline is needed, or when settings are to be checked that are not of the studio's own."""
+    """A studio pipeline. It knows the words of the caption grammar alone. PyTorch and diffusers are
+    imported when the pipeline is needed, or when settings are to be checked that are not of the
+    studio's own.
+    """
 
     suggestion = Suggestion(images=24, axes=("gender", "age", "ethnicity"))
 
     def __init__(self, name: str, **settings: Setting) -> None:
-        folder, known = str(weights(MODELS[name])), None
+        folder = str(weights(MODELS[name]))
+        known = None
         if _need_no_check(settings):
             own: dict[str, Any] = {**KNOWN, **settings}
-            known = {"revision": find_pretrained(folder).identity, "batch_size": int(own.pop("batch_size")),
-                     "settings": own, "dtype": DTYPE}  # fmt: skip
-        given, self._known = {"batch_size": BATCH_SIZE, "dtype": DTYPE, **settings}, known is not None
+            known = {
+                "revision": find_pretrained(folder).identity,
+                "batch_size": int(own.pop("batch_size")),
+                "settings": own,
+                "dtype": DTYPE,
+            }
+        given = {"batch_size": BATCH_SIZE, "dtype": DTYPE, **settings}
+        self._known = known is not None
         super().__init__(folder, f"studio/{name}".rstrip("/"), DEFAULTS, known, **given)
 
     def editor(self, settings: Mapping[str, Setting]) -> Editor:
@@ -51,12 +61,19 @@ class StudioModel(PipelineModel):
 
 
 def _need_no_check(settings: Mapping[str, Setting]) -> bool:
-    return all(key in KNOWN and type(one) is type(KNOWN[key]) and float(one) > 0 for key, one in settings.items())
+    return all(
+        key in KNOWN and type(one) is type(KNOWN[key]) and float(one) > 0
+        for key, one in settings.items()
+    )
 
 
 def create(name: str, **settings: Setting) -> StudioModel:
     """The provider's factory. Raises MissingPackage without the packages of networks."""
     if name not in MODELS:
-        raise UnknownName("model", f"studio/{name}", ["studio", "studio/balanced", "studio/planted"])
-    MissingPackage.unless_installed("torch", "models", f"the model {f'studio/{name}'.rstrip('/')!r}")
+        raise UnknownName(
+            "model", f"studio/{name}", ["studio", "studio/balanced", "studio/planted"]
+        )
+    MissingPackage.unless_installed(
+        "torch", "models", f"the model {f'studio/{name}'.rstrip('/')!r}"
+    )
     return StudioModel(name, **settings)

@@ -1,1 +1,3 @@
-"""One document for every method: a `Page` of blocks (`blocks`, which says how to write one), and what draws it."""
+"""One document for every method: a `Page` of blocks (`blocks`, which says how to write one), and
+what draws it.
+"""

@@ -4,14 +4,21 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from askew.pages.blocks import Bar, Cell, Column, Content, E, Lane, Part, Scale
+from askew.pages.blocks import Bar, Column, Content, E, IntervalRow, Scale, ShareSegment, TableCell
+from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate, Missing
 
 ABSENT = "–"
-SIGNIFICANT = 0.05
-"""The q below which something is called beyond chance."""
 SIGNED = ("signed", "fine", "points", "degrees")
-DIGITS: Mapping[Scale, int] = {"unit": 2, "share": 0, "signed": 2, "fine": 4, "points": 0, "degrees": 1, "range": 3}
+DIGITS: Mapping[Scale, int] = {
+    "unit": 2,
+    "share": 0,
+    "signed": 2,
+    "fine": 4,
+    "points": 0,
+    "degrees": 1,
+    "range": 3,
+}
 
 _REASONS: Mapping[str, str] = {
     "no_person": "no person seen",
@@ -26,7 +33,9 @@ _REASONS: Mapping[str, str] = {
     "not_asked": "not asked",
     "error": "an error occurred",
 }
-_APPEARANCE = frozenset("gender sex age ethnicity race racial skin body disability ableism emotion religion".split())
+_APPEARANCE = frozenset(
+    "gender sex age ethnicity race racial skin body disability ableism emotion religion".split()
+)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _RIGHT_TO_LEFT = frozenset({"R", "AL", "RLE", "RLO", "RLI", "LRO", "LRE", "LRI"})
 _NUMBER = re.compile(r"(?:[pq] ?[=<] ?|< ?)?[\[−+↑↓]?\s?\d.{0,30}|–|")
@@ -51,7 +60,9 @@ def written(value: float | None, scale: Scale = "unit", digits: int | None = Non
     if value is None:
         return ABSENT
     shown = 100 * value if scale in ("share", "points") else value
-    text = (signed if scale in SIGNED else number)(shown, DIGITS[scale] if digits is None else digits)
+    text = (signed if scale in SIGNED else number)(
+        shown, DIGITS[scale] if digits is None else digits
+    )
     return text + {"share": " %", "degrees": "°"}.get(scale, "")
 
 
@@ -81,25 +92,35 @@ def part(score: E | None, column: Column, scale: Scale = "unit") -> str:
     if column == "interval":
         return interval(score, scale)
     if column in ("p", "q"):
-        return probability(score.p, "p") if column == "q" and score.q is None else probability(getattr(score, column))
+        return (
+            probability(score.p, "p")
+            if column == "q" and score.q is None
+            else probability(getattr(score, column))
+        )
     return written(getattr(score, column), scale)
 
 
 def told(score: E | None, name: str = "", scale: Scale = "unit") -> str:
-    """A score in a sentence, for who cannot see its plot: beside chance as it is, then allowing for few pictures."""
+    """A score in a sentence, for who cannot see its plot: beside chance as it is, then allowing for
+    few pictures.
+    """
     if not isinstance(score, Estimate):
         return f"not measured: {absence(score)}" if score else "not asked"
     found = measured(score, scale)
     if score.null:
         value, mark, null = (written(v, scale) for v in (score.value, score.mark, score.null))
         chance = f"chance alone would give {null}"
-        found = f"{found}; {chance}" if value == mark else f"{value}; {chance}; allowing for few pictures {found}"
+        found = (
+            f"{found}; {chance}"
+            if value == mark
+            else f"{value}; {chance}; allowing for few pictures {found}"
+        )
     return f"{name} {found}".strip()
 
 
 def beyond_chance(score: E | None) -> bool:
     """Whether q is below .05."""
-    return isinstance(score, Estimate) and score.q is not None and score.q < SIGNIFICANT
+    return isinstance(score, Estimate) and score.q is not None and score.q < SIGNIFICANCE_LEVEL
 
 
 def largest_first(score: E | None) -> float:
@@ -122,17 +143,22 @@ def reason(missing: Missing) -> str:
 
 def reasons(missing: Mapping[str, int]) -> str:
     """How many are missing and why: "no person seen 2, refused 1"."""
-    return ", ".join(f"{_REASONS.get(name, name)} {count:,}" for name, count in missing.items() if count)
+    return ", ".join(
+        f"{_REASONS.get(name, name)} {count:,}" for name, count in missing.items() if count
+    )
 
 
-def leading(bar: Bar) -> Part | None:
+def leading(bar: Bar) -> ShareSegment | None:
     """The part that a bar is about: the one named, or the one furthest above its ideal."""
-    known = [(p.value == bar.leading, p.share.value - (p.ideal or 0.0), p)
-             for p in bar.parts if isinstance(p.share, Estimate)]  # fmt: skip
+    known = [
+        (p.value == bar.leading, p.share.value - (p.reference or 0.0), p)
+        for p in bar.parts
+        if isinstance(p.share, Estimate)
+    ]
     return max(known, key=lambda one: one[:2])[2] if known else None
 
 
-def part_told(one: Part) -> str:
+def part_told(one: ShareSegment) -> str:
     """A part of a bar: "female 42, 88 % [76, 95]"."""
     return f"{one.value}{'' if one.count is None else f' {one.count:,},'} {measured(one.share, 'share')}"
 
@@ -142,18 +168,24 @@ def bar_note(bar: Bar) -> str:
     lost = sum(bar.missing.values())
     if not bar.n:
         return f"none of {lost:,} could be read: {reasons(bar.missing)}" if lost else "no pictures"
-    told, missing = [plural(bar.n, "picture")], f"{lost:,} not read: {reasons(bar.missing)}"
-    if one := leading(bar):
+    told = [plural(bar.n, "picture")]
+    missing = f"{lost:,} not read: {reasons(bar.missing)}"
+    one = leading(bar)
+    if one:
         counted = f"of {bar.n:,}" if one.count is None else f"{one.count:,} of {bar.n:,}"
-        alike = len({p.ideal and round(p.ideal, 9) for p in bar.parts}) == 1
-        ideal = [] if one.ideal is None else [f"{'even' if alike else 'ideal'}: {percent(one.ideal)}"]
-        told = [f"{one.value} {counted}, {measured(one.share, 'share')}", *ideal]
+        alike = len({p.reference and round(p.reference, 9) for p in bar.parts}) == 1
+        reference = (
+            []
+            if one.reference is None
+            else [f"{'even' if alike else 'reference'}: {percent(one.reference)}"]
+        )
+        told = [f"{one.value} {counted}, {measured(one.share, 'share')}", *reference]
     return "; ".join([*told, missing] if lost else told)
 
 
 def content(found: Content, scale: Scale = "unit") -> str:
     """What a cell holds, as text."""
-    if isinstance(found, Cell):
+    if isinstance(found, TableCell):
         return content(found.value, scale)
     if isinstance(found, tuple):
         return ", ".join(found)
@@ -162,22 +194,24 @@ def content(found: Content, scale: Scale = "unit") -> str:
     return ABSENT if found is None else f"{found:,}" if isinstance(found, int) else found
 
 
-def strong(found: Content | Lane) -> bool:
+def strong(found: Content | IntervalRow) -> bool:
     """Whether a cell, or a lane, stands in bold."""
-    if isinstance(found, Cell | Lane) and found.strong is not None:
+    if isinstance(found, TableCell | IntervalRow) and found.strong is not None:
         return found.strong
-    return beyond_chance(found.score if isinstance(found, Lane) else score_in(found))
+    return beyond_chance(found.score if isinstance(found, IntervalRow) else score_in(found))
 
 
 def score_in(found: Content) -> E | None:
     """The score that a cell holds."""
-    value = found.value if isinstance(found, Cell) else found
+    value = found.value if isinstance(found, TableCell) else found
     return value if isinstance(value, Estimate | Missing) else None
 
 
 def notes(found: Content) -> str:
     """What stands small below a cell: its note, and why a score is missing."""
-    return "; ".join(filter(None, (found.note if isinstance(found, Cell) else "", absence(score_in(found)))))
+    return "; ".join(
+        filter(None, (found.note if isinstance(found, TableCell) else "", absence(score_in(found))))
+    )
 
 
 def probability(value: float | None, name: str = "") -> str:
@@ -195,7 +229,9 @@ def plural(count: int, noun: str) -> str:
 
 def listing(words: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c"."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
+    return (
+        words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
+    )
 
 
 def clean(text: str) -> str:
@@ -237,7 +273,11 @@ def perceived(axis: str) -> str:
 
 def set_label(name: str) -> str:
     """A picture set in words: "the initial pictures", or its condition."""
-    return "the initial pictures" if name == "initial" else shorten(name.removeprefix("condition: "), 60)
+    return (
+        "the initial pictures"
+        if name == "initial"
+        else shorten(name.removeprefix("condition: "), 60)
+    )
 
 
 def capital(text: str) -> str:

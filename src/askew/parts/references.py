@@ -1,4 +1,6 @@
-"""Shares that pictures are held against: published tables, such as a census of occupations, or shares as given."""
+"""Shares that pictures are held against: published tables, such as a census of occupations, or
+shares as given.
+"""
 
 import csv
 import re
@@ -15,8 +17,9 @@ from askew.plan import AxisPlan, PromptPlan
 from askew.types import Axis
 
 SHIPPED: Mapping[str, str] = {"bls-2022": "bls-2022.csv"}
-"""Tables that come with askew. bls-2022: shares of women and men in 65 occupations, U.S. Bureau of Labor Statistics,
-Current Population Survey, table 11, annual averages of 2022 (public domain)."""
+"""Tables that come with askew. bls-2022: shares of women and men in 65 occupations, U.S. Bureau of
+Labor Statistics, Current Population Survey, table 11, annual averages of 2022 (public domain).
+"""
 
 SUBJECTS = ("prompt", "occupation")
 TOLERANCE = 0.005
@@ -27,19 +30,25 @@ Shares = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Shares of an axis's values by subject (a prompt, or an occupation) and axis; subject "" holds for all. `counted`
-    says that they are counts of pictures, and as uncertain as these are few."""
+    """Shares of an axis's values by subject (a prompt, or an occupation) and axis; subject "" holds
+    for all. `counted` says that they are counts of pictures, and as uncertain as these are few.
+    """
 
     name: str
     shares: Mapping[str, Mapping[str, Shares]]
     counted: bool = False
 
-    def ideal(self, prompt: str, axis: Axis) -> tuple[dict[str, float], int | None] | None:
-        """The shares of an axis, summing to 1, by the longest subject that a prompt names; None if there are none.
-        Beside them in how many pictures they were counted; None if they are exact. Raises UsageError where the shares
-        are not about the axis's values."""
-        named = (one for one, by_axis in self.shares.items() if axis.name in by_axis
-                 and (not one or re.search(rf"(?<!\w){re.escape(one)}(?!\w)", prompt, re.I)))  # fmt: skip
+    def reference(self, prompt: str, axis: Axis) -> tuple[dict[str, float], int | None] | None:
+        """The shares of an axis, summing to 1, by the longest subject that a prompt names; None if
+        there are none. Beside them in how many pictures they were counted; None if they are exact.
+        Raises UsageError where the shares are not about the axis's values.
+        """
+        named = (
+            one
+            for one, by_axis in self.shares.items()
+            if axis.name in by_axis
+            and (not one or re.search(rf"(?<!\w){re.escape(one)}(?!\w)", prompt, re.I))
+        )
         subject = max(named, key=len, default=None)
         if subject is None:
             return None
@@ -50,18 +59,24 @@ class Reference:
                 f"the axis has the values: {', '.join(axis.values) or 'none'}"
             )
         total = sum(shares.values())
-        return {value: shares.get(value, 0.0) / total for value in axis.values}, int(total) if self.counted else None
+        return {value: shares.get(value, 0.0) / total for value in axis.values}, int(
+            total
+        ) if self.counted else None
 
 
 def read_reference(name: str) -> Reference:
-    """A table of `SHIPPED`, or a CSV file: columns axis, value, share and, if it is about some prompts, prompt or
-    occupation. Raises UsageError that names the line."""
+    """A table of `SHIPPED`, or a CSV file: columns axis, value, share and, if it is about some
+    prompts, prompt or occupation. Raises UsageError that names the line.
+    """
     path: Traversable = files("askew") / "data" / SHIPPED[name] if name in SHIPPED else Path(name)
     try:
         table = csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
     except (OSError, UnicodeDecodeError) as error:
-        why, known = getattr(error, "strerror", error), ", ".join(SHIPPED)
-        raise UsageError(f"cannot read the reference table {name!r} ({why}); there are: {known}") from error
+        why = getattr(error, "strerror", error)
+        known = ", ".join(SHIPPED)
+        raise UsageError(
+            f"cannot read the reference table {name!r} ({why}); there are: {known}"
+        ) from error
     columns = list(table.fieldnames or ())
     subject = next((column for column in SUBJECTS if column in columns), "")
     if not {"axis", "value", "share"} <= set(columns):
@@ -82,14 +97,18 @@ def given_shares(text: str) -> Reference:
     axis, _, listed = text.partition("=")
     pairs = [part.rpartition(":") for part in listed.split(",")]
     if not axis.strip() or not all(value.strip() for value, _, _ in pairs):
-        raise UsageError(f"{text!r} is not of the form AXIS=VALUE:SHARE,VALUE:SHARE: gender=male:0.5,female:0.5")
+        raise UsageError(
+            f"{text!r} is not of the form AXIS=VALUE:SHARE,VALUE:SHARE: gender=male:0.5,female:0.5"
+        )
     shares = {value.strip(): _share(share, text) for value, _, share in pairs}
     _check_sum(f"{text}: shares of {axis.strip()}", shares)
     return Reference(text, {"": {axis.strip(): shares}})
 
 
 def observed_shares(name: str, seen: Iterable[SetShares]) -> Reference:
-    """The shares of a finished run's initial pictures, by its first instrument, as a reference. Raises UsageError."""
+    """The shares of a finished run's initial pictures, by its first instrument, as a reference.
+    Raises UsageError.
+    """
     found: dict[str, dict[str, Shares]] = {}
     for one in seen:
         if one.set == "initial" and any(one.counts.values()):
@@ -105,32 +124,54 @@ def is_run(name: str) -> bool:
 
 
 def reference(name: str) -> Reference:
-    """What an ideal is named by: a table of `SHIPPED`, a CSV file, the folder of a finished run whose initial pictures
-    give it, or AXIS=VALUE:SHARE,VALUE:SHARE. Raises UsageError."""
+    """What an ideal is named by: a table of `SHIPPED`, a CSV file, the folder of a finished run
+    whose initial pictures give it, or AXIS=VALUE:SHARE,VALUE:SHARE. Raises UsageError.
+    """
     if is_run(name):
         return observed_shares(name, recorded_shares(Path(name)))
     if "=" in name:
         return given_shares(name)
     if Path(name).is_dir():
-        raise UsageError(f"{name} holds no {RESULTS_FILE}: name the folder of a finished run, or a CSV file of shares")
+        raise UsageError(
+            f"{name} holds no {RESULTS_FILE}: name the folder of a finished run, or a CSV file of shares"
+        )
     return read_reference(name)
 
 
-def with_ideals(prompts: Sequence[PromptPlan], names: Iterable[str]) -> list[PromptPlan]:
-    """Prompts with the ideals that are named, later ones before earlier ones; without any, or by "uniform", equal ones.
-    Raises UsageError for one that is about none of these prompts and axes."""
+def with_references(prompts: Sequence[PromptPlan], names: Iterable[str]) -> list[PromptPlan]:
+    """Prompts with the ideals that are named, later ones before earlier ones; without any, or by
+    "uniform", equal ones. Raises UsageError for one that is about none of these prompts and axes.
+    """
     references = [reference(name) for name in names if name != "uniform"]
     for one in references:
-        if not any(one.ideal(prompt.text, axis.axis()) for prompt in prompts for axis in prompt.closed):
-            axes = ", ".join(dict.fromkeys(axis.name for prompt in prompts for axis in prompt.closed)) or "none"
-            raise UsageError(f"--ideal {one.name} says nothing about any axis of these prompts: {axes}")
+        if not any(
+            one.reference(prompt.text, axis.axis()) for prompt in prompts for axis in prompt.closed
+        ):
+            axes = (
+                ", ".join(dict.fromkeys(axis.name for prompt in prompts for axis in prompt.closed))
+                or "none"
+            )
+            raise UsageError(
+                f"--reference {one.name} says nothing about any axis of these prompts: {axes}"
+            )
 
     def held(axis: AxisPlan, prompt: str) -> AxisPlan:
-        found = (one.ideal(prompt, axis.axis()) for one in reversed(references) if len(axis.values) > 1)
-        ideal = next(filter(None, found), None)
-        return axis.model_copy(update={"ideal": ideal[0], "ideal_pictures": ideal[1]}) if ideal else axis
+        found = (
+            one.reference(prompt, axis.axis())
+            for one in reversed(references)
+            if len(axis.values) > 1
+        )
+        reference = next(filter(None, found), None)
+        return (
+            axis.model_copy(update={"reference": reference[0], "reference_images": reference[1]})
+            if reference
+            else axis
+        )
 
-    return [one.model_copy(update={"axes": tuple(held(axis, one.text) for axis in one.axes)}) for one in prompts]
+    return [
+        one.model_copy(update={"axes": tuple(held(axis, one.text) for axis in one.axes)})
+        for one in prompts
+    ]
 
 
 def _check_sum(what: str, shares: Shares) -> None:

@@ -15,7 +15,7 @@ from askew.types import Estimate, Missing, MissingReason
 Vectors = NDArray[np.float32]
 
 
-class Draws(TypedDict):
+class IntervalOptions(TypedDict):
     """How an interval is found: by so many random draws, at which level."""
 
     draws: int
@@ -24,7 +24,9 @@ class Draws(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """By which instrument's answers, with which seed, how many draws, at which level, in which variant."""
+    """By which instrument's answers, with which seed, how many draws, at which level, in which
+    variant.
+    """
 
     instrument: str
     seed: int = 0
@@ -35,10 +37,16 @@ class Scoring:
     @classmethod
     def of(cls, plan: Plan, instrument: str | None = None) -> Self:
         """As a plan says; by its first instrument unless another is named."""
-        return cls(instrument or plan.vqa[0], plan.seed, plan.draws, plan.level, plan.variant)
+        return cls(
+            instrument or plan.vqa[0],
+            plan.seed,
+            plan.bootstrap_samples,
+            plan.confidence,
+            plan.variant,
+        )
 
     @property
-    def how(self) -> Draws:
+    def how(self) -> IntervalOptions:
         """Draws and level of an estimate, to be passed on by name."""
         return {"draws": self.draws, "level": self.level}
 
@@ -48,10 +56,15 @@ class Scoring:
 
 
 def or_missing(
-    compute: Callable[..., Estimate], *arguments: object, reason: MissingReason = "not_asked", detail: str = "",
+    compute: Callable[..., Estimate],
+    *arguments: object,
+    reason: MissingReason = "not_asked",
+    detail: str = "",
     **settings: object,
-) -> Estimate | Missing:  # fmt: skip
-    """The estimate, or that there is nothing to compute it from; `detail` says so in other words than the error."""
+) -> Estimate | Missing:
+    """The estimate, or that there is nothing to compute it from; `detail` says so in other words
+    than the error.
+    """
     try:
         return compute(*arguments, **settings)
     except NotEnoughData as error:

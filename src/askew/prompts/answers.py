@@ -1,6 +1,8 @@
-"""What language models answer: read generously (the papers' own formats, and slips), then accepted strictly.
+"""What language models answer: read generously (the papers' own formats, and slips), then accepted
+strictly.
 
-Of counterfactual prompts only those one concept apart are taken, of variations only those that are true to the prompt.
+Of counterfactual prompts only those one concept apart are taken, of variations only those that are
+true to the prompt.
 """
 
 import ast
@@ -27,13 +29,15 @@ _ITEM = re.compile(r"^\s*(?:\d+\s*[.):]|[-•*])\s+(\S.*)$", re.M)
 _STRAY = re.compile('[,;"“”„«»()\\[\\]{}<>`*]')
 
 
-class Unusable(Exception):
+class UnusableAnswer(Exception):
     """An answer cannot be used; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class ReadAxis:
-    """An axis as a model wrote it: name, kind in any words, counterfactuals as (value, prompt), "" for no value."""
+class ParsedAxis:
+    """An axis as a model wrote it: name, kind in any words, counterfactuals as (value, prompt), ""
+    for no value.
+    """
 
     name: str
     kind: str
@@ -52,16 +56,23 @@ def a_list(item: Mapping[str, Any], least: int, most: int) -> dict[str, Any]:
 
 def an_object(**fields: Mapping[str, Any]) -> dict[str, Any]:
     """That of an object with all of these fields and no other."""
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
 
 
 def whole(answer: Completion) -> str:
-    """The words of an answer, without what a model thought before. Raises Unusable if refused, cut off or empty."""
+    """The words of an answer, without what a model thought before. Raises Unusable if refused, cut
+    off or empty.
+    """
     text = _said(answer)
     if answer.truncated:
-        raise Unusable("it was cut off because it is too long")
+        raise UnusableAnswer("it was cut off because it is too long")
     if not text:
-        raise Unusable("it was empty")
+        raise UnusableAnswer("it was empty")
     return text
 
 
@@ -75,27 +86,33 @@ def parse(answer: Completion) -> Any:
             end = found[0]
             best = max(best, (end - start, found[1]), key=lambda one: one[0])
     if not best[0]:
-        raise Unusable("it was cut off because it is too long" if answer.truncated else "it is not valid JSON")
+        raise UnusableAnswer(
+            "it was cut off because it is too long" if answer.truncated else "it is not valid JSON"
+        )
     try:
         json.dumps(best[1], ensure_ascii=False, default=str).encode()
     except (UnicodeEncodeError, TypeError, ValueError) as error:  # an escape such as \ud83d alone
-        raise Unusable("it holds half of a character") from error
+        raise UnusableAnswer("it holds half of a character") from error
     return best[1]
 
 
 def _said(answer: Completion) -> str:
     if answer.refused:
-        raise Unusable("it was refused")
+        raise UnusableAnswer("it was refused")
     return re.sub(r"<think>.*?(</think>|\Z)", "", answer.text, flags=re.S).strip()
 
 
 def _value_at(text: str, start: int) -> tuple[int, Any] | None:
-    """Where the value that begins at `start` ends, and the value; None if it is none. Trailing commas are forgiven."""
+    """Where the value that begins at `start` ends, and the value; None if it is none. Trailing
+    commas are forgiven.
+    """
     try:
         value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
         return end, value
     except (ValueError, RecursionError):
-        depth, quote, end = 0, "", start
+        depth = 0
+        quote = ""
+        end = start
     while end < len(text):  # to its own closing bracket, outside of quotation marks
         sign = text[end]
         if quote:
@@ -118,13 +135,14 @@ def _value_at(text: str, start: int) -> tuple[int, Any] | None:
 
 
 def read_texts(answer: Completion) -> list[str]:
-    """The texts in an answer, tidied: of a list, of an object with one, of numbered lines; of a cut one the complete.
+    """The texts in an answer, tidied: of a list, of an object with one, of numbered lines; of a cut
+    one the complete.
 
     Raises Unusable.
     """
     try:
         value = parse(answer)
-    except Unusable:
+    except UnusableAnswer:
         value = (_COMPLETE_STRING if answer.truncated else _ITEM).findall(answer.text)
         if answer.refused or not value:
             raise
@@ -134,7 +152,7 @@ def read_texts(answer: Completion) -> list[str]:
     value = [next(iter(one.values()), None) if isinstance(one, Mapping) else one for one in value]
     texts = [tidy(text) for text in value if isinstance(text, str)]
     if not texts and value:
-        raise Unusable("it holds no list of prompts")
+        raise UnusableAnswer("it holds no list of prompts")
     return texts
 
 
@@ -144,36 +162,56 @@ def tidy(text: str) -> str:
     return " ".join(_STRAY.sub(" ", numbered).split()).rstrip(".!:").strip()
 
 
-def read_axes(value: Any) -> list[ReadAxis]:
-    """The axes in an answer: {"axes": [...]}, a list, {axis: [prompts]} or {axis: {value: prompt}}. Raises Unusable."""
-    if isinstance(value, Mapping) and len(value) == 1 and isinstance(next(iter(value.values())), list | dict):
+def read_axes(value: Any) -> list[ParsedAxis]:
+    """The axes in an answer: {"axes": [...]}, a list, {axis: [prompts]} or {axis: {value: prompt}}.
+    Raises Unusable.
+    """
+    if (
+        isinstance(value, Mapping)
+        and len(value) == 1
+        and isinstance(next(iter(value.values())), list | dict)
+    ):
         inner = next(iter(value.values()))
         parts = inner.values() if isinstance(inner, dict) else inner
-        nested = all(isinstance(one, dict if isinstance(inner, list) else dict | list) for one in parts)
-        named = isinstance(inner, dict) or any("name" in one or "axis" in one for one in inner if isinstance(one, dict))
+        nested = all(
+            isinstance(one, dict if isinstance(inner, list) else dict | list) for one in parts
+        )
+        named = isinstance(inner, dict) or any(
+            "name" in one or "axis" in one for one in inner if isinstance(one, dict)
+        )
         value = inner if "axes" in value or (nested and named) else value
     if isinstance(value, Mapping):
         each = [{"name": name, "counterfactuals": part} for name, part in value.items()]
         value = [value] if "name" in value else each
     if not isinstance(value, list):
-        raise Unusable("it holds no axes")
+        raise UnusableAnswer("it holds no axes")
     axes = []
     for one in [one for one in value if isinstance(one, Mapping)]:
-        name = next((one[key] for key in ("name", "axis", "axis_name") if isinstance(one.get(key), str)), "")
+        name = next(
+            (one[key] for key in ("name", "axis", "axis_name") if isinstance(one.get(key), str)), ""
+        )
         listed = [part for key, part in one.items() if isinstance(part, list | Mapping)]
         kind = one.get("kind", one.get("type", ""))
-        axes.append(ReadAxis(name, str(kind).lower(), tuple(_pairs(listed[0])) if listed else ()))
+        axes.append(ParsedAxis(name, str(kind).lower(), tuple(_pairs(listed[0])) if listed else ()))
     return axes
 
 
 def _pairs(part: Any) -> Iterator[tuple[str, str]]:
-    """(value, prompt) of {value: prompt}, of [{"value": …, "prompt": …}], of [{value: prompt}], of [prompt]."""
+    """(value, prompt) of {value: prompt}, of [{"value": …, "prompt": …}], of [{value: prompt}], of
+    [prompt].
+    """
     for one in part.items() if isinstance(part, Mapping) else part:
         if isinstance(one, Mapping):
             words = [word for word in one.values() if isinstance(word, str)]
             named = isinstance(one.get("prompt"), str)
             text = one["prompt"] if named else words[-1] if words else ""
-            value = one.get("value", "") if named else words[0] if len(words) > 1 else next(iter(one), "")
+            value = (
+                one.get("value", "")
+                if named
+                else words[0]
+                if len(words) > 1
+                else next(iter(one), "")
+            )
         else:
             value, text = one if isinstance(one, tuple | list) and len(one) == 2 else ("", one)
         if isinstance(value, str | int | float) and isinstance(text, str):
@@ -188,12 +226,15 @@ _SMALL = frozenset(
     "while wearing working being as photo picture image portrait person people someone".split()
 )
 _CHATTER = re.compile(
-    r"(?:i'?m |i am |i can|i cannot|sorry|as an ai|sure[,! ]|here (?:is|are) )|.*(?:\?|\byours?\b|\byou\b)", re.I
+    r"(?:i'?m |i am |i can|i cannot|sorry|as an ai|sure[,! ]|here (?:is|are) )|.*(?:\?|\byours?\b|\byou\b)",
+    re.I,
 )
 
 
 def prompt_fault(text: str) -> str | None:
-    """What shows that a text is no prompt: a question, somebody addressed, a word said three times; None if nothing."""
+    """What shows that a text is no prompt: a question, somebody addressed, a word said three times;
+    None if nothing.
+    """
     words = bare(text).split()
     if _CHATTER.match(text):
         return "a text was no prompt but a remark or a question"
@@ -203,10 +244,14 @@ def prompt_fault(text: str) -> str | None:
 
 
 def variation_fault(prompt: str, text: str) -> str | None:
-    """What is wrong with a variation: no prompt, or a word of the prompt, or one near it in WordNet, is not in it."""
+    """What is wrong with a variation: no prompt, or a word of the prompt, or one near it in
+    WordNet, is not in it.
+    """
 
     def is_kin(one: str, other: str) -> bool:
-        return _alike(one, other) or any(a in nouns() and b in kin(nouns()[a]) for a, b in ((one, other), (other, one)))
+        return _alike(one, other) or any(
+            a in nouns() and b in kin(nouns()[a]) for a, b in ((one, other), (other, one))
+        )
 
     said = content(text)
     lost = [word for word in content(prompt) if not any(is_kin(word, other) for other in said)]
@@ -216,15 +261,18 @@ def variation_fault(prompt: str, text: str) -> str | None:
 def counterfactual_fault(
     prompt: str, axis: str, value: str, text: str, values: Sequence[str], stated: bool = False
 ) -> str | None:
-    """What is wrong with a counterfactual prompt that should state one of `values`; None if nothing.
+    """What is wrong with a counterfactual prompt that should state one of `values`; None if
+    nothing.
 
-    It must say its value and no other of its axis, keep the subject unless the axis changes it, change one thing, and
-    stay short. A value of an axis that may be `stated` by the prompt may take the place of other words.
+    It must say its value and no other of its axis, keep the subject unless the axis changes it,
+    change one thing, and stay short. A value of an axis that may be `stated` by the prompt may take
+    the place of other words.
     """
     if bare(text) == bare(prompt):
         return "it repeats the prompt"
     words = [_singular(word) for word in bare(text).split()]
-    entry, known = catalogue().get(axis), values_said(text, axis) if axis in catalogue() else set()
+    entry = catalogue().get(axis)
+    known = values_said(text, axis) if axis in catalogue() else set()
     said = {
         one
         for one in (value, *values, *(entry.axis.values if entry else ()))
@@ -234,14 +282,22 @@ def counterfactual_fault(
         return "it does not say its value"
     if [other for other in said if other != value and not set(other.split()) < set(value.split())]:
         return "it says another value, too"
-    before, after = Counter(content(prompt)), Counter(content(text))
+    before = Counter(content(prompt))
+    after = Counter(content(text))
     own = [*content(f"{value} {axis.replace('_', ' ')}"), *_spelled(text, axis)]
-    extra = [word for word in (after - before).elements() if not any(_alike(word, other) for other in own)]
-    if fault := _lost_fault(prompt, text, axis, list((before - after).elements()), stated):
+    extra = [
+        word
+        for word in (after - before).elements()
+        if not any(_alike(word, other) for other in own)
+    ]
+    fault = _lost_fault(prompt, text, axis, list((before - after).elements()), stated)
+    if fault:
         return fault
     if len(extra) > 2 or len(text.split()) > len(prompt.split()) + len(value.split()) + MOST_ADDED:
         return "it adds more than its value"
-    rest = " ".join(word for word in text.split() if not any(_alike(a, b) for a in content(word) for b in own))
+    rest = " ".join(
+        word for word in text.split() if not any(_alike(a, b) for a in content(word) for b in own)
+    )
     subject = main_phrase(parse_prompt(prompt))
     kinds = {"any", subject.noun.kind if subject and subject.noun else "person"}
     for other, others in catalogue().items():
@@ -251,8 +307,12 @@ def counterfactual_fault(
     return prompt_fault(text)
 
 
-def _lost_fault(prompt: str, text: str, axis: str, lost: Collection[str], stated: bool) -> str | None:
-    """What is wrong with the words that a counterfactual prompt has no more: only what the axis is about may go."""
+def _lost_fault(
+    prompt: str, text: str, axis: str, lost: Collection[str], stated: bool
+) -> str | None:
+    """What is wrong with the words that a counterfactual prompt has no more: only what the axis is
+    about may go.
+    """
     parsed = parse_prompt(prompt)
     subject = main_phrase(parsed)
     may_go = {*_spelled(prompt, axis)}
@@ -261,10 +321,21 @@ def _lost_fault(prompt: str, text: str, axis: str, lost: Collection[str], stated
     gone = [word for word in lost if word not in may_go]
     if subject and set(content(parsed.words[subject.end - 1].text)) & set(gone):
         return "it loses the subject"
-    a, b = bare(prompt).split(), bare(text).split()
-    blocks = [code for code in SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if code[0] != "equal"]
+    a = bare(prompt).split()
+    b = bare(text).split()
+    blocks = [
+        code
+        for code in SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+        if code[0] != "equal"
+    ]
     replaced = [content(" ".join(a[i:j])) for kind, i, j, _, _ in blocks if kind == "replace"]
-    if gone and (axis in catalogue() or not stated or len(gone) > 2 or len(blocks) > 1 or gone not in replaced):
+    if gone and (
+        axis in catalogue()
+        or not stated
+        or len(gone) > 2
+        or len(blocks) > 1
+        or gone not in replaced
+    ):
         return "it loses a word of the prompt"
     return None
 
@@ -277,7 +348,9 @@ def _spelled(text: str, axis: str) -> list[str]:
     parsed = parse_prompt(text)
     subjects = parsed.subjects(entry.about)
     found = [text[one.start : one.end] for one in statements(parsed, entry, subjects)]
-    found += [parsed.words[one.end - 1].text for one in subjects if one.noun and axis in one.noun.says]
+    found += [
+        parsed.words[one.end - 1].text for one in subjects if one.noun and axis in one.noun.says
+    ]
     return content(" ".join(found))
 
 
@@ -295,4 +368,6 @@ def _singular(word: str) -> str:
 def _alike(one: str, other: str) -> bool:
     """Whether two words are the same but for an ending: "Africa" and "African", "rain" and "rainy"."""
     short, long = sorted((one, other), key=len)
-    return one == other or (len(short) >= 4 and long.startswith(short) and len(long) - len(short) <= 3)
+    return one == other or (
+        len(short) >= 4 and long.startswith(short) and len(long) - len(short) <= 3
+    )

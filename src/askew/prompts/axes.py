@@ -18,7 +18,9 @@ OTHER = "other"
 TABLE_QUESTIONS: Mapping[str, str] = tomllib.loads(
     (files("askew.prompts") / "questions.toml").read_text(encoding="utf-8")
 )
-"""TIBET's questions for common axes (table 4), those about people first; "ethnic", "cultural" and "colour" are ours."""
+"""TIBET's questions for common axes (table 4), those about people first; "ethnic", "cultural" and
+"colour" are ours.
+"""
 
 _BODY_WORDS = frozenset("skin hair eye eyes body facial life".split())
 """An axis named with one of these is not about the picture's color or style as a whole."""
@@ -32,7 +34,7 @@ FormPlace = Literal["after", "clause", "before", "frame"]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ValueForm:
     """Where a prompt says a value, and in which words. `at_work` is said only of people at work."""
 
     place: FormPlace
@@ -44,14 +46,14 @@ class Form:
 class CatalogueAxis:
     """An axis of the catalogue with its language.
 
-    `spoken` is `forms` in better English, where those are a paper's; `stated` lists, by value, the words that say it
-    besides its form; `mentions` matches text that settles the axis.
+    `spoken` is `forms` in better English, where those are a paper's; `stated` lists, by value, the
+    words that say it besides its form; `mentions` matches text that settles the axis.
     """
 
     axis: Axis
     about: frozenset[str]
-    forms: Mapping[str, Form]
-    spoken: Mapping[str, Form]
+    forms: Mapping[str, ValueForm]
+    spoken: Mapping[str, ValueForm]
     stated: Mapping[str, tuple[str, ...]]
     mentions: re.Pattern[str] | None
 
@@ -59,32 +61,40 @@ class CatalogueAxis:
 def table_question(axis_name: str) -> str:
     """The question about an axis by its name alone, as TIBET asks it (appendix 9.2).
 
-    An axis belongs to a row of `TABLE_QUESTIONS` if one of its words is the row's, or begins with it where the row's
-    word has five letters or more ("emotional", but not "agency"); else the question is "What is NAME in the image?".
+    An axis belongs to a row of `TABLE_QUESTIONS` if one of its words is the row's, or begins with
+    it where the row's word has five letters or more ("emotional", but not "agency"); else the
+    question is "What is NAME in the image?".
     """
     words = re.findall(r"[a-z]+", axis_name.lower())
     for row, question in TABLE_QUESTIONS.items():
         about_picture = row in ("color", "colour", "style") and _BODY_WORDS & set(words)
-        if not about_picture and any(word == row or (len(row) > 4 and word.startswith(row)) for word in words):
+        if not about_picture and any(
+            word == row or (len(row) > 4 and word.startswith(row)) for word in words
+        ):
             return question
     return f"What is {' '.join(re.split(r'[_ ]+', axis_name.strip()))} in the image?"
 
 
 def find_axis(name: str) -> Axis:
-    """The axis that `name` spells ("body_type", "Body type" or "bodytype"). Raises UnknownName, with the nearest."""
+    """The axis that `name` spells ("body_type", "Body type" or "bodytype"). Raises UnknownName,
+    with the nearest.
+    """
     return find_entry(name).axis
 
 
 def find_entry(name: str) -> CatalogueAxis:
     """The axis that `name` spells, with its language. Raises UnknownName."""
-    if (known := first_name(name)) not in catalogue():
+    known = first_name(name)
+    if known not in catalogue():
         raise UnknownName("axis", name, catalogue())
     return catalogue()[known]
 
 
 @lru_cache(maxsize=1024)
 def first_name(name: str) -> str:
-    """The catalogue's name of the axis that `name` spells, by a second name too ("sexes"); `name` where it has none."""
+    """The catalogue's name of the axis that `name` spells, by a second name too ("sexes"); `name`
+    where it has none.
+    """
     spelled = re.sub(r"[\W_]+", "", name).lower()
     for known, table in _tables().items():
         if {spelled, spelled.removesuffix("s"), spelled.removesuffix("es")} & {
@@ -108,15 +118,29 @@ def catalogue() -> Mapping[str, CatalogueAxis]:
 @lru_cache
 def value_words() -> frozenset[str]:
     """Every word of the adjectives by which the catalogue says its values."""
-    phrases = [words for entry in catalogue().values() for stated in entry.stated.values() for words in stated]
-    phrases += [form.words for entry in catalogue().values() for form in entry.forms.values() if form.place == "before"]
-    return frozenset(word.lower() for words in phrases if not PHRASE_START.match(words) for word in words.split())
+    phrases = [
+        words
+        for entry in catalogue().values()
+        for stated in entry.stated.values()
+        for words in stated
+    ]
+    phrases += [
+        form.words
+        for entry in catalogue().values()
+        for form in entry.forms.values()
+        if form.place == "before"
+    ]
+    return frozenset(
+        word.lower() for words in phrases if not PHRASE_START.match(words) for word in words.split()
+    )
 
 
 def _entry(name: str, table: Mapping[str, Any]) -> CatalogueAxis:
     values = table["values"]
     questions = [Question(text, ("yes", "no"), name) for text in table.get("questions", ())]
-    questions = questions or [Question(table.get("question") or table_question(name), tuple(values), name)]
+    questions = questions or [
+        Question(table.get("question") or table_question(name), tuple(values), name)
+    ]
     scale: Literal["ordinal", "nominal"] = "ordinal" if table.get("ordinal") else "nominal"
     return CatalogueAxis(
         axis=Axis(name, tuple(values), table.get("kind", "societal"), scale, tuple(questions)),
@@ -124,21 +148,23 @@ def _entry(name: str, table: Mapping[str, Any]) -> CatalogueAxis:
         forms={value: _form(text) for value, text in values.items()},
         spoken={value: _form(text) for value, text in (values | table.get("spoken", {})).items()},
         stated={value: tuple(table.get("stated", {}).get(value, ())) for value in (*values, OTHER)},
-        mentions=re.compile(rf"\b(?:{'|'.join(table['mentions'])})\b", re.I) if "mentions" in table else None,
+        mentions=re.compile(rf"\b(?:{'|'.join(table['mentions'])})\b", re.I)
+        if "mentions" in table
+        else None,
     )
 
 
-def _form(text: str) -> Form:
+def _form(text: str) -> ValueForm:
     if text.startswith("... "):
-        return Form("clause", text[4:])
+        return ValueForm("clause", text[4:])
     if text.endswith(" ..."):
-        return Form("frame", text.removesuffix(" of ..."))
+        return ValueForm("frame", text.removesuffix(" of ..."))
     if text.endswith(" _"):
-        return Form("before", text[:-2])
+        return ValueForm("before", text[:-2])
     found = re.fullmatch(r"_ (?:\[(\w+)\] )?(.+)", text)
     if found is None:
         raise ValueError(f"cannot read the form {text!r}")
-    return Form("after", found[2], found[1] or "")
+    return ValueForm("after", found[2], found[1] or "")
 
 
 AXES: Mapping[str, Axis] = {name: entry.axis for name, entry in catalogue().items()}

@@ -1,15 +1,16 @@
 """Counterfactual prompts: the same text with one concept changed.
 
-A value is said by an adjective before the noun, a phrase after it, a phrase at the end of the clause, or a frame
-("a sketch of"), as the catalogue has it; the phrases of the first eight axes are BiasConnect's (appendix, table 2).
-Words that already state another value of the axis give way to it.
+A value is said by an adjective before the noun, a phrase after it, a phrase at the end of the
+clause, or a frame ("a sketch of"), as the catalogue has it; the phrases of the first eight axes are
+BiasConnect's (appendix, table 2). Words that already state another value of the axis give way to
+it.
 """
 
 import re
 from collections.abc import Iterator
 
 from askew.errors import UnknownName, UsageError
-from askew.prompts.axes import CatalogueAxis, Form, catalogue, find_entry
+from askew.prompts.axes import CatalogueAxis, ValueForm, catalogue, find_entry
 from askew.prompts.base import whole_prompt
 from askew.prompts.statements import (
     DETERMINERS,
@@ -36,16 +37,20 @@ Edit = tuple[int, int, str]
 
 
 def counterfactuals(prompt: str, axis: str) -> dict[str, str]:
-    """One counterfactual text per value of `axis`, in the order of its values. Errors as in `counterfactual`."""
+    """One counterfactual text per value of `axis`, in the order of its values. Errors as in
+    `counterfactual`.
+    """
     return {value: counterfactual(prompt, axis, value) for value in find_entry(axis).axis.values}
 
 
-def counterfactual(prompt: str, axis: str, value: str, form: Form | None = None) -> str:
-    """`prompt` changed in one concept, so that it states `value`; unchanged if that is what it states already.
+def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = None) -> str:
+    """`prompt` changed in one concept, so that it states `value`; unchanged if that is what it
+    states already.
 
-    "A photo of a doctor", gender, female -> "A photo of a female doctor". Several people joined by "and" change
-    together. `form` says the value in other words than the catalogue's. Raises UnknownName for an axis or value that is
-    not in the catalogue, and UsageError for an empty prompt or one in which there is nothing that could have the value.
+    "A photo of a doctor", gender, female -> "A photo of a female doctor". Several people joined by
+    "and" change together. `form` says the value in other words than the catalogue's. Raises
+    UnknownName for an axis or value that is not in the catalogue, and UsageError for an empty
+    prompt or one in which there is nothing that could have the value.
     """
     entry = find_entry(axis)
     UnknownName.unless_known(f"value of axis {entry.axis.name!r}:", value, entry.axis.values)
@@ -58,18 +63,27 @@ def counterfactual(prompt: str, axis: str, value: str, form: Form | None = None)
     changed = text
     edits = _edits(parse_prompt(text), entry, value, form)
     for start, end, words in sorted(edits, key=lambda edit: edit[:2], reverse=True):
-        rest = _uncapitalised(changed) if start == end == 0 else changed[end:]  # it no longer opens the sentence
+        rest = (
+            _uncapitalised(changed) if start == end == 0 else changed[end:]
+        )  # it no longer opens the sentence
         changed = replace(changed[:end] + rest, start, end, words)
     return as_opened(text, changed)
 
 
-def _edits(parsed: ParsedPrompt, entry: CatalogueAxis, value: str, form: Form) -> Iterator[Edit]:
-    axis, subjects = entry.axis.name, _subjects(parsed, entry)
+def _edits(
+    parsed: ParsedPrompt, entry: CatalogueAxis, value: str, form: ValueForm
+) -> Iterator[Edit]:
+    axis = entry.axis.name
+    subjects = _subjects(parsed, entry)
     found = list(statements(parsed, entry, subjects))
     rivals = [statement for statement in found if statement.value != value]
     said = [statement for statement in found if statement.value == value]
     for phrase in subjects:
-        noun = phrase.noun.swap.get(axis) if phrase.noun and phrase.noun.says.get(axis) != value else None
+        noun = (
+            phrase.noun.swap.get(axis)
+            if phrase.noun and phrase.noun.says.get(axis) != value
+            else None
+        )
         if noun and phrase.plural:
             noun = nouns()[noun].plural if noun in nouns() else plural(noun)
         if noun:  # "man" in the place of "woman"
@@ -77,14 +91,26 @@ def _edits(parsed: ParsedPrompt, entry: CatalogueAxis, value: str, form: Form) -
         if form.place == "before":
             shown = nouns().get(noun) if noun else phrase.noun
             already = bool(shown and shown.says.get(axis) == value)
-            already = already or any(not one.before or _modifies(parsed, one, phrase) for one in said)
+            already = already or any(
+                not one.before or _modifies(parsed, one, phrase) for one in said
+            )
             own = [rival for rival in rivals if rival.before and _modifies(parsed, rival, phrase)]
             for number, rival in enumerate(own):
                 yield rival.start, rival.end, form.words if number == 0 and not already else ""
-            if not own and not already:  # before the noun, and before adjectives that English wants nearer to it
-                later = _ADJECTIVE_ORDER[_ADJECTIVE_ORDER.index(axis) + 1 :] if axis in _ADJECTIVE_ORDER else []
-                nearer = [one for name in later for one in statements(parsed, catalogue()[name], [phrase])]
-                at = min([parsed.words[phrase.head].start, *(one.start for one in nearer if one.before)])
+            if (
+                not own and not already
+            ):  # before the noun, and before adjectives that English wants nearer to it
+                later = (
+                    _ADJECTIVE_ORDER[_ADJECTIVE_ORDER.index(axis) + 1 :]
+                    if axis in _ADJECTIVE_ORDER
+                    else []
+                )
+                nearer = [
+                    one for name in later for one in statements(parsed, catalogue()[name], [phrase])
+                ]
+                at = min(
+                    [parsed.words[phrase.head].start, *(one.start for one in nearer if one.before)]
+                )
                 yield at, at, f"{form.words} "
     elsewhere = [rival for rival in rivals if not rival.before]
     if form.place == "before":
@@ -92,7 +118,9 @@ def _edits(parsed: ParsedPrompt, entry: CatalogueAxis, value: str, form: Form) -
         return
     already = bool(said) or any(one.noun and one.noun.says.get(axis) == value for one in subjects)
     for rival in rivals:
-        at_work = f"{form.at_work} " if parsed.text.startswith(form.at_work or " ", rival.start) else ""
+        at_work = (
+            f"{form.at_work} " if parsed.text.startswith(form.at_work or " ", rival.start) else ""
+        )
         replaces = not already and rival in elsewhere[:1]
         yield rival.start, rival.end, at_work + _agreed(form, subjects) if replaces else ""
     if not already and not elsewhere:
@@ -100,8 +128,12 @@ def _edits(parsed: ParsedPrompt, entry: CatalogueAxis, value: str, form: Form) -
 
 
 def _subjects(parsed: ParsedPrompt, entry: CatalogueAxis) -> list[NounPhrase]:
-    """The phrases that an axis changes. An unknown noun may be anything; an animal may stand for a person."""
-    subjects = parsed.subjects(entry.about) or (parsed.subjects({"animal"}) if "person" in entry.about else [])
+    """The phrases that an axis changes. An unknown noun may be anything; an animal may stand for a
+    person.
+    """
+    subjects = parsed.subjects(entry.about) or (
+        parsed.subjects({"animal"}) if "person" in entry.about else []
+    )
     subjects = subjects or [phrase for phrase in parsed.phrases if phrase.noun is None][:1]
     if not subjects and "any" not in entry.about:
         raise UsageError(
@@ -116,38 +148,59 @@ def _modifies(parsed: ParsedPrompt, statement: Statement, phrase: NounPhrase) ->
     return parsed.words[phrase.first].start <= statement.start < parsed.words[phrase.head].start
 
 
-def phrase_edit(parsed: ParsedPrompt, form: Form, subjects: list[NounPhrase]) -> Edit:
-    """Where a phrase about these goes: after their noun and its "of …", or to the end of their clause."""
+def phrase_edit(parsed: ParsedPrompt, form: ValueForm, subjects: list[NounPhrase]) -> Edit:
+    """Where a phrase about these goes: after their noun and its "of …", or to the end of their
+    clause.
+    """
     after = subjects[-1].end if subjects else len(parsed.words)
     if subjects and parsed.lower(after) == "of":
-        belongs = [other.end for other in parsed.phrases if after < other.end and other.start == after + 1]
+        belongs = [
+            other.end for other in parsed.phrases if after < other.end and other.start == after + 1
+        ]
         after = belongs[0] if belongs else min(after + 2, len(parsed.words))
-    at, words = parsed.words[after - 1].end if after else 0, _agreed(form, subjects)
-    if form.place == "clause" or not subjects or (form.at_work and parsed.lower(after).endswith("ing")):
+    at = parsed.words[after - 1].end if after else 0
+    words = _agreed(form, subjects)
+    if (
+        form.place == "clause"
+        or not subjects
+        or (form.at_work and parsed.lower(after).endswith("ing"))
+    ):
         at = clause_end(parsed, after)
-    elif words.startswith("who ") and parsed.lower(after) == "who" and parsed.lower(after + 1) in ("is", "are"):
-        at, words = parsed.words[after + 1].end, f"{words.split(' ', 2)[2]} and"
+    elif (
+        words.startswith("who ")
+        and parsed.lower(after) == "who"
+        and parsed.lower(after + 1) in ("is", "are")
+    ):
+        at = parsed.words[after + 1].end
+        words = f"{words.split(' ', 2)[2]} and"
     elif re.match(r"who\b|\w+ing\b", words):
-        goes_on = parsed.lower(after).endswith("ing") and not parsed.text[at : parsed.words[after].start].strip()
+        goes_on = (
+            parsed.lower(after).endswith("ing")
+            and not parsed.text[at : parsed.words[after].start].strip()
+        )
         words += " and" if goes_on else ""
     elif form.at_work and subjects[-1].noun is not None and "occupation" in subjects[-1].noun.says:
         words = f"{form.at_work} {words}"
     return at, at, f" {words}"
 
 
-def _agreed(form: Form, subjects: list[NounPhrase]) -> str:
+def _agreed(form: ValueForm, subjects: list[NounPhrase]) -> str:
     several = len(subjects) > 1 or (bool(subjects) and subjects[-1].plural)
     return agree(form.words) if form.place == "after" and several else form.words
 
 
 def clause_end(parsed: ParsedPrompt, after: int) -> int:
-    """The character at which the clause of word `after` ends: at its comma, full stop, or the end of the text."""
+    """The character at which the clause of word `after` ends: at its comma, full stop, or the end
+    of the text.
+    """
     start = parsed.words[after - 1].end if after else 0
     return re.compile(r"\s*[,.;:!?|](?=\s|$)|\s*$").search(parsed.text, start).start()  # type: ignore[union-attr]
 
 
 def framed(text: str, words: str) -> str:
-    """The text in another style, such as "an oil painting": its frame exchanged, or a frame put before it."""
+    """The text in another style, such as "an oil painting": its frame exchanged, or a frame put
+    before it.
+    """
     frame = FRAME.match(text)
     noun = words.split(" ", 1)[1]
     if frame is None:
@@ -155,7 +208,9 @@ def framed(text: str, words: str) -> str:
     kind, _, medium = noun.rpartition(" ")
     if frame["medium"].lower() in PHOTOS and medium == "photo":
         noun = f"{kind} {frame['medium'].lower()}"
-    noun = re.sub(rf"\b(?:{MEDIA}) ", "", STYLE_WORDS.sub("", frame["adjectives"]), flags=re.I) + noun
+    noun = (
+        re.sub(rf"\b(?:{MEDIA}) ", "", STYLE_WORDS.sub("", frame["adjectives"]), flags=re.I) + noun
+    )
     opening = (frame["article"] or "").lower()
     opening = f"{article(noun)} " if opening.startswith("a") else opening
     return as_opened(text, f"{opening}{noun}{frame['link']}{text[frame.end() :]}")
@@ -171,4 +226,6 @@ def _uncapitalised(text: str) -> str:
     parsed = parse_prompt(text)
     first = parsed.lower(0)
     common = first in nouns() or first in DETERMINERS or first in adjectives()
-    return text[:1].lower() + text[1:] if common and not parsed.words[0].text[1:].isupper() else text
+    return (
+        text[:1].lower() + text[1:] if common and not parsed.words[0].text[1:].isupper() else text
+    )

@@ -1,7 +1,7 @@
 """A genetic search for prompts (MineTheGap, section 3), and the random search that it has to beat.
 
-The search knows nothing of pictures: it gets a writer, and a function from a prompt to its loss. From the losses it may
-learn what each word adds.
+The search knows nothing of pictures: it gets a writer, and a function from a prompt to its loss.
+From the losses it may learn what each word adds.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,9 @@ ATTEMPTS = 4
 """How often a writer is asked again for prompts that were not there yet."""
 
 SCREENED = 6
-"""How many mutations a writer is asked for, for each that is evaluated, where the search has learnt to choose."""
+"""How many mutations a writer is asked for, for each that is evaluated, where the search has learnt
+to choose.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,9 @@ Expected = Callable[[str], float]
 class Evolution:
     """The size of a search: b = `population` prompts in each iteration.
 
-    From the second iteration on, the s = `selected` best prompts of the one before get m = `mutations` new forms
-    each, and random prompts fill the rest. With the selection "learned" they are the best of all before, and of more
-    mutations those are evaluated that promise most.
+    From the second iteration on, the s = `selected` best prompts of the one before get m =
+    `mutations` new forms each, and random prompts fill the rest. With the selection "learned" they
+    are the best of all before, and of more mutations those are evaluated that promise most.
     """
 
     iterations: int = 25
@@ -68,21 +70,27 @@ class Evolution:
 def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
     """All prompts of one genetic search, in the order of their evaluation, without near-duplicates.
 
-    Where the writer has no new mutation, a random prompt takes its place; where it has none of these either, an
-    iteration is smaller. Raises LanguageModelError for a writer that gives no prompt to begin with.
+    Where the writer has no new mutation, a random prompt takes its place; where it has none of
+    these either, an iteration is smaller. Raises LanguageModelError for a writer that gives no
+    prompt to begin with.
     """
     seen = set[str]()
 
     def new(kind: Kind, prompt: str, asked: int, wanted: int, *names: object) -> list[str]:
-        """At most `wanted` texts that are no near-duplicates; where the search has learnt to choose, the best."""
+        """At most `wanted` texts that are no near-duplicates; where the search has learnt to
+        choose, the best.
+        """
         texts = dict[str, str]()
         refusal: LanguageModelError | None = None
         for attempt in range(ATTEMPTS if wanted else 0):
             seed = seeds(*names, attempt)
             try:
-                written = writer.write(kind, prompt, asked, seed=seed, target=size.target, words=size.words)
+                written = writer.write(
+                    kind, prompt, asked, seed=seed, target=size.target, words=size.words
+                )
             except LanguageModelError as error:
-                refusal, written = error, []
+                refusal = error
+                written = []
             for text in written:
                 if essence(text) not in seen:
                     texts.setdefault(essence(text), text)
@@ -90,7 +98,9 @@ def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) ->
                 break
         if refusal and not texts and not seen:  # later ones must not end the whole search
             raise refusal
-        ordered = sorted(texts.values(), key=expected) if expected and prompt else list(texts.values())
+        ordered = (
+            sorted(texts.values(), key=expected) if expected and prompt else list(texts.values())
+        )
         seen.update(map(essence, ordered[:wanted]))
         return ordered[:wanted]
 
@@ -98,40 +108,65 @@ def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) ->
     population: list[Candidate] = []
     for iteration in range(size.iterations):
         expected = word_effects(found, size.selection)
-        parents = [one.text for one in best(found if expected else population, size.selected, expected)]
-        wanted, screened = size.mutations, size.mutations * (SCREENED if expected else 1)
+        parents = [
+            one.text for one in best(found if expected else population, size.selected, expected)
+        ]
+        wanted = size.mutations
+        screened = size.mutations * (SCREENED if expected else 1)
         population = [
             Candidate(text, iteration, "mutation", parent)
             for parent in parents
             for text in new("mutations", parent, screened, wanted, "mutations", parent)
-        ]  # then a whole population of random prompts is asked for, so that every search gets the same ones
-        random = new("random prompts", "", size.population, size.population - len(population), "random", iteration)
+            # then a whole population of random prompts is asked for, so that every search gets the same
+            # ones
+        ]
+        random = new(
+            "random prompts",
+            "",
+            size.population,
+            size.population - len(population),
+            "random",
+            iteration,
+        )
         population += [Candidate(text, iteration) for text in random]
         population = [replace(one, loss=evaluate(one)) for one in population]
         found += population
     return found
 
 
-def search_randomly(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
-    """As many random prompts as `evolve` evaluates. With the same seeds, those injected there are among them."""
+def search_randomly(
+    writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds
+) -> list[Candidate]:
+    """As many random prompts as `evolve` evaluates. With the same seeds, those injected there are
+    among them.
+    """
     return evolve(writer, evaluate, replace(size, selected=0, selection="score"), seeds)
 
 
-def best(evaluated: Sequence[Candidate], count: int, expected: Expected | None = None) -> list[Candidate]:
-    """The `count` prompts of the lowest loss, the lowest first, equal ones in their order. One per text.
+def best(
+    evaluated: Sequence[Candidate], count: int, expected: Expected | None = None
+) -> list[Candidate]:
+    """The `count` prompts of the lowest loss, the lowest first, equal ones in their order. One per
+    text.
 
     Their own loss counts, or with `expected` the one that their words let expect.
     """
     measured = {one.text: one for one in reversed(evaluated) if one.loss is not None}
     ordered = list(measured.values())[::-1]
-    return sorted(ordered, key=lambda one: expected(one.text) if expected else one.loss or 0.0)[:count]
+    return sorted(ordered, key=lambda one: expected(one.text) if expected else one.loss or 0.0)[
+        :count
+    ]
 
 
-_EMPTY_WORDS = frozenset("a an the of in on at by to for from with and or some this that is are as who".split())
+_EMPTY_WORDS = frozenset(
+    "a an the of in on at by to for from with and or some this that is are as who".split()
+)
 
 
 def essence(prompt: str) -> str:
-    """What two prompts have in common if they are near-duplicates: their words but for small ones, sorted."""
+    """What two prompts have in common if they are near-duplicates: their words but for small ones,
+    sorted.
+    """
     return " ".join(sorted(content_words(prompt)))
 
 
@@ -141,7 +176,8 @@ def content_words(text: str) -> list[str]:
 
 
 def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> Expected | None:
-    """The loss that words let expect, by all losses measured so far; None where each prompt is chosen by its own.
+    """The loss that words let expect, by all losses measured so far; None where each prompt is
+    chosen by its own.
 
     What the words do not explain alike is taken as noise; words that were in no prompt add nothing.
     """
@@ -150,23 +186,33 @@ def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> Expect
         return None
     said = [frozenset(content_words(text)) for text in losses]
     words = sorted(frozenset().union(*said))
-    base, effects = ridge_effects([[word in one for word in words] for one in said], list(losses.values()))
+    base, effects = ridge_effects(
+        [[word in one for word in words] for one in said], list(losses.values())
+    )
     added = dict(zip(words, effects.tolist(), strict=True))
-    return lambda text: base + sum(added.get(word, 0.0) for word in sorted(set(content_words(text))))
+    return lambda text: (
+        base + sum(added.get(word, 0.0) for word in sorted(set(content_words(text))))
+    )
 
 
 RATIOS = np.geomspace(0.1, 10_000, 51)
-"""Variances of the noise, in units of the variance of an effect, among which the most likely one is chosen."""
+"""Variances of the noise, in units of the variance of an effect, among which the most likely one is
+chosen.
+"""
 
 
 def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats]:
-    """The value expected without any feature, and what each adds, (features,), drawn towards 0 by ridge regression.
+    """The value expected without any feature, and what each adds, (features,), drawn towards 0 by
+    ridge regression.
 
-    Effects are normal around 0, noise is normal, and the ratio of their variances is the one of `RATIOS` with the
-    greatest restricted likelihood. `features` are (n, features), 1 where a thing has one; `values` (n,), all finite.
+    Effects are normal around 0, noise is normal, and the ratio of their variances is the one of
+    `RATIOS` with the greatest restricted likelihood. `features` are (n, features), 1 where a thing
+    has one; `values` (n,), all finite.
     """
-    x, y = np.asarray(features, dtype=float), np.asarray(values, dtype=float)
-    centre, level = x.mean(axis=0), float(y.mean())
+    x = np.asarray(features, dtype=float)
+    y = np.asarray(values, dtype=float)
+    centre = x.mean(axis=0)
+    level = float(y.mean())
     if np.ptp(y) == 0:
         return level, np.zeros(x.shape[1])
     x = x - centre
@@ -175,9 +221,15 @@ def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats
     along = directions.T @ (y - level)
 
     def misfit(ratio: float) -> float:
-        """Minus twice the restricted log-likelihood of a ratio, but for a constant; the scale has its best value."""
+        """Minus twice the restricted log-likelihood of a ratio, but for a constant; the scale has
+        its best value.
+        """
         total = variances + ratio
-        return float((len(along) - 1) * np.log(np.sum(along**2 / total)) + np.sum(np.log(total)) - np.log(ratio))
+        return float(
+            (len(along) - 1) * np.log(np.sum(along**2 / total))
+            + np.sum(np.log(total))
+            - np.log(ratio)
+        )
 
     ratio = min(RATIOS, key=misfit)
     effects = x.T @ (directions @ (along / (variances + ratio)))

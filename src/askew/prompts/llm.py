@@ -1,4 +1,6 @@
-"""Language models: what askew asks of one, what its answers are, their memory on disk, and how many were of use."""
+"""Language models: what askew asks of one, what its answers are, their memory on disk, and how many
+were of use.
+"""
 
 import hashlib
 import json
@@ -46,7 +48,8 @@ class LLM(Protocol):
     concurrency: int
 
     def complete(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
-        """The next turn. With `schema` it should be JSON that follows it; whether it does, the caller checks.
+        """The next turn. With `schema` it should be JSON that follows it; whether it does, the
+        caller checks.
 
         Raises ServerError.
         """
@@ -64,7 +67,9 @@ class CompletionCache(Protocol):
 
 @dataclass(slots=True)
 class Usage:
-    """What a language model was asked. Answers from the cache are `cached` alone; `unreported` calls told no tokens."""
+    """What a language model was asked. Answers from the cache are `cached` alone; `unreported`
+    calls told no tokens.
+    """
 
     calls: int = 0
     cached: int = 0
@@ -80,11 +85,13 @@ class Usage:
     def line(self) -> str:
         """The numbers in words."""
         more = f", {self.unreported} calls without a token count" if self.unreported else ""
-        return f"{self.calls} calls, {self.cached} answers from the store, {self.tokens} tokens{more}"
+        return (
+            f"{self.calls} calls, {self.cached} answers from the store, {self.tokens} tokens{more}"
+        )
 
 
 @dataclass(slots=True)
-class Tally:
+class AnswerTally:
     """How many answers of each step were of use, of how many, and why the others were not."""
 
     steps: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -107,8 +114,11 @@ class Tally:
 
 
 def tell_usage(writer: object, tell: Callable[[str], object] | None) -> None:
-    """Tell how much a writer has asked its language model, and what was of no use; nothing of a writer without one."""
-    usage, tally = getattr(writer, "usage", None), getattr(writer, "tally", Tally())
+    """Tell how much a writer has asked its language model, and what was of no use; nothing of a
+    writer without one.
+    """
+    usage = getattr(writer, "usage", None)
+    tally = getattr(writer, "tally", AnswerTally())
     if tell and isinstance(usage, Usage):
         tell(f"{getattr(writer, 'name', 'llm')}: {'; '.join([usage.line(), *tally.lines()])}")
 
@@ -117,24 +127,35 @@ Complete = Callable[[Sequence[Message], Schema | None, int], Completion]
 """From messages, a schema and a seed to the next turn."""
 
 
-class RememberedLLM:
-    """A language model whose answers are kept: what was of use is never asked for twice. `budget` is in tokens."""
+class CachingLLM:
+    """A language model whose answers are kept: what was of use is never asked for twice. `budget`
+    is in tokens.
+    """
 
-    def __init__(self, llm: LLM, cache: CompletionCache | None = None, budget: int | None = None) -> None:
-        self.name, self.fingerprint, self.concurrency = llm.name, llm.fingerprint, llm.concurrency
-        self.usage, self.tally = Usage(), Tally()
-        self._llm, self._cache, self._budget = llm, cache, budget
+    def __init__(
+        self, llm: LLM, cache: CompletionCache | None = None, budget: int | None = None
+    ) -> None:
+        self.name = llm.name
+        self.fingerprint = llm.fingerprint
+        self.concurrency = llm.concurrency
+        self.usage = Usage()
+        self.tally = AnswerTally()
+        self._llm = llm
+        self._cache = cache
+        self._budget = budget
         self._lock = threading.Lock()
         self._held: dict[str, Mapping[str, Any]] = {}
         self._useful = False
 
     @contextmanager
     def remembering(self, goes_on: bool = False) -> Iterator[Complete]:
-        """What gives the next turns of one task, from the cache or by the model. Raises RunError at the budget's end.
+        """What gives the next turns of one task, from the cache or by the model. Raises RunError at
+        the budget's end.
 
-        They are kept, unless the task ends with a LanguageModelError: what was of no use is asked again another time.
-        Where the work `goes_on` without the task, as a search does, its answers are kept as soon as any task of this
-        model has been of use, so that the same work is done when it is repeated.
+        They are kept, unless the task ends with a LanguageModelError: what was of no use is asked
+        again another time. Where the work `goes_on` without the task, as a search does, its answers
+        are kept as soon as any task of this model has been of use, so that the same work is done
+        when it is repeated.
         """
         fresh: dict[str, Mapping[str, Any]] = {}
         useful = True
@@ -153,19 +174,27 @@ class RememberedLLM:
                 self._held = {} if self._useful else self._held
 
     def _complete(
-        self, fresh: dict[str, Mapping[str, Any]], messages: Sequence[Message], schema: Schema | None, seed: int
+        self,
+        fresh: dict[str, Mapping[str, Any]],
+        messages: Sequence[Message],
+        schema: Schema | None,
+        seed: int,
     ) -> Completion:
         asked = {
-            "fingerprint": self.fingerprint, "messages": [asdict(message) for message in messages],
-            "schema": schema, "seed": seed,
-        }  # fmt: skip
+            "fingerprint": self.fingerprint,
+            "messages": [asdict(message) for message in messages],
+            "schema": schema,
+            "seed": seed,
+        }
         key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode("ascii")).hexdigest()
         with self._lock:
             if self._cache and (known := _completion(self._cache.completion(key))):
                 self.usage.cached += 1
                 return known
             if self._budget is not None and self.usage.unreported:
-                raise UsageError(f"{self.name}: the server does not tell the tokens it used, so no budget can be kept")
+                raise UsageError(
+                    f"{self.name}: the server does not tell the tokens it used, so no budget can be kept"
+                )
             if self._budget is not None and self.usage.tokens >= self._budget:
                 raise RunError(
                     f"the budget of {self._budget} tokens for {self.name} is used up ({self.usage.line()}); what was "
@@ -174,7 +203,9 @@ class RememberedLLM:
         answer = self._llm.complete(messages, schema, seed)
         with self._lock:
             self.usage.calls += 1
-            self.usage.unreported += answer.prompt_tokens is None or answer.completion_tokens is None
+            self.usage.unreported += (
+                answer.prompt_tokens is None or answer.completion_tokens is None
+            )
             self.usage.prompt_tokens += answer.prompt_tokens or 0
             self.usage.completion_tokens += answer.completion_tokens or 0
         fresh[key] = {**asked, "answer": asdict(answer)}
@@ -185,7 +216,11 @@ def _completion(record: Mapping[str, Any] | None) -> Completion | None:
     """The answer in a record, None if somebody has damaged it."""
     answer = record.get("answer") if isinstance(record, Mapping) else None
     names = {one.name for one in fields(Completion)}
-    if not isinstance(answer, dict) or answer.keys() != names or not isinstance(answer["text"], str):
+    if (
+        not isinstance(answer, dict)
+        or answer.keys() != names
+        or not isinstance(answer["text"], str)
+    ):
         return None
     return Completion(**answer)
 
@@ -199,7 +234,7 @@ def attempt_seed(seed: int, attempt: int) -> int:
     return int(hashlib.sha256(f"{seed} {attempt}".encode()).hexdigest(), 16) % (2**31 - 1)
 
 
-def gave_nothing(llm: RememberedLLM, reason: str) -> LanguageModelError:
+def gave_nothing(llm: CachingLLM, reason: str) -> LanguageModelError:
     """The error after the last try."""
     return LanguageModelError(
         f"{llm.name} gave nothing that could be used in {ATTEMPTS} tries: {reason}. Try a larger model, or another seed"

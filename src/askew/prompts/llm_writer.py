@@ -1,4 +1,5 @@
-"""A language model as writer: of axes and counterfactuals, in TIBET's three steps, of prompts, mutations, variations.
+"""A language model as writer: of axes and counterfactuals, in TIBET's three steps, of prompts,
+mutations, variations.
 
 TIBET: section 3.1 and appendix 9.1.
 """
@@ -13,8 +14,26 @@ from typing import Any
 from askew.errors import UsageError
 from askew.prompts import answers as a
 from askew.prompts.axes import AXES, OTHER, catalogue, first_name, table_question
-from askew.prompts.base import AxesOn, AxisProposal, Kind, Words, bare, has_length, length_of, whole_prompt
-from askew.prompts.llm import ATTEMPTS, Complete, Completion, Message, RememberedLLM, Schema, attempt_seed, gave_nothing
+from askew.prompts.base import (
+    AxesOn,
+    AxisProposal,
+    Kind,
+    Words,
+    bare,
+    has_length,
+    length_of,
+    whole_prompt,
+)
+from askew.prompts.llm import (
+    ATTEMPTS,
+    CachingLLM,
+    Complete,
+    Completion,
+    Message,
+    Schema,
+    attempt_seed,
+    gave_nothing,
+)
 from askew.prompts.open_details import STYLES
 from askew.types import Axis, Question
 
@@ -22,11 +41,16 @@ VERSION = 2
 """To be raised whenever a change of code or instructions changes what is asked or kept."""
 
 MOST_VALUES = 8
-NAMED, WRITTEN, READ = "lists of axes", "drafts of counterfactual prompts", "answers in JSON"
-TEXTS, PROPOSED = "counterfactual prompts", "axes"
+NAMED = "lists of axes"
+WRITTEN = "drafts of counterfactual prompts"
+READ = "answers in JSON"
+TEXTS = "counterfactual prompts"
+PROPOSED = "axes"
 """The steps whose answers are counted."""
 
-TOLD: Mapping[str, Any] = tomllib.loads((files("askew.prompts") / "instructions.toml").read_text(encoding="utf-8"))
+TOLD: Mapping[str, Any] = tomllib.loads(
+    (files("askew.prompts") / "instructions.toml").read_text(encoding="utf-8")
+)
 """What a language model is told."""
 
 _LISTED = 60
@@ -37,24 +61,31 @@ Rejected = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class LLMWriter:
-    """Asks a language model, checks what comes back, and asks again for what is missing, a bounded number of times.
+    """Asks a language model, checks what comes back, and asks again for what is missing, a bounded
+    number of times.
 
     `axes` is the number of axes to ask for, `on` whether they are to be open in a prompt.
     """
 
-    def __init__(self, llm: RememberedLLM, *, axes: int = 8, on: AxesOn = "open") -> None:
+    def __init__(self, llm: CachingLLM, *, axes: int = 8, on: AxesOn = "open") -> None:
         if axes < 1:
             raise UsageError(f"{llm.name} was asked for {axes} axes; the number must be at least 1")
-        self.name, self.concurrency, self.usage, self.tally = llm.name, llm.concurrency, llm.usage, llm.tally
+        self.name = llm.name
+        self.concurrency = llm.concurrency
+        self.usage = llm.usage
+        self.tally = llm.tally
         self.fingerprint = f"{llm.fingerprint} writer-{VERSION}"
         self.rejected: dict[str, dict[str, Rejected]] = {}  # by prompt and axis
-        self._llm, self._axes, self._on = llm, axes, on
+        self._llm = llm
+        self._axes = axes
+        self._on = on
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
         """Axes with counterfactuals; see `askew.prompts.base.Writer`.
 
-        A try from which nothing can be used is followed by a fresh one from the first step. Raises UsageError for an
-        empty prompt, LanguageModelError if no axis is left, or one that was asked for.
+        A try from which nothing can be used is followed by a fresh one from the first step. Raises
+        UsageError for an empty prompt, LanguageModelError if no axis is left, or one that was asked
+        for.
         """
         text = whole_prompt(prompt)
         names = None if axes is None else [axis_name(name) for name in axes]
@@ -67,36 +98,54 @@ class LLMWriter:
             for attempt in range(ATTEMPTS):
                 try:
                     answered = self._three_steps(complete, text, names, attempt_seed(seed, attempt))
-                except a.Unusable as error:
+                except a.UnusableAnswer as error:
                     reason = str(error)
                     continue
                 self._take(answered, text, self._on != "open" or names is not None, found, rejected)
                 missing = [name for name in names or () if name not in found]
                 if found and not missing:
-                    return [*found.values()][: self._axes] if names is None else [found[name] for name in names]
+                    return (
+                        [*found.values()][: self._axes]
+                        if names is None
+                        else [found[name] for name in names]
+                    )
                 lacking = f"the axis {missing[0]!r}" if missing else "an axis"
-                reason = f"{lacking} with two counterfactual prompts that differ in one thing is missing"
+                reason = (
+                    f"{lacking} with two counterfactual prompts that differ in one thing is missing"
+                )
             whys = "; ".join(f"{name}: {why}" for name, (why, _) in rejected.items())
             raise gave_nothing(self._llm, f"{reason} ({whys})" if whys else reason)
 
-    def _three_steps(self, complete: Complete, prompt: str, names: Sequence[str] | None, seed: int) -> list[a.ReadAxis]:
-        """One try: axes, counterfactuals, and both as JSON. Axes that a person has chosen are told, not asked for."""
+    def _three_steps(
+        self, complete: Complete, prompt: str, names: Sequence[str] | None, seed: int
+    ) -> list[a.ParsedAxis]:
+        """One try: axes, counterfactuals, and both as JSON. Axes that a person has chosen are told,
+        not asked for.
+        """
         messages = [Message("system", TOLD["reasoning"])]
 
-        def answer(step: str, told: str, number: int, read: Callable[[Completion], Any], schema: Schema | None) -> Any:
+        def answer(
+            step: str,
+            told: str,
+            number: int,
+            read: Callable[[Completion], Any],
+            schema: Schema | None,
+        ) -> Any:
             messages.append(Message("user", told))
             try:
                 said = read(complete(messages, schema, attempt_seed(seed, number)))
-            except a.Unusable as error:
+            except a.UnusableAnswer as error:
                 self.tally.note(step, str(error))
-                raise a.Unusable(f"of the {step}: {error}") from error
+                raise a.UnusableAnswer(f"of the {step}: {error}") from error
             self.tally.note(step, None)
             messages.append(Message("assistant", str(said)))
             return said
 
         told = TOLD["counterfactuals"].format(prompt=prompt)
         if names is None:
-            asked = TOLD["named_axes"].format(prompt=prompt, about=TOLD["about"][self._on], most=self._axes)
+            asked = TOLD["named_axes"].format(
+                prompt=prompt, about=TOLD["about"][self._on], most=self._axes
+            )
             answer(NAMED, asked, 1, a.whole, None)
         else:
             chosen = ", ".join(name.replace("_", " ") for name in names)
@@ -104,23 +153,36 @@ class LLMWriter:
         answer(WRITTEN, told, 2, a.whole, None)
         one = a.an_object(value=a.a_text(40), prompt=a.a_text(len(prompt) + 80))
         kind = {"type": "string", "enum": ["societal", "incidental"]}
-        axis = a.an_object(name=a.a_text(40), kind=kind, counterfactuals=a.a_list(one, 2, MOST_VALUES))
+        axis = a.an_object(
+            name=a.a_text(40), kind=kind, counterfactuals=a.a_list(one, 2, MOST_VALUES)
+        )
         form = a.an_object(axes=a.a_list(axis, 1, self._axes if names is None else len(names)))
-        found: list[a.ReadAxis] = answer(READ, TOLD["as_json"], 3, lambda last: a.read_axes(a.parse(last)), form)
+        found: list[a.ParsedAxis] = answer(
+            READ, TOLD["as_json"], 3, lambda last: a.read_axes(a.parse(last)), form
+        )
         return found
 
     def _take(
-        self, answered: Sequence[a.ReadAxis], prompt: str, stated: bool, found: dict[str, AxisProposal],
+        self,
+        answered: Sequence[a.ParsedAxis],
+        prompt: str,
+        stated: bool,
+        found: dict[str, AxisProposal],
         rejected: dict[str, Rejected],
-    ) -> None:  # fmt: skip
-        """Sort out axes that can be used, each once, and why others cannot; `stated` ones may be about what is said."""
+    ) -> None:
+        """Sort out axes that can be used, each once, and why others cannot; `stated` ones may be
+        about what is said.
+        """
         for axis in answered:
             name = axis_name(axis.name)
             texts, faults = _counterfactuals(name, axis, prompt, stated)
             self.tally.note(TEXTS, *faults)
             mine = {*map(bare, texts.values())}
-            same = [other for other, one in found.items()
-                    if other == name or len(mine & {*map(bare, one.counterfactuals.values())}) >= 2]  # fmt: skip
+            same = [
+                other
+                for other, one in found.items()
+                if other == name or len(mine & {*map(bare, one.counterfactuals.values())}) >= 2
+            ]
             reason = None if name else "it has no name"
             if len(texts) < 2:
                 reason = next(filter(None, faults), "it has not two counterfactual prompts")
@@ -134,9 +196,18 @@ class LLMWriter:
                 rejected.setdefault(name, (reason, axis.counterfactuals))
 
     def write(
-        self, kind: Kind, prompt: str, count: int, *, seed: int, target: str | None = None, words: Words | None = None
+        self,
+        kind: Kind,
+        prompt: str,
+        count: int,
+        *,
+        seed: int,
+        target: str | None = None,
+        words: Words | None = None,
     ) -> list[str]:
-        """What `Writer` says; texts that are missing are asked for again, with what was wrong, `ATTEMPTS` times."""
+        """What `Writer` says; texts that are missing are asked for again, with what was wrong,
+        `ATTEMPTS` times.
+        """
         words = length_of(kind, prompt, count, words)
         found: dict[str, str] = {}
         faults: Counter[str] = Counter()
@@ -146,21 +217,33 @@ class LLMWriter:
                 told = _asking(kind, prompt, left, words, target)
                 told += f" Last time something was wrong: {', '.join(faults)}." if faults else ""
                 listed = "; ".join([*found.values()][-_LISTED:])
-                told += f" These are there already and must not come again: {listed}." if listed else ""
+                told += (
+                    f" These are there already and must not come again: {listed}." if listed else ""
+                )
                 messages = [Message("system", TOLD["writing"]), Message("user", told)]
                 form = a.an_object(prompts=a.a_list(a.a_text(14 * words[1]), left, left))
                 answer = complete(messages, form, attempt_seed(seed, attempt))
                 faults = Counter()
                 try:
                     texts = a.read_texts(answer)
-                except a.Unusable as error:
+                except a.UnusableAnswer as error:
                     texts, faults[str(error)] = [], 1
                     self.tally.note(kind, *[str(error)] * left)
                 for text in texts:
-                    fault = None if has_length(text, words) else f"a text had not {words[0]} to {words[1]} words"
+                    fault = (
+                        None
+                        if has_length(text, words)
+                        else f"a text had not {words[0]} to {words[1]} words"
+                    )
                     fault = "a text was empty" if not bare(text) else fault
-                    fault = fault or (a.variation_fault(prompt, text) if kind == "variations" else a.prompt_fault(text))
-                    fault = fault or ("a text was a repetition" if bare(text) in {bare(prompt), *found} else None)
+                    fault = fault or (
+                        a.variation_fault(prompt, text)
+                        if kind == "variations"
+                        else a.prompt_fault(text)
+                    )
+                    fault = fault or (
+                        "a text was a repetition" if bare(text) in {bare(prompt), *found} else None
+                    )
                     self.tally.note(kind, fault)
                     if fault:
                         faults[fault] += 1
@@ -174,15 +257,22 @@ class LLMWriter:
 
 
 def axis_name(text: str) -> str:
-    """The name of an axis as askew writes it: "Art Bias" -> "art", and as the catalogue calls it: "sex" -> "gender"."""
+    """The name of an axis as askew writes it: "Art Bias" -> "art", and as the catalogue calls it:
+    "sex" -> "gender".
+    """
     words = [word for word in re.findall(r"[^\W_]+", text.lower()) if word not in ("bias", "axis")]
     return first_name("_".join(words[:4]))
 
 
-def _counterfactuals(name: str, axis: a.ReadAxis, prompt: str, stated: bool) -> tuple[dict[str, str], list[str | None]]:
+def _counterfactuals(
+    name: str, axis: a.ParsedAxis, prompt: str, stated: bool
+) -> tuple[dict[str, str], list[str | None]]:
     """By value, the prompts that can be used; and what is wrong with each of the others."""
-    said, entry = {*bare(prompt).split()}, catalogue().get(name)
-    known = {word: value for value, words in entry.stated.items() for word in words} if entry else {}
+    said = {*bare(prompt).split()}
+    entry = catalogue().get(name)
+    known = (
+        {word: value for value, words in entry.stated.items() for word in words} if entry else {}
+    )
     pairs = []
     for value, text in axis.counterfactuals[:MOST_VALUES]:
         value = value or " ".join(word for word in bare(text).split() if word not in said)
@@ -192,7 +282,11 @@ def _counterfactuals(name: str, axis: a.ReadAxis, prompt: str, stated: bool) -> 
     faults: list[str | None] = []
     for value, text in pairs:
         taken = value in texts or bare(text) in map(bare, texts.values())
-        fault = "it repeats another" if taken else a.counterfactual_fault(prompt, name, value, text, values, stated)
+        fault = (
+            "it repeats another"
+            if taken
+            else a.counterfactual_fault(prompt, name, value, text, values, stated)
+        )
         faults.append(fault if value else "it has no value")
         if faults[-1] is None:
             texts[value] = text
@@ -203,7 +297,13 @@ def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
     """The axis, as the catalogue has it if the values are the same."""
     known = AXES.get(name)
     if known is not None and set(known.values) == set(values) and not known.questions[1:]:
-        return Axis(name, values, known.kind, "nominal" if known.values != values else known.scale, known.questions)
+        return Axis(
+            name,
+            values,
+            known.kind,
+            "nominal" if known.values != values else known.scale,
+            known.questions,
+        )
     question = Question(table_question(name), values, name)
     about_people = kind.startswith("soc") or (not kind and "person" in question.text)
     societal = known.kind == "societal" if known else about_people
@@ -211,12 +311,20 @@ def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
 
 
 def _asking(kind: Kind, prompt: str, count: int, words: Words, target: str | None) -> str:
-    """The instruction for prompts about anything or about the target, for mutations of a prompt, or readings of it."""
-    wanted = f"{'1 prompt' if count == 1 else f'{count} prompts'} of {words[0]} to {words[1]} words each"
+    """The instruction for prompts about anything or about the target, for mutations of a prompt, or
+    readings of it.
+    """
+    wanted = (
+        f"{'1 prompt' if count == 1 else f'{count} prompts'} of {words[0]} to {words[1]} words each"
+    )
     steered = "" if target is None or target in STYLES else TOLD["must_show"].format(target=target)
     about = "any" if target is None else "style" if target in STYLES else target
     left_open = TOLD["open"].get(about, TOLD["open"]["other"]).format(target=target)
     told: str = TOLD["write"][kind].format(
-        prompt=prompt, wanted=wanted, about=steered or TOLD["areas"], steered=steered, open=left_open
+        prompt=prompt,
+        wanted=wanted,
+        about=steered or TOLD["areas"],
+        steered=steered,
+        open=left_open,
     )
     return f"{told.rstrip()} {TOLD['style']}"

@@ -1,6 +1,8 @@
-"""What can be said about a prompt's subject: details that suit it, and those that the prompt leaves open.
+"""What can be said about a prompt's subject: details that suit it, and those that the prompt leaves
+open.
 
-And what a target steers prompts to: an area such as people or nature, a group of things such as food, or any words.
+And what a target steers prompts to: an area such as people or nature, a group of things such as
+food, or any words.
 """
 
 import re
@@ -11,16 +13,26 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from askew.errors import UsageError
-from askew.prompts.axes import Form, FormPlace, catalogue, find_entry
+from askew.prompts.axes import FormPlace, ValueForm, catalogue, find_entry
 from askew.prompts.counterfactuals import counterfactual, framed, phrase_edit
-from askew.prompts.statements import DETERMINERS, NounPhrase, ParsedPrompt, parse_prompt, statements, states
+from askew.prompts.statements import (
+    DETERMINERS,
+    NounPhrase,
+    ParsedPrompt,
+    parse_prompt,
+    statements,
+    states,
+)
 from askew.prompts.vocabulary import Noun, article, nouns, occupations, read_data
 
 SIDES = ("anywhere", "indoors", "outdoors")
 """Of the door, on which something is."""
 
-STYLE, MONOCHROME = "style", "monochrome"
-PEOPLE, CLOTHING, WEARING = "people", "clothing", "wearing "
+STYLE = "style"
+MONOCHROME = "monochrome"
+PEOPLE = "people"
+CLOTHING = "clothing"
+WEARING = "wearing "
 STYLES = ("style", "styles")
 ANYTHING = "anything"
 """The group of what belongs to no other."""
@@ -35,12 +47,14 @@ def anything(text: str) -> bool:
 
 
 _PLACED = re.compile(
-    r"\b(?:in|on|at|under|above|over|near|beside|inside|between|by|behind|against|next to|indoors|outdoors)\b", re.I
+    r"\b(?:in|on|at|under|above|over|near|beside|inside|between|by|behind|against|next to|indoors|outdoors)\b",
+    re.I,
 )
 """Words after a thing that tell where it is."""
 
 _DOES = re.compile(
-    r"\b(?!(?:wearing|morning|evening|spring|building|wedding|living|ring|wing|king|shopping|swimming)\b)\w+ing\b", re.I
+    r"\b(?!(?:wearing|morning|evening|spring|building|wedding|living|ring|wing|king|shopping|swimming)\b)\w+ing\b",
+    re.I,
 )
 """Words after somebody that tell what is done."""
 
@@ -58,10 +72,12 @@ _PLACES: tuple[FormPlace, ...] = get_args(FormPlace)
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What may be said of a subject: a value of the axis `aspect`, or else a phrase, or a frame such as "a sketch"."""
+    """What may be said of a subject: a value of the axis `aspect`, or else a phrase, or a frame
+    such as "a sketch".
+    """
 
     aspect: str
-    form: Form
+    form: ValueForm
     side: str = "anywhere"
     value: str | None = None
 
@@ -72,8 +88,10 @@ class Detail:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Nouns that are found in the same places, and all that is said of them; `varies` and `who` name axes."""
+class NounGroup:
+    """Nouns that are found in the same places, and all that is said of them; `varies` and `who`
+    name axes.
+    """
 
     name: str
     area: str
@@ -92,22 +110,29 @@ def _data() -> Mapping[str, Any]:
 @lru_cache
 def topics(aspect: str) -> frozenset[str]:
     """What an aspect speaks about; itself if phrases.toml does not say."""
-    return frozenset(name for name, aspects in _data()["topics"].items() if aspect in aspects) or frozenset((aspect,))
+    return frozenset(
+        name for name, aspects in _data()["topics"].items() if aspect in aspects
+    ) or frozenset((aspect,))
 
 
 @lru_cache
-def groups() -> Mapping[str, Group]:
+def groups() -> Mapping[str, NounGroup]:
     """All groups by name."""
     found = {}
     for name, table in _data()["groups"].items():
         listed = [" ".join(noun.split()) for noun in table["nouns"].split(",") if noun.strip()]
         if listed == ["occupations"]:  # a police officer, but no "a police"
             listed = [noun for noun in occupations() if nouns()[noun].plural != noun]
-        if unknown := [noun for noun in listed if noun not in nouns()]:
-            raise ValueError(f"phrases.toml: {name} lists what the lexicon does not know: {', '.join(unknown)}")
+        unknown = [noun for noun in listed if noun not in nouns()]
+        if unknown:
+            raise ValueError(
+                f"phrases.toml: {name} lists what the lexicon does not know: {', '.join(unknown)}"
+            )
         before, varies, who = (tuple(table.get(key, ())) for key in ("before", "varies", "who"))
         details = _details(table["phrases"], tuple(dict.fromkeys((*who, *varies))))
-        found[name] = Group(name, table["area"], tuple(listed), before, tuple(details), varies, who)
+        found[name] = NounGroup(
+            name, table["area"], tuple(listed), before, tuple(details), varies, who
+        )
     return found
 
 
@@ -120,15 +145,15 @@ def _details(sorts: Sequence[str], axes: Sequence[str]) -> Iterator[Detail]:
         for side in SIDES:
             for words in table.get(side, ()):
                 if words not in said:
-                    yield Detail(sort.partition("_")[0], Form(place, words), side)
+                    yield Detail(sort.partition("_")[0], ValueForm(place, words), side)
     for axis in axes:
         for value, form in find_entry(axis).spoken.items() if axis != STYLE else ():
             yield Detail(axis, form, value if value in SIDES else "anywhere", value)
     for aspect, key in ((STYLE, "styles"), (MONOCHROME, "monochrome")) if STYLE in axes else ():
-        yield from (Detail(aspect, Form("frame", words)) for words in _data()[key])
+        yield from (Detail(aspect, ValueForm("frame", words)) for words in _data()[key])
 
 
-def group_of(phrase: NounPhrase | None) -> Group:
+def group_of(phrase: NounPhrase | None) -> NounGroup:
     """The group of a noun: its own, that of its nearest kin that has one, or that of its kind."""
     noun = phrase.noun if phrase else None
     if noun is None:
@@ -141,18 +166,22 @@ def group_of(phrase: NounPhrase | None) -> Group:
 
 
 def kin(noun: Noun) -> tuple[str, ...]:
-    """The nouns nearest to this one in WordNet, the nearest first; () for one that WordNet does not know."""
+    """The nouns nearest to this one in WordNet, the nearest first; () for one that WordNet does not
+    know.
+    """
     return _kin_table().get(noun.singular, ())
 
 
 @lru_cache
 def _kin_table() -> Mapping[str, tuple[str, ...]]:  # see tools/build_kin.py
-    lines = (line.split(": ") for line in read_data("kin.txt").splitlines() if not line.startswith("#"))
+    lines = (
+        line.split(": ") for line in read_data("kin.txt").splitlines() if not line.startswith("#")
+    )
     return {noun: tuple(near.split(", ")) for noun, near in lines}
 
 
 @lru_cache
-def _group_by_noun() -> Mapping[str, Group]:
+def _group_by_noun() -> Mapping[str, NounGroup]:
     """By noun, the first group that lists it."""
     return {noun: group for group in reversed([*groups().values()]) for noun in group.nouns}
 
@@ -164,12 +193,16 @@ def say(prompt: str, detail: Detail) -> str:
     if detail.value is not None:
         return counterfactual(prompt, detail.aspect, detail.value, detail.form)
     parsed = parse_prompt(prompt)
-    at, _, words = phrase_edit(parsed, detail.form, parsed.subjects({"person"}) or list(parsed.phrases[:1]))
+    at, _, words = phrase_edit(
+        parsed, detail.form, parsed.subjects({"person"}) or list(parsed.phrases[:1])
+    )
     return f"{prompt[:at]}{words}{prompt[at:]}"
 
 
 def say_all(prompt: str, details: Iterable[Detail]) -> str:
-    """The prompt with several details: those said first come to stand nearer to the noun, or further inside."""
+    """The prompt with several details: those said first come to stand nearer to the noun, or
+    further inside.
+    """
 
     def order(one: Detail) -> tuple[int, bool, int]:
         after = one.form.place == "after" and one.value is not None
@@ -181,7 +214,9 @@ def say_all(prompt: str, details: Iterable[Detail]) -> str:
 
 
 def go_together(one: Detail, others: Iterable[Detail]) -> bool:
-    """Whether a detail can be said beside others: of another topic, on the same side of the door, "wearing" once."""
+    """Whether a detail can be said beside others: of another topic, on the same side of the door,
+    "wearing" once.
+    """
     return all(
         not topics(one.aspect) & topics(other.aspect)
         and ("anywhere" in (one.side, other.side) or one.side == other.side)
@@ -191,18 +226,26 @@ def go_together(one: Detail, others: Iterable[Detail]) -> bool:
 
 
 def open_details(prompt: str, knows: Knows = anything) -> dict[str, list[Detail]]:
-    """By aspect, all that the prompt leaves open. With `knows`, only what stays inside a model's vocabulary."""
+    """By aspect, all that the prompt leaves open. With `knows`, only what stays inside a model's
+    vocabulary.
+    """
     parsed = parse_prompt(" ".join(prompt.split()))
     subject = main_phrase(parsed)
     rest = parsed.text[parsed.words[subject.end - 1].end :] if subject else parsed.text
-    kind, side = subject.noun.kind if subject and subject.noun else None, _side(parsed, subject, rest)
+    kind = subject.noun.kind if subject and subject.noun else None
+    side = _side(parsed, subject, rest)
 
     def spoken(topic: str) -> bool:
         if topic == "where":
             return side is not None
-        if (topic == STYLE and _VIEW.match(parsed.text)) or (topic == "doing" and _DOES.search(rest)):
+        if (topic == STYLE and _VIEW.match(parsed.text)) or (
+            topic == "doing" and _DOES.search(rest)
+        ):
             return True
-        return any(topic in topics(axis) and axis != "behavior" and states(parsed.text, axis) for axis in catalogue())
+        return any(
+            topic in topics(axis) and axis != "behavior" and states(parsed.text, axis)
+            for axis in catalogue()
+        )
 
     closed: dict[str, bool] = {}
     found: dict[str, list[Detail]] = {}
@@ -213,7 +256,9 @@ def open_details(prompt: str, knows: Knows = anything) -> dict[str, list[Detail]
             said = detail.value is not None and states(parsed.text, detail.aspect)
             closed[detail.aspect] = said or any(map(spoken, topics(detail.aspect)))
         there = side is None or detail.side in ("anywhere", side)
-        there = there and not (detail.form.words.startswith(WEARING) and WEARING in parsed.text.lower())
+        there = there and not (
+            detail.form.words.startswith(WEARING) and WEARING in parsed.text.lower()
+        )
         if there and not closed[detail.aspect] and knows(f"person {detail.form.words}"):
             found.setdefault(detail.aspect, []).append(detail)
     return found
@@ -225,11 +270,18 @@ def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
 
 
 def _side(parsed: ParsedPrompt, subject: NounPhrase | None, rest: str) -> str | None:
-    """The side of the door that the prompt tells, "anywhere" for a place that may lie on either, None if none."""
+    """The side of the door that the prompt tells, "anywhere" for a place that may lie on either,
+    None if none.
+    """
     entry = find_entry("environment")
     said = [found.value for found in statements(parsed, entry, [subject] if subject else [])]
-    said += [one.noun.says.get("environment", "") for one in parsed.phrases if one != subject and one.noun]
-    if side := next((value for value in said if value in SIDES), None):
+    said += [
+        one.noun.says.get("environment", "")
+        for one in parsed.phrases
+        if one != subject and one.noun
+    ]
+    side = next((value for value in said if value in SIDES), None)
+    if side:
         return side
     if subject and subject.noun and subject.noun.kind == "person":
         told = any(states(parsed.text, axis) for axis in ("environment", "setting"))
@@ -239,11 +291,13 @@ def _side(parsed: ParsedPrompt, subject: NounPhrase | None, rest: str) -> str | 
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """What prompts are to be about. `words` is None unless the target is a thing named in words of its own."""
+class Topic:
+    """What prompts are to be about. `words` is None unless the target is a thing named in words of
+    its own.
+    """
 
     name: str | None
-    groups: tuple[Group, ...]
+    groups: tuple[NounGroup, ...]
     words: str | None = None
 
     def covers(self, phrase: NounPhrase | None) -> bool:
@@ -251,14 +305,16 @@ class Target:
         return self.name is None or self.name in STYLES or group_of(phrase) in self.groups
 
     def has(self, prompt: str) -> bool:
-        """Whether a prompt is about the target. One about people tells their clothes if clothing is asked for."""
+        """Whether a prompt is about the target. One about people tells their clothes if clothing is
+        asked for.
+        """
         if self.words is not None:
             return self.words in prompt.lower()
         phrase = main_phrase(parse_prompt(prompt))
         dressed = self.name != CLOTHING or not group_of(phrase).who or states(prompt, CLOTHING)
         return self.covers(phrase) and dressed
 
-    def wants(self, detail: Detail, group: Group) -> bool:
+    def wants(self, detail: Detail, group: NounGroup) -> bool:
         """Whether variations of a prompt about this group should say such a detail."""
         if self.name in STYLES:
             return detail.aspect in (STYLE, MONOCHROME, "palette", "lighting", "viewpoint")
@@ -269,40 +325,54 @@ class Target:
         return detail.value is None or detail.aspect in group.varies
 
 
-def find_target(name: str | None, knows: Knows = anything) -> Target:
+def find_target(name: str | None, knows: Knows = anything) -> Topic:
     """The target that `name` spells. With `knows`, only groups that a model can show.
 
-    Raises UsageError for a target without words, and for one of which nothing stays inside the vocabulary.
+    Raises UsageError for a target without words, and for one of which nothing stays inside the
+    vocabulary.
     """
     spoken = None if name is None else " ".join(name.lower().split())
     if spoken == "":
-        raise UsageError("the target is empty; name people, clothing, style, food, nature, or any words")
+        raise UsageError(
+            "the target is empty; name people, clothing, style, food, nature, or any words"
+        )
     if spoken is None or spoken in STYLES:
         found = [group for group in groups().values() if group.nouns]
     elif spoken == CLOTHING:
         found = [group for name, group in groups().items() if name in (PEOPLE, "clothes")]
     elif spoken in ("animals", "animal"):
-        found = [group for group in groups().values() if any(nouns()[noun].kind == "animal" for noun in group.nouns)]
+        found = [
+            group
+            for group in groups().values()
+            if any(nouns()[noun].kind == "animal" for noun in group.nouns)
+        ]
     else:
-        found = [group for group in groups().values()
-                 if group.nouns and spoken in (group.area, group.name, group.name.replace("_", " "))]  # fmt: skip
+        found = [
+            group
+            for group in groups().values()
+            if group.nouns and spoken in (group.area, group.name, group.name.replace("_", " "))
+        ]
     known = tuple(group for group in found if nouns_of(group, knows))
     if found and known:
-        return Target(spoken, known)
+        return Topic(spoken, known)
     if found or (spoken and not knows(spoken)):
-        raise UsageError(f"nothing of the target {name!r} stays inside the vocabulary that was asked for")
+        raise UsageError(
+            f"nothing of the target {name!r} stays inside the vocabulary that was asked for"
+        )
     subject = main_phrase(parse_prompt(spoken or ""))
-    return Target(spoken, (group_of(subject) if subject else groups()[ANYTHING],), spoken)
+    return Topic(spoken, (group_of(subject) if subject else groups()[ANYTHING],), spoken)
 
 
 @lru_cache(maxsize=256)
-def nouns_of(group: Group, knows: Knows) -> tuple[str, ...]:
+def nouns_of(group: NounGroup, knows: Knows) -> tuple[str, ...]:
     """The group's nouns that stay inside the vocabulary."""
     return tuple(noun for noun in group.nouns if knows(noun))
 
 
 def named(words: str) -> str:
-    """Words of a target as a prompt names them: "red shoe" -> "a red shoe", "shoes" and "footwear" as they are."""
+    """Words of a target as a prompt names them: "red shoe" -> "a red shoe", "shoes" and "footwear"
+    as they are.
+    """
     noun = nouns().get(words.split()[-1])
     counted = noun is not None and words.endswith(noun.singular) and noun.singular != noun.plural
     return f"{article(words)} {words}" if counted and words.split()[0] not in DETERMINERS else words

@@ -1,4 +1,6 @@
-"""A language model behind any OpenAI-compatible server: vLLM, Ollama, llama.cpp, hosted ones (--llm-url)."""
+"""A language model behind any OpenAI-compatible server: vLLM, Ollama, llama.cpp, hosted ones
+(--llm-url).
+"""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from askew.errors import ServerError, UsageError
 from askew.hosted import OPENAI_URL, Server
 from askew.prompts.base import AxesOn
-from askew.prompts.llm import Completion, CompletionCache, Message, RememberedLLM, Schema
+from askew.prompts.llm import CachingLLM, Completion, CompletionCache, Message, Schema
 from askew.prompts.llm_writer import LLMWriter
 
 if TYPE_CHECKING:
@@ -24,28 +26,42 @@ _NAMED = {
 
 
 class OpenAILLM:
-    """One model of one server. A field that it does not take, such as `seed` or the schema, is left out from then on.
+    """One model of one server. A field that it does not take, such as `seed` or the schema, is left
+    out from then on.
 
-    The server's address is no part of the fingerprint: a name of a model means the same model everywhere.
+    The server's address is no part of the fingerprint: a name of a model means the same model
+    everywhere.
     """
 
-    def __init__(self, model: str, server: Server, temperature: float, max_tokens: int, concurrency: int) -> None:
+    def __init__(
+        self, model: str, server: Server, temperature: float, max_tokens: int, concurrency: int
+    ) -> None:
         self.name = f"openai/{model}"
         self.fingerprint = f"openai/{model} temperature={temperature:g} max_tokens={max_tokens}"
         self.concurrency = concurrency
         self._server = server
-        self._fields: dict[str, Any] = {"model": model, "temperature": temperature, "max_tokens": max_tokens}
+        self._fields: dict[str, Any] = {
+            "model": model,
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+        }
         self._left_out: frozenset[str] = frozenset()
 
     def complete(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
         """The next turn. Raises ServerError."""
         while True:
             left_out = self._left_out
-            content = {**self._fields, "messages": [asdict(message) for message in messages], "seed": seed}
+            content = {
+                **self._fields,
+                "messages": [asdict(message) for message in messages],
+                "seed": seed,
+            }
             if schema is not None:
                 answer = {"name": "answer", "strict": True, "schema": schema}
                 strict = {"type": "json_schema", "json_schema": answer}
-                content["response_format"] = {"type": "json_object"} if "json_schema" in left_out else strict
+                content["response_format"] = (
+                    {"type": "json_object"} if "json_schema" in left_out else strict
+                )
             if "max_tokens" in left_out:
                 content["max_completion_tokens"] = content.pop("max_tokens")
             content = {name: value for name, value in content.items() if name not in left_out}
@@ -53,10 +69,19 @@ class OpenAILLM:
                 return _completion(self._server.chat(**content), self._server.url)
             except ServerError as error:
                 told = str(error) if error.status in (400, 422) else ""
-                unknown = next((name for name, words in _NAMED.items() if name in content and words.search(told)), None)
+                unknown = next(
+                    (
+                        name
+                        for name, words in _NAMED.items()
+                        if name in content and words.search(told)
+                    ),
+                    None,
+                )
                 if unknown is None:
                     raise
-                strict_schema = unknown == "response_format" and content[unknown]["type"] == "json_schema"
+                strict_schema = (
+                    unknown == "response_format" and content[unknown]["type"] == "json_schema"
+                )
                 self._left_out |= {"json_schema" if strict_schema else unknown}
 
 
@@ -73,13 +98,17 @@ def create(
     axes: int = 8,
     axes_on: AxesOn = "open",
 ) -> LLMWriter:
-    """The writer that `--llm openai/MODEL` names; `budget` is the most tokens to use. Raises UsageError."""
+    """The writer that `--llm openai/MODEL` names; `budget` is the most tokens to use. Raises
+    UsageError.
+    """
     if not name:
-        raise UsageError("which model? Write it as --llm openai/MODEL, with the name that the server gives it")
+        raise UsageError(
+            "which model? Write it as --llm openai/MODEL, with the name that the server gives it"
+        )
     if concurrency < 1:
         raise UsageError("concurrency must be greater than 0")
     llm = OpenAILLM(name, Server(url, timeout=timeout), temperature, max_tokens, concurrency)
-    return LLMWriter(RememberedLLM(llm, cache, budget), axes=axes, on=axes_on)
+    return LLMWriter(CachingLLM(llm, cache, budget), axes=axes, on=axes_on)
 
 
 def _completion(answer: "ChatCompletion", url: str) -> Completion:
@@ -89,7 +118,9 @@ def _completion(answer: "ChatCompletion", url: str) -> Completion:
         text = choice.message.content or ""
         refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
     except (AttributeError, IndexError, TypeError) as error:
-        raise ServerError(f"{url} answered JSON that is no chat completion: {str(answer)[:200]!r}") from error
+        raise ServerError(
+            f"{url} answered JSON that is no chat completion: {str(answer)[:200]!r}"
+        ) from error
     counts = [getattr(answer.usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
     return Completion(
         str(text).encode(errors="replace").decode(),  # halves of characters could not be sent back

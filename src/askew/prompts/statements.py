@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from askew.prompts.axes import OTHER, PHRASE_START, CatalogueAxis, catalogue, find_entry, value_words
+from askew.prompts.axes import (
+    OTHER,
+    PHRASE_START,
+    CatalogueAxis,
+    catalogue,
+    find_entry,
+    value_words,
+)
 from askew.prompts.vocabulary import Noun, adjectives, agree, nouns, plural
 from askew.prompts.vocabulary import replace as exchange
 
@@ -23,7 +30,9 @@ FRAME = re.compile(
 """What a prompt may open with before it comes to its subject: "a photo of", "an image depicting"."""
 
 SINGULAR = frozenset("a an one this that each every another".split())
-_PLURAL = frozenset("two three four five six seven eight nine ten several many few some these those both".split())
+_PLURAL = frozenset(
+    "two three four five six seven eight nine ten several many few some these those both".split()
+)
 DETERMINERS = SINGULAR | _PLURAL | frozenset("the my your his her its our their no any all".split())
 _FUNCTION_WORDS = frozenset(
     "of at in on by for from with without to into onto over under above below near next beside behind between among "
@@ -31,8 +40,12 @@ _FUNCTION_WORDS = frozenset(
     "whom whose which where when while is are was were be been being am has have had do does did can will would "
     "should not it he she they them him we you i photo photograph picture image portrait indoors outdoors".split()
 )
-_ADJECTIVE_ENDING = re.compile(r"(?:ful|less|ous|ish|ive|able|ible|ic|ed|ing|looking|esque|like)$|^(?:non|un)-?\w+ed$")
-_DOER_ENDING = re.compile(r"(?:[^e]er|or|ist|ian|man|woman|ess|eer|smith|person)s?$|(?:men|people)$")
+_ADJECTIVE_ENDING = re.compile(
+    r"(?:ful|less|ous|ish|ive|able|ible|ic|ed|ing|looking|esque|like)$|^(?:non|un)-?\w+ed$"
+)
+_DOER_ENDING = re.compile(
+    r"(?:[^e]er|or|ist|ian|man|woman|ess|eer|smith|person)s?$|(?:men|people)$"
+)
 _WORD = re.compile(r"\w+(?:[-.'’]\w+)*")
 
 
@@ -48,8 +61,9 @@ class Word(NamedTuple):
 class NounPhrase:
     """A noun with what stands before it; all numbers are positions in the prompt's words.
 
-    start, first, head, noun_start, end: the determiner (if any), the first modifier, the noun with the nouns
-    compounded into it ("bird photographer"), the noun itself, and the word after. `noun` None is an unknown one.
+    start, first, head, noun_start, end: the determiner (if any), the first modifier, the noun with
+    the nouns compounded into it ("bird photographer"), the noun itself, and the word after. `noun`
+    None is an unknown one.
     """
 
     start: int
@@ -73,7 +87,9 @@ class ParsedPrompt:
         """The first phrase of these kinds, with those joined to it by "and" or a comma."""
         found = [phrase for phrase in self.phrases if phrase.noun and phrase.noun.kind in kinds]
         for count in range(1, len(found)):
-            between = self.text[self.words[found[count - 1].end - 1].end : self.words[found[count].start].start]
+            between = self.text[
+                self.words[found[count - 1].end - 1].end : self.words[found[count].start].start
+            ]
             if not re.fullmatch(r"\s*(,|,?\s*(and|or|&))\s*", between, re.I):
                 return found[:count]
         return found
@@ -106,16 +122,23 @@ class ParsedPrompt:
 
 def occupations_in(text: str) -> list[str]:
     """The occupations that a prompt names."""
-    found = (phrase.noun.says.get("occupation") for phrase in parse_prompt(text).phrases if phrase.noun)
+    found = (
+        phrase.noun.says.get("occupation") for phrase in parse_prompt(text).phrases if phrase.noun
+    )
     return [one for one in found if one]
 
 
 @lru_cache(maxsize=4096)
 def parse_prompt(text: str) -> ParsedPrompt:
     """A prompt taken apart. An opening noun phrase of unknown words is guessed from its form."""
-    parsed = ParsedPrompt(text, tuple(Word(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)), ())
-    phrases, guess = _known_phrases(parsed), _guess(parsed)
-    if guess and (not phrases or (guess.end <= phrases[0].start and parsed.lower(guess.end) != "of")):
+    parsed = ParsedPrompt(
+        text, tuple(Word(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)), ()
+    )
+    phrases = _known_phrases(parsed)
+    guess = _guess(parsed)
+    if guess and (
+        not phrases or (guess.end <= phrases[0].start and parsed.lower(guess.end) != "of")
+    ):
         phrases = [guess, *phrases]
     return replace(parsed, phrases=tuple(phrases))
 
@@ -129,7 +152,9 @@ def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
         for end in range(min(at + 4, len(parsed.words)), at, -1):
             form = parsed.form(at, end)
             noun = nouns().get(" ".join(form.split()))
-            if noun and not (end < len(parsed.words) and form in adjectives() and parsed.touch(end)):
+            if noun and not (
+                end < len(parsed.words) and form in adjectives() and parsed.touch(end)
+            ):
                 match = end, noun
                 break
         if match is None:
@@ -147,16 +172,25 @@ def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
     return found
 
 
-def _phrase(parsed: ParsedPrompt, place: tuple[int, int], end: int, noun: Noun | None) -> NounPhrase:
-    """The phrase of a noun. `place`: the first word that may belong to it, the first word of the noun."""
+def _phrase(
+    parsed: ParsedPrompt, place: tuple[int, int], end: int, noun: Noun | None
+) -> NounPhrase:
+    """The phrase of a noun. `place`: the first word that may belong to it, the first word of the
+    noun.
+    """
     floor, at = place
     start = head = at
     while start > floor and _is_modifier(parsed, start - 1):
         start -= 1
-        word, known = parsed.lower(start), nouns().get(parsed.lower(start))
-        describes = known.says.keys() & {"gender", "age"} if known else _ADJECTIVE_ENDING.search(word)
+        word = parsed.lower(start)
+        known = nouns().get(parsed.lower(start))
+        describes = (
+            known.says.keys() & {"gender", "age"} if known else _ADJECTIVE_ENDING.search(word)
+        )
         if head == start + 1 and word not in adjectives() | value_words() and not describes:
-            head = start  # part of the noun ("bird photographer") rather than an adjective or a person
+            head = (
+                start  # part of the noun ("bird photographer") rather than an adjective or a person
+            )
     first = start
     while start > floor and parsed.lower(start - 1) in DETERMINERS and parsed.touch(start):
         start -= 1
@@ -173,8 +207,12 @@ def _is_modifier(parsed: ParsedPrompt, at: int) -> bool:
         return False
     if not word.endswith("ing") or at == 0:
         return True
-    before = parsed.lower(at - 1)  # what makes "smiling" an adjective, as in "a smiling", and no verb
-    return before in DETERMINERS | _FUNCTION_WORDS | adjectives() or bool(_ADJECTIVE_ENDING.search(before))
+    before = parsed.lower(
+        at - 1
+    )  # what makes "smiling" an adjective, as in "a smiling", and no verb
+    return before in DETERMINERS | _FUNCTION_WORDS | adjectives() or bool(
+        _ADJECTIVE_ENDING.search(before)
+    )
 
 
 def _guess(parsed: ParsedPrompt) -> NounPhrase | None:
@@ -186,11 +224,14 @@ def _guess(parsed: ParsedPrompt) -> NounPhrase | None:
     if start == len(parsed.words):
         return None
     end = start + 1
-    while end < len(parsed.words) and (word := parsed.lower(end)) not in small and parsed.touch(end):
+    while (
+        end < len(parsed.words) and (word := parsed.lower(end)) not in small and parsed.touch(end)
+    ):
         if word.endswith("ing") or (word.endswith("ed") and parsed.lower(end + 1) in small):
             break
         end += 1
-    word, noun = parsed.lower(end - 1), None
+    word = parsed.lower(end - 1)
+    noun = None
     if len(word) >= 5 and _DOER_ENDING.search(word):  # its ending names a person: "falconer"
         one = word[:-1] if word.endswith("s") and not word.endswith("ess") else word
         noun = Noun(one, plural(one), "person", {"occupation": one}, {"occupation": "person"})
@@ -201,7 +242,8 @@ PHOTOS = frozenset("photo photograph picture image snapshot shot".split())
 """Openings that say photograph and no more."""
 
 STYLE_WORDS = re.compile(
-    r"\b(?:colou?r(?:ed)?|gr[ae]y-?scale|monochrome|sepia|pencil|black[- ]and[- ]white|oil|digital|cartoon)\b ?", re.I
+    r"\b(?:colou?r(?:ed)?|gr[ae]y-?scale|monochrome|sepia|pencil|black[- ]and[- ]white|oil|digital|cartoon)\b ?",
+    re.I,
 )
 """Words before "photo of" and the like that settle the style."""
 
@@ -210,7 +252,8 @@ _OPEN_MEDIA = PHOTOS | {"portrait", "headshot"}
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Characters `start` to `end` of a text state a value; `before` where they are adjectives before a noun.
+    """Characters `start` to `end` of a text state a value; `before` where they are adjectives
+    before a noun.
 
     `value` is `OTHER` for a value that the axis does not list.
     """
@@ -223,7 +266,8 @@ class Statement:
 
 @lru_cache(maxsize=8192)
 def states(prompt: str, axis: str) -> bool:
-    """Whether the prompt itself settles the axis, so that it makes no sense to ask which way a model leans on it.
+    """Whether the prompt itself settles the axis, so that it makes no sense to ask which way a
+    model leans on it.
 
     Raises UnknownName for an axis that is not in the catalogue.
     """
@@ -231,8 +275,16 @@ def states(prompt: str, axis: str) -> bool:
     parsed = parse_prompt(" ".join(prompt.split()))
     if any(form.place == "frame" for form in entry.forms.values()):
         frame = FRAME.match(parsed.text)
-        return bool(frame and (STYLE_WORDS.search(frame["adjectives"]) or frame["medium"].lower() not in _OPEN_MEDIA))
-    subjects = parsed.subjects(entry.about) or parsed.subjects({one.noun.kind for one in parsed.phrases if one.noun})
+        return bool(
+            frame
+            and (
+                STYLE_WORDS.search(frame["adjectives"])
+                or frame["medium"].lower() not in _OPEN_MEDIA
+            )
+        )
+    subjects = parsed.subjects(entry.about) or parsed.subjects(
+        {one.noun.kind for one in parsed.phrases if one.noun}
+    )
     places = [phrase for phrase in parsed.phrases if phrase.noun and "setting" in phrase.noun.says]
     return (
         any(entry.axis.name in phrase.noun.says for phrase in [*subjects, *places] if phrase.noun)
@@ -242,9 +294,15 @@ def states(prompt: str, axis: str) -> bool:
 
 
 def values_said(text: str, axis: str) -> set[str]:
-    """The values of an axis of the catalogue that a text says, by a noun ("woman") or by words of their own."""
+    """The values of an axis of the catalogue that a text says, by a noun ("woman") or by words of
+    their own.
+    """
     entry = catalogue()[axis]
-    found = {one.noun.says[axis] for one in parse_prompt(text).phrases if one.noun and axis in one.noun.says}
+    found = {
+        one.noun.says[axis]
+        for one in parse_prompt(text).phrases
+        if one.noun and axis in one.noun.says
+    }
     words = f" {re.sub(r'[^a-z0-9-]+', ' ', text.lower())} "
     for value in entry.axis.values:
         spelled = {value, *entry.stated.get(value, ()), entry.forms[value].words}
@@ -253,10 +311,15 @@ def values_said(text: str, axis: str) -> set[str]:
     return found
 
 
-def statements(parsed: ParsedPrompt, entry: CatalogueAxis, subjects: Sequence[NounPhrase]) -> Iterator[Statement]:
-    """Every place that states a value: modifiers of the subjects, and phrases after the first of them."""
+def statements(
+    parsed: ParsedPrompt, entry: CatalogueAxis, subjects: Sequence[NounPhrase]
+) -> Iterator[Statement]:
+    """Every place that states a value: modifiers of the subjects, and phrases after the first of
+    them.
+    """
     for phrase in subjects:
-        start, end = parsed.words[phrase.first].start, parsed.words[phrase.head].start
+        start = parsed.words[phrase.first].start
+        end = parsed.words[phrase.head].start
         yield from _matches(parsed.text, entry, True, start, end)
     start = parsed.words[subjects[0].end - 1].end if subjects else 0
     found = list(_matches(parsed.text, entry, False, start, len(parsed.text)))
@@ -271,16 +334,23 @@ def statements(parsed: ParsedPrompt, entry: CatalogueAxis, subjects: Sequence[No
                 yield Statement(start, end, value if value in entry.axis.values else OTHER, False)
 
 
-def _matches(text: str, entry: CatalogueAxis, before: bool, start: int, end: int) -> Iterator[Statement]:
+def _matches(
+    text: str, entry: CatalogueAxis, before: bool, start: int, end: int
+) -> Iterator[Statement]:
     values = list(entry.stated)
     for found in _pattern(entry.axis.name, before).finditer(text, start, end):
-        yield Statement(found.start(), found.end(), values[int((found.lastgroup or "v0")[1:])], before)
+        yield Statement(
+            found.start(), found.end(), values[int((found.lastgroup or "v0")[1:])], before
+        )
 
 
 @lru_cache
 def _pattern(axis: str, before: bool) -> re.Pattern[str]:
-    """Matches the words that state a value before a noun, or after it; a group per value in the order of `stated`."""
-    entry, groups = catalogue()[axis], []
+    """Matches the words that state a value before a noun, or after it; a group per value in the
+    order of `stated`.
+    """
+    entry = catalogue()[axis]
+    groups = []
     for number, (value, stated) in enumerate(entry.stated.items()):
         form = entry.forms.get(value)
         words = {word for word in stated if not PHRASE_START.match(word)}
@@ -289,8 +359,14 @@ def _pattern(axis: str, before: bool) -> re.Pattern[str]:
         if not before:
             after = {word for word in stated if PHRASE_START.match(word)}
             if form and form.place != "before":
-                after |= {form.words} | ({f"{form.at_work} {form.words}"} if form.at_work else set())
-            words = {f"who {be} {word}" for word in words for be in ("is", "are")} | after | set(map(agree, after))
+                after |= {form.words} | (
+                    {f"{form.at_work} {form.words}"} if form.at_work else set()
+                )
+            words = (
+                {f"who {be} {word}" for word in words for be in ("is", "are")}
+                | after
+                | set(map(agree, after))
+            )
         listed = sorted(words, key=lambda word: (-len(word), word))
         groups.append(f"(?P<v{number}>{'|'.join(map(re.escape, listed)) or '(?!)'})")
     return re.compile(rf"(?<![\w-])(?:{'|'.join(groups)})(?![\w-])", re.I)

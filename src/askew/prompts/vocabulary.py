@@ -1,4 +1,6 @@
-"""The words that the lexicon knows, and what English rewriting a prompt needs: plurals, articles, agreement."""
+"""The words that the lexicon knows, and what English rewriting a prompt needs: plurals, articles,
+agreement.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +14,8 @@ NounKind = Literal["person", "animal", "object", "place", "nature"]
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """A noun, what saying it settles ("boy": gender male, age young), and the nouns that leave that open.
+    """A noun, what saying it settles ("boy": gender male, age young), and the nouns that leave that
+    open.
 
     `swap` maps an axis to the noun to take when another value of that axis is wanted.
     """
@@ -31,7 +34,9 @@ def read_data(name: str) -> str:
 
 @lru_cache
 def nouns() -> Mapping[str, Noun]:
-    """Every known noun by its lower-case forms, singular and plural. The first entry of a form wins."""
+    """Every known noun by its lower-case forms, singular and plural. The first entry of a form
+    wins.
+    """
     found = []
     for line in _lines("people.txt"):
         one, many, gender, age, counterpart, ageless = (cell.strip() for cell in line.split("|"))
@@ -47,12 +52,16 @@ def nouns() -> Mapping[str, Noun]:
             says["environment"] = "indoors" if tag == "indoors" else "outdoors"
         elif tag in ("region", "elsewhere"):
             says["geography"] = one
-        found.append(Noun(one, many, "nature" if tag in ("landscape", "elsewhere") else "place", says))
+        found.append(
+            Noun(one, many, "nature" if tag in ("landscape", "elsewhere") else "place", says)
+        )
     found += [Noun(one, many, "object") for _, one, many in _entries("objects.txt")]
     found += [Noun(one, many, "nature") for _, one, many in _entries("nature.txt")]
     table: dict[str, Noun] = {}
     for noun in found:
-        other = [f"{noun.singular}s"] if noun.singular.endswith("person") else []  # "sales persons", "sales people"
+        other = (
+            [f"{noun.singular}s"] if noun.singular.endswith("person") else []
+        )  # "sales persons", "sales people"
         for form in (noun.singular, noun.plural, *other):
             table.setdefault(form, noun)
     return table
@@ -83,12 +92,21 @@ def _entries(name: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _lines(name: str) -> list[str]:
-    return [line for line in read_data(name).splitlines() if line.strip() and not line.startswith("#")]
+    return [
+        line for line in read_data(name).splitlines() if line.strip() and not line.startswith("#")
+    ]
 
 
-_IRREGULAR = {"person": "people", "child": "children", "foot": "feet", "tooth": "teeth", "half": "halves"}
+_IRREGULAR = {
+    "person": "people",
+    "child": "children",
+    "foot": "feet",
+    "tooth": "teeth",
+    "half": "halves",
+}
 _VOWEL_SOUND = re.compile(
-    r"(?!eu|ew|uni(?!n|m)|use|usu|uti|ura|ubi|one\b|once\b|u\b)[aeiou]|hour|honest|honou?r|heir", re.I
+    r"(?!eu|ew|uni(?!n|m)|use|usu|uti|ura|ubi|one\b|once\b|u\b)[aeiou]|hour|honest|honou?r|heir",
+    re.I,
 )
 _SPOKEN_VOWEL = frozenset("AEFHILMNORSX8")
 """Letters and the digit whose names begin with a vowel sound: "an X-ray", "an HD photo"."""
@@ -119,20 +137,30 @@ def article(words: str) -> str:
 
 
 def replace(text: str, start: int, end: int, words: str) -> str:
-    """`text` with `words` in the place of `text[start:end]`, no double or dangling space, and an article that fits."""
-    before, after = text[:start], text[end:]
+    """`text` with `words` in the place of `text[start:end]`, no double or dangling space, and an
+    article that fits.
+    """
+    before = text[:start]
+    after = text[end:]
     if not words:
         closes = not after.strip() or bool(re.match(r"\s*[,.;:!?]", after))
         before = before.rstrip() if closes else before
         after = after.lstrip() if closes or not before[-1:].strip() else after
-    if found := re.search(r"\b(an?)(\s+)$", before, re.I):
+    found = re.search(r"\b(an?)(\s+)$", before, re.I)
+    if found:
         wanted = article(words + after)
-        before = before[: found.start()] + (wanted.capitalize() if found[1][0].isupper() else wanted) + found[2]
+        before = (
+            before[: found.start()]
+            + (wanted.capitalize() if found[1][0].isupper() else wanted)
+            + found[2]
+        )
     return before + words + after
 
 
 def agree(phrase: str) -> str:
-    """A phrase about one, said of several: "who is blind" -> "who are blind", "with a hat" -> "with hats"."""
+    """A phrase about one, said of several: "who is blind" -> "who are blind", "with a hat" -> "with
+    hats".
+    """
     phrase = re.sub(r"^who is\b", "who are", phrase)
     found = re.search(r"\ban? (?=\S+( \S+)?$)", phrase)
     return phrase[: found.start()] + plural(phrase[found.end() :]) if found else phrase

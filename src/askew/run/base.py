@@ -1,4 +1,6 @@
-"""What a gather asks of a run. `Live` makes what the store lacks; `Count` knows how much that would be."""
+"""What a gather asks of a run. `Live` makes what the store lacks; `Count` knows how much that would
+be.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -15,7 +17,7 @@ from askew.models.base import Collection, FiledPicture, Model, Request
 from askew.run.progress import Stage, StageName
 from askew.run.work import SLICE, Work, wanted_pictures
 from askew.store.imagefile import EncodedPicture, encode
-from askew.store.store import Completions, Store, Wanted
+from askew.store.store import Completions, PictureRequest, Store
 from askew.types import Missing, Picture, Question, grouped
 
 CONTINUES = "the same command continues"
@@ -23,8 +25,8 @@ CONTINUES = "the same command continues"
 Outcome = Picture | Missing
 Answer = str | Missing
 Rows = NDArray[np.float32]
-W = TypeVar("W", bound=Wanted)
-W_contra = TypeVar("W_contra", bound=Wanted, contravariant=True)
+W = TypeVar("W", bound=PictureRequest)
+W_contra = TypeVar("W_contra", bound=PictureRequest, contravariant=True)
 T = TypeVar("T")
 L = TypeVar("L")
 
@@ -33,8 +35,10 @@ Filed = list[tuple[FiledPicture, Outcome]]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A picture that was made, or why there is none; and by fingerprint a row of what was seen while it was made."""
+class MakerOutput:
+    """A picture that was made, or why there is none; and by fingerprint a row of what was seen
+    while it was made.
+    """
 
     picture: EncodedPicture | Missing
     seen: Mapping[str, Rows] = field(default_factory=dict)
@@ -43,9 +47,10 @@ class Made:
 class Maker(Protocol[W_contra]):
     """Whoever makes pictures, in batches of a fixed size: a model, an editor of pictures.
 
-    A maker can be sent to another process: it holds providers and settings. What it needs for a single picture stands
-    in what is wanted, a subclass of `Wanted`. If it has a method `check`, that is called before anything is made or
-    written; it raises UsageError. `sees` are fingerprints of the rows that it makes beside its pictures.
+    A maker can be sent to another process: it holds providers and settings. What it needs for a
+    single picture stands in what is wanted, a subclass of `Wanted`. If it has a method `check`,
+    that is called before anything is made or written; it raises UsageError. `sees` are fingerprints
+    of the rows that it makes beside its pictures.
     """
 
     @property
@@ -57,32 +62,43 @@ class Maker(Protocol[W_contra]):
     @property
     def sees(self) -> frozenset[str]: ...
 
-    def make(self, wanted: Sequence[W_contra]) -> Sequence[Made]:
+    def make(self, wanted: Sequence[W_contra]) -> Sequence[MakerOutput]:
         """One batch, in order."""
 
 
-class Generator:
+class ModelMaker:
     """A model that makes pictures of prompts, and sees nothing beside them."""
 
     sees: frozenset[str] = frozenset()
 
     def __init__(self, model: Model) -> None:
-        self.model, self.name, self.batch_size = model, model.name, model.batch_size
+        self.model = model
+        self.name = model.name
+        self.batch_size = model.batch_size
 
-    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
+    def make(self, wanted: Sequence[PictureRequest]) -> list[MakerOutput]:
         """One batch of pictures, encoded."""
         with provider(self.name, f"making pictures of {wanted[0].prompt!r}"):
-            images = self.model.generate([Request(one.prompt, one.seed or 0, one.number) for one in wanted])
-            expect(len(images) == len(wanted), f"{len(images)} pictures came back where {len(wanted)} were asked for")
-            return [Made(encoded(image)) for image in images]
+            images = self.model.generate(
+                [Request(one.prompt, one.seed or 0, one.number) for one in wanted]
+            )
+            expect(
+                len(images) == len(wanted),
+                f"{len(images)} pictures came back where {len(wanted)} were asked for",
+            )
+            return [MakerOutput(encoded(image)) for image in images]
 
 
 def encoded(image: object) -> EncodedPicture | Missing:
-    """A picture from a model as bytes to store. Raises ModelError for what is neither a picture nor Missing."""
+    """A picture from a model as bytes to store. Raises ModelError for what is neither a picture nor
+    Missing.
+    """
     if isinstance(image, Missing):
         return image
     if not isinstance(image, Image.Image):
-        raise ModelError(f"a model must return Pillow images or Missing, not {type(image).__name__}")
+        raise ModelError(
+            f"a model must return Pillow images or Missing, not {type(image).__name__}"
+        )
     return encode(image)
 
 
@@ -95,7 +111,9 @@ def provider(name: str, doing: str) -> Iterator[None]:
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise ModelError(f"{name} failed while {doing}: {reason}. What was done before is kept; {CONTINUES}") from error
+        raise ModelError(
+            f"{name} failed while {doing}: {reason}. What was done before is kept; {CONTINUES}"
+        ) from error
 
 
 def expect(holds: bool, otherwise: str) -> None:
@@ -105,35 +123,54 @@ def expect(holds: bool, otherwise: str) -> None:
 
 
 class Run(Protocol):
-    """Everything that costs. Each verb may be called as often as a method likes: nothing is made or asked twice."""
+    """Everything that costs. Each verb may be called as often as a method likes: nothing is made or
+    asked twice.
+    """
 
     store: Store
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
         """Every wanted picture by its key."""
 
-    def pictures(self, model: Model, texts: Sequence[str], images: int, seed: int) -> dict[str, list[Outcome]]:
+    def pictures(
+        self, model: Model, texts: Sequence[str], images: int, seed: int
+    ) -> dict[str, list[Outcome]]:
         """`images` pictures of each prompt text, by text and in the order of their number."""
         wanted = wanted_pictures(model, texts, images, seed)
-        made = self.make(Generator(model), wanted)
-        return {text: [made[one.key] for one in own] for text, own in grouped(wanted, lambda one: one.prompt).items()}
+        made = self.make(ModelMaker(model), wanted)
+        return {
+            text: [made[one.key] for one in own]
+            for text, own in grouped(wanted, lambda one: one.prompt).items()
+        }
 
-    def collect(self, collection: Collection, chosen: Sequence[FiledPicture] | None = None) -> Filed:
+    def collect(
+        self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
+    ) -> Filed:
         """Every picture of a collection, or those that are `chosen`, in their order."""
 
-    def ask(self, vqa: VQA, pictures: Sequence[Outcome], questions: Sequence[Question]) -> dict[str, list[Answer]]:
+    def ask(
+        self, vqa: VQA, pictures: Sequence[Outcome], questions: Sequence[Question]
+    ) -> dict[str, list[Answer]]:
         """Answers by picture id, in the order of the questions."""
 
     def read(
-        self, reader: PictureReader, pictures: Sequence[Picture], stage: StageName = "vectors", at_once: int = SLICE
+        self,
+        reader: PictureReader,
+        pictures: Sequence[Picture],
+        stage: StageName = "vectors",
+        at_once: int = SLICE,
     ) -> Rows:
         """What a reader sees in pictures, stored: (pictures, numbers)."""
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
-        """What a lens sees in each item (a picture, a text, a model), not stored; what is missing stays missing."""
+        """What a lens sees in each item (a picture, a text, a model), not stored; what is missing
+        stays missing.
+        """
 
     def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
-        """Work that follows from earlier answers: what `flow` returns; where it is only counted, `otherwise`."""
+        """Work that follows from earlier answers: what `flow` returns; where it is only counted,
+        `otherwise`.
+        """
 
     def steps(self, name: StageName, who: str, total: int) -> AbstractContextManager[Stage]:
         """Steps of a longer way, whose progress is told in place of that of what is made on it."""

@@ -1,4 +1,6 @@
-"""After a run: is everything that was planned either stored or known to be missing, and is all of it what it was?"""
+"""After a run: is everything that was planned either stored or known to be missing, and is all of
+it what it was?
+"""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -14,7 +16,9 @@ from askew.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a run holds: `counts` and `faults` in words, how many pictures are `left`, `damaged` files of its folder."""
+    """What a run holds: `counts` and `faults` in words, how many pictures are `left`, `damaged`
+    files of its folder.
+    """
 
     counts: str
     left: int
@@ -33,12 +37,17 @@ class CheckReport:
 
 
 def check(folder: Path, store: Store, found: Head | AskewError | None = None) -> CheckReport:
-    """Compare a run folder with its store: plan, results (`found`, or why they cannot be read), index, picture files.
-    Raises UsageError where there is no run."""
+    """Compare a run folder with its store: plan, results (`found`, or why they cannot be read),
+    index, picture files. Raises UsageError where there is no run.
+    """
     plan_hash = plan_hash_in(folder)
     if plan_hash is None:
-        raise UsageError(f"{folder} holds no run: there is neither {HASH_FILE} nor {PLAN_FILE} in it")
-    planned, results, plan = store.planned(plan_hash), folder / RESULTS_FILE, folder / PLAN_FILE
+        raise UsageError(
+            f"{folder} holds no run: there is neither {HASH_FILE} nor {PLAN_FILE} in it"
+        )
+    planned = store.planned(plan_hash)
+    results = folder / RESULTS_FILE
+    plan = folder / PLAN_FILE
     files = {folder / name: f"{folder / name} {why}" for name, why in changed_files(folder).items()}
     if isinstance(found, AskewError):
         files.setdefault(results, str(found))
@@ -49,12 +58,18 @@ def check(folder: Path, store: Store, found: Head | AskewError | None = None) ->
             files[plan] = f"{plan} is not the plan that was run: {HASH_FILE} is that of another"
     except AskewError as error:
         files[plan] = str(error)
-    faults = [*files.values(), *store.index_faults(), *store.file_faults(one.path for one in planned if one.path)]
+    faults = [
+        *files.values(),
+        *store.index_faults(),
+        *store.file_faults(one.path for one in planned if one.path),
+    ]
     if isinstance(found, Head):
         known = {one.id for one in planned}
         named = {name for one in found.sets for name in one.pictures if name is not None}
         told = "which is none of the run's in the store"
-        faults += [f"{results.name} names the picture {name}, {told}" for name in sorted(named - known)]
+        faults += [
+            f"{results.name} names the picture {name}, {told}" for name in sorted(named - known)
+        ]
     reasons = Counter(one.reason for one in planned if one.reason is not None)
     stored = sum(one.path is not None for one in planned)
     left = len(planned) - stored - reasons.total()
@@ -64,7 +79,9 @@ def check(folder: Path, store: Store, found: Head | AskewError | None = None) ->
 
 
 def set_aside(folder: Path, report: CheckReport) -> list[str]:
-    """Rename the damaged files of a run folder, so that the same command writes them anew. Returns their names."""
+    """Rename the damaged files of a run folder, so that the same command writes them anew. Returns
+    their names.
+    """
     files = [*report.damaged, folder / SUMS_FILE] if report.damaged else []
     if folder / PLAN_FILE in files:
         files.append(folder / HASH_FILE)

@@ -1,4 +1,6 @@
-"""A run that only counts: what a gather would make and ask, and how much of it the store holds already."""
+"""A run that only counts: what a gather would make and ask, and how much of it the store holds
+already.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -15,44 +17,67 @@ from askew.run.live import check_folder
 from askew.run.progress import Stage, StageName, silent
 from askew.run.work import SLICE, Work, lacking, unfinished, unique, wanted_files
 from askew.store.keys import question_hash
-from askew.store.store import Store, Wanted
+from askew.store.store import PictureRequest, Store
 from askew.types import Missing, Picture, Question, slices
 
 NOT_YET = Missing("not_asked", "only counted")
 
 
-class Count(Run):
-    """Pictures to be made stand in by their keys, unknown answers are Missing; `work` is exact but for its `bounds`."""
+class CountingRun(Run):
+    """Pictures to be made stand in by their keys, unknown answers are Missing; `work` is exact but
+    for its `bounds`.
+    """
 
     def __init__(self, store: Store) -> None:
-        self.store, self.work = store, Work()
+        self.store = store
+        self.work = Work()
         self.bounds: dict[str, Work] = {}
         self.warnings: list[str] = []
-        self._prompts, self._wanted = set[str](), set[str]()
+        self._prompts = set[str]()
+        self._wanted = set[str]()
         self._asked = set[tuple[str, str, str]]()
-        self._read, self._seen = set[tuple[str, str]](), set[tuple[str, str]]()
+        self._read = set[tuple[str, str]]()
+        self._seen = set[tuple[str, str]]()
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
         """What is stored, and stand-ins for what is not."""
         stored = self._pictures(wanted)
         left = unfinished(slices(wanted, maker.batch_size), stored)
         self.work += Work(model_calls=len(left))
-        self._seen |= {(who, one.key) for who in maker.sees for one in wanted if one.key not in stored}
-        return {one.key: stored.get(one.key, Picture(one.key, "", one.prompt, one.seed)) for one in wanted}
+        self._seen |= {
+            (who, one.key) for who in maker.sees for one in wanted if one.key not in stored
+        }
+        return {
+            one.key: stored.get(one.key, Picture(one.key, "", one.prompt, one.seed))
+            for one in wanted
+        }
 
-    def collect(self, collection: Collection, chosen: Sequence[FiledPicture] | None = None) -> Filed:
-        """Files of a collection, imported or standing in, of a folder by their ids; what is not there is missing."""
+    def collect(
+        self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
+    ) -> Filed:
+        """Files of a collection, imported or standing in, of a folder by their ids; what is not
+        there is missing.
+        """
         filed = collection.pictures() if chosen is None else chosen
         wanted = wanted_files(collection, filed)
         stored = self._pictures(wanted)
         ids: Mapping[Path, str] = getattr(collection, "digests", {})
         return [
-            (one, stored.get(key) or (Picture(ids.get(one.path, key), "", one.prompt) if isfile(one.path)
-                                      else Missing("absent_file")))
+            (
+                one,
+                stored.get(key)
+                or (
+                    Picture(ids.get(one.path, key), "", one.prompt)
+                    if isfile(one.path)
+                    else Missing("absent_file")
+                ),
+            )
             for one, key in zip(filed, (one.key for one in wanted), strict=True)
-        ]  # fmt: skip
+        ]
 
-    def ask(self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]) -> dict[str, list[Answer]]:
+    def ask(
+        self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]
+    ) -> dict[str, list[Answer]]:
         """Known answers, and Missing for others."""
         present = unique(pictures)
         known = self.store.answers(vqa.fingerprint, (one.id for one in present), questions)
@@ -61,11 +86,17 @@ class Count(Run):
         new = {(one.id, key) for one in present for key in hashes} - asked
         self._asked |= {(vqa.fingerprint, one, key) for one, key in new}
         calls = len(list(lacking(present, questions, known.keys() | asked)))
-        self.work += Work(questions=len(new), questions_left=len(new - known.keys()), vqa_calls=calls)
+        self.work += Work(
+            questions=len(new), questions_left=len(new - known.keys()), vqa_calls=calls
+        )
         return {one.id: [known.get((one.id, key), NOT_YET) for key in hashes] for one in present}
 
     def read(
-        self, reader: PictureReader, pictures: Sequence[Picture], stage: StageName = "vectors", at_once: int = SLICE
+        self,
+        reader: PictureReader,
+        pictures: Sequence[Picture],
+        stage: StageName = "vectors",
+        at_once: int = SLICE,
     ) -> Rows:
         """Nothing is read: rows without numbers."""
         who = reader.fingerprint
@@ -103,24 +134,28 @@ class Count(Run):
 
     def lines(self) -> list[str]:
         """The numbers in words, and what they are bounds of."""
-        notes = [f"{what.removeprefix('the '):<11} at most {work.pictures} of the pictures; which, the others decide"
-                 for what, work in self.bounds.items()]  # fmt: skip
+        notes = [
+            f"{what.removeprefix('the '):<11} at most {work.pictures} of the pictures; which, the others decide"
+            for what, work in self.bounds.items()
+        ]
         return [*self.total.lines(at_most=bool(self.bounds)), *notes]
 
-    def _pictures(self, wanted: Sequence[Wanted]) -> dict[str, Outcome]:
+    def _pictures(self, wanted: Sequence[PictureRequest]) -> dict[str, Outcome]:
         """Those of `wanted` that are stored; what was counted before is not counted again."""
         stored = self.store.pictures(one.key for one in wanted)
         new = {one.key: one for one in wanted if one.key not in self._wanted}
         texts = {one.prompt for one in new.values() if one.prompt} - self._prompts
         self._prompts |= texts
         self._wanted |= new.keys()
-        self.work += Work(prompts=len(texts), pictures=len(new), pictures_stored=len(new.keys() & stored.keys()))
+        self.work += Work(
+            prompts=len(texts), pictures=len(new), pictures_stored=len(new.keys() & stored.keys())
+        )
         return stored
 
 
 @contextmanager
-def counted_run(plan: RunPlan, folder: Path, store: Path) -> Iterator[Count]:
+def counted_run(plan: RunPlan, folder: Path, store: Path) -> Iterator[CountingRun]:
     """A run that only counts what is left: nothing is made or written."""
     check_folder(folder, plan)
     with Store(store, create=False) as opened:
-        yield Count(opened)
+        yield CountingRun(opened)

@@ -1,4 +1,6 @@
-"""A run that makes what the store lacks: pictures, answers, vectors; it can stop and go on at any point."""
+"""A run that makes what the store lacks: pictures, answers, vectors; it can stop and go on at any
+point.
+"""
 
 import sys
 import time
@@ -11,18 +13,31 @@ from typing import Unpack
 import numpy as np
 
 from askew.console import neutral
+from askew.environment import environment
 from askew.errors import Interrupted, RunError, UsageError
 from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, heard_by
 from askew.options import RunOptions
 from askew.plan import PLAN_FILE, RunPlan, read_plan
-from askew.run.base import CONTINUES, Answer, Filed, L, Maker, Outcome, Rows, Run, T, W, expect, provider
-from askew.run.environment import environment
+from askew.run.base import (
+    CONTINUES,
+    Answer,
+    Filed,
+    L,
+    Maker,
+    Outcome,
+    Rows,
+    Run,
+    T,
+    W,
+    expect,
+    provider,
+)
 from askew.run.progress import Event, Progress, Stage, StageName, choose, opened_log, silent, stage
 from askew.run.work import SLICE, Budget, Engine, Work, lacking, unfinished, unique, wanted_files
 from askew.store.files import write_file
 from askew.store.keys import question_hash
-from askew.store.store import Store, Wanted
+from askew.store.store import PictureRequest, Store
 from askew.types import Missing, Picture, Question, slices
 
 HASH_FILE = "plan.hash"
@@ -36,27 +51,39 @@ MACHINE = ("python", "platform", "packages", "device", "threads")
 """What is kept of where a picture was made."""
 
 
-class Live(Run):
+class LiveRun(Run):
     """One plan in one folder. Everything that it makes goes to the store at once, batch by batch.
 
-    It makes at most `budget`, as `Budget.parse` reads it, and stops with what is left. Nothing is written before there
-    is something to make or results to write. Raises UsageError for a folder that holds another plan.
+    It makes at most `budget`, as `Budget.parse` reads it, and stops with what is left. Nothing is
+    written before there is something to make or results to write. Raises UsageError for a folder
+    that holds another plan.
     """
 
     def __init__(
-        self, folder: Path, store: Store, plan: RunPlan, progress: Progress = silent, budget: int | str | None = None
+        self,
+        folder: Path,
+        store: Store,
+        plan: RunPlan,
+        progress: Progress = silent,
+        budget: int | str | None = None,
     ) -> None:
-        self.folder, self.store, self.plan = folder, store, plan
-        self._progress, self._budget, self._spent = progress, Budget.parse(budget), 0
+        self.folder = folder
+        self.store = store
+        self.plan = plan
+        self._progress = progress
+        self._budget = Budget.parse(budget)
+        self._spent = 0
         self.warnings: list[str] = []
         check_folder(folder, plan)
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
-        """Every wanted picture by its key; those that the store lacks are made, in slices of the maker's size.
+        """Every wanted picture by its key; those that the store lacks are made, in slices of the
+        maker's size.
 
-        Batches are fixed slices of all that is wanted, whatever is stored already; one that is not complete is made
-        again as a whole, so that the same machine gives the same bytes. Raises ModelError, Interrupted and, at the end
-        of the budget, RunError; what was made before is kept each time.
+        Batches are fixed slices of all that is wanted, whatever is stored already; one that is not
+        complete is made again as a whole, so that the same machine gives the same bytes. Raises
+        ModelError, Interrupted and, at the end of the budget, RunError; what was made before is
+        kept each time.
         """
         stored = self.store.pictures(one.key for one in wanted)
         left = unfinished(slices(wanted, maker.batch_size), stored)
@@ -66,7 +93,8 @@ class Live(Run):
         with self._stage("pictures", maker.name, len(stored), len(wanted)) as current:
             for part in self._turns(self._affordable(left, maker), lambda part: [part[0].key]):
                 absent = sum(one.key not in stored for one in part)
-                if len(held := self.store.pictures(one.key for one in part)) == len(part):  # others were faster
+                held = self.store.pictures(one.key for one in part)
+                if len(held) == len(part):  # others were faster
                     stored.update(held)
                     current.advance(absent)
                     continue
@@ -74,19 +102,29 @@ class Live(Run):
                     (made,) = engine(maker.make, [part])
                     self._spent += len(part)
                     here = environment(_fact(maker, "device"))
-                    provenance = {name: getattr(here, name) for name in MACHINE} | {"dtype": _fact(maker, "dtype")}
-                    pictures, seen = [one.picture for one in made], [one.seen for one in made]
+                    provenance = {name: getattr(here, name) for name in MACHINE} | {
+                        "dtype": _fact(maker, "dtype")
+                    }
+                    pictures = [one.picture for one in made]
+                    seen = [one.seen for one in made]
                     kept = self.store.put_pictures(part, pictures, provenance, seen)
                     stored.update(zip((one.key for one in part), kept, strict=True))
-        if open_ones := [one for one in wanted if one.key not in stored]:
+        open_ones = [one for one in wanted if one.key not in stored]
+        if open_ones:
             prompts = list(dict.fromkeys(one.prompt for one in open_ones))
-            left_out = f"{len(open_ones)} of {len(wanted)} pictures are left, of {len(prompts)} prompts"
+            left_out = (
+                f"{len(open_ones)} of {len(wanted)} pictures are left, of {len(prompts)} prompts"
+            )
             told = f"{left_out}, the next being {prompts[0]!r}; {CONTINUES}"
             raise RunError(f"the budget of {self._budget.told} is used up: {told}")
         return stored
 
-    def collect(self, collection: Collection, chosen: Sequence[FiledPicture] | None = None) -> Filed:
-        """Every picture of a collection, or those that are `chosen`, in their order, imported into the store."""
+    def collect(
+        self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
+    ) -> Filed:
+        """Every picture of a collection, or those that are `chosen`, in their order, imported into
+        the store.
+        """
         filed = collection.pictures() if chosen is None else chosen
         wanted = wanted_files(collection, filed)
         self.claim(wanted)
@@ -97,17 +135,27 @@ class Live(Run):
                 current.advance(len(part))
         return list(zip(filed, outcomes, strict=True))
 
-    def ask(self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]) -> dict[str, list[Answer]]:
+    def ask(
+        self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]
+    ) -> dict[str, list[Answer]]:
         """Answers by picture id, in the order of the questions. Only what the store lacks is asked.
 
-        An instrument that answers from vectors gets those of the store, and its new ones are kept there.
+        An instrument that answers from vectors gets those of the store, and its new ones are kept
+        there.
         """
         present = unique(pictures)
         known = self.store.answers(vqa.fingerprint, (picture.id for picture in present), questions)
-        groups, vectors = list(lacking(present, questions, known)), dict[str, Rows]()
+        groups = list(lacking(present, questions, known))
+        vectors = dict[str, Rows]()
         left = sum(len(some) for some, _ in groups)
         if groups and isinstance(vqa, VectorVQA):
-            vectors = dict(zip((one.id for one in present), self.read(EmbedderOf(vqa), present), strict=True))
+            vectors = dict(
+                zip(
+                    (one.id for one in present),
+                    self.read(EmbeddingReader(vqa), present),
+                    strict=True,
+                )
+            )
         with self._stage("answers", vqa.name, len(present) - left, len(present)) as current:
             for some, asked in self._turns(groups, lambda group: [vqa.fingerprint, group[0][0].id]):
                 ids = [picture.id for picture in some]
@@ -122,26 +170,43 @@ class Live(Run):
         return {picture.id: [known[picture.id, key] for key in hashes] for picture in present}
 
     def read(
-        self, reader: PictureReader, pictures: Sequence[Picture], stage: StageName = "vectors", at_once: int = SLICE
+        self,
+        reader: PictureReader,
+        pictures: Sequence[Picture],
+        stage: StageName = "vectors",
+        at_once: int = SLICE,
     ) -> Rows:
         """What a reader sees in pictures, (pictures, numbers), kept as an embedder's vectors are.
 
-        Pictures are read in slices of `at_once`, and only those slices in which the store lacks one.
+        Pictures are read in slices of `at_once`, and only those slices in which the store lacks
+        one.
         """
         present = unique(pictures)
         known = self.store.vectors(reader.fingerprint, (picture.id for picture in present))
-        left = [part for part in slices(present, at_once) if any(picture.id not in known for picture in part)]
+        left = [
+            part
+            for part in slices(present, at_once)
+            if any(picture.id not in known for picture in part)
+        ]
         done = len(present) - sum(len(part) for part in left)
         with self._stage(stage, reader.name, done, len(present)) as current:
             for part in self._turns(left, lambda part: [reader.fingerprint, part[0].id]):
                 known |= self.store.vectors(reader.fingerprint, (picture.id for picture in part))
                 if any(picture.id not in known for picture in part):
                     (rows,) = engine(partial(_embed, reader), [part])
-                    made = {picture.id: row for picture, row in zip(part, rows, strict=True) if picture.id not in known}
+                    made = {
+                        picture.id: row
+                        for picture, row in zip(part, rows, strict=True)
+                        if picture.id not in known
+                    }
                     self.store.put_vectors(reader.fingerprint, made)
                     known |= self.store.vectors(reader.fingerprint, made)
                 current.advance(len(part))
-        return np.stack([known[picture.id] for picture in pictures]) if pictures else np.zeros((0, 0), np.float32)
+        return (
+            np.stack([known[picture.id] for picture in pictures])
+            if pictures
+            else np.zeros((0, 0), np.float32)
+        )
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
         """What a lens sees in each item, by the engine's workers."""
@@ -155,7 +220,8 @@ class Live(Run):
     @contextmanager
     def steps(self, name: StageName, who: str, total: int) -> Iterator[Stage]:
         """Steps of a longer way; what is made on it is not told."""
-        progress, self._progress = self._progress, silent
+        progress = self._progress
+        self._progress = silent
         try:
             with stage(progress, name, who, 0, total) as current:
                 yield current
@@ -170,9 +236,11 @@ class Live(Run):
 
     def warn(self, *sentences: str) -> None:
         """Keep what a reader of the findings must know, each sentence once."""
-        self.warnings += [sentence for sentence in dict.fromkeys(sentences) if sentence not in self.warnings]
+        self.warnings += [
+            sentence for sentence in dict.fromkeys(sentences) if sentence not in self.warnings
+        ]
 
-    def claim(self, wanted: Sequence[Wanted] = ()) -> None:
+    def claim(self, wanted: Sequence[PictureRequest] = ()) -> None:
         """Write the plan into the folder, and note in the store what the run needs."""
         for name, text in ((PLAN_FILE, self.plan.to_toml()), (HASH_FILE, self.plan.hash + "\n")):
             if not (self.folder / name).exists():
@@ -181,7 +249,9 @@ class Live(Run):
             self.store.plan_pictures(self.plan.hash, wanted)
 
     def settle(self) -> None:
-        """Raises RunError unless every picture that was planned is stored, or missing with a reason."""
+        """Raises RunError unless every picture that was planned is stored, or missing with a
+        reason.
+        """
         planned = self.store.planned(self.plan.hash)
         left = sum(one.path is None and one.reason is None for one in planned)
         if left:
@@ -190,15 +260,20 @@ class Live(Run):
 
     def _affordable(self, left: Sequence[Sequence[W]], maker: Maker[W]) -> list[Sequence[W]]:
         """The slices that the budget allows."""
-        if (most := self._budget.pictures) is None or not left:
+        most = self._budget.pictures
+        if most is None or not left:
             return list(left)
         if most < min(maker.batch_size, first := len(left[0])):
-            raise UsageError(f"the budget of {self._budget.told} is smaller than one batch of {maker.name}: {first}")
+            raise UsageError(
+                f"the budget of {self._budget.told} is smaller than one batch of {maker.name}: {first}"
+            )
         sizes = np.cumsum([len(part) for part in left]) + self._spent
         return [part for part, spent in zip(left, sizes, strict=True) if spent <= most]
 
     def _turns(self, parts: Sequence[T], names: Callable[[T], Sequence[str]]) -> Iterator[T]:
-        """Each part while no other process works on it; what others are at comes last, when they are done with it."""
+        """Each part while no other process works on it; what others are at comes last, when they
+        are done with it.
+        """
         left = list(parts)
         while left:
             busy = []
@@ -225,10 +300,14 @@ class Live(Run):
 
 
 @contextmanager
-def opened_run(plan: RunPlan, folder: Path, store: Path, /, **options: Unpack[RunOptions]) -> Iterator[Live]:
-    """A run that makes what is left of a plan, on a store that is closed afterwards. Of the options `budget`,
-    `progress` and `log` matter, to which what happens is added."""
-    tell, log = choose() if options.get("progress") else silent, options.get("log")
+def opened_run(
+    plan: RunPlan, folder: Path, store: Path, /, **options: Unpack[RunOptions]
+) -> Iterator[LiveRun]:
+    """A run that makes what is left of a plan, on a store that is closed afterwards. Of the options
+    `budget`, `progress` and `log` matter, to which what happens is added.
+    """
+    tell = choose() if options.get("progress") else silent
+    log = options.get("log")
     with Store(store) as opened, opened_log(log) as noted:
 
         def both(event: Event) -> None:
@@ -237,7 +316,7 @@ def opened_run(plan: RunPlan, folder: Path, store: Path, /, **options: Unpack[Ru
 
         try:
             noted.note("info", "run", folder=str(folder), plan=plan.hash)
-            live = Live(folder, opened, plan, both if log else tell, options.get("budget"))
+            live = LiveRun(folder, opened, plan, both if log else tell, options.get("budget"))
             yield live
             for sentence in live.warnings:
                 noted.note("warning", sentence)
@@ -256,11 +335,18 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
     """Raises UsageError for a folder that holds another plan."""
     if plan_hash_in(folder) in (None, plan.hash):
         return
-    there, here = dict[str, object](), dict[str, object]()
+    there = dict[str, object]()
+    here = dict[str, object]()
     with suppress(UsageError):
-        there, here = (dict(_leaves(one.model_dump(mode="json"))) for one in (read_plan(folder / PLAN_FILE), plan))
+        there, here = (
+            dict(_leaves(one.model_dump(mode="json")))
+            for one in (read_plan(folder / PLAN_FILE), plan)
+        )
     differ = [name for name in {**there, **here} if there.get(name) != here.get(name)]
-    told = ", ".join(f"{name} is {there.get(name)!r:.60} there and {here.get(name)!r:.60} here" for name in differ[:3])
+    told = ", ".join(
+        f"{name} is {there.get(name)!r:.60} there and {here.get(name)!r:.60} here"
+        for name in differ[:3]
+    )
     told += f" and {len(differ) - 3} more" if len(differ) > 3 else ""
     raise UsageError(
         f"the run folder {folder} holds another plan{f' ({told})' if told else ''}, and a folder holds one: give the "
@@ -269,7 +355,13 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
 
 
 def _leaves(node: object, at: str = "") -> Iterator[tuple[str, object]]:
-    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    items = (
+        node.items()
+        if isinstance(node, dict)
+        else enumerate(node)
+        if isinstance(node, list)
+        else ()
+    )
     for name, child in items:
         yield from _leaves(child, f"{at}.{name}".lstrip("."))
     if not isinstance(node, dict | list):
@@ -277,9 +369,12 @@ def _leaves(node: object, at: str = "") -> Iterator[tuple[str, object]]:
 
 
 def plan_hash_in(folder: Path) -> str | None:
-    """The hash of the plan that a folder holds, as it was noted, else of the plan itself; None where there is none.
-    Raises RunError for a note that cannot be read, UsageError for a plan that cannot."""
-    noted, plan = folder / HASH_FILE, folder / PLAN_FILE
+    """The hash of the plan that a folder holds, as it was noted, else of the plan itself; None
+    where there is none. Raises RunError for a note that cannot be read, UsageError for a plan that
+    cannot.
+    """
+    noted = folder / HASH_FILE
+    plan = folder / PLAN_FILE
     try:
         if noted.exists():
             return noted.read_text(encoding="ascii").strip()
@@ -290,7 +385,9 @@ def plan_hash_in(folder: Path) -> str | None:
 
 @contextmanager
 def _partwise(current: Stage, absent: int) -> Iterator[None]:
-    """Count the `absent` pictures of a slice as their maker tells of them, and at its end; none if it ends badly."""
+    """Count the `absent` pictures of a slice as their maker tells of them, and at its end; none if
+    it ends badly.
+    """
     told = 0
 
     def hear(count: int) -> None:
@@ -309,11 +406,13 @@ def _partwise(current: Stage, absent: int) -> Iterator[None]:
     hear(absent)
 
 
-class EmbedderOf:
+class EmbeddingReader:
     """The embedder that an instrument answers by; it travels as the instrument does."""
 
     def __init__(self, vqa: VectorVQA) -> None:
-        self._vqa, self.name, self.fingerprint = vqa, vqa.embedder.name, vqa.embedder.fingerprint
+        self._vqa = vqa
+        self.name = vqa.embedder.name
+        self.fingerprint = vqa.embedder.fingerprint
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Rows:
         """Its vectors."""
@@ -330,12 +429,19 @@ def _ask(vqa: VQA, group: tuple[list[Picture], list[Question], Rows | None]) -> 
             rows = vqa.answer(pictures, questions)
         shape = {len(row) for row in rows} <= {len(questions)} and len(rows) == len(pictures)
         expect(shape, "the answers do not match the pictures and questions asked")
-        for question, answer in ((q, one) for row in rows for q, one in zip(questions, row, strict=True)):
+        for question, answer in (
+            (q, one) for row in rows for q, one in zip(questions, row, strict=True)
+        ):
             allowed = answer in question.options if question.options else isinstance(answer, str)
-            expect(allowed or isinstance(answer, Missing), f"{answer!r} is no answer to {question.text!r}")
+            expect(
+                allowed or isinstance(answer, Missing),
+                f"{answer!r} is no answer to {question.text!r}",
+            )
 
     def readable(answer: Answer) -> Answer:
-        broken = isinstance(answer, str) and any("\ud800" <= letter <= "\udfff" for letter in answer)
+        broken = isinstance(answer, str) and any(
+            "\ud800" <= letter <= "\udfff" for letter in answer
+        )
         return Missing("unparseable", f"not valid Unicode: {answer!a}") if broken else answer
 
     return [[readable(answer) for answer in row] for row in rows]

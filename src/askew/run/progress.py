@@ -30,15 +30,21 @@ LABELS: dict[StageName, str] = {
     "prompts": "Searching",
     "tokens": "Learning tokens",
 }
-LEVELS: dict[Kind, str] = {"started": "info", "batch": "debug", "finished": "info", "stopped": "warning"}
+LEVELS: dict[Kind, str] = {
+    "started": "info",
+    "batch": "debug",
+    "finished": "info",
+    "stopped": "warning",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A step of a stage. `done` and `total` count pictures, `rate` is pictures per second, `eta` seconds left.
+    """A step of a stage. `done` and `total` count pictures, `rate` is pictures per second, `eta`
+    seconds left.
 
-    `name` is the model or instrument at work. What the store held counts as done, but not for the rate. In a search
-    they count prompts, and `note` says what was found.
+    `name` is the model or instrument at work. What the store held counts as done, but not for the
+    rate. In a search they count prompts, and `note` says what was found.
     """
 
     kind: Kind
@@ -60,7 +66,9 @@ def silent(event: Event) -> None:
 
 @dataclass(slots=True)
 class JsonLines:
-    """Writes what happens when, a JSON object a line without settings or keys; drops it where no stream takes it."""
+    """Writes what happens when, a JSON object a line without settings or keys; drops it where no
+    stream takes it.
+    """
 
     stream: TextIO | None
 
@@ -71,14 +79,20 @@ class JsonLines:
     def note(self, level: str, message: str, **more: object) -> None:
         """Write a line."""
         if self.stream is not None:
-            told = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level, "message": message}
+            told = {
+                "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "level": level,
+                "message": message,
+            }
             with suppress(OSError, ValueError):
                 print(json.dumps({**told, **more}), file=self.stream, flush=True)
 
 
 @contextmanager
 def opened_log(path: str | Path | None) -> Iterator[JsonLines]:
-    """Lines that are added to a file, if there is a path. Raises UsageError for one that cannot be opened."""
+    """Lines that are added to a file, if there is a path. Raises UsageError for one that cannot be
+    opened.
+    """
     try:
         file = nullcontext() if path is None else Path(path).open("a", encoding="utf-8")  # noqa: SIM115
     except OSError as error:
@@ -87,7 +101,7 @@ def opened_log(path: str | Path | None) -> Iterator[JsonLines]:
         yield JsonLines(stream)
 
 
-class Noted(Bars):
+class BarsWithNote(Bars):
     """Bars above a line of text, the `note`."""
 
     note = ""
@@ -104,16 +118,22 @@ class Terminal:
     """A bar per stage; it stays, filled, when the stage is done."""
 
     stream: TextIO
-    _bars: Noted | None = field(default=None, init=False)
+    _bars: BarsWithNote | None = field(default=None, init=False)
     _task: TaskID = field(default=TaskID(0), init=False)
 
     def __call__(self, event: Event) -> None:
         """Draw."""
         if event.kind == "started":
-            columns: list[Any] = [TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn()]
+            columns: list[Any] = [
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                MofNCompleteColumn(),
+            ]
             columns += [TextColumn("{task.fields[rate]}"), TimeRemainingColumn(compact=True)]
-            self._bars = Noted(*columns, console=NeutralConsole(file=self.stream))
-            self._task = self._bars.add_task(f"{LABELS[event.stage]}: {event.name}", total=event.total, rate="")
+            self._bars = BarsWithNote(*columns, console=NeutralConsole(file=self.stream))
+            self._task = self._bars.add_task(
+                f"{LABELS[event.stage]}: {event.name}", total=event.total, rate=""
+            )
             self._bars.start()
         if self._bars is None:
             return
@@ -126,7 +146,9 @@ class Terminal:
 
 
 def choose(stream: TextIO | None = None) -> Progress:
-    """Bars if `stream` (default: standard error) is a terminal, JSON lines if not; nothing where it is closed."""
+    """Bars if `stream` (default: standard error) is a terminal, JSON lines if not; nothing where it
+    is closed.
+    """
     told: TextIO | None = stream or sys.stderr
     if told is None or told.closed:
         return silent
@@ -135,7 +157,9 @@ def choose(stream: TextIO | None = None) -> Progress:
 
 @dataclass(slots=True)
 class Stage:
-    """Counts one stage and tells `progress` about it, with a `note` if any; `made` is what was done of it here."""
+    """Counts one stage and tells `progress` about it, with a `note` if any; `made` is what was done
+    of it here.
+    """
 
     progress: Progress
     stage: StageName
@@ -152,11 +176,17 @@ class Stage:
         rate = self.made / elapsed if self.made and elapsed > 0 else None
         eta = (self.total - self.done) / rate if rate else None
         rate, eta = (None if x is None else round(x, 3) for x in (rate, eta))
-        with suppress(OSError, ValueError):  # its reader has gone, or the disk is full: the run goes on
-            self.progress(Event(kind, self.stage, self.name, self.done, self.total, rate, eta, self.note))
+        with suppress(
+            OSError, ValueError
+        ):  # its reader has gone, or the disk is full: the run goes on
+            self.progress(
+                Event(kind, self.stage, self.name, self.done, self.total, rate, eta, self.note)
+            )
 
     def advance(self, count: int) -> None:
-        """`count` more pictures are done; below 0, so many that counted as done are not, as the next event says."""
+        """`count` more pictures are done; below 0, so many that counted as done are not, as the
+        next event says.
+        """
         self.done += count
         self.made += count
         if count > 0:
@@ -165,7 +195,9 @@ class Stage:
 
 @contextmanager
 def stage(progress: Progress, name: StageName, who: str, done: int, total: int) -> Iterator[Stage]:
-    """A stage from "started" to "finished", or to "stopped" when an exception ends it. Silent with nothing to do."""
+    """A stage from "started" to "finished", or to "stopped" when an exception ends it. Silent with
+    nothing to do.
+    """
     current = Stage(progress if done < total else silent, name, who, done, total)
     current.tell("started")
     try:

@@ -1,8 +1,10 @@
-"""Association scores of TIBET: how close the initial set is to each counterfactual set, and how uneven that is.
+"""Association scores of TIBET: how close the initial set is to each counterfactual set, and how
+uneven that is.
 
-Intervals and p-values are in `association_intervals`. And how much the scores move when the instrument that answers
-questions errs (TIBET, section 5.3, Fig. 5c). NotEnoughData is raised for a set without a picture or a concept and for
-fewer than two counterfactuals, ValueError for numbers that are negative or not finite and for shapes that do not fit.
+Intervals and p-values are in `association_intervals`. And how much the scores move when the
+instrument that answers questions errs (TIBET, section 5.3, Fig. 5c). NotEnoughData is raised for a
+set without a picture or a concept and for fewer than two counterfactuals, ValueError for numbers
+that are negative or not finite and for shapes that do not fit.
 """
 
 import math
@@ -22,23 +24,29 @@ ROUNDING = 1e-13
 
 
 def cas(initial: ArrayLike, counterfactual: ArrayLike, variant: Variant = "paper") -> Floats:
-    """Concept Association Score: intersection over union of two concept histograms (TIBET, Eq. 1-3).
+    """Concept Association Score: intersection over union of two concept histograms (TIBET, Eq.
+    1-3).
 
-    CAS = sum_c min(w_c, v_c) / sum_c max(w_c, v_c), (...) in [0, 1]; 1 where the histograms are equal. Both are
-    (..., concepts), frequencies divided by the number of pictures, over the same concepts in the same order; leading
-    axes broadcast. The variant "code" first scales each histogram to sum 1, as the paper's public code does.
+    CAS = sum_c min(w_c, v_c) / sum_c max(w_c, v_c), (...) in [0, 1]; 1 where the histograms are
+    equal. Both are (..., concepts), frequencies divided by the number of pictures, over the same
+    concepts in the same order; leading axes broadcast. The variant "code" first scales each
+    histogram to sum 1, as the paper's public code does.
     """
-    w, v = _histogram(initial, variant), _histogram(counterfactual, variant)
+    w = _histogram(initial, variant)
+    v = _histogram(counterfactual, variant)
     if w.shape[-1] != v.shape[-1]:
-        raise ValueError(f"histograms have {w.shape[-1]} and {v.shape[-1]} concepts; they must share one list")
+        raise ValueError(
+            f"histograms have {w.shape[-1]} and {v.shape[-1]} concepts; they must share one list"
+        )
     return np.asarray(np.minimum(w, v).sum(axis=-1) / np.maximum(w, v).sum(axis=-1))[()]
 
 
 def cas_clip(initial: ArrayLike, counterfactual: ArrayLike) -> float:
-    """Mean cosine of every picture of one set with every picture of the other (TIBET, Eq. 4), in [-1, 1].
+    """Mean cosine of every picture of one set with every picture of the other (TIBET, Eq. 4), in
+    [-1, 1].
 
-    Both are embeddings (pictures, dimensions), none of length zero. The mean over all pairs is the dot product of the
-    two mean unit vectors, so no pair is ever formed.
+    Both are embeddings (pictures, dimensions), none of length zero. The mean over all pairs is the
+    dot product of the two mean unit vectors, so no pair is ever formed.
     """
     return float(unit_vectors(initial).mean(axis=0) @ unit_vectors(counterfactual).mean(axis=0))
 
@@ -46,9 +54,10 @@ def cas_clip(initial: ArrayLike, counterfactual: ArrayLike) -> float:
 def mad(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     """Normalised mean absolute deviation of K association scores (TIBET, Eq. 6-7).
 
-    sqrt(MAD / MAD_K) with MAD = mean_k |s_k - mean(s)| and MAD_K = 2 (K - 1) / K**2, the MAD of one 1 and K - 1 zeros.
-    0 where all scores (..., K), K >= 2, are equal, at most `mad_max(K)`, which exceeds 1 for K > 3. The variant "code"
-    first scales the K scores to sum 1 (those below 0 count as 0, all zero as all equal); the range is then [0, 1].
+    sqrt(MAD / MAD_K) with MAD = mean_k |s_k - mean(s)| and MAD_K = 2 (K - 1) / K**2, the MAD of one
+    1 and K - 1 zeros. 0 where all scores (..., K), K >= 2, are equal, at most `mad_max(K)`, which
+    exceeds 1 for K > 3. The variant "code" first scales the K scores to sum 1 (those below 0 count
+    as 0, all zero as all equal); the range is then [0, 1].
     """
     s = _scores(scores, variant)
     deviation = np.abs(s - s.mean(axis=-1, keepdims=True)).mean(axis=-1)
@@ -56,16 +65,19 @@ def mad(scores: ArrayLike, variant: Variant = "paper") -> Floats:
 
 
 def wasserstein(scores: ArrayLike, variant: Variant = "paper") -> Floats:
-    """First alternative to MAD (TIBET, appendix 9.4): sqrt(W1 / W1 of the one-hot scores), in [0, 1].
+    """First alternative to MAD (TIBET, appendix 9.4): sqrt(W1 / W1 of the one-hot scores), in [0,
+    1].
 
-    W1 is between the K scores scaled to sum 1 and K times 1/K, whatever the variant: `mad` with "code". The order of
-    the counterfactuals does not matter, and unlike MAD it changes when all scores shrink together.
+    W1 is between the K scores scaled to sum 1 and K times 1/K, whatever the variant: `mad` with
+    "code". The order of the counterfactuals does not matter, and unlike MAD it changes when all
+    scores shrink together.
     """
     return mad(scores, "code")
 
 
 def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
-    """Second alternative to MAD (TIBET, appendix 9.4): sqrt(SD / SD of the one-hot scores), population SD.
+    """Second alternative to MAD (TIBET, appendix 9.4): sqrt(SD / SD of the one-hot scores),
+    population SD.
 
     As `mad`, but at most the root of `mad_max(K)`.
     """
@@ -74,30 +86,40 @@ def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
 
 
 def mad_max(k: int, variant: Variant = "paper") -> float:
-    """Largest `mad` of K scores in [0, 1]: half of them 1, the others 0. With "code" one score alone is the largest."""
+    """Largest `mad` of K scores in [0, 1]: half of them 1, the others 0. With "code" one score
+    alone is the largest.
+    """
     return 1.0 if variant_of(variant) == "code" else math.sqrt((k // 2) * ((k + 1) // 2) / (k - 1))
 
 
 Spread = Callable[[Floats, Variant], Floats]
-SPREADS: Mapping[str, Spread] = {"mad": mad, "wasserstein": wasserstein, "standard_deviation": standard_deviation}
+SPREADS: Mapping[str, Spread] = {
+    "mad": mad,
+    "wasserstein": wasserstein,
+    "standard_deviation": standard_deviation,
+}
 """MAD and its alternatives, (..., K) scores to (...)."""
 
 
 def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) -> float:
-    """Baseline of TIBET, section 5.4: concepts matched one to one by the cosine of their text embeddings.
+    """Baseline of TIBET, section 5.4: concepts matched one to one by the cosine of their text
+    embeddings.
 
-    The paper gives no formula. Here: of all one-to-one matchings, the one with the largest sum of m * cosine is taken,
-    where m is the smaller of the two frequencies, (C0,) and (C1,), and negative cosines (C0, C1) count as 0. The score
-    is that sum over sum_i w_i + sum_j v_j - sum of the matched m: 1 for equal sets of concepts, as CAS is.
+    The paper gives no formula. Here: of all one-to-one matchings, the one with the largest sum of m
+    * cosine is taken, where m is the smaller of the two frequencies, (C0,) and (C1,), and negative
+    cosines (C0, C1) count as 0. The score is that sum over sum_i w_i + sum_j v_j - sum of the
+    matched m: 1 for equal sets of concepts, as CAS is.
     """
-    w, v = _histogram(initial, "paper"), _histogram(counterfactual, "paper")
+    w = _histogram(initial, "paper")
+    v = _histogram(counterfactual, "paper")
     similarity = np.clip(np.asarray(cosine, dtype=float), 0.0, 1.0)
     if similarity.shape != (w.size, v.size):
         raise ValueError(f"cosine has shape {similarity.shape}; {(w.size, v.size)} is needed")
     shared = np.minimum(w[:, None], v[None, :])
     rows, columns = scipy.optimize.linear_sum_assignment(shared * similarity, maximize=True)
     matched = similarity[rows, columns] > 0
-    rows, columns = rows[matched], columns[matched]
+    rows = rows[matched]
+    columns = columns[matched]
     union = w.sum() + v.sum() - shared[rows, columns].sum()
     return float((shared * similarity)[rows, columns].sum() / union)
 
@@ -149,38 +171,57 @@ def score_change(
     runs: int = 10,
     variant: Variant = "paper",
 ) -> dict[str, float]:
-    """Mean change of CAS, MAD and MAD's alternatives over `runs` corruptions of all sets, in the scores' own units.
+    """Mean change of CAS, MAD and MAD's alternatives over `runs` corruptions of all sets, in the
+    scores' own units.
 
-    Every possible answer is one concept. For CAS, "cas", the mean also goes over the counterfactuals; the others have
-    their names in `SPREADS`. The sets, K >= 2 counterfactual ones, are codes of answers (pictures, questions); sizes
-    and `rate` as in `corrupt`.
+    Every possible answer is one concept. For CAS, "cas", the mean also goes over the
+    counterfactuals; the others have their names in `SPREADS`. The sets, K >= 2 counterfactual ones,
+    are codes of answers (pictures, questions); sizes and `rate` as in `corrupt`.
     """
     sets = [np.asarray(codes, dtype=np.int64) for codes in (initial, *counterfactuals)]
     if not all(codes.size for codes in sets):
         raise NotEnoughData("a picture set has no answers")
     sizes = np.asarray(vocabulary_sizes, dtype=np.int64)
-    noisy = [corrupt(np.broadcast_to(codes, (runs, *codes.shape)), sizes, rate, rng=rng) for codes in sets]
+    noisy = [
+        corrupt(np.broadcast_to(codes, (runs, *codes.shape)), sizes, rate, rng=rng)
+        for codes in sets
+    ]
 
     def scores(some: Sequence[Codes]) -> Floats:
         first, *others = (
-            np.concatenate([(s[..., j, None] == np.arange(k)).mean(axis=-2) for j, k in enumerate(sizes)], axis=-1)
+            np.concatenate(
+                [(s[..., j, None] == np.arange(k)).mean(axis=-2) for j, k in enumerate(sizes)],
+                axis=-1,
+            )
             for s in some
         )
         return cas(first, np.stack(others), variant).T
 
-    before, after = scores(sets), scores(noisy)
-    moved = {name: spread(after, variant) - spread(before, variant) for name, spread in SPREADS.items()}
-    return {name: float(np.mean(change)) for name, change in {"cas": after - before, **moved}.items()}
+    before = scores(sets)
+    after = scores(noisy)
+    moved = {
+        name: spread(after, variant) - spread(before, variant) for name, spread in SPREADS.items()
+    }
+    return {
+        name: float(np.mean(change)) for name, change in {"cas": after - before, **moved}.items()
+    }
 
 
-def corrupt(answers: ArrayLike, vocabulary_sizes: ArrayLike, rate: float, *, rng: np.random.Generator) -> Codes:
-    """Answers (..., questions), each replaced with probability `rate` by a different one, uniform over the others.
+def corrupt(
+    answers: ArrayLike, vocabulary_sizes: ArrayLike, rate: float, *, rng: np.random.Generator
+) -> Codes:
+    """Answers (..., questions), each replaced with probability `rate` by a different one, uniform
+    over the others.
 
-    The codes of question j lie in 0 … vocabulary_sizes[j] - 1; a question with a single possible answer stays.
+    The codes of question j lie in 0 … vocabulary_sizes[j] - 1; a question with a single possible
+    answer stays.
     """
-    codes, sizes = np.asarray(answers, dtype=np.int64), np.asarray(vocabulary_sizes, dtype=np.int64)
+    codes = np.asarray(answers, dtype=np.int64)
+    sizes = np.asarray(vocabulary_sizes, dtype=np.int64)
     if codes.shape[-1:] != sizes.shape:
-        raise ValueError(f"answers of shape {codes.shape} do not fit {sizes.size} questions along their last axis")
+        raise ValueError(
+            f"answers of shape {codes.shape} do not fit {sizes.size} questions along their last axis"
+        )
     if np.any(codes < 0) or np.any(codes >= sizes):
         raise ValueError("an answer lies outside its question's vocabulary")
     if not 0 <= rate <= 1:

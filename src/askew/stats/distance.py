@@ -1,8 +1,9 @@
-"""Distances between two distributions on an axis, and the sensitivity built from them (BiasConnect, Eq. 1-4).
+"""Distances between two distributions on an axis, and the sensitivity built from them (BiasConnect,
+Eq. 1-4).
 
-Distributions p, q are (..., K) counts or shares, scaled to sum 1 here; leading axes broadcast. NotEnoughData is raised
-where one sums to 0 or K < 2, ValueError where one is negative or not finite or where lengths differ, UnknownName for a
-distance that is not in `DISTANCES`.
+Distributions p, q are (..., K) counts or shares, scaled to sum 1 here; leading axes broadcast.
+NotEnoughData is raised where one sums to 0 or K < 2, ValueError where one is negative or not finite
+or where lengths differ, UnknownName for a distance that is not in `DISTANCES`.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +22,8 @@ Distance = Callable[[ArrayLike, ArrayLike], Floats]
 
 
 def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
-    """W1 between two distributions over ranks 0..K-1, divided by K - 1, for ordered values such as age (Eq. 2).
+    """W1 between two distributions over ranks 0..K-1, divided by K - 1, for ordered values such as
+    age (Eq. 2).
 
     Equals the sum of |P - Q| over the first K - 1 cumulative shares, divided by K - 1. In [0, 1].
     """
@@ -39,12 +41,15 @@ def total_variation(p: ArrayLike, q: ArrayLike) -> Floats:
 def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
     """W1 between the K shares of p and the K shares of q, each taken as an unlabelled sample.
 
-    The mean of |sorted p - sorted q|. With a uniform q it is mean |p_k - 1/K|, in [0, 2 (K - 1) / K**2]. It does not
-    see which value has which share, so it answers "how uneven", and q must be uniform: ValueError otherwise.
+    The mean of |sorted p - sorted q|. With a uniform q it is mean |p_k - 1/K|, in [0, 2 (K - 1) /
+    K**2]. It does not see which value has which share, so it answers "how uneven", and q must be
+    uniform: ValueError otherwise.
     """
     p, q = distributions(p, q)
     if not np.allclose(q, 1 / q.shape[-1]):
-        raise ValueError("the distance 'values' forgets which value has which share; it needs a uniform ideal")
+        raise ValueError(
+            "the distance 'values' forgets which value has which share; it needs a uniform ideal"
+        )
     return np.asarray(np.abs(p - q).mean(axis=-1))[()]
 
 
@@ -63,21 +68,29 @@ def distance_named(distance: str | Distance) -> Distance:
     return DISTANCES[distance]
 
 
-CHOICES: Mapping[str, str] = {"ordinal": "wasserstein", "nominal": "total_variation", "values": "values"}
+CHOICES: Mapping[str, str] = {
+    "ordinal": "wasserstein",
+    "nominal": "total_variation",
+    "values": "values",
+}
 """The name of the distance that each choice of a user's means; "auto" is the axis's scale."""
 
 
 def distance_for(choice: str, scale: Scale) -> str:
-    """The name in `DISTANCES` that a choice (auto, ordinal, nominal, values) means on an axis of that scale."""
+    """The name in `DISTANCES` that a choice (auto, ordinal, nominal, values) means on an axis of
+    that scale.
+    """
     UnknownName.unless_known("distance", choice, ["auto", *CHOICES])
     return CHOICES[scale if choice == "auto" else choice]
 
 
 def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
-    """A named distance as a weighted sum of absolute linear forms: d(p, q) = weight * sum over rows f of |f . (p - q)|.
+    """A named distance as a weighted sum of absolute linear forms: d(p, q) = weight * sum over rows
+    f of |f . (p - q)|.
 
-    Every form adds up shares, so that its value is itself a share. For "values" this holds with a uniform q, the only
-    one that it takes. Forms (L, K) of zeros and ones over K = `values`, and the weight.
+    Every form adds up shares, so that its value is itself a share. For "values" this holds with a
+    uniform q, the only one that it takes. Forms (L, K) of zeros and ones over K = `values`, and the
+    weight.
     """
     distance_named(distance)
     if values < 2:
@@ -87,27 +100,37 @@ def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
     return np.eye(values), 1 / 2 if distance == "total_variation" else 1 / values
 
 
-def distance_max(ideal: ArrayLike, distance: str | Distance = "total_variation") -> float:
-    """Largest distance of any distribution from `ideal`, reached where one value takes all (distances are convex)."""
-    ideal = np.asarray(ideal, dtype=float)
-    return float(distance_named(distance)(np.eye(len(ideal)), ideal).max())
+def distance_max(reference: ArrayLike, distance: str | Distance = "total_variation") -> float:
+    """Largest distance of any distribution from `reference`, reached where one value takes all
+    (distances are convex).
+    """
+    reference = np.asarray(reference, dtype=float)
+    return float(distance_named(distance)(np.eye(len(reference)), reference).max())
 
 
 def sensitivity(
-    initial: ArrayLike, after: ArrayLike, ideal: ArrayLike, distance: str | Distance = "total_variation"
+    initial: ArrayLike,
+    after: ArrayLike,
+    reference: ArrayLike,
+    distance: str | Distance = "total_variation",
 ) -> Floats:
-    """Intersectional Sensitivity IS = d(initial, ideal) - d(after, ideal) (BiasConnect, Eq. 4), not debiased.
+    """Intersectional Sensitivity IS = d(initial, ideal) - d(after, ideal) (BiasConnect, Eq. 4), not
+    debiased.
 
-    Positive: the intervention brings the distribution closer to the ideal. `stats.sensitivity.interaction` corrects
-    for the different numbers of pictures behind the two distributions and adds an interval.
+    Positive: the intervention brings the distribution closer to the ideal.
+    `stats.sensitivity.interaction` corrects for the different numbers of pictures behind the two
+    distributions and adds an interval.
     """
     measure = distance_named(distance)
-    return np.asarray(measure(initial, ideal) - measure(after, ideal))[()]
+    return np.asarray(measure(initial, reference) - measure(after, reference))[()]
 
 
 def distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
-    """Both arguments checked and scaled to sum 1 along the last axis; they need the same K values, K >= 2."""
-    first, second = normalised(p, "the first distribution"), normalised(q, "the second distribution")
+    """Both arguments checked and scaled to sum 1 along the last axis; they need the same K values,
+    K >= 2.
+    """
+    first = normalised(p, "the first distribution")
+    second = normalised(q, "the second distribution")
     if first.shape[-1] != second.shape[-1]:
         raise ValueError(
             f"distributions over {first.shape[-1]} and {second.shape[-1]} values; they must share one list"
@@ -123,36 +146,45 @@ def normalised(shares: ArrayLike, name: str = "a distribution") -> Floats:
     return np.asarray(values / values.sum(axis=-1, keepdims=True))
 
 
-def expected_distance(n: int, ideal: ArrayLike, distance: str = "total_variation") -> float:
-    """Mean distance from the ideal of the shares of n pictures drawn from it, exactly: what is no bias at this n.
+def expected_distance(n: int, reference: ArrayLike, distance: str = "total_variation") -> float:
+    """Mean distance from the ideal of the shares of n pictures drawn from it, exactly: what is no
+    bias at this n.
 
-    A distance, a name of `DISTANCES`, is a sum of |f . (X / n - ideal)| over forms f that add up shares
-    (`linear_forms`), and f . X is binomial with n and f . ideal. `ideal` are (K,) shares.
+    A distance, a name of `DISTANCES`, is a sum of |f . (X / n - ideal)| over forms f that add up
+    shares (`linear_forms`), and f . X is binomial with n and f . ideal. `reference` are (K,) shares.
     """
-    forms, weight = linear_forms(distance, len(np.asarray(ideal)))
-    shares, counts = forms @ normalised(ideal, "the ideal"), np.arange(n + 1)[:, None]
-    return float(weight * (np.abs(counts / n - shares) * scipy.stats.binom.pmf(counts, n, shares)).sum())
+    forms, weight = linear_forms(distance, len(np.asarray(reference)))
+    shares = forms @ normalised(reference, "the ideal")
+    counts = np.arange(n + 1)[:, None]
+    return float(
+        weight * (np.abs(counts / n - shares) * scipy.stats.binom.pmf(counts, n, shares)).sum()
+    )
 
 
-def distance_p(counts: Floats, ideal: Floats, distance: str) -> float | None:
-    """P(distance of as many pictures from the ideal >= that of these counts), pictures being drawn from the ideal.
+def distance_p(counts: Floats, reference: Floats, distance: str) -> float | None:
+    """P(distance of as many pictures from the ideal >= that of these counts), pictures being drawn
+    from the ideal.
 
-    Exactly, by dynamic programming: a named distance of n pictures is a sum over the values, of |x_k - n q_k| for the
-    counts x (total variation, `values`) or for the cumulative counts (Wasserstein). Values are added one by one. Kept
-    is the probability of each number of pictures and of each sum so far, in steps of a lattice on which all sums lie.
-    Sums that reach the observed one are kept as one: no small p is lost in a difference.
+    Exactly, by dynamic programming: a named distance of n pictures is a sum over the values, of
+    |x_k - n q_k| for the counts x (total variation, `values`) or for the cumulative counts
+    (Wasserstein). Values are added one by one. Kept is the probability of each number of pictures
+    and of each sum so far, in steps of a lattice on which all sums lie. Sums that reach the
+    observed one are kept as one: no small p is lost in a difference.
 
-    `counts` are (K,) whole numbers, K >= 2, `ideal` (K,) shares, `distance` is a name of `DISTANCES`. None where the
-    ideal lies on no lattice that is coarse enough.
+    `counts` are (K,) whole numbers, K >= 2, `reference` (K,) shares, `distance` is a name of
+    `DISTANCES`. None where the ideal lies on no lattice that is coarse enough.
     """
-    distributions(counts, ideal)
-    n, k = int(counts.sum()), len(ideal)
+    distributions(counts, reference)
+    n = int(counts.sum())
+    k = len(reference)
     if k == 2:  # every distance grows with |x - n q|
-        gap = np.abs(np.arange(n + 1) - n * ideal[0])
-        chance = scipy.stats.binom.pmf(np.arange(n + 1), n, ideal[0])
+        gap = np.abs(np.arange(n + 1) - n * reference[0])
+        chance = scipy.stats.binom.pmf(np.arange(n + 1), n, reference[0])
         return min(1.0, float(chance @ (gap >= gap[int(counts[0])] - TOLERANCE)))
     cumulative = distance == "wasserstein"
-    seen, wanted = (np.cumsum(counts), n * np.cumsum(ideal)) if cumulative else (counts, n * ideal)
+    seen, wanted = (
+        (np.cumsum(counts), n * np.cumsum(reference)) if cumulative else (counts, n * reference)
+    )
     steps = np.arange(1, FINEST + 1)
     fits = np.abs(np.outer(steps, wanted) - np.rint(np.outer(steps, wanted))).max(axis=1) < 1e-6
     if not fits.any():
@@ -164,13 +196,22 @@ def distance_p(counts: Floats, ideal: Floats, distance: str) -> float | None:
     law = np.zeros((n + 1, reached + 1))  # by pictures so far and sum so far
     law[0, 0] = 1.0
     pictures = np.arange(n + 1)
-    for own, rest, most in zip(ideal, np.cumsum(ideal[::-1])[::-1], wanted, strict=True):
-        cost = np.minimum(np.rint(np.abs(pictures - most) * lattice), reached).astype(np.int64).tolist()
+    for own, rest, most in zip(reference, np.cumsum(reference[::-1])[::-1], wanted, strict=True):
+        cost = (
+            np.minimum(np.rint(np.abs(pictures - most) * lattice), reached)
+            .astype(np.int64)
+            .tolist()
+        )
         chance = min(own / rest, 1.0) if rest > 0 else 0.0
-        of = scipy.stats.binom.pmf(pictures - pictures[:, None], n - pictures[:, None], chance)  # (so far, with it)
-        with_it, found = of.T @ law if cumulative else law, np.zeros_like(law)
+        of = scipy.stats.binom.pmf(
+            pictures - pictures[:, None], n - pictures[:, None], chance
+        )  # (so far, with it)
+        with_it = of.T @ law if cumulative else law
+        found = np.zeros_like(law)
         for x, added in enumerate(cost):  # x pictures with this value, or cumulative so far
-            moved = with_it[x : x + 1] if cumulative else law[: n + 1 - x] * np.diagonal(of, x)[:, None]
+            moved = (
+                with_it[x : x + 1] if cumulative else law[: n + 1 - x] * np.diagonal(of, x)[:, None]
+            )
             to = found[x : x + 1] if cumulative else found[x:]
             to[:, added:] += moved[:, : reached + 1 - added]
             to[:, -1] += moved[:, reached + 1 - added :].sum(axis=1)

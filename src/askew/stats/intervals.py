@@ -1,4 +1,6 @@
-"""Generic pieces of inference: bootstrap, percentile intervals, test inversion, null summaries, many tests at once."""
+"""Generic pieces of inference: bootstrap, percentile intervals, test inversion, null summaries,
+many tests at once.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -33,10 +35,14 @@ def student_stretch(level: float, freedom: int) -> float:
 
 
 def array_of(
-    numbers: ArrayLike, name: str = "a picture set", axes: str = "(pictures, columns)", finite: bool = True
+    numbers: ArrayLike,
+    name: str = "a picture set",
+    axes: str = "(pictures, columns)",
+    finite: bool = True,
 ) -> Floats:
-    """`numbers` as an array with these axes: NotEnoughData without any, ValueError for others, and for a number that is
-    not finite where all must be."""
+    """`numbers` as an array with these axes: NotEnoughData without any, ValueError for others, and
+    for a number that is not finite where all must be.
+    """
     x = np.asarray(numbers, dtype=float)
     if x.ndim != axes.count(",") + 1:
         raise ValueError(f"{name} has {x.ndim} axes; {axes} is needed")
@@ -60,7 +66,8 @@ def bootstrap_weights(n: int, draws: int, rng: np.random.Generator) -> Floats:
 def bootstrap_errors(pictures: Floats, draws: int, rng: np.random.Generator) -> Floats:
     """Sampling errors of the mean of a (pictures, columns) array: (draws, columns), centred at 0.
 
-    Stretched by sqrt(n / (n - 1)), as a resample varies less than a fresh sample. One picture shows no error.
+    Stretched by sqrt(n / (n - 1)), as a resample varies less than a fresh sample. One picture shows
+    no error.
     """
     n = len(pictures)
     errors = bootstrap_weights(n, draws, rng) @ pictures - pictures.mean(axis=0)
@@ -74,19 +81,26 @@ def percentile_interval(draws: Floats, level: float) -> tuple[float, float]:
 
 
 def first_accepted(
-    accepts: Test, start: ArrayLike, stop: ArrayLike, steps: int = 10, accepted: ArrayLike | None = None
+    accepts: Test,
+    start: ArrayLike,
+    stop: ArrayLike,
+    steps: int = 10,
+    accepted: ArrayLike | None = None,
 ) -> Floats:
-    """Where tests along paths from `start` to `stop`, (...), turn from rejecting to accepting, by bisection.
+    """Where tests along paths from `start` to `stop`, (...), turn from rejecting to accepting, by
+    bisection.
 
-    `accepts(start)`, or `accepted` where that is known, decides at once where true; `stop` is the answer where nothing
-    before it is accepted.
+    `accepts(start)`, or `accepted` where that is known, decides at once where true; `stop` is the
+    answer where nothing before it is accepted.
     """
     at_start = np.asarray(accepts(np.asarray(start)) if accepted is None else accepted)
-    rejected, agreed = np.asarray(start), np.where(at_start, start, stop)
+    rejected = np.asarray(start)
+    agreed = np.where(at_start, start, stop)
     for _ in range(0 if at_start.all() else steps):
         middle = (rejected + agreed) / 2
         agrees = accepts(middle)
-        rejected, agreed = np.where(agrees, rejected, middle), np.where(agrees, middle, agreed)
+        rejected = np.where(agrees, rejected, middle)
+        agreed = np.where(agrees, middle, agreed)
     return np.where(at_start, start, agreed)
 
 
@@ -96,21 +110,27 @@ def p_value(value: float, null_draws: Floats) -> float:
 
 
 def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
-    """`p_value` of scores (...), by rounds of null draws (draws, ...) until each is reached `ENOUGH` times or no more
-    are left."""
-    reached, made = np.zeros(np.shape(observed)), 0
+    """`p_value` of scores (...), by rounds of null draws (draws, ...) until each is reached
+    `ENOUGH` times or no more are left.
+    """
+    reached = np.zeros(np.shape(observed))
+    made = 0
     for null in rounds:
-        reached, made = reached + (null >= np.asarray(observed) - TOLERANCE).sum(axis=0), made + len(null)
+        reached = reached + (null >= np.asarray(observed) - TOLERANCE).sum(axis=0)
+        made = made + len(null)
         if reached.min() >= ENOUGH:
             break
     return np.asarray((1 + reached) / (1 + made))
 
 
 def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -> Estimate:
-    """A bounded score with its null, p-value and chance-corrected value. `corrected` is unclipped; it is None where the
-    null is already the maximum and leaves no room."""
+    """A bounded score with its null, p-value and chance-corrected value. `corrected` is unclipped;
+    it is None where the null is already the maximum and leaves no room.
+    """
     room = maximum - null
-    beyond, form = ((estimate.value - null) / room, BOUNDED_FORM) if room > TOLERANCE else (None, None)
+    beyond, form = (
+        ((estimate.value - null) / room, BOUNDED_FORM) if room > TOLERANCE else (None, None)
+    )
     return replace(estimate, null=null, max=maximum, corrected=beyond, corrected_form=form, p=p)
 
 
@@ -121,12 +141,15 @@ def less_null(estimate: Estimate, null: float, p: float | None) -> Estimate:
 
 
 def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
-    """The ends of an interval stretched so that those of `tests` estimates hold all at once (Bonferroni). Either reach
-    is taken as a normal quantile times a standard error."""
+    """The ends of an interval stretched so that those of `tests` estimates hold all at once
+    (Bonferroni). Either reach is taken as a normal quantile times a standard error.
+    """
     outer = tail(estimate.level or 0.95)
     stretch = float(scipy.stats.norm.isf(outer / max(tests, 1)) / scipy.stats.norm.isf(outer))
     low, high = ends(estimate)
-    return estimate.value - stretch * (estimate.value - low), estimate.value + stretch * (high - estimate.value)
+    return estimate.value - stretch * (estimate.value - low), estimate.value + stretch * (
+        high - estimate.value
+    )
 
 
 def ends(estimate: Estimate) -> tuple[float, float]:
@@ -136,9 +159,15 @@ def ends(estimate: Estimate) -> tuple[float, float]:
 
 
 def mover(
-    a: float, b: float, of_a: tuple[float, float], of_b: tuple[float, float], correlation: float = 0.0
+    a: float,
+    b: float,
+    of_a: tuple[float, float],
+    of_b: tuple[float, float],
+    correlation: float = 0.0,
 ) -> tuple[float, float]:
-    """Interval of a - b from the intervals of both, whose errors have a correlation (MOVER; Zou and Donner 2008)."""
+    """Interval of a - b from the intervals of both, whose errors have a correlation (MOVER; Zou and
+    Donner 2008).
+    """
 
     def reach(x: float, y: float) -> float:
         return math.sqrt(max(x * x + y * y - 2 * correlation * x * y, 0.0))
@@ -150,16 +179,20 @@ def positive_counts(counts: ArrayLike, name: str = "counts", whole: bool = False
     """`counts` as an array (..., values) with an observation in every row, NotEnoughData otherwise."""
     c = np.asarray(counts, dtype=float)
     if c.ndim == 0 or not ((c >= 0) & (c < np.inf)).all() or (whole and np.any(c % 1)):
-        raise ValueError(f"{name} must hold finite {'whole ' if whole else ''}numbers that are not negative")
+        raise ValueError(
+            f"{name} must hold finite {'whole ' if whole else ''}numbers that are not negative"
+        )
     if not c.sum(axis=-1).all():
         raise NotEnoughData(f"{name}: all zero; at least one picture with an answer is needed")
     return c
 
 
 def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
-    """q-values of a family of m p-values (Benjamini & Hochberg 1995): min over p_j >= p of p_j * m / rank_j, at most 1.
+    """q-values of a family of m p-values (Benjamini & Hochberg 1995): min over p_j >= p of p_j * m
+    / rank_j, at most 1.
 
-    `p` is (tests,), each in [0, 1], ValueError otherwise. Tests that were not made must be left out by the caller.
+    `p` is (tests,), each in [0, 1], ValueError otherwise. Tests that were not made must be left out
+    by the caller.
     """
     values = np.asarray(p, dtype=float)
     if values.ndim != 1 or not np.all((values >= 0) & (values <= 1)):
@@ -168,18 +201,22 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
 
 
 def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, list[float]]]:
-    """A verdict per family of tests of one null hypothesis, and q-values of its members that never contradict it.
+    """A verdict per family of tests of one null hypothesis, and q-values of its members that never
+    contradict it.
 
-    The family's p is that of its first step by Holm (1979), min(1, m * smallest p). Its q is by Benjamini and Hochberg
-    over all families. A member's q is its own Holm p, scaled as the family's was: selected families are tested at the
-    level that selection leaves (Benjamini & Bogomolov 2014). So a member has a q below a level only where its family
-    has, and a family has only where a member has. `tests` are by family the p-values of its members, at least one;
-    returned are by family p, q, and the q of every member.
+    The family's p is that of its first step by Holm (1979), min(1, m * smallest p). Its q is by
+    Benjamini and Hochberg over all families. A member's q is its own Holm p, scaled as the family's
+    was: selected families are tested at the level that selection leaves (Benjamini & Bogomolov
+    2014). So a member has a q below a level only where its family has, and a family has only where
+    a member has. `tests` are by family the p-values of its members, at least one; returned are by
+    family p, q, and the q of every member.
     """
     holm = []
     for members in tests:
         order = np.argsort(members, kind="stable")
-        steps = np.maximum.accumulate(np.asarray(members, dtype=float)[order] * np.arange(len(members), 0, -1))
+        steps = np.maximum.accumulate(
+            np.asarray(members, dtype=float)[order] * np.arange(len(members), 0, -1)
+        )
         holm.append(np.minimum(steps, 1.0)[np.argsort(order)])
     firsts = np.array([own.min() for own in holm])
     found = []

@@ -9,13 +9,16 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
+from typing import Any
 
-from askew.errors import RunError
+from askew.errors import RunError, UsageError
 
 FULL = "cannot grow: the disk is full. Make room; the same command then continues"
 SUMS_FILE = "SHA256SUMS"
 WRITERS = 8
-"""Files flushed at once: a file system then shares the cost, two to four times less than one after another."""
+"""Files flushed at once: a file system then shares the cost, two to four times less than one after
+another.
+"""
 
 
 def sha256(data: bytes) -> str:
@@ -34,7 +37,9 @@ def shown(path: Path) -> str:
 
 
 def write_file(path: Path, content: bytes) -> Path:
-    """Write one file whole, in a folder that is made where there is none. Raises RunError that says why it cannot."""
+    """Write one file whole, in a folder that is made where there is none. Raises RunError that says
+    why it cannot.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole({path: content})
@@ -73,21 +78,27 @@ def changed_files(folder: Path) -> dict[str, str]:
 
 
 def write_sums(folder: Path, *names: str) -> None:
-    """Write the SHA-256 of some files of a folder beside them, as `sha256sum --check` reads it. Raises RunError."""
+    """Write the SHA-256 of some files of a folder beside them, as `sha256sum --check` reads it.
+    Raises RunError.
+    """
     lines = (f"{sha256((folder / name).read_bytes())}  {name}\n" for name in names)
     write_file(folder / SUMS_FILE, "".join(lines).encode())
 
 
 def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> None:
-    """Write files so that each name holds its whole content or what was there before, also after a power cut.
+    """Write files so that each name holds its whole content or what was there before, also after a
+    power cut.
 
-    All are written in `incoming`, or beside the first, flushed to disk, then renamed. Raises OSError, leaving no parts.
+    All are written in `incoming`, or beside the first, flushed to disk, then renamed. Raises
+    OSError, leaving no parts.
     """
     if not files:
         return
     folder = incoming or next(iter(files)).parent
     parts = [folder / f".{secrets.token_hex(8)}.part" for _ in files]
-    given_up = Event()  # an interrupt while the pool starts a thread leaves one that the pool does not wait for
+    given_up = (
+        Event()
+    )  # an interrupt while the pool starts a thread leaves one that the pool does not wait for
 
     def write(part: Path, data: bytes) -> None:
         _write(part, data)
@@ -112,3 +123,25 @@ def _write(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def read_text(path: Path, what: str, error: type[UsageError] = UsageError) -> str:
+    """The text of a UTF-8 file. Raises `error`, which says `what` it is and names the line."""
+    try:
+        data = path.read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as fault:
+        raise error(f"cannot read {what} {path}: {fault.strerror}") from fault
+    except UnicodeDecodeError as fault:
+        line = data[: fault.start].count(b"\n") + 1
+        place = f"{what} {path}, line {line}: byte {data[fault.start]:#04x}"
+        raise error(f"{place} is not UTF-8; save the file as text in UTF-8") from fault
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """The object in a JSON file; empty where there is none that can be read."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

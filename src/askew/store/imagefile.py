@@ -37,7 +37,9 @@ class EncodedPicture:
 
 
 def encode(image: Image.Image) -> EncodedPicture | Missing:
-    """An image as RGB PNG without metadata: equal pixels give equal bytes. A blank one is `Missing`."""
+    """An image as RGB PNG without metadata: equal pixels give equal bytes. A blank one is
+    `Missing`.
+    """
     if is_blank(image):
         return Missing("blank_image")
     clean = as_rgb(image)
@@ -55,7 +57,9 @@ def opened(path: str | Path) -> Image.Image:
 
 
 def as_rgb(image: Image.Image) -> Image.Image:
-    """An image as it is meant to be seen, 8 bits a channel: 16-bit greys scaled, what is transparent on white."""
+    """An image as it is meant to be seen, 8 bits a channel: 16-bit greys scaled, what is
+    transparent on white.
+    """
     if image.mode.startswith("I;16"):
         return Image.fromarray(np.rint(np.asarray(image) / 257).astype(np.uint8)).convert("RGB")
     if not image.has_transparency_data:
@@ -66,7 +70,9 @@ def as_rgb(image: Image.Image) -> Image.Image:
 
 
 def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
-    """Whether an image shows nothing: no pixels, a single colour but for noise, or numbers that are not finite."""
+    """Whether an image shows nothing: no pixels, a single colour but for noise, or numbers that are
+    not finite.
+    """
     pixels = np.asarray(image)
     if pixels.size == 0 or not np.isfinite(pixels).all():
         return True
@@ -78,15 +84,20 @@ def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
 
 
 def read(path: Path) -> EncodedPicture | Missing:
-    """A user's picture file, decoded in full to see whether it is whole: its bytes, or why it is no picture to use."""
+    """A user's picture file, decoded in full to see whether it is whole: its bytes, or why it is no
+    picture to use.
+    """
     if not os.path.isfile(path):
         return Missing("absent_file", shown(path))
     try:
-        formats, most = tuple(SUFFIXES), int(os.environ.get(LIMIT_VARIABLE) or MOST_PIXELS)
+        formats = tuple(SUFFIXES)
+        most = int(os.environ.get(LIMIT_VARIABLE) or MOST_PIXELS)
         if path.stat().st_size > MOST_BYTES:
             raise ValueError(f"the file is larger than {MOST_BYTES // 2**20} MB")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # oddities in metadata are not ours to report, and sizes have our own limit
+            warnings.simplefilter(
+                "ignore"
+            )  # oddities in metadata are not ours to report, and sizes have our own limit
             image = Image.open(io.BytesIO(data := path.read_bytes()), formats=formats)
             pixels = f"{image.width}×{image.height} pixels"
             if image.width * image.height > most:
@@ -100,5 +111,9 @@ def read(path: Path) -> EncodedPicture | Missing:
     except UnidentifiedImageError:
         why = f"not a picture in one of these formats: {', '.join(SUFFIXES)}"
     except Exception as error:  # decoders raise all kinds of exceptions on garbage
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
+        why = (
+            error.strerror
+            if isinstance(error, OSError) and error.strerror
+            else str(error) or type(error).__name__
+        )
     return Missing("corrupt_file", f"{shown(path)}: {why}")

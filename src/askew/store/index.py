@@ -1,4 +1,6 @@
-"""The store's two memories: an SQLite file whose rows carry checksums, and a journal of the same rows."""
+"""The store's two memories: an SQLite file whose rows carry checksums, and a journal of the same
+rows.
+"""
 
 import json
 import os
@@ -32,10 +34,12 @@ TABLES = {
     "PRIMARY KEY (instrument, picture, question)",
     "vectors": "embedder, picture, vector BLOB, sum, PRIMARY KEY (embedder, picture)",
 }
-"""By table its columns. `sum` is the checksum of the others: a row that does not fit its own is as good as absent."""
+"""By table its columns. `sum` is the checksum of the others: a row that does not fit its own is as
+good as absent.
+"""
 
-Row = Sequence[Any]
-Known = Callable[[], Iterable[tuple[str, Sequence[Row]]]]
+IndexRow = Sequence[Any]
+Known = Callable[[], Iterable[tuple[str, Sequence[IndexRow]]]]
 
 
 def checksum(table: str, row: Sequence[object]) -> int:
@@ -48,16 +52,25 @@ def checksum(table: str, row: Sequence[object]) -> int:
 
 
 class Index:
-    """A connection to the index at `path`; None keeps one in memory. With `write` False nothing on disk is changed.
+    """A connection to the index at `path`; None keeps one in memory. With `write` False nothing on
+    disk is changed.
 
-    It waits `timeout` seconds for a process that is writing; a new index begins with `known` rows. Raises StoreError.
+    It waits `timeout` seconds for a process that is writing; a new index begins with `known` rows.
+    Raises StoreError.
     """
 
-    def __init__(self, path: Path | None, timeout: float, known: Known = tuple, write: bool = True) -> None:
-        self.where, self.timeout = "the store" if path is None else f"the store {path.parent}", timeout
+    def __init__(
+        self, path: Path | None, timeout: float, known: Known = tuple, write: bool = True
+    ) -> None:
+        self.where = "the store" if path is None else f"the store {path.parent}"
+        self.timeout = timeout
         with faults(self.where, timeout):
             reads = path is not None and not write
-            self._connection = _read_only(path, timeout) if path and reads else _connected(path or ":memory:", timeout)
+            self._connection = (
+                _read_only(path, timeout)
+                if path and reads
+                else _connected(path or ":memory:", timeout)
+            )
             try:
                 self._connection.execute("PRAGMA synchronous = NORMAL")
                 if not reads and not self._has_schema():
@@ -73,7 +86,9 @@ class Index:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A write transaction, or a part of the one around it: done as a whole, or not at all if anything is raised."""
+        """A write transaction, or a part of the one around it: done as a whole, or not at all if
+        anything is raised.
+        """
         if self._connection.in_transaction:
             yield
             return
@@ -90,33 +105,45 @@ class Index:
         """Write rows, each in the place of one with the same key. Within a transaction."""
         width = TABLES[table].split(", PRIMARY")[0].count(",") + 1
         summed = ((*row, checksum(table, row)) for row in rows)
-        self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({_marks(width)})", summed)
+        self._connection.executemany(
+            f"INSERT OR REPLACE INTO {table} VALUES ({_marks(width)})", summed
+        )
 
-    def rows(self, table: str, column: str, keys: Iterable[str], **fixed: str) -> Iterator[Row]:
+    def rows(
+        self, table: str, column: str, keys: Iterable[str], **fixed: str
+    ) -> Iterator[IndexRow]:
         """Intact rows with one of the keys in a column, and what is fixed in others."""
         for part in slices(list(dict.fromkeys(keys)), CHUNK):
-            where = " AND ".join([*(f"{name} = ?" for name in fixed), f"{column} IN ({_marks(len(part))})"])
+            where = " AND ".join(
+                [*(f"{name} = ?" for name in fixed), f"{column} IN ({_marks(len(part))})"]
+            )
             found = self.select(f"SELECT * FROM {table} WHERE {where}", (*fixed.values(), *part))
             yield from (row[:-1] for row in found if row[-1] == checksum(table, row[:-1]))
 
     def delete(self, table: str, column: str, keys: Iterable[str]) -> None:
         """Take rows with these keys away."""
         with self.transaction():
-            self._connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", ((key,) for key in keys))
+            self._connection.executemany(
+                f"DELETE FROM {table} WHERE {column} = ?", ((key,) for key in keys)
+            )
 
-    def select(self, query: str, values: Sequence[object] = ()) -> list[Row]:
+    def select(self, query: str, values: Sequence[object] = ()) -> list[IndexRow]:
         """All rows of a query."""
         with faults(self.where, self.timeout):
             return self._connection.execute(query, values).fetchall()
 
-    def all_rows(self, table: str) -> Iterator[tuple[Row, bool]]:
+    def all_rows(self, table: str) -> Iterator[tuple[IndexRow, bool]]:
         """Every row that can be read, and whether it is intact."""
         return _all_rows(self._connection, table)
 
     def faults(self) -> list[str]:
         """What SQLite itself finds wrong, and rows that are damaged, in words."""
         try:
-            said = [line for (line,) in self._connection.execute("PRAGMA integrity_check(3)") if line != "ok"]
+            said = [
+                line
+                for (line,) in self._connection.execute("PRAGMA integrity_check(3)")
+                if line != "ok"
+            ]
         except DAMAGE as error:
             said = [str(error)]
         found = [f"the index is damaged: {' '.join(line.split())}" for line in said]
@@ -126,7 +153,9 @@ class Index:
                 told = ", ".join(f"{value!a:.24}" for value in row[:3])
                 found.append(f"the index has a damaged row in {table}: {told}")
             if len(broken) > MOST_TOLD:
-                found.append(f"the index has {len(broken) - MOST_TOLD} more damaged rows in {table}")
+                found.append(
+                    f"the index has {len(broken) - MOST_TOLD} more damaged rows in {table}"
+                )
         return found
 
     def _has_schema(self) -> bool:
@@ -141,7 +170,9 @@ class Index:
                 how = "" if table == "vectors" else " WITHOUT ROWID"
                 self._connection.execute(f"CREATE TABLE {table} ({columns}){how}")
             self._connection.execute("CREATE INDEX pictures_by_id ON pictures (id)")
-            self._connection.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)")
+            self._connection.execute(
+                "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)"
+            )
             self._connection.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA,))
             for table, rows in known():
                 self.put(table, rows)
@@ -166,13 +197,16 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
         raise sqlite3.DatabaseError("it does not say its version")
     if schema != SCHEMA:
         age, update = ("a newer", "update askew, or ") if schema > SCHEMA else ("an older", "")
-        raise StoreError(f"{where} was written by {age} askew (schema {schema}, this one reads {SCHEMA}): "
-                         f"{update}choose another --store")  # fmt: skip
+        raise StoreError(
+            f"{where} was written by {age} askew (schema {schema}, this one reads {SCHEMA}): "
+            f"{update}choose another --store"
+        )
 
 
-def salvaged(path: Path) -> Iterator[tuple[str, list[Row]]]:
-    """Rows of a damaged index that are intact, by table, as many as can be read. Raises StoreError for an index of
-    another version, of whose rows none would seem intact."""
+def salvaged(path: Path) -> Iterator[tuple[str, list[IndexRow]]]:
+    """Rows of a damaged index that are intact, by table, as many as can be read. Raises StoreError
+    for an index of another version, of whose rows none would seem intact.
+    """
     with suppress(*DAMAGE), closing(_connected(path, 0.0)) as damaged:
         with suppress(*DAMAGE):
             check_schema(damaged, f"the store {path.parent}")
@@ -180,8 +214,10 @@ def salvaged(path: Path) -> Iterator[tuple[str, list[Row]]]:
             yield table, [row for row, intact in _all_rows(damaged, table) if intact]
 
 
-def _all_rows(connection: sqlite3.Connection, table: str) -> Iterator[tuple[Row, bool]]:
-    """Every row that can be read, from both ends where there is some that cannot, and whether it is intact."""
+def _all_rows(connection: sqlite3.Connection, table: str) -> Iterator[tuple[IndexRow, bool]]:
+    """Every row that can be read, from both ends where there is some that cannot, and whether it is
+    intact.
+    """
     for order in ("ASC", "DESC"):
         with suppress(*DAMAGE):
             for row in connection.execute(f"SELECT * FROM {table} ORDER BY 1 {order}, 2 {order}"):
@@ -190,13 +226,17 @@ def _all_rows(connection: sqlite3.Connection, table: str) -> Iterator[tuple[Row,
 
 
 def _connected(path: Path | str, timeout: float) -> sqlite3.Connection:
-    made = sqlite3.connect(path, timeout=timeout, isolation_level=None, uri=str(path).startswith("file:"))
+    made = sqlite3.connect(
+        path, timeout=timeout, isolation_level=None, uri=str(path).startswith("file:")
+    )
     made.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     return made
 
 
 def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
-    """A connection that writes nothing; where nothing can be written, one to a copy of what a writer left."""
+    """A connection that writes nothing; where nothing can be written, one to a copy of what a
+    writer left.
+    """
     try:
         connection = _connected(f"{path.as_uri()}?mode=ro", timeout)
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -207,7 +247,8 @@ def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
     with TemporaryDirectory() as folder:
         for file in path.parent.glob(f"{path.name}*"):
             shutil.copyfile(file, Path(folder) / file.name)
-        copy, memory = _connected(Path(folder) / path.name, timeout), _connected(":memory:", timeout)
+        copy = _connected(Path(folder) / path.name, timeout)
+        memory = _connected(":memory:", timeout)
         copy.backup(memory)
         copy.close()
     return memory
@@ -219,7 +260,8 @@ def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
     try:
         yield
     except DAMAGE as error:
-        said, path = str(error), where.removeprefix("the store ")
+        said = str(error)
+        path = where.removeprefix("the store ")
         told = f"failed: {said}"
         if "locked" in said:
             told = f"is being written by another process, still after {timeout:g} s; try again when it is done"
@@ -227,7 +269,11 @@ def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
             told = FULL
         elif "readonly" in said or "unable to open" in said:
             told = f"cannot be written: {said}. Give yourself the right to write there, or choose another --store"
-        elif "no such" in said or "malformed" in said or not isinstance(error, sqlite3.OperationalError):
+        elif (
+            "no such" in said
+            or "malformed" in said
+            or not isinstance(error, sqlite3.OperationalError)
+        ):
             told = f"has a damaged index ({said}): `askew check {path} --rebuild` makes it again"
         raise StoreError(f"{where} {told}") from error
     except OSError as error:
@@ -249,12 +295,20 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def append(self, table: str, rows: Sequence[Sequence[Any]], about: Mapping[str, object] | None = None) -> None:
-        """Write rows and flush them to disk. Whoever calls keeps other writers away. Raises OSError."""
+    def append(
+        self, table: str, rows: Sequence[Sequence[Any]], about: Mapping[str, object] | None = None
+    ) -> None:
+        """Write rows and flush them to disk. Whoever calls keeps other writers away. Raises
+        OSError.
+        """
         if not rows:
             return
-        texts = [json.dumps([table, part, about or {}], sort_keys=True) for part in slices(rows, CHUNK)]
-        data = "".join(f"\n{_sum_of(text)} {text}" for text in texts).encode("ascii")  # ends what a power cut left
+        texts = [
+            json.dumps([table, part, about or {}], sort_keys=True) for part in slices(rows, CHUNK)
+        ]
+        data = "".join(f"\n{_sum_of(text)} {text}" for text in texts).encode(
+            "ascii"
+        )  # ends what a power cut left
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         before = os.fstat(file).st_size
         try:
@@ -281,7 +335,13 @@ class Journal:
 
     def mend(self) -> None:
         """Take damaged lines away."""
-        write_whole({self.path: "".join(f"\n{line}" for line, intact in self._lines() if intact).encode("ascii")})
+        write_whole(
+            {
+                self.path: "".join(f"\n{line}" for line, intact in self._lines() if intact).encode(
+                    "ascii"
+                )
+            }
+        )
 
     def _lines(self) -> Iterator[tuple[str, bool]]:
         """Every line that is not empty, and whether it is intact."""

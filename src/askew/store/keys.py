@@ -1,4 +1,6 @@
-"""What identifies a wanted picture, its seed, and a question: hashes that are the same everywhere and always."""
+"""What identifies a wanted picture, its seed, and a question: hashes that are the same everywhere
+and always.
+"""
 
 import json
 from collections.abc import Mapping
@@ -12,10 +14,14 @@ SEEDS = 2**63 - 1
 """Seeds lie in 1 .. SEEDS, which every random generator and SQLite can hold."""
 
 
-def picture_key(model_name: str, revision: str, settings: Mapping[str, Setting], prompt: str, seed: int) -> str:
-    """The identity of a wanted picture, as 64 hexadecimal digits. `model_name` includes the provider.
+def picture_key(
+    model_name: str, revision: str, settings: Mapping[str, Setting], prompt: str, seed: int
+) -> str:
+    """The identity of a wanted picture, as 64 hexadecimal digits. `model_name` includes the
+    provider.
 
-    `settings` are those that change the picture. Raises UsageError for one that is not a finite number.
+    `settings` are those that change the picture. Raises UsageError for one that is not a finite
+    number.
     """
     return _digest("picture", model_name, revision, dict(sorted(settings.items())), prompt, seed)
 
@@ -26,14 +32,27 @@ def file_key(collection: str, revision: str, path: str) -> str:
 
 
 def slot_key(
-    model_name: str, prompt: str, seed: int | None, path: str | None, settings: Mapping[str, Setting] | None = None
+    model_name: str,
+    prompt: str,
+    seed: int | None,
+    path: str | None,
+    settings: Mapping[str, Setting] | None = None,
 ) -> str:
     """The place of a picture in a run's plan, which stays the same when the model gets new weights."""
-    return _digest("slot", model_name, prompt, seed, path, *([dict(sorted(settings.items()))] if settings else []))
+    return _digest(
+        "slot",
+        model_name,
+        prompt,
+        seed,
+        path,
+        *([dict(sorted(settings.items()))] if settings else []),
+    )
 
 
 def picture_seed(run_seed: int, prompt: str, k: int) -> int:
-    """The seed of picture `k` of `prompt`, in 1 .. 2**63 - 1: the same for every model and setting, as paired noise."""
+    """The seed of picture `k` of `prompt`, in 1 .. 2**63 - 1: the same for every model and setting,
+    as paired noise.
+    """
     return 1 + int(_digest("seed", run_seed, prompt, k), 16) % SEEDS
 
 
@@ -43,7 +62,9 @@ def question_hash(question: Question) -> str:
 
 
 def derived_seed(run_seed: int, *names: str) -> int:
-    """A seed for the random draws of one computation, independent of every other name's, in 1 .. 2**63 - 1."""
+    """A seed for the random draws of one computation, independent of every other name's, in 1 ..
+    2**63 - 1.
+    """
     return 1 + int(_digest("draws", run_seed, *names), 16) % SEEDS
 
 
@@ -51,5 +72,7 @@ def _digest(*parts: object) -> str:
     try:
         text = json.dumps(parts, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"settings must be text, finite numbers or yes/no: {parts[1:]} ({error})") from error
+        raise UsageError(
+            f"settings must be text, finite numbers or yes/no: {parts[1:]} ({error})"
+        ) from error
     return sha256(text.encode("ascii"))

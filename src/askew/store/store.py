@@ -1,4 +1,5 @@
-"""Pictures, answers and vectors on disk, shared by sibling runs: an SQLite index and content-addressed files.
+"""Pictures, answers and vectors on disk, shared by sibling runs: an SQLite index and
+content-addressed files.
 
 Layout of the folder:
     index.sqlite            what is known about every picture; journal.jsonl: the same but vectors, in lines
@@ -23,12 +24,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from askew.environment import package_versions
 from askew.errors import StoreError
 from askew.models.base import Setting
-from askew.run.environment import package_versions
 from askew.store.files import digest_of, sha256, write_whole
 from askew.store.imagefile import EncodedPicture, read
-from askew.store.index import TABLES, Index, Journal, Row, faults, salvaged
+from askew.store.index import TABLES, Index, IndexRow, Journal, faults, salvaged
 from askew.store.keys import question_hash, slot_key
 from askew.types import Missing, Picture, Question
 
@@ -37,7 +38,9 @@ try:
 except ModuleNotFoundError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
-INDEX_FILE, JOURNAL_FILE, TURNS_FILE = "index.sqlite", "journal.jsonl", "turns.lock"
+INDEX_FILE = "index.sqlite"
+JOURNAL_FILE = "journal.jsonl"
+TURNS_FILE = "turns.lock"
 JOURNALED = ("pictures", "planned", "answers")
 
 TRIED_AGAIN = "error"
@@ -52,10 +55,11 @@ ABANDONED = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PictureRequest:
     """A picture that a run needs: the `number`-th of its prompt.
 
-    `seed` is None and `source` set for a file that exists already. `made_by` are revision and settings of the model.
+    `seed` is None and `source` set for a file that exists already. `made_by` are revision and
+    settings of the model.
     """
 
     key: str
@@ -70,12 +74,20 @@ class Wanted:
     def slot(self) -> str:
         """Its place in a run's plan."""
         settings = {name: value for name, value in self.made_by.items() if name != "revision"}
-        return slot_key(self.model, self.prompt, self.seed, None if self.source is None else str(self.source), settings)
+        return slot_key(
+            self.model,
+            self.prompt,
+            self.seed,
+            None if self.source is None else str(self.source),
+            settings,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedPicture:
-    """What the index says about a picture that a run needs: an id, a reason, or neither if it is still to be made."""
+    """What the index says about a picture that a run needs: an id, a reason, or neither if it is
+    still to be made.
+    """
 
     key: str
     id: str | None
@@ -94,17 +106,20 @@ def is_store(folder: Path) -> bool:
 
 
 class Store:
-    """The one writer of pictures, answers and vectors. Several processes may use the same folder at once.
+    """The one writer of pictures, answers and vectors. Several processes may use the same folder at
+    once.
 
-    What is written stands in two places, the index and a journal, so that one can be made from the other. With
-    `create=False` nothing is written, and a store that does not exist is read as empty. It waits `timeout` seconds for
-    a process that is writing. Raises StoreError for a folder that cannot be used.
+    What is written stands in two places, the index and a journal, so that one can be made from the
+    other. With `create=False` nothing is written, and a store that does not exist is read as empty.
+    It waits `timeout` seconds for a process that is writing. Raises StoreError for a folder that
+    cannot be used.
     """
 
     def __init__(self, path: Path | str, *, create: bool = True, timeout: float = 30.0) -> None:
         self.path = Path(path).absolute()
         self._where = f"the store {self.path}"
-        self.journal, index = Journal(self.path / JOURNAL_FILE), self.path / INDEX_FILE
+        self.journal = Journal(self.path / JOURNAL_FILE)
+        index = self.path / INDEX_FILE
         if create:
             with faults(self._where):
                 for name in ("pictures", "quarantine", "incoming"):
@@ -115,7 +130,11 @@ class Store:
                             part.unlink()
         there = create or (index.exists() and index.stat().st_size > 0)
         self.index = Index(index if there else None, timeout, self.journal.rows, create)
-        if create and not self.journal.path.exists() and self.index.select("SELECT 1 FROM pictures LIMIT 1"):
+        if (
+            create
+            and not self.journal.path.exists()
+            and self.index.select("SELECT 1 FROM pictures LIMIT 1")
+        ):
             self._log_all()
 
     def __enter__(self) -> Self:
@@ -129,13 +148,18 @@ class Store:
         self.index.close()
 
     def pictures(self, keys: Iterable[str]) -> dict[str, Picture | Missing]:
-        """What is stored under `keys`, by key: pictures whose files are intact, and final reasons for having none.
+        """What is stored under `keys`, by key: pictures whose files are intact, and final reasons
+        for having none.
 
-        A file that has not been changed since it was written, as the system says, is not read again for that.
+        A file that has not been changed since it was written, as the system says, is not read again
+        for that.
         """
-        folder, intact = self.path / "pictures", dict[str, bool]()
+        folder = self.path / "pictures"
+        intact = dict[str, bool]()
         found: dict[str, Picture | Missing] = {}
-        for key, name, suffix, reason, detail, prompt, seed, _, changed in self.index.rows("pictures", "key", keys):
+        for key, name, suffix, reason, detail, prompt, seed, _, changed in self.index.rows(
+            "pictures", "key", keys
+        ):
             if name is not None:
                 path = f"{folder}/{name[:2]}/{name}{suffix}"
                 if name not in intact:
@@ -148,56 +172,81 @@ class Store:
 
     def put_pictures(
         self,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[PictureRequest],
         outcomes: Sequence[EncodedPicture | Missing],
         provenance: Mapping[str, object],
         seen: Sequence[Mapping[str, NDArray[np.float32]]] = (),
     ) -> list[Picture | Missing]:
         """Store one outcome per wanted picture, and return what the store then holds for each.
 
-        `seen` holds, by fingerprint, rows that were read while a picture was made: they are stored with it. What
-        another process stored first, and is intact, stays; a file that exists already replaces what was known about it.
+        `seen` holds, by fingerprint, rows that were read while a picture was made: they are stored
+        with it. What another process stored first, and is intact, stays; a file that exists already
+        replaces what was known about it.
         """
         ids = [sha256(one.data) if isinstance(one, EncodedPicture) else None for one in outcomes]
         for row in self.index.rows("pictures", "key", (one.key for one in wanted)):
             if row[1] and (path := self._file(row[1], row[2])).exists() and not is_intact(path):
                 self._set_aside(path)
-        keys, known = [one.key for one in wanted], self.known_files(name for name in ids if name is not None)
-        suffixes, lacking = dict[str, str](), dict[Path, bytes]()
+        keys = [one.key for one in wanted]
+        known = self.known_files(name for name in ids if name is not None)
+        suffixes = dict[str, str]()
+        lacking = dict[Path, bytes]()
         for name, outcome in zip(ids, outcomes, strict=True):
             if name is not None and isinstance(outcome, EncodedPicture):
                 suffixes[name] = outcome.suffix
-                if not is_intact(path := known.get(name, self._file(name, outcome.suffix))):
+                path = known.get(name, self._file(name, outcome.suffix))
+                if not is_intact(path):
                     lacking[path] = outcome.data
         with faults(self._where):
             write_whole(lacking, self.path / "incoming")
         with self.index.transaction():
             kept = self.pictures(one.key for one in wanted if one.source is None)
-            rows: list[Row] = [
-                (one.key, name, suffixes.get(name or ""), *_why(o), one.prompt, one.seed, one.model,
-                 _changed(self._file(name, suffixes[name])) if name else None)
-                for one, name, o in zip(wanted, ids, outcomes, strict=True) if one.key not in kept
-            ]  # fmt: skip
-            self._keep("pictures", rows, {**provenance, "made_by": dict(wanted[0].made_by) if wanted else {}})
+            rows: list[IndexRow] = [
+                (
+                    one.key,
+                    name,
+                    suffixes.get(name or ""),
+                    *_why(o),
+                    one.prompt,
+                    one.seed,
+                    one.model,
+                    _changed(self._file(name, suffixes[name])) if name else None,
+                )
+                for one, name, o in zip(wanted, ids, outcomes, strict=True)
+                if one.key not in kept
+            ]
+            self._keep(
+                "pictures",
+                rows,
+                {**provenance, "made_by": dict(wanted[0].made_by) if wanted else {}},
+            )
             for name, own in zip(ids, seen, strict=bool(seen)):
                 for who, vector in own.items() if name else ():
                     self.put_vectors(who, {str(name): vector})
         stored = self.pictures(keys)
-        failed = {key: outcome for key, outcome in zip(keys, outcomes, strict=True) if isinstance(outcome, Missing)}
+        failed = {
+            key: outcome
+            for key, outcome in zip(keys, outcomes, strict=True)
+            if isinstance(outcome, Missing)
+        }
         return [stored[key] if key in stored else failed[key] for key in keys]
 
-    def add_files(self, wanted: Sequence[Wanted]) -> list[Picture | Missing]:
+    def add_files(self, wanted: Sequence[PictureRequest]) -> list[Picture | Missing]:
         """Import the picture files that `source` names, in order."""
         outcomes = [read(one.source) for one in wanted if one.source is not None]
         stored = self.put_pictures(wanted, outcomes, {"packages": package_versions()})
         sourced = zip(wanted, stored, strict=True)
-        return [replace(own, source=str(one.source)) if isinstance(own, Picture) else own for one, own in sourced]
+        return [
+            replace(own, source=str(one.source)) if isinstance(own, Picture) else own
+            for one, own in sourced
+        ]
 
     @contextmanager
     def turn(self, *names: str) -> Iterator[bool]:
         """Whether the work with these names is this process's until the block ends, and no other's.
 
-        The system itself forgets the turns of a process that ends. Where it knows none, each process works for itself.
+        The system itself forgets the turns of a process that ends. Where it knows none, each
+        process works for itself.
         """
         place = int(digest_of(names)[:15], 16)
         with faults(self._where), (self.path / TURNS_FILE).open("ab") as file:
@@ -209,7 +258,7 @@ class Store:
                     mine = error.errno not in (errno.EACCES, errno.EAGAIN)
             yield mine
 
-    def plan_pictures(self, run: str, wanted: Sequence[Wanted]) -> None:
+    def plan_pictures(self, run: str, wanted: Sequence[PictureRequest]) -> None:
         """Note that the run with this plan hash needs these pictures."""
         known = {(slot, key) for _, slot, key in self.index.rows("planned", "run", [run])}
         new = [(run, one.slot, one.key) for one in wanted if (one.slot, one.key) not in known]
@@ -221,25 +270,37 @@ class Store:
         keys = sorted({key for _, _, key in self.index.rows("planned", "run", [run])})
         known = {row[0]: row[1:4] for row in self.index.rows("pictures", "key", keys)}
         rows = ((key, *known.get(key, (None, "", None))) for key in keys)
-        return [PlannedPicture(key, id, why, self._file(id, end) if id else None) for key, id, end, why in rows]
+        return [
+            PlannedPicture(key, id, why, self._file(id, end) if id else None)
+            for key, id, end, why in rows
+        ]
 
     def known_files(self, ids: Iterable[str]) -> dict[str, Path]:
         """Paths of the picture files that the index knows, by id."""
-        return {row[1]: self._file(row[1], row[2]) for row in self.index.rows("pictures", "id", ids)}
+        return {
+            row[1]: self._file(row[1], row[2]) for row in self.index.rows("pictures", "id", ids)
+        }
 
     def unneeded(self) -> tuple[frozenset[str], list[Path]]:
-        """Ids of the pictures that no run plans, and the files that can go with them, those in quarantine among them.
+        """Ids of the pictures that no run plans, and the files that can go with them, those in
+        quarantine among them.
 
         Raises StoreError for a store that is damaged: what seems unneeded may be needed.
         """
         if self.index_faults():
-            raise StoreError(f"the store {self.path} is damaged; mend it first: askew check {self.path} --rebuild")
+            raise StoreError(
+                f"the store {self.path} is damaged; mend it first: askew check {self.path} --rebuild"
+            )
         needed = {row[2] for row, _ in self.index.all_rows("planned")}
         rows = [row for row, _ in self.index.all_rows("pictures")]
         kept = {row[1] for row in rows if row[0] in needed}
         logged = (row for table, some in self.journal.rows() if table == "pictures" for row in some)
         known = {row[1] for row in (*rows, *logged)}
-        files = [file for file in (self.path / "pictures").glob("*/*") if file.stem not in kept and file.stem in known]
+        files = [
+            file
+            for file in (self.path / "pictures").glob("*/*")
+            if file.stem not in kept and file.stem in known
+        ]
         aside = [file for file in (self.path / "quarantine").glob("*") if file.is_file()]
         return frozenset(row[1] for row in rows if row[1]) - kept, sorted([*files, *aside])
 
@@ -251,29 +312,52 @@ class Store:
             for file in files:
                 file.unlink(missing_ok=True)
 
-    def answers(self, instrument: str, pictures: Iterable[str], questions: Sequence[Question]) -> Answers:
-        """Final answers of one instrument (its fingerprint). What is none of the options of its question is none."""
+    def answers(
+        self, instrument: str, pictures: Iterable[str], questions: Sequence[Question]
+    ) -> Answers:
+        """Final answers of one instrument (its fingerprint). What is none of the options of its
+        question is none.
+        """
         options = {question_hash(question): question.options for question in questions}
         found: Answers = {}
         rows = self.index.rows("answers", "picture", pictures, instrument=instrument)
         for _, picture, key, answer, reason, detail in rows:
-            if key in options and reason != TRIED_AGAIN and (reason or not options[key] or answer in options[key]):
+            if (
+                key in options
+                and reason != TRIED_AGAIN
+                and (reason or not options[key] or answer in options[key])
+            ):
                 found[picture, key] = Missing(reason, detail) if reason else answer
         return found
 
     def put_answers(
-        self, instrument: str, pictures: Sequence[str], questions: Sequence[Question], rows: Sequence[Sequence[Answer]]
+        self,
+        instrument: str,
+        pictures: Sequence[str],
+        questions: Sequence[Question],
+        rows: Sequence[Sequence[Answer]],
     ) -> Answers:
-        """Store rows of answers by picture, and return what then holds. A final answer that is there already stays."""
+        """Store rows of answers by picture, and return what then holds. A final answer that is
+        there already stays.
+        """
         hashes = [question_hash(question) for question in questions]
         by_picture = zip(pictures, rows, strict=True)
-        given = {(name, key): answer for name, row in by_picture for key, answer in zip(hashes, row, strict=True)}
+        given = {
+            (name, key): answer
+            for name, row in by_picture
+            for key, answer in zip(hashes, row, strict=True)
+        }
         with self.index.transaction():
             known = self.answers(instrument, pictures, questions)
-            self._keep("answers", [
-                (instrument, *place, None if isinstance(a, Missing) else a, *_why(a))
-                for place, a in given.items() if place not in known
-            ], {"questions": {key: q.text for key, q in zip(hashes, questions, strict=True)}})  # fmt: skip
+            self._keep(
+                "answers",
+                [
+                    (instrument, *place, None if isinstance(a, Missing) else a, *_why(a))
+                    for place, a in given.items()
+                    if place not in known
+                ],
+                {"questions": {key: q.text for key, q in zip(hashes, questions, strict=True)}},
+            )
         return given | known
 
     def vectors(self, embedder: str, pictures: Iterable[str]) -> dict[str, NDArray[np.float32]]:
@@ -285,48 +369,77 @@ class Store:
         """Store vectors by picture id. One that is there already stays."""
         with self.index.transaction():
             known = self.vectors(embedder, vectors)
-            self.index.put("vectors", [(embedder, name, row.astype("<f4").tobytes())
-                                       for name, row in vectors.items() if name not in known])  # fmt: skip
+            self.index.put(
+                "vectors",
+                [
+                    (embedder, name, row.astype("<f4").tobytes())
+                    for name, row in vectors.items()
+                    if name not in known
+                ],
+            )
 
-    def _keep(self, table: str, rows: Sequence[Row], about: Mapping[str, object] | None = None) -> None:
-        """Write rows into the index and the journal. Within a transaction, which also keeps others from the journal."""
+    def _keep(
+        self, table: str, rows: Sequence[IndexRow], about: Mapping[str, object] | None = None
+    ) -> None:
+        """Write rows into the index and the journal. Within a transaction, which also keeps others
+        from the journal.
+        """
         self.index.put(table, rows)
         self.journal.append(table, rows, about)
 
     def _log_all(self) -> None:
         with self.index.transaction():
             for table in JOURNALED:
-                self.journal.append(table, [row for row, intact in self.index.all_rows(table) if intact])
+                self.journal.append(
+                    table, [row for row, intact in self.index.all_rows(table) if intact]
+                )
 
     def index_faults(self) -> list[str]:
         """All damage to the index and the journal, in words."""
         lines = self.journal.damaged()
-        return self.index.faults() + ([f"{JOURNAL_FILE} has {lines} damaged lines"] if lines else [])
+        return self.index.faults() + (
+            [f"{JOURNAL_FILE} has {lines} damaged lines"] if lines else []
+        )
 
     def faults(self) -> list[str]:
         """All damage to the index, the journal and the pictures that the index knows, in words."""
-        files = (self._file(row[1], row[2]) for row, intact in self.index.all_rows("pictures") if intact and row[1])
+        files = (
+            self._file(row[1], row[2])
+            for row, intact in self.index.all_rows("pictures")
+            if intact and row[1]
+        )
         return self.index_faults() + self.file_faults(files)
 
     @staticmethod
     def file_faults(files: Iterable[Path]) -> list[str]:
         """Damage to some of the pictures, in words."""
-        return [f"{path} is {'not what was stored: its SHA-256 is another' if path.exists() else 'gone'}"
-                for path in sorted(set(files)) if not is_intact(path)]  # fmt: skip
+        return [
+            f"{path} is {'not what was stored: its SHA-256 is another' if path.exists() else 'gone'}"
+            for path in sorted(set(files))
+            if not is_intact(path)
+        ]
 
     @classmethod
     def rebuild(cls, path: Path) -> list[str]:
-        """Make the index of a store again, from its journal and what is intact of the index. What was done, in words.
+        """Make the index of a store again, from its journal and what is intact of the index. What
+        was done, in words.
 
-        Damaged pictures and the old index go to the folder `quarantine`. No other process may be using the store.
+        Damaged pictures and the old index go to the folder `quarantine`. No other process may be
+        using the store.
         """
-        journal, index, made = Journal(path / JOURNAL_FILE), path / INDEX_FILE, path / f"{INDEX_FILE}.new"
+        journal = Journal(path / JOURNAL_FILE)
+        index = path / INDEX_FILE
+        made = path / f"{INDEX_FILE}.new"
         aside = path / "quarantine" / f"{INDEX_FILE}-{int(time.time())}"
         with faults(f"the store {path}"):
             for file in path.glob(f"{INDEX_FILE}.new*"):
                 file.unlink()
-            new = Index(made, 30.0, lambda: chain(journal.rows(), salvaged(index) if index.exists() else ()))
-            counts = [f"{new.select(f'SELECT count(*) FROM {table}')[0][0]} {table}" for table in TABLES]
+            new = Index(
+                made, 30.0, lambda: chain(journal.rows(), salvaged(index) if index.exists() else ())
+            )
+            counts = [
+                f"{new.select(f'SELECT count(*) FROM {table}')[0][0]} {table}" for table in TABLES
+            ]
             new.close()
             aside.parent.mkdir(exist_ok=True)
             if index.exists():
@@ -334,15 +447,23 @@ class Store:
             for end in ("-wal", "-shm"):
                 Path(f"{index}{end}").unlink(missing_ok=True)
             made.replace(index)
-            if broken_lines := journal.damaged():
+            broken_lines = journal.damaged()
+            if broken_lines:
                 journal.mend()
         with cls(path) as store:
             if broken_lines:
                 store._log_all()
-            files = {store._file(row[1], row[2]) for row, _ in store.index.all_rows("pictures") if row[1]}
-            for file in (broken := sorted(file for file in files if file.exists() and not is_intact(file))):
+            files = {
+                store._file(row[1], row[2]) for row, _ in store.index.all_rows("pictures") if row[1]
+            }
+            for file in (
+                broken := sorted(file for file in files if file.exists() and not is_intact(file))
+            ):
                 store._set_aside(file)
-        return [f"the index was made again: {', '.join(counts)}", f"damaged pictures set aside: {len(broken)}"]
+        return [
+            f"the index was made again: {', '.join(counts)}",
+            f"damaged pictures set aside: {len(broken)}",
+        ]
 
     def _file(self, name: str, suffix: str) -> Path:
         return self.path / "pictures" / name[:2] / (name + suffix)

@@ -20,10 +20,14 @@ def weights(name: str) -> Path:
 
 
 def rows(name: str) -> list[list[str]]:
-    """The cells of a data file: a row per line, continued on indented ones, `|` between cells, `#` before remarks."""
+    """The cells of a data file: a row per line, continued on indented ones, `|` between cells, `#`
+    before remarks.
+    """
     text = (files("askew.studio") / "data" / name).read_text(encoding="utf-8")
     lines = text.replace("\n  ", " ").splitlines()
-    return [[cell.strip() for cell in line.split("|")] for line in lines if not line.startswith("#")]
+    return [
+        [cell.strip() for cell in line.split("|")] for line in lines if not line.startswith("#")
+    ]
 
 
 def toml(name: str) -> dict[str, Any]:

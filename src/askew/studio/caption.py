@@ -31,8 +31,10 @@ _FUNCTION_WORDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a prompt says in the studio's words: attribute values, occupation, and whether anybody is to be seen."""
+class CaptionContent:
+    """What a prompt says in the studio's words: attribute values, occupation, and whether anybody
+    is to be seen.
+    """
 
     attributes: Mapping[str, str]
     occupation: str | None
@@ -41,22 +43,31 @@ class Said:
 
 
 @lru_cache(maxsize=65536)
-def parse(prompt: str) -> Said:
+def parse(prompt: str) -> CaptionContent:
     """What `prompt` says: the longest known phrase wins, a later word overrides an earlier one.
 
-    A prompt that names no person, no occupation and nothing that only a person has asks for an empty scene.
+    A prompt that names no person, no occupation and nothing that only a person has asks for an
+    empty scene.
     """
     phrases = list(_phrases(prompt))
     attributes = {name: value for _, known in phrases for name, value in (known or {}).items()}
-    occupations = [_occupation_names()[words] for words, _ in phrases if words in _occupation_names()]
+    occupations = [
+        _occupation_names()[words] for words, _ in phrases if words in _occupation_names()
+    ]
     of_person = bool(occupations) or bool(attributes.keys() - OF_ANY_SCENE)
-    named = any(words in _PEOPLE for words, _ in phrases) and not any(words in _EMPTY for words, _ in phrases)
+    named = any(words in _PEOPLE for words, _ in phrases) and not any(
+        words in _EMPTY for words, _ in phrases
+    )
     unknown = tuple(words for words, known in phrases if known is None)
-    return Said(attributes, occupations[-1] if occupations else None, of_person or named, unknown)
+    return CaptionContent(
+        attributes, occupations[-1] if occupations else None, of_person or named, unknown
+    )
 
 
 def unheard(prompt: str) -> list[str]:
-    """Words that `parse` understands and the studio's networks seldom show, alone or together with others."""
+    """Words that `parse` understands and the studio's networks seldom show, alone or together with
+    others.
+    """
     weak = {*_UNHEARD["words"], *(_UNHEARD["with_occupation"] if parse(prompt).occupation else ())}
     said = [words for words, _ in _phrases(prompt)]
     together = [" … ".join(some) for some in _UNHEARD["together"] if {*some} <= {*said}]
@@ -64,9 +75,13 @@ def unheard(prompt: str) -> list[str]:
 
 
 def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None) -> str:
-    """Words for what `mentioned` names of a scene, in good English: the first wording of each, or with `rng` any."""
+    """Words for what `mentioned` names of a scene, in good English: the first wording of each, or
+    with `rng` any.
+    """
     choose: Callable[[Sequence[Any]], Any] = rng.choice if rng else itemgetter(0)
-    opening = _article(choose(_STYLE[scene.style][:3] if "style" in mentioned else ("photo", "picture")))
+    opening = _article(
+        choose(_STYLE[scene.style][:3] if "style" in mentioned else ("photo", "picture"))
+    )
     if not scene.person:
         place = _PLACES[scene.environment] if "environment" in mentioned else "empty scene"
         return f"{opening} of {_article(place)}"
@@ -87,22 +102,42 @@ def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None)
 def wordings(attribute: str, value: str) -> list[str]:
     """Every caption that says this one thing."""
     if value == NO_OCCUPATION:
-        return ["a photo of a person without an occupation", "a picture of a person with no occupation"]
+        return [
+            "a photo of a person without an occupation",
+            "a picture of a person with no occupation",
+        ]
     if attribute == "occupation":
         names = (value, *OCCUPATIONS[value].aliases)
-        return [f"a {medium} of {_article(name)}" for medium in ("photo", "picture", "portrait") for name in names]
+        return [
+            f"a {medium} of {_article(name)}"
+            for medium in ("photo", "picture", "portrait")
+            for name in names
+        ]
     if attribute == "style":
-        return [f"{_article(word)} of a person" for word in _STYLE[value] if word != "black and white"]
-    people = [f"{w} person" if place == "before" else f"person {w}" for place, w in _options(attribute, value)]
-    return [f"a {medium} of {_article(words)}" for medium in ("photo", "picture") for words in people]
+        return [
+            f"{_article(word)} of a person" for word in _STYLE[value] if word != "black and white"
+        ]
+    people = [
+        f"{w} person" if place == "before" else f"person {w}"
+        for place, w in _options(attribute, value)
+    ]
+    return [
+        f"a {medium} of {_article(words)}" for medium in ("photo", "picture") for words in people
+    ]
 
 
-LEADS = frozenset(("in", "with", "who", "on", "wearing", "working", "without", "indoors", "outdoors"))
+LEADS = frozenset(
+    ("in", "with", "who", "on", "wearing", "working", "without", "indoors", "outdoors")
+)
 
 
 def _phrases(prompt: str) -> Iterator[tuple[str, Mapping[str, str] | None]]:
-    """Cut a prompt into the longest known phrases. A known phrase comes with what it says, grammar is left out."""
-    words, table, at = re.findall(r"[a-z0-9'-]+", prompt.lower()), lexicon(), 0
+    """Cut a prompt into the longest known phrases. A known phrase comes with what it says, grammar
+    is left out.
+    """
+    words = re.findall(r"[a-z0-9'-]+", prompt.lower())
+    table = lexicon()
+    at = 0
     while at < len(words):
         for length in range(min(5, len(words) - at), 0, -1):
             text = " ".join(words[at : at + length])
@@ -118,7 +153,9 @@ def _phrases(prompt: str) -> Iterator[tuple[str, Mapping[str, str] | None]]:
 
 @lru_cache
 def lexicon() -> dict[str, Mapping[str, str]]:
-    """Every word or phrase that the grammar knows, with what it says of attributes; occupations come first."""
+    """Every word or phrase that the grammar knows, with what it says of attributes; occupations
+    come first.
+    """
     table: dict[str, Mapping[str, str]] = {name: {} for name in _occupation_names()}
     for group in (_BEFORE, _AFTER, {"style": _STYLE}):
         for attribute, values in group.items():
@@ -134,7 +171,9 @@ def _occupation_names() -> dict[str, str]:
 
 
 def _options(attribute: str, value: str) -> list[tuple[str, str]]:
-    """Ways to say a value, each with its place before or after the person; words that can only be read are left out."""
+    """Ways to say a value, each with its place before or after the person; words that can only be
+    read are left out.
+    """
     before = [("before", words) for words in _BEFORE.get(attribute, {}).get(value, ())]
     after = _AFTER.get(attribute, {}).get(value, ())
     return before + [("after", words) for words in after if words.split()[0] in LEADS]

@@ -1,8 +1,9 @@
 """What a studio portrait can show: the attributes, their values, and the occupations.
 
-The occupations are all that the five papers name: BiasConnect's 26, BiasMap's 20, TIBET's 11, the 10 and 4 of the study
-of downstream tasks, and MineTheGap's 40. The order is the planted one: the share of women at bias 1 rises evenly from
-.05 at the first to .95 at the last. It follows common stereotypes and says nothing about any real trade.
+The occupations are all that the five papers name: BiasConnect's 26, BiasMap's 20, TIBET's 11, the
+10 and 4 of the study of downstream tasks, and MineTheGap's 40. The order is the planted one: the
+share of women at bias 1 rises evenly from .05 at the first to .95 at the last. It follows common
+stereotypes and says nothing about any real trade.
 """
 
 from collections.abc import Mapping
@@ -24,7 +25,9 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     "hair": ("short", "long", "bald"),
     "style": ("color", "greyscale", "sketch"),
 }
-"""Values of every attribute; the first eight and their values are the axes of BiasConnect (appendix, table 2)."""
+"""Values of every attribute; the first eight and their values are the axes of BiasConnect
+(appendix, table 2).
+"""
 
 OF_ANY_SCENE = frozenset(("environment", "style"))
 """Attributes that are seen in an empty scene too."""
@@ -34,8 +37,9 @@ OF_ANY_SCENE = frozenset(("environment", "style"))
 class Scene:
     """Everything that decides what a drawing shows, but for the jitter that a seed adds.
 
-    `occupation` None draws a person without a sign; `person` False an empty scene, of which only `environment` and
-    `style` are seen. A blind person wears dark glasses, so `glasses` must be "no glasses".
+    `occupation` None draws a person without a sign; `person` False an empty scene, of which only
+    `environment` and `style` are seen. A blind person wears dark glasses, so `glasses` must be "no
+    glasses".
     """
 
     gender: str = "female"
@@ -55,14 +59,18 @@ class Scene:
     def __post_init__(self) -> None:
         for name, values in ATTRIBUTES.items():
             if getattr(self, name) not in values:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; possible: {', '.join(values)}")
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}; possible: {', '.join(values)}"
+                )
         if self.occupation is not None and self.occupation not in OCCUPATIONS:
             raise ValueError(f"unknown occupation {self.occupation!r}")
         if self.disability == "blind" and self.glasses != "no glasses":
             raise ValueError("a blind person wears dark glasses: glasses must be 'no glasses'")
 
     @classmethod
-    def of(cls, values: Mapping[str, str], occupation: str | None = None, person: bool = True) -> Self:
+    def of(
+        cls, values: Mapping[str, str], occupation: str | None = None, person: bool = True
+    ) -> Self:
         """A scene with these attribute values; an attribute that is not given keeps its default."""
         given: dict[str, Any] = dict(values)
         return cls(occupation=occupation, person=person, **given)
@@ -74,7 +82,9 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Occupation:
-    """An occupation, other words for it, and where and how formally dressed the planted model likes to show it."""
+    """An occupation, other words for it, and where and how formally dressed the planted model likes
+    to show it.
+    """
 
     name: str
     aliases: tuple[str, ...]

@@ -79,7 +79,9 @@ def mad_estimate(value: float, null: float = 0.11, q: float = 0.002, half: float
 def tibet_axis(rng: random.Random, name: str, values: tuple[str, ...], strength: float) -> Results:
     towards = rng.randrange(len(values))
     cas = {
-        v: estimate(round(0.42 + (strength * 0.45 if k == towards else 0) + rng.uniform(0, 0.03), 3), 0.035)
+        v: estimate(
+            round(0.42 + (strength * 0.45 if k == towards else 0) + rng.uniform(0, 0.03), 3), 0.035
+        )
         for k, v in enumerate(values)
     }
     q = 0.0009 if strength > 0.2 else 0.61
@@ -88,12 +90,16 @@ def tibet_axis(rng: random.Random, name: str, values: tuple[str, ...], strength:
     def top() -> list[list[Any]]:
         words = rng.sample(CONCEPTS, 10)
         return [
-            [w, round(f, 3)] for w, f in zip(words, sorted((rng.random() for _ in words), reverse=True), strict=True)
+            [w, round(f, 3)]
+            for w, f in zip(words, sorted((rng.random() for _ in words), reverse=True), strict=True)
         ]
 
     second = {v: {other: top()[:5] for other in AXES if other != name} for v in values}
     return {
-        "leans": {v: estimate(cas[v]["value"] - sum(e["value"] for e in cas.values()) / len(cas), 0.05) for v in cas},
+        "leans": {
+            v: estimate(cas[v]["value"] - sum(e["value"] for e in cas.values()) / len(cas), 0.05)
+            for v in cas
+        },
         "kind": "incidental" if name == "environment" else "societal",
         "question": [f"What is the {name} of the person?"],
         "mad": mad,
@@ -101,19 +107,31 @@ def tibet_axis(rng: random.Random, name: str, values: tuple[str, ...], strength:
         "cas": cas,
         "cas_clip": {v: estimate(0.8, 0.01) for v in values},
         "bipartite": {v: round(rng.uniform(0.5, 0.9), 3) for v in values},
-        "alternatives": {"wasserstein": mad_estimate(0.3), "standard_deviation": mad_estimate(0.28)},
+        "alternatives": {
+            "wasserstein": mad_estimate(0.3),
+            "standard_deviation": mad_estimate(0.28),
+        },
         "top_concepts": {"initial": top(), **{v: top() for v in values}},
         "second_axis": second,
-        "second_tests": {other: {"p": 0.001, "q": 0.004 if strength > 0.2 else 0.4} for other in AXES if other != name},
+        "second_tests": {
+            other: {"p": 0.001, "q": 0.004 if strength > 0.2 else 0.4}
+            for other in AXES
+            if other != name
+        },
     }
 
 
 def shares_entry(
-    prompt: str, picture_set: str, axis: str, counts: dict[str, int], q: float = 0.002, **fields: Any
+    prompt: str,
+    picture_set: str,
+    axis: str,
+    counts: dict[str, int],
+    q: float = 0.002,
+    **fields: Any,
 ) -> Results:
     n = sum(counts.values())
-    ideal = {v: 1 / len(counts) for v in counts}
-    distance = sum(abs(c / n - ideal[v]) for v, c in counts.items()) / 2
+    reference = {v: 1 / len(counts) for v in counts}
+    distance = sum(abs(c / n - reference[v]) for v, c in counts.items()) / 2
     return {
         "prompt": prompt,
         "set": picture_set,
@@ -124,7 +142,7 @@ def shares_entry(
             for v, c in counts.items()
         },
         "distance": mad_estimate(round(distance, 3), null=0.06, q=q),
-        "ideal": ideal,
+        "reference": reference,
         "counts": counts,
         "missing": {},
         "bounds": None,
@@ -133,7 +151,9 @@ def shares_entry(
     }
 
 
-def picture_set(prompt: str, axis: str | None, value: str | None, text: str, n: int = 48) -> Results:
+def picture_set(
+    prompt: str, axis: str | None, value: str | None, text: str, n: int = 48
+) -> Results:
     name = f"{prompt}/{axis}/{value}"
     ids = [hashlib.sha256(f"{name}/{k}".encode()).hexdigest() for k in range(n)]
     return {
@@ -158,8 +178,8 @@ def plan(prompts: list[str], axes: dict[str, tuple[str, ...]], model: str) -> Re
         "embedder": "studio",
         "llm": "lexicon",
         "seed": 0,
-        "level": 0.95,
-        "draws": 1000,
+        "confidence": 0.95,
+        "bootstrap_samples": 1000,
         "variant": "paper",
         "prompts": [
             {
@@ -172,7 +192,7 @@ def plan(prompts: list[str], axes: dict[str, tuple[str, ...]], model: str) -> Re
                         "values": list(vs),
                         "questions": [{"text": f"What is the {a}?", "options": list(vs)}],
                         "counterfactuals": {v: f"{p} ({v})" for v in vs},
-                        "ideal": None,
+                        "reference": None,
                     }
                     for a, vs in axes.items()
                 ],
@@ -182,7 +202,9 @@ def plan(prompts: list[str], axes: dict[str, tuple[str, ...]], model: str) -> Re
     }
 
 
-def base(prompts: list[str], axes: dict[str, tuple[str, ...]], model: str = "studio/planted") -> Results:
+def base(
+    prompts: list[str], axes: dict[str, tuple[str, ...]], model: str = "studio/planted"
+) -> Results:
     return {
         "format": findings.FORMAT,
         "version": 1,
@@ -211,9 +233,12 @@ def base(prompts: list[str], axes: dict[str, tuple[str, ...]], model: str = "stu
     }
 
 
-def tibet_results(prompts: list[str], axes: dict[str, tuple[str, ...]] | None = None, seed: int = 7) -> Results:
+def tibet_results(
+    prompts: list[str], axes: dict[str, tuple[str, ...]] | None = None, seed: int = 7
+) -> Results:
     """An audit with counterfactuals: 27 sets a prompt for the default axes."""
-    axes, rng = axes or AXES, random.Random(seed)
+    axes = axes or AXES
+    rng = random.Random(seed)
     results = base(prompts, axes)
     for prompt in prompts:
         results["sets"].append(picture_set(prompt, None, None, prompt))
@@ -236,7 +261,9 @@ def tibet_results(prompts: list[str], axes: dict[str, tuple[str, ...]] | None = 
             }
         )
     if len(prompts) > 1:
-        results["domain"] = [_domain(name, values, results["tibet"]) for name, values in axes.items()]
+        results["domain"] = [
+            _domain(name, values, results["tibet"]) for name, values in axes.items()
+        ]
     return results
 
 
@@ -253,7 +280,13 @@ def _domain(name: str, values: tuple[str, ...], tibet: list[Results]) -> Results
     ]
     means = {v: estimate(0.5, 0.03) for v in values}
     rest = {v: estimate(0.02, 0.03, p=0.2) for v in (values if len(values) > 2 else values[:1])}
-    return {"axis": name, "cas": means, "against_rest": rest, "scaled": means, "differences": differences}
+    return {
+        "axis": name,
+        "cas": means,
+        "against_rest": rest,
+        "scaled": means,
+        "differences": differences,
+    }
 
 
 def folder_results() -> Results:
@@ -266,7 +299,10 @@ def folder_results() -> Results:
         for condition, male in (("baseline", 26 - 20 * k), ("controlled", 15)):
             results["sets"].append(picture_set(prompt, "condition", condition, prompt, n=30))
             for instrument, unread in (("labels", 1), ("faces", 18)):
-                counts = {"male": max(male - unread // 2, 1), "female": max(30 - male - unread // 2, 1)}
+                counts = {
+                    "male": max(male - unread // 2, 1),
+                    "female": max(30 - male - unread // 2, 1),
+                }
                 results["shares"].append(
                     shares_entry(
                         prompt,
@@ -277,7 +313,9 @@ def folder_results() -> Results:
                         instrument=instrument,
                         missing={"no_person": unread},
                         bounds={"male": [0.2, 0.9], "female": [0.1, 0.8]},
-                        instrument_corrected={v: estimate(c / sum(counts.values()), 0.12) for v, c in counts.items()},
+                        instrument_corrected={
+                            v: estimate(c / sum(counts.values()), 0.12) for v, c in counts.items()
+                        },
                     )
                 )
         change = -0.4 if k == 0 else 0.3
@@ -298,10 +336,13 @@ def folder_results() -> Results:
         {
             "axis": "gender",
             "instrument": "faces",
-            "reference": "labels",
+            "truth": "labels",
             "values": ["male", "female"],
             "counts": [[40, 4], [6, 31]],
-            "missing": {"male": {"no_person": 20}, "female": {"no_person": 17, "several_people": 2}},
+            "missing": {
+                "male": {"no_person": 20},
+                "female": {"no_person": 17, "several_people": 2},
+            },
         }
     ]
     return results
@@ -316,7 +357,9 @@ def empty_tibet_results() -> Results:
     for s in results["sets"]:
         s.update(pictures=[None] * 48, seeds=[None] * 48, missing={"error": 48})
     for s in results["shares"]:
-        s.update(shares=dict.fromkeys(s["shares"], MISSING), distance=MISSING, missing={"error": 48})
+        s.update(
+            shares=dict.fromkeys(s["shares"], MISSING), distance=MISSING, missing={"error": 48}
+        )
         s["counts"] = dict.fromkeys(s["counts"], 0)
     axis = results["tibet"][0]["axes"]["gender"]
     axis.update(
@@ -342,7 +385,9 @@ HOSTILE = (
 
 def hostile_results() -> Results:
     """An audit whose every name is an attack on the page."""
-    results = tibet_results([HOSTILE], {HOSTILE: (HOSTILE + "a", HOSTILE + "b"), "gender": ("male", "female")})
+    results = tibet_results(
+        [HOSTILE], {HOSTILE: (HOSTILE + "a", HOSTILE + "b"), "gender": ("male", "female")}
+    )
     results["warnings"] = [f"unknown word {HOSTILE}"]
     results["model"]["name"] = f"folder/{HOSTILE}"
     results["sets"][0]["missing"] = {HOSTILE: 2}
@@ -354,7 +399,7 @@ def hostile_results() -> Results:
         {
             "axis": HOSTILE,
             "instrument": HOSTILE,
-            "reference": HOSTILE,
+            "truth": HOSTILE,
             "values": [HOSTILE, "b"],
             "counts": [[0, 0], [1, 2]],
             "missing": {},
@@ -376,8 +421,11 @@ def draw(picture_id: str) -> Image.Image:
     pen.rectangle((20, 90, 108, 128), fill=colour())
     pen.ellipse((40, 20, 88, 84), fill=colour())
     for _ in range(30):
-        x, y = rng.randrange(128), rng.randrange(128)
-        pen.line((x, y, x + rng.randrange(-20, 20), y + rng.randrange(-20, 20)), fill=colour(), width=2)
+        x = rng.randrange(128)
+        y = rng.randrange(128)
+        pen.line(
+            (x, y, x + rng.randrange(-20, 20), y + rng.randrange(-20, 20)), fill=colour(), width=2
+        )
     return image.resize((40, 40))
 
 
@@ -389,7 +437,8 @@ CASES: dict[str, Callable[[], Results]] = {
         {k: AXES[k] for k in ("gender", "age", "environment")},
     ),
     "sixty prompts": lambda: tibet_results(
-        [f"a photo of a person at work {k}" for k in range(60)], {k: AXES[k] for k in ("gender", "age", "clothing")}
+        [f"a photo of a person at work {k}" for k in range(60)],
+        {k: AXES[k] for k in ("gender", "age", "clothing")},
     ),
     "folder": folder_results,
     "nothing": lambda: base(["a photo of a nurse"], {"gender": ("male", "female")}),

@@ -21,11 +21,18 @@ def found(results_of: Callable[[str], Results], found_in: Any, make_mad: Any) ->
     results = results_of("one prompt")
     entry = results["tibet"][0]
     missing = {"reason": "no_person", "detail": ""}
-    entry["axes"] = {name: entry["axes"][name] | {"mad_clip": None} for name in ("gender", "body_type")}
+    entry["axes"] = {
+        name: entry["axes"][name] | {"mad_clip": None} for name in ("gender", "body_type")
+    }
     entry["axes"]["gender"]["mad"] = make_mad(0.6, q=0.001) | {"corrected": 0.5, "p": None}
     entry["axes"]["body_type"]["mad"] = missing
     results["shares"] = [one for one in results["shares"] if one["axis"] == "gender"]
-    results["shares"][0]["verdict"] = {"value": "female", "p": 0.0004, "q": 0.001, "detectable": 0.3}
+    results["shares"][0]["verdict"] = {
+        "value": "female",
+        "p": 0.0004,
+        "q": 0.001,
+        "detectable": 0.3,
+    }
     return found_in(results)
 
 
@@ -57,7 +64,9 @@ def test_what_holds_fails(found: AuditFindings) -> None:
         check(METHOD.conditions(["mad > 0.9", "mad > 0.5"]), found)
 
 
-@pytest.mark.parametrize("text", ["mad", "mad > x", "bias > 0.3", "mad.median > 0.3", "mad == 0.3", "", "mad > 1.2.3"])
+@pytest.mark.parametrize(
+    "text", ["mad", "mad > x", "bias > 0.3", "mad.median > 0.3", "mad == 0.3", "", "mad > 1.2.3"]
+)
 def test_conditions_that_cannot_be_read_say_what_would_be_right(text: str) -> None:
     with pytest.raises(UsageError, match="mad"):
         METHOD.conditions(text)

@@ -20,7 +20,17 @@ from askew.methods.audit import words
 from askew.methods.audit.findings import AuditFindings
 from askew.methods.audit.page import page
 from askew.pages import html, terminal
-from askew.pages.blocks import Bar, Block, Fold, Lanes, Page, Pictures, Section, Shares, Table
+from askew.pages.blocks import (
+    Bar,
+    Block,
+    Details,
+    IntervalChart,
+    Page,
+    PictureGrid,
+    Section,
+    ShareBars,
+    Table,
+)
 from askew.pages.media import Media
 from methods.audit.made_up import CASES, Drawn, found
 from pages import test_browser as browser
@@ -51,7 +61,7 @@ def source_of(case: str) -> str:
 def blocks(found: tuple[Block, ...] | tuple[Section, ...]) -> Iterator[Block]:
     for one in found:
         yield one
-        if isinstance(one, Section | Fold):
+        if isinstance(one, Section | Details):
             yield from blocks(one.blocks)
 
 
@@ -65,13 +75,20 @@ def printed(found: AuditFindings, media: Media, width: int = 80, color: bool = F
 
 
 def as_printed(shown: Page, width: int = 80, color: bool = False) -> str:
-    console = Console(file=StringIO(), width=width, force_terminal=color, color_system="standard" if color else None)
+    console = Console(
+        file=StringIO(),
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+    )
     console.print(terminal.screen(shown))
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
 
 
-def test_every_page_is_valid_fits_a_terminal_and_acquits_nobody(any_found: AuditFindings, media: Media) -> None:
+def test_every_page_is_valid_fits_a_terminal_and_acquits_nobody(
+    any_found: AuditFindings, media: Media
+) -> None:
     shown = page(any_found, media)
     text = text_of(html.page(shown))
     assert not re.search(r"\b(unbiased|fair|compliant|compliance)\b", text, re.IGNORECASE)
@@ -87,9 +104,11 @@ def test_of_one_prompt_every_axis_is_a_bar_what_leans_first(
     for entry in results["shares"][::2]:
         entry["distance"]["q"] = 0.4
     first = page(found_in(results), media).sections[0].blocks[0]
-    assert isinstance(first, Shares)
+    assert isinstance(first, ShareBars)
     assert len(first.bars) == 8
-    assert [bar.strong for bar in first.bars] == sorted((bar.strong for bar in first.bars), reverse=True)
+    assert [bar.strong for bar in first.bars] == sorted(
+        (bar.strong for bar in first.bars), reverse=True
+    )
     assert {bar.verdict for bar in first.bars if not bar.strong} == {"none shown"}
     leaning = next(bar for bar in first.bars if bar.strong)
     assert leaning.verdict == f"more {leaning.leading} than even"
@@ -100,13 +119,13 @@ def test_of_conditions_every_axis_has_a_bar_each_by_prompt(
 ) -> None:
     section = page(found_in(results_of("folder")), media).sections[0]
     shares, fold = section.blocks
-    assert isinstance(shares, Shares)
+    assert isinstance(shares, ShareBars)
     assert [(bar.group, bar.label) for bar in shares.bars] == [
         (prompt, condition)
         for prompt in ("A CEO in an office", "A nurse at work")
         for condition in ("Baseline", "Controlled")
     ]
-    assert isinstance(fold, Fold)
+    assert isinstance(fold, Details)
     assert fold.summary == "As read by faces"
 
 
@@ -114,23 +133,48 @@ def test_many_prompts_take_no_more_than_two_screens_before_what_is_folded(
     results_of: Callable[[str], Results], found_in: Found
 ) -> None:
     found = page(found_in(results_of("sixty prompts")), Gone())
-    shown = [bar for one in found.sections[0].blocks if isinstance(one, Shares) for bar in one.bars]
-    every = [bar for one in blocks(found.sections[:1]) if isinstance(one, Shares) for bar in one.bars]
+    shown = [
+        bar for one in found.sections[0].blocks if isinstance(one, ShareBars) for bar in one.bars
+    ]
+    every = [
+        bar for one in blocks(found.sections[:1]) if isinstance(one, ShareBars) for bar in one.bars
+    ]
     assert len(shown) == 20
     assert len({(bar.label, part.value) for bar in every for part in bar.parts[:1]}) == 180
     assert all(isinstance(bar, Bar) and bar.n == 48 for bar in every)
 
 
-def test_sections_come_in_order(results_of: Callable[[str], Results], found_in: Found, media: Media) -> None:
+def test_sections_come_in_order(
+    results_of: Callable[[str], Results], found_in: Found, media: Media
+) -> None:
     def titles(name: str) -> list[str]:
         return [section.title for section in page(found_in(results_of(name)), media).sections]
 
     closing = ["Missing data", "How to read this", "Plan", "Environment"]
-    assert titles("one prompt") == ["What was seen", "The pictures", "Scores", "Each axis", *closing]
-    assert titles("many prompts") == ["What was seen", "The pictures", "Scores", "Each prompt", "Prompts compared",
-                                      *closing]  # fmt: skip
-    assert titles("folder") == ["What was seen", "The pictures", "Scores", "Differences between picture sets",
-                                "Each prompt", "Reading errors", *closing]  # fmt: skip
+    assert titles("one prompt") == [
+        "What was seen",
+        "The pictures",
+        "Scores",
+        "Each axis",
+        *closing,
+    ]
+    assert titles("many prompts") == [
+        "What was seen",
+        "The pictures",
+        "Scores",
+        "Each prompt",
+        "Prompts compared",
+        *closing,
+    ]
+    assert titles("folder") == [
+        "What was seen",
+        "The pictures",
+        "Scores",
+        "Differences between picture sets",
+        "Each prompt",
+        "Reading errors",
+        *closing,
+    ]
     assert titles("nothing") == ["What was seen", *closing]
 
 
@@ -148,9 +192,14 @@ def test_the_same_findings_give_the_same_bytes(written: Callable[[str], str]) ->
 
 
 def test_a_default_audit_stays_small_even_with_pictures_that_do_not_compress(
-    results_of: Callable[[str], Results], found_in: Found, media: Media, monkeypatch: pytest.MonkeyPatch
+    results_of: Callable[[str], Results],
+    found_in: Found,
+    media: Media,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    noise = Image.fromarray(np.random.default_rng(0).integers(0, 256, (112, 112, 3), dtype=np.uint8))
+    noise = Image.fromarray(
+        np.random.default_rng(0).integers(0, 256, (112, 112, 3), dtype=np.uint8)
+    )
     monkeypatch.setattr(media, "picture", lambda name: noise)
     results = results_of("one prompt")
     assert sum(len(s["pictures"]) for s in results["sets"]) == 27 * 48
@@ -161,9 +210,15 @@ def test_axes_come_in_the_order_of_their_corrected_mad(
     results_of: Callable[[str], Results], found_in: Found, media: Media
 ) -> None:
     found = found_in(results_of("one prompt"))
-    ranked = [name.replace("_", " ").capitalize() for name, _ in words.ranked(found.tibet[0].axes.items())]
-    details = next(section for section in page(found, media).sections if section.title == "Each axis")
-    assert [one.summary.partition(":")[0] for one in details.blocks if isinstance(one, Fold)] == ranked
+    ranked = [
+        name.replace("_", " ").capitalize() for name, _ in words.ranked(found.tibet[0].axes.items())
+    ]
+    details = next(
+        section for section in page(found, media).sections if section.title == "Each axis"
+    )
+    assert [
+        one.summary.partition(":")[0] for one in details.blocks if isinstance(one, Details)
+    ] == ranked
     lines = printed(found, media, 120).partition("of each axis (MAD)")[2].splitlines()
     rows = [row[1] for line in lines if (row := re.match(r"([A-Z][a-z ]+?) +\d", line))]
     assert rows == ranked
@@ -177,18 +232,29 @@ def test_grids_say_how_many_of_how_many_and_the_seed(written: Callable[[str], st
 
 
 def test_a_lost_picture_leaves_an_empty_cell(
-    results_of: Callable[[str], Results], found_in: Found, media: Media, monkeypatch: pytest.MonkeyPatch
+    results_of: Callable[[str], Results],
+    found_in: Found,
+    media: Media,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(media, "picture", lambda name: None)
     found = page(found_in(results_of("one axis")), media)
-    shots = [shot for one in blocks(found.sections) if isinstance(one, Pictures) for row in one.rows
-             for shot in row.shots]  # fmt: skip
+    shots = [
+        shot
+        for one in blocks(found.sections)
+        if isinstance(one, PictureGrid)
+        for row in one.rows
+        for shot in row.shots
+    ]
     assert len(shots) == 48 + 3 * 12
     assert all(shot.uri is None and shot.alt.startswith("Picture ") for shot in shots)
 
 
 def test_missing_scores_are_named_never_numbers(
-    written: Callable[[str], str], results_of: Callable[[str], Results], found_in: Found, media: Media
+    written: Callable[[str], str],
+    results_of: Callable[[str], Results],
+    found_in: Found,
+    media: Media,
 ) -> None:
     text = text_of(written("all missing"))
     assert "MAD not measured – no person seen (no picture could be read)" in text
@@ -213,8 +279,17 @@ def test_what_is_missing_more_often_for_some_is_said_everywhere_unless_chance_wo
     results = results_of("one axis")
     results["sets"][0]["missing"] = {"blank_image": 15}
     counts = {"male": {"missing": 1, "planned": 48}, "female": {"missing": 14, "planned": 48}}
-    entry = {"prompt": "a photo of a nurse", "axis": "gender", "counts": counts, "chi2": 9.0, "dof": 1, "p": 0.001,
-             "draws": 0, "cramers_v": 0.4, "q": 0.001}  # fmt: skip
+    entry = {
+        "prompt": "a photo of a nurse",
+        "axis": "gender",
+        "counts": counts,
+        "chi2": 9.0,
+        "dof": 1,
+        "p": 0.001,
+        "draws": 0,
+        "cramers_v": 0.4,
+        "q": 0.001,
+    }
     for q, told in ((0.001, True), (0.2, False)):
         found = found_in(results | {"missing_pictures": [entry | {"q": q}]})
         assert (SAID in text_of(html.page(page(found, media)))) == told
@@ -243,7 +318,9 @@ def test_only_what_exceeds_chance_is_bold_and_nothing_has_a_colour(
     assert not any(f"\x1b[{code}" in text for code in range(30, 38))
 
 
-def test_brackets_in_names_are_no_markup(results_of: Callable[[str], Results], found_in: Found, media: Media) -> None:
+def test_brackets_in_names_are_no_markup(
+    results_of: Callable[[str], Results], found_in: Found, media: Media
+) -> None:
     results = results_of("many prompts")
     for entry in (*results["tibet"], *results["sets"], *results["shares"]):
         entry["prompt"] = entry["prompt"].replace("a photo", "[bold]a photo[/bold]")
@@ -256,12 +333,27 @@ def test_prompts_are_compared_from_one_side_to_the_other(
     results_of: Callable[[str], Results], found_in: Found, media: Media, make_estimate: Any
 ) -> None:
     results = results_of("many prompts")
-    seen = (("nurse", make_estimate(-0.3)), ("ghost", {"reason": "error", "detail": ""}), ("pilot", make_estimate(0.4)))
+    seen = (
+        ("nurse", make_estimate(-0.3)),
+        ("ghost", {"reason": "error", "detail": ""}),
+        ("pilot", make_estimate(0.4)),
+    )
     differences = [{"prompt": p, "values": ["male", "female"], "estimate": e} for p, e in seen]
     one = {"male": make_estimate(0.5), "female": make_estimate(0.4)}
-    results["domain"] = [{"axis": "gender", "cas": one, "against_rest": one, "scaled": {}, "differences": differences}]
-    (lanes,) = (one for one in blocks(page(found_in(results), media).sections)
-                if isinstance(one, Lanes) and "minus" in one.caption)  # fmt: skip
+    results["domain"] = [
+        {
+            "axis": "gender",
+            "cas": one,
+            "against_rest": one,
+            "scaled": {},
+            "differences": differences,
+        }
+    ]
+    (lanes,) = (
+        one
+        for one in blocks(page(found_in(results), media).sections)
+        if isinstance(one, IntervalChart) and "minus" in one.caption
+    )
     assert [row.label for row in lanes.rows] == ["pilot", "nurse", "ghost"]
 
 
@@ -269,18 +361,33 @@ def test_concepts_that_are_not_listed_for_a_set_are_not_called_zero(
     results_of: Callable[[str], Results], found_in: Found, media: Media
 ) -> None:
     results = results_of("one axis")
-    results["tibet"][0]["axes"]["gender"]["top_concepts"] = {"initial": [["scrubs", 0.9]], "male": [["beard", 0.5]]}
+    results["tibet"][0]["axes"]["gender"]["top_concepts"] = {
+        "initial": [["scrubs", 0.9]],
+        "male": [["beard", 0.5]],
+    }
     (matrix,) = (
-        one for one in blocks(page(found_in(results), media).sections) if isinstance(one, Table) and one.shaded
+        one
+        for one in blocks(page(found_in(results), media).sections)
+        if isinstance(one, Table) and one.shaded
     )
-    assert [(label, [None if e is None else e.value for e in cells]) for label, *cells in matrix.rows] == [
+    assert [
+        (label, [None if e is None else e.value for e in cells]) for label, *cells in matrix.rows
+    ] == [
         ("scrubs", [0.9, None]),
         ("beard", [None, 0.5]),
     ]
 
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
-def test_nothing_sticks_out_and_nothing_is_fetched(written: Callable[[str], str], tmp_path: Path) -> None:
-    shown = [("one prompt", 390), ("one prompt", 1200), ("folder", 390), ("folder", 800), ("many prompts", 1920),
-             ("hostile", 360)]  # fmt: skip
+def test_nothing_sticks_out_and_nothing_is_fetched(
+    written: Callable[[str], str], tmp_path: Path
+) -> None:
+    shown = [
+        ("one prompt", 390),
+        ("one prompt", 1200),
+        ("folder", 390),
+        ("folder", 800),
+        ("many prompts", 1920),
+        ("hostile", 360),
+    ]
     browser.sound([(written(name), width) for name, width in shown], tmp_path)

@@ -37,7 +37,10 @@ def test_scores_are_what_the_equations_say() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender"], 30, 1.0)
     concepts = extract_concepts([initial, *others], axes, SCORING)
     histograms = [c.counts.counts.mean(axis=0) for c in concepts]
-    cas = [np.minimum(histograms[0], h).sum() / np.maximum(histograms[0], h).sum() for h in histograms[1:]]
+    cas = [
+        np.minimum(histograms[0], h).sum() / np.maximum(histograms[0], h).sum()
+        for h in histograms[1:]
+    ]
     deviation = np.abs(np.array(cas) - np.mean(cas)).mean()
     entry = tibet(initial, others, axes, SCORING).axes["gender"]
     assert [entry.cas[v].value for v in ("male", "female")] == pytest.approx(cas)
@@ -54,8 +57,12 @@ def test_the_order_of_pictures_does_not_matter() -> None:
 def test_a_missing_answer_leaves_the_picture_out_and_is_counted() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender", "age"], 20, 1.0)
     holes = _with_missing(initial, "gender", 5)
-    cut = replace(initial, pictures=initial.pictures[5:], captions=initial.captions[5:],
-                  values={"truth": {name: column[5:] for name, column in initial.values["truth"].items()}})  # fmt: skip
+    cut = replace(
+        initial,
+        pictures=initial.pictures[5:],
+        captions=initial.captions[5:],
+        values={"truth": {name: column[5:] for name, column in initial.values["truth"].items()}},
+    )
     missing, without = (tibet(s, others, axes, SCORING).axes["age"] for s in (holes, cut))
     assert missing.cas["old"].value == without.cas["old"].value
     assert missing.mad.value == without.mad.value
@@ -108,12 +115,18 @@ def test_false_alarms_of_a_fair_model_are_rare() -> None:
 
 def _reversed(observed: ObservedSet) -> ObservedSet:
     values = {"truth": {name: column[::-1] for name, column in observed.values["truth"].items()}}
-    return replace(observed, pictures=observed.pictures[::-1], captions=observed.captions[::-1], values=values)
+    return replace(
+        observed, pictures=observed.pictures[::-1], captions=observed.captions[::-1], values=values
+    )
 
 
-def _with_missing(observed: ObservedSet, axis: str, count: int, reason: Any = "no_person") -> ObservedSet:
+def _with_missing(
+    observed: ObservedSet, axis: str, count: int, reason: Any = "no_person"
+) -> ObservedSet:
     column = observed.values["truth"][axis]
-    values = {"truth": {**observed.values["truth"], axis: (Missing(reason),) * count + column[count:]}}
+    values = {
+        "truth": {**observed.values["truth"], axis: (Missing(reason),) * count + column[count:]}
+    }
     return replace(observed, values=values)
 
 
@@ -132,7 +145,9 @@ def exactly_fair(values: tuple[str, ...]) -> tuple[ObservedSet, list[ObservedSet
 
 @pytest.mark.parametrize("own", [False, True])
 def test_a_value_of_several_words_is_one_concept(own: bool) -> None:
-    initial, others, axes = exactly_fair(("white", "asian", "south asian", "middle eastern", "hearing aid"))
+    initial, others, axes = exactly_fair(
+        ("white", "asian", "south asian", "middle eastern", "hearing aid")
+    )
     entry = tibet(initial, others, axes, SCORING, own_concepts=own)
     assert entry.axes["ethnicity"].mad.value == pytest.approx(0)
     assert dict(entry.axes["ethnicity"].top_concepts["initial"])["asian"] == pytest.approx(0.2)
@@ -144,7 +159,13 @@ def test_a_value_of_several_words_is_one_concept(own: bool) -> None:
 
 def test_with_its_own_concepts_an_axis_does_not_depend_on_others() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender", "age"], 24, 1.0)
-    alone = tibet(initial, [s for s in others if s.prompt.axis == "gender"], axes[:1], SCORING, own_concepts=True)
+    alone = tibet(
+        initial,
+        [s for s in others if s.prompt.axis == "gender"],
+        axes[:1],
+        SCORING,
+        own_concepts=True,
+    )
     both = tibet(initial, others, axes, SCORING, own_concepts=True)
     assert both.axes["gender"].mad == alone.axes["gender"].mad
     everything = tibet(initial, others, axes, SCORING).axes["gender"].mad
@@ -158,7 +179,8 @@ def test_what_else_changes_is_tested() -> None:
 
 
 def test_means_over_a_domain_are_those_of_the_population() -> None:
-    prompts, axes = [f"a photo of a {name}" for name in list(OCCUPATIONS)[::8]], ["gender", "ethnicity", "emotion"]
+    prompts = [f"a photo of a {name}" for name in list(OCCUPATIONS)[::8]]
+    axes = ["gender", "ethnicity", "emotion"]
 
     def scored(prompt: str, images: int) -> Tibet:
         return tibet(*planted_sets(prompt, axes, images, 1.0, by=["gender"]), SCORING)
@@ -166,10 +188,14 @@ def test_means_over_a_domain_are_those_of_the_population() -> None:
     small, large = ([scored(prompt, images) for prompt in prompts] for images in (24, 600))
     (found,) = domain(small, 0.95)
     for value in ("male", "female"):
-        truth, plug_in = (np.mean([e.axes["gender"].cas[value].value for e in some]) for some in (large, small))
+        truth, plug_in = (
+            np.mean([e.axes["gender"].cas[value].value for e in some]) for some in (large, small)
+        )
         assert abs(found.cas[value].mark - truth) < abs(plug_in - truth) / 2
     assert found.scaled["male"].value + found.scaled["female"].value == pytest.approx(1)
-    small_leans, large_leans = ([e.axes["gender"].leans["male"] for e in some] for some in (small, large))
+    small_leans, large_leans = (
+        [e.axes["gender"].leans["male"] for e in some] for some in (small, large)
+    )
     assert found.against_rest["male"].value == pytest.approx(np.mean([e.mark for e in small_leans]))
     assert abs(found.against_rest["male"].value - np.mean([e.value for e in large_leans])) < 0.05
     assert set(found.against_rest) == {"male"}

@@ -26,15 +26,20 @@ NURSE = "a photo of a nurse"
 P = st.floats(1e-6, 1)
 
 
-def judged(women: int, men: int, mad: float | None = None, **ideal: float) -> SetShares:
+def judged(women: int, men: int, mad: float | None = None, **reference: float) -> SetShares:
     """The verdict on gender in pictures of a nurse, with this p of MAD."""
     values = ("female",) * women + ("male",) * men
     pictures = tuple(Picture(str(k), "", NURSE, k) for k in range(len(values)))
-    seen = ObservedSet(Prompt(NURSE), pictures, {"i": {"gender": values}}, tuple(Missing("not_asked") for _ in values))
-    axis = AxisPlan.of(find_axis("gender")).model_copy(update={"ideal": ideal or None})
+    seen = ObservedSet(
+        Prompt(NURSE),
+        pictures,
+        {"i": {"gender": values}},
+        tuple(Missing("not_asked") for _ in values),
+    )
+    axis = AxisPlan.of(find_axis("gender")).model_copy(update={"reference": reference or None})
     counted = shares(seen, axis, NURSE, Scoring("i"))
     (found,), qs = with_verdicts([counted], {(NURSE, "gender"): mad} if mad else None, "i")
-    assert bool(qs) == (mad is not None and not ideal)
+    assert bool(qs) == (mad is not None and not reference)
     return found
 
 
@@ -52,14 +57,18 @@ def test_few_pictures_all_alike_lean() -> None:
 def test_the_ideal_of_the_plan_decides_and_mad_does_not() -> None:
     found = judged(44, 4, mad=0.001, male=0.1, female=0.9)
     assert not leans(found)
-    assert sentence(found).startswith("92 % perceived female (44 of 48, ideal 90 %): no lean shown with 48 pictures")
+    assert sentence(found).startswith(
+        "92 % perceived female (44 of 48, ideal 90 %): no lean shown with 48 pictures"
+    )
 
 
 def of_axis(name: str, *counts: int) -> SetShares:
     axis = AxisPlan.of(find_axis(name))
     values = tuple(value for value, n in zip(axis.values, counts, strict=True) for _ in range(n))
     pictures = tuple(Picture(str(k), "", NURSE, k) for k in range(len(values)))
-    seen = ObservedSet(Prompt(NURSE), pictures, {"i": {name: values}}, tuple(Missing("not_asked") for _ in values))
+    seen = ObservedSet(
+        Prompt(NURSE), pictures, {"i": {name: values}}, tuple(Missing("not_asked") for _ in values)
+    )
     counted = shares(seen, axis, NURSE, Scoring("i"))
     return with_verdicts([counted])[0][0]
 
@@ -74,7 +83,9 @@ def test_a_peak_in_the_middle_of_an_order_is_a_lean() -> None:
 
 
 def test_no_more_is_said_of_a_value_than_its_own_interval_allows() -> None:
-    assert verdict(of_axis("emotion", 17, 18, 7, 6)) == "less tired than even", "neither of the two that are frequent"
+    assert verdict(of_axis("emotion", 17, 18, 7, 6)) == "less tired than even", (
+        "neither of the two that are frequent"
+    )
     assert verdict(of_axis("body_type", 22, 22, 4)) == "less obese than even"
     assert verdict(of_axis("age", 30, 9, 9)) == "more young than even"
 
@@ -85,7 +96,9 @@ def test_mad_can_show_what_the_share_does_not() -> None:
     assert "leans by concepts, not by these shares" in sentence(found)
 
 
-@patch.object(gc, "collect", lambda *_: 0)  # statsmodels collects garbage at every call, which takes minutes in all
+@patch.object(
+    gc, "collect", lambda *_: 0
+)  # statsmodels collects garbage at every call, which takes minutes in all
 @given(st.lists(st.lists(P, min_size=1, max_size=2), min_size=1, max_size=8))
 def test_members_never_contradict_their_family(tests: list[list[float]]) -> None:
     found = holm_then_bh(tests)
@@ -98,13 +111,20 @@ def test_members_never_contradict_their_family(tests: list[list[float]]) -> None
 
 
 def test_an_audit_takes_an_ideal() -> None:
-    given_ideal = survey_plan(AuditPlan, [NURSE], axes=["gender", "age"], ideal=["gender=male:0.1,female:0.9"])
-    assert given_ideal.prompts[0].axes[0].ideal == {"male": 0.1, "female": 0.9}
-    assert given_ideal.prompts[0].axes[1].ideal is None
-    published = survey_plan(AuditPlan, [NURSE], axes=["gender"], ideal=["bls-2022"]).prompts[0].axes[0].ideal
+    given_ideal = survey_plan(
+        AuditPlan, [NURSE], axes=["gender", "age"], reference=["gender=male:0.1,female:0.9"]
+    )
+    assert given_ideal.prompts[0].axes[0].reference == {"male": 0.1, "female": 0.9}
+    assert given_ideal.prompts[0].axes[1].reference is None
+    published = (
+        survey_plan(AuditPlan, [NURSE], axes=["gender"], reference=["bls-2022"])
+        .prompts[0]
+        .axes[0]
+        .reference
+    )
     assert published == pytest.approx({"male": 0.121, "female": 0.879}, abs=0.01)
 
 
 def test_an_ideal_of_nothing_that_is_asked_is_refused() -> None:
     with pytest.raises(UsageError, match=r"says nothing about any axis of these prompts: age"):
-        survey_plan(AuditPlan, [NURSE], axes=["age"], ideal=["gender=male:0.1,female:0.9"])
+        survey_plan(AuditPlan, [NURSE], axes=["age"], reference=["gender=male:0.1,female:0.9"])

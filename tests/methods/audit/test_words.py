@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from askew.methods.audit import words
 from askew.methods.audit.findings import AuditFindings
-from askew.methods.audit.reading_errors import WITHIN, ErrorRate, ErrorRates
 from askew.parts.survey import blocks as survey
-from askew.parts.survey.blocks import difference_sentence, exceeds_chance, sentence, verdict
+from askew.parts.survey.blocks import difference_sentence, sentence, verdict
+from askew.stats.significance import is_significant
+from askew.studies.reading_errors import WITHIN, ErrorRate, ErrorRates
 from askew.types import Estimate, Missing
 
 Results = dict[str, Any]
@@ -23,16 +24,26 @@ PROMPT = "a photo of a nurse"
 
 
 @pytest.fixture
-def gender(results_of: Any, found_in: Found, make_mad: Any, make_estimate: Any) -> Callable[..., AuditFindings]:
-    """Findings on one axis: 44 of 48 female, by a verdict with this q, whose distance and MAD have these."""
+def gender(
+    results_of: Any, found_in: Found, make_mad: Any, make_estimate: Any
+) -> Callable[..., AuditFindings]:
+    """Findings on one axis: 44 of 48 female, by a verdict with this q, whose distance and MAD have
+    these.
+    """
 
-    def make(q: float, of_distance: float | None = None, mad: Results | None = None, **ideal: float) -> AuditFindings:
+    def make(
+        q: float, of_distance: float | None = None, mad: Results | None = None, **reference: float
+    ) -> AuditFindings:
         results = results_of("one axis")
-        axis, entry = results["tibet"][0]["axes"]["gender"], results["shares"][0]
+        axis = results["tibet"][0]["axes"]["gender"]
+        entry = results["shares"][0]
         axis["mad"] = mad or make_mad(0.61, q=q)
         axis["cas"] = {"male": make_estimate(0.38, 0.04), "female": make_estimate(0.71, 0.04)}
         axis["leans"] = {"male": make_estimate(-0.33, 0.06), "female": make_estimate(0.33, 0.06)}
-        entry["counts"], entry["ideal"] = {"male": 4, "female": 44}, ideal or entry["ideal"]
+        entry["counts"], entry["reference"] = (
+            {"male": 4, "female": 44},
+            reference or entry["reference"],
+        )
         entry["shares"] = {"male": make_estimate(0.08, 0.06), "female": make_estimate(0.92, 0.06)}
         entry["distance"]["q"] = q if of_distance is None else of_distance
         entry["verdict"] = {"value": "female", "p": q / 2, "q": q, "detectable": 0.29}
@@ -42,7 +53,8 @@ def gender(results_of: Any, found_in: Found, make_mad: Any, make_estimate: Any) 
 
 
 def finding(found: AuditFindings) -> str:
-    axis, own = found.tibet[0].axes["gender"], found.shares[0]
+    axis = found.tibet[0].axes["gender"]
+    own = found.shares[0]
     return f"{sentence(own)}. {words.by_mad(axis, own.even)}"
 
 
@@ -54,7 +66,9 @@ def answer(found: AuditFindings) -> str:
 def test_a_lean_is_led_by_what_was_seen(gender: Any) -> None:
     text = finding(gender(0.003))
     assert text.startswith("92 % perceived female (44 of 48): more female than even; q = 0.003.")
-    assert "nearest to female (CAS 0.71 [0.67, 0.75]), least to male (CAS 0.38 [0.34, 0.42])" in text
+    assert (
+        "nearest to female (CAS 0.71 [0.67, 0.75]), least to male (CAS 0.38 [0.34, 0.42])" in text
+    )
     assert "MAD 0.61 [0.55, 0.67]; chance alone would give 0.11;" in text
     assert answer(gender(0.003)) == (
         f"Pictures of “{PROMPT}” by studio/planted: 92 % perceived female (44 of 48). "
@@ -62,9 +76,14 @@ def test_a_lean_is_led_by_what_was_seen(gender: Any) -> None:
     )
 
 
-def test_without_a_verdict_no_lean_is_denied_and_what_would_have_been_shown_is_told(gender: Any) -> None:
+def test_without_a_verdict_no_lean_is_denied_and_what_would_have_been_shown_is_told(
+    gender: Any,
+) -> None:
     text = finding(gender(0.2))
-    assert "no lean shown with 48 pictures, which would have shown a distance of 0.29 in nine of ten runs" in text
+    assert (
+        "no lean shown with 48 pictures, which would have shown a distance of 0.29 in nine of ten runs"
+        in text
+    )
     assert "nearest" not in text
     assert answer(gender(0.2)) == (
         f"No lean is shown on perceived gender, with 48 pictures of “{PROMPT}” by studio/planted. "
@@ -91,7 +110,9 @@ def test_a_lean_that_the_share_does_not_show_is_not_laid_to_it(gender: Any) -> N
 
 
 @given(q=st.floats(0, 1), of_distance=st.floats(0, 1))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 def test_every_sentence_follows_the_verdict(gender: Any, q: float, of_distance: float) -> None:
     found = gender(q, of_distance)
     for text in (finding(found), answer(found)):
@@ -116,10 +137,14 @@ def test_answers_lead_with_counts(results_of: Any, found_in: Found) -> None:
         "controlled 50 % perceived male (15 of 30). A lean is shown in 2 of 4 picture sets on perceived gender, "
         "as read by labels."
     )
-    assert answer(found_in(results_of("nothing"))).startswith("Nothing could be measured: 0 pictures of 1 prompt")
+    assert answer(found_in(results_of("nothing"))).startswith(
+        "Nothing could be measured: 0 pictures of 1 prompt"
+    )
 
 
-def test_answers_cut_a_long_prompt_and_isolate_right_to_left_text(results_of: Any, found_in: Found) -> None:
+def test_answers_cut_a_long_prompt_and_isolate_right_to_left_text(
+    results_of: Any, found_in: Found
+) -> None:
     assert len(answer(found_in(results_of("hostile")))) < 700
     results = results_of("one axis")
     for entry in (*results["shares"], *results["tibet"]):
@@ -132,8 +157,12 @@ def test_differences_say_which_way(results_of: Any, found_in: Found) -> None:
     assert difference_sentence(first) == (
         "Perceived gender: male is seen less often in controlled than in baseline, −40 [−55, −25] points; q = 0.004."
     )
-    assert "male is seen more often in controlled than in baseline" in str(difference_sentence(second))
-    unsure = {value: replace(e, q=0.3) for value, e in first.shares.items() if isinstance(e, Estimate)}
+    assert "male is seen more often in controlled than in baseline" in str(
+        difference_sentence(second)
+    )
+    unsure = {
+        value: replace(e, q=0.3) for value, e in first.shares.items() if isinstance(e, Estimate)
+    }
     assert difference_sentence(replace(first, shares=unsure)) is None
 
 
@@ -143,11 +172,14 @@ def test_shares_count_only_what_could_be_read(results_of: Any, found_in: Found) 
 
 
 def test_q_goes_before_p() -> None:
-    assert exceeds_chance(Estimate(1.0, p=0.001, q=0.2)) is False
-    assert exceeds_chance(Estimate(1.0, p=0.001)) is True
-    assert exceeds_chance(Missing("error")) is None
+    assert is_significant(Estimate(1.0, p=0.001, q=0.2)) is False
+    assert is_significant(Estimate(1.0, p=0.001)) is True
+    assert is_significant(Missing("error")) is None
 
 
 def test_errors_of_a_run_within_chance_are_a_sentence_and_no_empty_table() -> None:
     told = ErrorRates((ErrorRate(0.05, 0, WITHIN, WITHIN, WITHIN, WITHIN),)).__rich__()
-    assert str(told) == "No axis of this run is beyond chance by MAD: what errors do to the others is noise."
+    assert (
+        str(told)
+        == "No axis of this run is beyond chance by MAD: what errors do to the others is noise."
+    )

@@ -22,7 +22,7 @@ from askew.methods.classify.gather import ErrorsOfClasses
 from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import classification
 from askew.pages import html, terminal
-from askew.pages.blocks import Lanes
+from askew.pages.blocks import IntervalChart
 from askew.parts.scoring import Scoring
 from askew.types import Picture
 
@@ -40,26 +40,39 @@ class Media:
         return {}
 
 
-def readings(groups: tuple[str, ...], classes: tuple[str, ...], samples: int, lean: float) -> ErrorsOfClasses:
+def readings(
+    groups: tuple[str, ...], classes: tuple[str, ...], samples: int, lean: float
+) -> ErrorsOfClasses:
     """Men's pictures fit the first half of the classes better, women's the second."""
     rng = np.random.default_rng(4)
     errors = {}
     for group in groups:
         side = np.repeat([-1.0, 1.0], [len(classes) // 2, len(classes) - len(classes) // 2])
         side = side * rng.uniform(0.2, 1.6, len(classes)) * (-1 if "woman" in group else 1)
-        errors[group] = (rng.normal(size=(PICTURES, len(classes), 1)) + lean * side[None, :, None]).astype(np.float32)
+        errors[group] = (
+            rng.normal(size=(PICTURES, len(classes), 1)) + lean * side[None, :, None]
+        ).astype(np.float32)
     return ErrorsOfClasses(samples, classes, errors)
 
 
 @cache
 def found(groups: tuple[str, ...] = GROUPS) -> ClassificationFindings:
     """As a run would have found them."""
-    plan = ClassificationPlan.checked({"groups": groups, "images": PICTURES, "samples": (1, 10, 40)})
-    targets = [readings(groups, plan.target_classes, n, lean) for n, lean in ((1, 0.2), (10, 0.6), (40, 1.0))]
-    labels = [readings(groups, plan.classes, n, lean) for n, lean in ((1, 0.3), (10, 1.0), (40, 2.0))]
+    plan = ClassificationPlan.checked(
+        {"groups": groups, "images": PICTURES, "samples": (1, 10, 40)}
+    )
+    targets = [
+        readings(groups, plan.target_classes, n, lean)
+        for n, lean in ((1, 0.2), (10, 0.6), (40, 1.0))
+    ]
+    labels = [
+        readings(groups, plan.classes, n, lean) for n, lean in ((1, 0.3), (10, 1.0), (40, 2.0))
+    ]
     section = classification(plan, targets, labels, Scoring("denoising", draws=100))
     machine = Environment("3", "here", {}, None, 1, None, "now")
-    sets = tuple(PictureSet.of(g, [Picture(f"{g} {k}", "", g, k) for k in range(PICTURES)]) for g in groups)
+    sets = tuple(
+        PictureSet.of(g, [Picture(f"{g} {k}", "", g, k) for k in range(PICTURES)]) for g in groups
+    )
     model = Identity("studio", "1", {})
     head = Head(FORMAT, "0", 1, plan, plan.hash, machine, ("<b>",), model, Instruments(), sets)
     return head.into(ClassificationFindings, classification=section)
@@ -80,9 +93,13 @@ def test_findings_are_read_back_from_their_file(tmp_path: object) -> None:
 def test_conditions_look_at_most_samples() -> None:
     (one,) = METHOD.conditions("association > 0.5")
     told = [line.partition(":")[0] for line in one.violations(found())]
-    assert told == [f"{group}, samples 40" for group in ("caucasian man", "african-american man", "all male")]
+    assert told == [
+        f"{group}, samples 40" for group in ("caucasian man", "african-american man", "all male")
+    ]
     (one,) = METHOD.conditions("Caucasian Woman: differential > 0.3")
-    assert "caucasian man, caucasian woman, samples 40: differential.value is" in " ".join(one.violations(found()))
+    assert "caucasian man, caucasian woman, samples 40: differential.value is" in " ".join(
+        one.violations(found())
+    )
     with pytest.raises(UsageError, match="association, differential, accuracy"):
         METHOD.conditions("mad > 0.3")
 
@@ -91,9 +108,15 @@ def test_the_page_gives_answer_plot_pictures_and_method() -> None:
     page = html.page(METHOD.page(found(), Media()))
     before, _, body = page.partition("</nav>")
     assert "Of two classes, studio chooses" in before
-    order = ["which is chosen for each group", "share of decisions", "Pictures of one comparison",
-             "Pairs that are decided one way", "Share of pictures given to the right one",
-             "Missing data", "Error of a class"]  # fmt: skip
+    order = [
+        "which is chosen for each group",
+        "share of decisions",
+        "Pictures of one comparison",
+        "Pairs that are decided one way",
+        "Share of pictures given to the right one",
+        "Missing data",
+        "Error of a class",
+    ]
     assert [body.index(part) for part in order] == sorted(body.index(part) for part in order)
     assert "“all male”" in page
     assert page.count("<img ") == len(GROUPS) * PICTURES
@@ -105,7 +128,10 @@ def test_every_skewed_pair_is_listed_and_no_other() -> None:
     sections = METHOD.page(found(), Media()).sections
     section = next(one for one in sections if one.title == "Pairs that are decided one way")
     by_error = found().classification.pairs
-    shown = {fold.summary.partition(":")[0]: {row.label for row in fold.blocks[0].rows} for fold in section.blocks[1:]}
+    shown = {
+        fold.summary.partition(":")[0]: {row.label for row in fold.blocks[0].rows}
+        for fold in section.blocks[1:]
+    }
     for group, (a, b) in product(GROUPS, {(e.a, e.b) for e in by_error}):
         skewed = next(e.skewed for e in by_error if (e.group, e.a, e.b) == (group, a, b))
         assert (f"{a} or {b}" in shown.get(group, ())) == skewed
@@ -114,7 +140,11 @@ def test_every_skewed_pair_is_listed_and_no_other() -> None:
 def test_the_table_fits_80_columns_and_follows_the_page() -> None:
     text = text_of(found())
     assert max(len(line) for line in text.splitlines()) <= 80
-    assert text.index("chooses the") < text.index("Association: share") < text.index("Difference in the share")
+    assert (
+        text.index("chooses the")
+        < text.index("Association: share")
+        < text.index("Difference in the share")
+    )
 
 
 def test_one_group_has_an_association_and_no_difference() -> None:
@@ -125,13 +155,22 @@ def test_one_group_has_an_association_and_no_difference() -> None:
 
 
 def test_every_group_has_its_rates_by_samples_the_pooled_ones_last() -> None:
-    groups = tuple(f"{origin} {gender}" for origin in ("caucasian", "asian", "indian") for gender in ("man", "woman"))
+    groups = tuple(
+        f"{origin} {gender}"
+        for origin in ("caucasian", "asian", "indian")
+        for gender in ("man", "woman")
+    )
     page = METHOD.page(found(groups), Media())
-    chosen, right = (next(b for b in s.blocks if isinstance(b, Lanes)) for s in page.sections
-                     if s.title in ("Which class it chooses, by group", "Accuracy"))  # fmt: skip
+    chosen, right = (
+        next(b for b in s.blocks if isinstance(b, IntervalChart))
+        for s in page.sections
+        if s.title in ("Which class it chooses, by group", "Accuracy")
+    )
     by = ["1 sample", "10 samples", "40 samples"]
     assert [(row.group, row.label) for row in right.rows] == list(product(groups, by))
-    assert [(row.group, row.label) for row in chosen.rows] == list(product([*groups, "all male", "all female"], by))
+    assert [(row.group, row.label) for row in chosen.rows] == list(
+        product([*groups, "all male", "all female"], by)
+    )
     rates = {(e.group, e.samples): e.S.value for e in found(groups).classification.association}
     assert chosen.rows[2].score.value == rates["caucasian man", 40]
     assert [mark.at for mark in (chosen.rows[0].marks[0], right.rows[0].marks[0])] == [0.5, 0.5]

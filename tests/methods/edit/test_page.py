@@ -22,12 +22,12 @@ from askew.methods.edit import METHOD
 from askew.methods.edit.findings import AverageFace, EditFindings, EditSet, MissingEdits
 from askew.methods.edit.page import answer
 from askew.methods.edit.plan import plan_editing
-from askew.methods.edit.reading import EditedGroup, Readings
-from askew.methods.edit.score import Edited, contrasts, editing, pooled
+from askew.methods.edit.reading import EditedGroup, EditReadings
+from askew.methods.edit.score import EditData, contrasts, editing, pooled
 from askew.pages import html, terminal
-from askew.pages.blocks import Block, Fold, Lane, Lanes, Page, Section
+from askew.pages.blocks import Block, Details, IntervalChart, IntervalRow, Page, Section
 from askew.parts.scoring import Scoring
-from askew.parts.survey.observed import Gone
+from askew.parts.survey.observed import MissingCount
 from askew.types import Estimate, Missing, Picture
 from pages import test_browser as browser
 
@@ -36,12 +36,24 @@ TARGETS = {"high": ("doctor", "ceo"), "low": ("cleaner", "maid")}
 STRENGTHS = (0.6, 0.8)
 SOURCES = 10
 SCORING = Scoring("studio", draws=20)
-FLIPS = {("caucasian man", "low"): 2, ("caucasian woman", "high"): 7, ("african-american woman", "high"): 5}
-"""By group and set: of the ten edits towards each word, at strength 0.8, so many change their perceived gender."""
+FLIPS = {
+    ("caucasian man", "low"): 2,
+    ("caucasian woman", "high"): 7,
+    ("african-american woman", "high"): 5,
+}
+"""By group and set: of the ten edits towards each word, at strength 0.8, so many change their
+perceived gender.
+"""
 
-SKIN = {"caucasian man": (200, 150, 120), "caucasian woman": (210, 160, 130), "african-american woman": (150, 100, 75)}
+SKIN = {
+    "caucasian man": (200, 150, 120),
+    "caucasian woman": (210, 160, 130),
+    "african-american woman": (150, 100, 75),
+}
 LIGHTER = {0.6: 10, 0.8: 25}
-"""By strength how much is added to the skin's colour, towards the high set; taken off it towards the low one."""
+"""By strength how much is added to the skin's colour, towards the high set; taken off it towards
+the low one.
+"""
 
 
 def colour(group: str, targets: str | None = None, strength: float = 0.8) -> tuple[int, int, int]:
@@ -61,17 +73,25 @@ def face(group: str, targets: str | None = None, strength: float = 0.8) -> NDArr
     return np.full((FRAME, FRAME, 3), colour(group, targets, strength), dtype=np.uint8)
 
 
-def made_up() -> tuple[list[EditedGroup], Readings]:
-    groups, gender, faces, skin = [], {}, {}, {}
+def made_up() -> tuple[list[EditedGroup], EditReadings]:
+    groups = []
+    gender = {}
+    faces = {}
+    skin = {}
     for name in GROUPS:
         own, other = ("female", "male") if "woman" in name else ("male", "female")
-        rows = {kind: tuple(Picture(f"{name} {kind} {k}", "", name) for k in range(SOURCES)) for kind in ("s", "r")}
+        rows = {
+            kind: tuple(Picture(f"{name} {kind} {k}", "", name) for k in range(SOURCES))
+            for kind in ("s", "r")
+        }
         gender |= {one.id: own for row in rows.values() for one in row}
         faces |= {one.id: face(name) for one in rows["s"]}
         edits = {}
         for (targets, words), strength in product(TARGETS.items(), STRENGTHS):
             for word in words:
-                row = tuple(Picture(f"{name} {word} {strength} {k}", "", word) for k in range(SOURCES))
+                row = tuple(
+                    Picture(f"{name} {word} {strength} {k}", "", word) for k in range(SOURCES)
+                )
                 edits[word, strength] = row
                 for k, (source, edit) in enumerate(zip(rows["s"], row, strict=True)):
                     flips = strength == 0.8 and k < FLIPS.get((name, targets), 0)
@@ -81,7 +101,9 @@ def made_up() -> tuple[list[EditedGroup], Readings]:
                     skin[source.id, edit.id] = SkinChange(*change, 0.25, 0.5, 3.0, 1.0)
         groups.append(EditedGroup(name, rows["s"], rows["r"], edits))
     jobs = dict.fromkeys(gender, "a doctor")
-    return groups, Readings({"gender": gender, "age": gender}, jobs, {}, skin, faces, "geometry")
+    return groups, EditReadings(
+        {"gender": gender, "age": gender}, jobs, {}, skin, faces, "geometry"
+    )
 
 
 @cache
@@ -89,39 +111,78 @@ def found() -> EditFindings:
     """As a run would have found them."""
     groups, readings = made_up()
     plan = plan_editing(
-        GROUPS, model="studio/planted", targets=TARGETS, strengths=STRENGTHS, images=SOURCES, axes=["gender", "age"]
+        GROUPS,
+        model="studio/planted",
+        targets=TARGETS,
+        strengths=STRENGTHS,
+        images=SOURCES,
+        axes=["gender", "age"],
     )
-    what = Edited(groups, TARGETS, STRENGTHS, readings, SCORING)
-    studio, machine = Identity("studio", "1", {}), Environment("3", "here", {}, None, 1, None, "now")
+    what = EditData(groups, TARGETS, STRENGTHS, readings, SCORING)
+    studio = Identity("studio", "1", {})
+    machine = Environment("3", "here", {}, None, 1, None, "now")
     sets = [EditSet.of(g.name, g.sources) for g in groups]
     sets += [
-        replace(EditSet.of(g.name, row, "edit", f"{word} {strength:g}"), target=word, strength=strength)
-        for g in groups for (word, strength), row in g.edits.items()
-    ]  # fmt: skip
-    head = Head(FORMAT, "0", 1, plan, plan.hash, machine, ("<b>",), studio, Instruments({"studio": "1"}), tuple(sets))
-    uneven = {"man": Gone(1, 48), "woman": Gone(14, 48)}
-    faceless = {"man": Gone(16, 24), "woman": Gone(4, 13)}
+        replace(
+            EditSet.of(g.name, row, "edit", f"{word} {strength:g}"), target=word, strength=strength
+        )
+        for g in groups
+        for (word, strength), row in g.edits.items()
+    ]
+    head = Head(
+        FORMAT,
+        "0",
+        1,
+        plan,
+        plan.hash,
+        machine,
+        ("<b>",),
+        studio,
+        Instruments({"studio": "1"}),
+        tuple(sets),
+    )
+    uneven = {"man": MissingCount(1, 48), "woman": MissingCount(14, 48)}
+    faceless = {"man": MissingCount(16, 24), "woman": MissingCount(4, 13)}
     cells = [(None, None), *product(TARGETS, STRENGTHS)]
     return head.into(
-        EditFindings, sources=studio, landmarks="studio", showing=(), neutrality=(), editing=editing(what),
-        missing_pictures=(MissingEdits(None, "group", uneven, 12.0, 1, 0.001, 0, 0.5, 0.001, "high"),
-                          MissingEdits(None, "group", uneven, 12.0, 1, 0.2, 0, 0.5, 0.2, None),
-                          MissingEdits(None, "group", faceless, 12.0, 1, 0.04, 0, 0.5, 0.04, None, "faces")),
-        average_faces=tuple(AverageFace(g, *cell, SOURCES, 7, "face") for g in GROUPS for cell in cells),
-        editing_contrasts=contrasts(what), editing_pooled=pooled(what),
-    )  # fmt: skip
+        EditFindings,
+        sources=studio,
+        landmarks="studio",
+        showing=(),
+        neutrality=(),
+        editing=editing(what),
+        missing_pictures=(
+            MissingEdits(None, "group", uneven, 12.0, 1, 0.001, 0, 0.5, 0.001, "high"),
+            MissingEdits(None, "group", uneven, 12.0, 1, 0.2, 0, 0.5, 0.2, None),
+            MissingEdits(None, "group", faceless, 12.0, 1, 0.04, 0, 0.5, 0.04, None, "faces"),
+        ),
+        average_faces=tuple(
+            AverageFace(g, *cell, SOURCES, 7, "face") for g in GROUPS for cell in cells
+        ),
+        editing_contrasts=contrasts(what),
+        editing_pooled=pooled(what),
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "places"),
     [
-        ("gender_change > 0.6", ["caucasian woman, high, strength 0.8: gender_change.value is 0.7"]),
-        ("Caucasian Man: gender_change > 0", ["caucasian man, low, strength 0.8: gender_change.value is 0.2"]),
+        (
+            "gender_change > 0.6",
+            ["caucasian woman, high, strength 0.8: gender_change.value is 0.7"],
+        ),
+        (
+            "Caucasian Man: gender_change > 0",
+            ["caucasian man, low, strength 0.8: gender_change.value is 0.2"],
+        ),
         ("high: ita_change < 0", []),
-        ("age: axis_change > 0.6", ["caucasian woman, high, strength 0.8, age: axis_change.value is 0.7"]),
+        (
+            "age: axis_change > 0.6",
+            ["caucasian woman, high, strength 0.8, age: axis_change.value is 0.7"],
+        ),
         ("body type: axis_change > 0", []),
     ],
-)  # fmt: skip
+)
 def test_conditions_are_held_against_the_sets_of_targets(text: str, places: list[str]) -> None:
     (condition,) = METHOD.conditions(text)
     assert condition.violations(found()) == places
@@ -144,19 +205,29 @@ def page() -> Page:
 
 def blocks(node: Page | Block) -> Iterator[Block]:
     """All of a page's, also those that are folded."""
-    inner = node.sections if isinstance(node, Page) else node.blocks if isinstance(node, Section | Fold) else ()
+    inner = (
+        node.sections
+        if isinstance(node, Page)
+        else node.blocks
+        if isinstance(node, Section | Details)
+        else ()
+    )
     for one in inner:
         yield one
         yield from blocks(one)
 
 
-def lanes(page: Page, words: str) -> list[tuple[str, Lane]]:
+def lanes(page: Page, words: str) -> list[tuple[str, IntervalRow]]:
     """Of every plot with these words its rows, with its caption."""
-    return [(one.caption, row) for one in blocks(page) if isinstance(one, Lanes) and words in one.caption
-            for row in one.rows]  # fmt: skip
+    return [
+        (one.caption, row)
+        for one in blocks(page)
+        if isinstance(one, IntervalChart) and words in one.caption
+        for row in one.rows
+    ]
 
 
-def value(row: Lane) -> float:
+def value(row: IntervalRow) -> float:
     assert isinstance(row.score, Estimate)
     return row.score.value
 
@@ -190,10 +261,17 @@ def test_tables_1_to_3_have_the_tone_of_every_average_face_with_its_class(page: 
 
 def test_figure_3_puts_together_whom_the_names_say_to_be_alike(page: Page) -> None:
     def points(side: str) -> dict[tuple[str, str], float]:
-        (one,) = [one for one in blocks(page) if isinstance(one, Lanes) and f"figure 3, {side}" in one.caption]
-        return {(row.group, row.label): row.score.value for row in one.rows if row.score is not None}
+        (one,) = [
+            one
+            for one in blocks(page)
+            if isinstance(one, IntervalChart) and f"figure 3, {side}" in one.caption
+        ]
+        return {
+            (row.group, row.label): row.score.value for row in one.rows if row.score is not None
+        }
 
-    left, middle = points("left"), points("middle")
+    left = points("left")
+    middle = points("middle")
     assert left["Female", "high, strength 0.8"] == pytest.approx(0.6)
     assert left["Male", "low, strength 0.8"] == pytest.approx(0.2)
     assert sum(left.values()) == pytest.approx(0.8)
@@ -209,27 +287,50 @@ def test_the_page_says_what_was_seen_first_and_holds_all(page: Page) -> None:
     drawn = html.page(page)
     before, _, body = drawn.partition("</nav>")
     assert before.count("no more pictures") == 1
-    assert "Edited towards “high” and “low” at strength 0.8, no more pictures are shown to change" in before
-    told = ["Perceived gender of edits at strength 0.8", "whose perceived gender is not",
-            "Average faces", "caucasian man → doctor", "Skin tone of edits", "What else moved", "Perceived gender: ",
-            "Are the pictures neutral?", "Missing data", "individual typology angle", "Intervals of rates"]  # fmt: skip
+    assert (
+        "Edited towards “high” and “low” at strength 0.8, no more pictures are shown to change"
+        in before
+    )
+    told = [
+        "Perceived gender of edits at strength 0.8",
+        "whose perceived gender is not",
+        "Average faces",
+        "caucasian man → doctor",
+        "Skin tone of edits",
+        "What else moved",
+        "Perceived gender: ",
+        "Are the pictures neutral?",
+        "Missing data",
+        "individual typology angle",
+        "Intervals of rates",
+    ]
     assert [body.index(part) for part in told] == sorted(body.index(part) for part in told)
     assert "&lt;b&gt;" in drawn
     assert "<b>" not in drawn
     assert drawn.count("<img ") == 3 * 5 + 3 * 4 * 3 * SOURCES
 
 
-def test_what_is_missing_more_often_in_one_group_is_said_unless_chance_would_do_it(page: Page) -> None:
+def test_what_is_missing_more_often_in_one_group_is_said_unless_chance_would_do_it(
+    page: Page,
+) -> None:
     said = "edits towards high, any of a source, are missing more often for woman (14 of 48) than for man (1 of 48)"
     assert said in html.page(page)
     assert ": sources are missing" not in html.page(page)
-    assert "faces in sources are missing more often for man (16 of 24) than for woman (4 of 13)" in html.page(page)
+    assert (
+        "faces in sources are missing more often for man (16 of 24) than for woman (4 of 13)"
+        in html.page(page)
+    )
 
 
 def test_the_headline_is_of_a_strength_that_leaves_something_of_the_source() -> None:
     def headline(*strengths: float) -> str:
-        cells = tuple(replace(one, strength=strengths[-1] if one.strength == 0.8 else 0.5) for one in found().editing)
-        plan = found().plan.model_copy(update={"strengths": (0.5, *strengths) if len(strengths) < 2 else strengths})
+        cells = tuple(
+            replace(one, strength=strengths[-1] if one.strength == 0.8 else 0.5)
+            for one in found().editing
+        )
+        plan = found().plan.model_copy(
+            update={"strengths": (0.5, *strengths) if len(strengths) < 2 else strengths}
+        )
         return answer(replace(found(), plan=plan, editing=cells))
 
     assert "“low” at strength 0.9, " in headline(0.9)
@@ -241,17 +342,25 @@ def test_the_headline_is_of_a_strength_that_leaves_something_of_the_source() -> 
 
 def test_skin_read_by_colour_from_whole_pictures_makes_no_headline() -> None:
     assert "skin becomes lighter" in answer(found())
-    by_rule = tuple(replace(one, coverage=replace(one.coverage, mask="rule")) for one in found().editing)
+    by_rule = tuple(
+        replace(one, coverage=replace(one.coverage, mask="rule")) for one in found().editing
+    )
     assert "skin" not in answer(replace(found(), editing=by_rule))
 
 
 def test_where_no_face_was_found_skin_tone_is_missing() -> None:
     groups, readings = made_up()
-    nobody = replace(readings, faces=dict.fromkeys(readings.faces, Missing("no_face")), skin=dict.fromkeys(
-        readings.skin, SkinChange(*[Missing("no_face")] * 2, 0.0, 0.0, *[Missing("no_face")] * 2)))  # fmt: skip
+    nobody = replace(
+        readings,
+        faces=dict.fromkeys(readings.faces, Missing("no_face")),
+        skin=dict.fromkeys(
+            readings.skin,
+            SkinChange(*[Missing("no_face")] * 2, 0.0, 0.0, *[Missing("no_face")] * 2),
+        ),
+    )
     unsought = replace(readings, faces={}, skin={})
     for read, reason in ((nobody, "no_face"), (unsought, "not_asked")):
-        entry = editing(Edited(groups, TARGETS, STRENGTHS, read, SCORING))[0]
+        entry = editing(EditData(groups, TARGETS, STRENGTHS, read, SCORING))[0]
         assert entry.ita_before.reason == entry.ita_change.reason == reason
 
 
@@ -271,11 +380,19 @@ def test_average_faces_by_geometry_are_read_where_the_cheeks_are() -> None:
     for name, one in readings.faces.items():
         assert isinstance(one, np.ndarray)
         spoilt[name] = one.copy()
-        spoilt[name][:60] = spoilt[name][80:] = (235, 185, 155)  # of another tone, which the rule takes as skin as well
+        spoilt[name][:60] = spoilt[name][80:] = (
+            235,
+            185,
+            155,
+        )  # of another tone, which the rule takes as skin as well
     tones = {}
     for mask in ("rule", "geometry"):
-        changed = Readings(readings.values, readings.occupations, {}, readings.skin, spoilt, mask)
-        tones[mask] = editing(Edited(groups[:1], TARGETS, STRENGTHS, changed, SCORING))[0].average_face
+        changed = EditReadings(
+            readings.values, readings.occupations, {}, readings.skin, spoilt, mask
+        )
+        tones[mask] = editing(EditData(groups[:1], TARGETS, STRENGTHS, changed, SCORING))[
+            0
+        ].average_face
     own = degrees("caucasian man")
     assert tones["geometry"].ita_before.value == pytest.approx(own, abs=0.01)
     assert abs(tones["rule"].ita_before.value - own) > 5
@@ -284,5 +401,13 @@ def test_average_faces_by_geometry_are_read_where_the_cheeks_are() -> None:
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
 def test_plots_stack_before_they_scroll(page: Page, tmp_path: Path) -> None:
     made = html.page(page)
-    for width, measured in zip((390, 800), browser.measure([(made, w) for w in (390, 800)], tmp_path), strict=True):
-        assert [measured[name] for name in ("width", "scrolled", "small", "narrow", "cut")] == [width, 0, [], [], []]
+    for width, measured in zip(
+        (390, 800), browser.measure([(made, w) for w in (390, 800)], tmp_path), strict=True
+    ):
+        assert [measured[name] for name in ("width", "scrolled", "small", "narrow", "cut")] == [
+            width,
+            0,
+            [],
+            [],
+            [],
+        ]

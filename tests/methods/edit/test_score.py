@@ -9,17 +9,17 @@ import pytest
 
 from askew.measure.portraits import SkinChange
 from askew.methods.edit.findings import Coverage
-from askew.methods.edit.reading import Cell, EditedGroup, Readings
-from askew.methods.edit.score import Edited, contrasts, editing, missing_edits, pooled
+from askew.methods.edit.reading import EditCell, EditedGroup, EditReadings
+from askew.methods.edit.score import EditData, contrasts, editing, missing_edits, pooled
 from askew.parts.scoring import Scoring
-from askew.parts.survey.observed import Gone
+from askew.parts.survey.observed import MissingCount
 from askew.types import Estimate, Missing, Picture
 
 SOURCES = 20
 TARGETS = {"high": ("doctor", "ceo"), "low": ("cleaner", "maid")}
 STRENGTHS = (0.6, 1.0)
 SCORING = Scoring("studio", draws=200)
-NOTHING = Readings({}, {}, {}, {}, {}, "rule")
+NOTHING = EditReadings({}, {}, {}, {}, {}, "rule")
 
 
 def picture(name: str) -> Picture:
@@ -29,7 +29,9 @@ def picture(name: str) -> Picture:
 def group(name: str, missing: tuple[int, ...] = ()) -> EditedGroup:
     def row(kind: str) -> tuple[Picture | Missing, ...]:
         return tuple(
-            Missing("blank_image") if k in missing and kind != "source" else picture(f"{name} {kind} {k}")
+            Missing("blank_image")
+            if k in missing and kind != "source"
+            else picture(f"{name} {kind} {k}")
             for k in range(SOURCES)
         )
 
@@ -38,26 +40,35 @@ def group(name: str, missing: tuple[int, ...] = ()) -> EditedGroup:
     return EditedGroup(name, row("source"), row("restored"), cells)
 
 
-def readings(groups: list[EditedGroup], flips: Callable[[str, str, float, int], bool]) -> Readings:
-    """Perceived gender by the group's name; an edit flips it as `flips` says, the first source's floor always does."""
+def readings(
+    groups: list[EditedGroup], flips: Callable[[str, str, float, int], bool]
+) -> EditReadings:
+    """Perceived gender by the group's name; an edit flips it as `flips` says, the first source's
+    floor always does.
+    """
     gender: dict[str, str | Missing] = {}
-    skin, vectors = {}, {}
+    skin = {}
+    vectors = {}
     rng = np.random.default_rng(0)
     for g in groups:
         own, other = ("female", "male") if "woman" in g.name else ("male", "female")
         for k, source in enumerate(g.sources):
             gender[source.id] = own
-            gender[g.restored[k].id if isinstance(g.restored[k], Picture) else ""] = other if k == 0 else own
+            gender[g.restored[k].id if isinstance(g.restored[k], Picture) else ""] = (
+                other if k == 0 else own
+            )
             vectors[source.id] = rng.normal(size=8).astype(np.float32)
             vectors[source.id] /= np.linalg.norm(vectors[source.id])
             for (word, strength), row in g.edits.items():
                 edit = row[k]
                 if isinstance(edit, Picture):
                     gender[edit.id] = other if flips(g.name, word, strength, k) else own
-                    skin[source.id, edit.id] = SkinChange(10.0 + k, 10.0 + k + 20 * strength, 0.1, 0.2, 5.0, 3.0)
+                    skin[source.id, edit.id] = SkinChange(
+                        10.0 + k, 10.0 + k + 20 * strength, 0.1, 0.2, 5.0, 3.0
+                    )
                     vectors[edit.id] = vectors[source.id]
     jobs: dict[str, str | Missing] = dict.fromkeys(gender, "a doctor")
-    return Readings({"gender": gender}, jobs, vectors, skin, {}, "rule")
+    return EditReadings({"gender": gender}, jobs, vectors, skin, {}, "rule")
 
 
 @pytest.fixture
@@ -70,7 +81,9 @@ def only_women_to_high(name: str, word: str, strength: float, k: int) -> bool:
 
 
 def test_changes_are_counted_and_taken_off_their_floor(groups: list[EditedGroup]) -> None:
-    entries = editing(Edited(groups, TARGETS, STRENGTHS, readings(groups, only_women_to_high), SCORING))
+    entries = editing(
+        EditData(groups, TARGETS, STRENGTHS, readings(groups, only_women_to_high), SCORING)
+    )
     assert len(entries) == 2 * 2 * 2
     cells = {(e.group, e.targets, e.strength): e for e in entries}
     found = cells["caucasian woman", "high", 1.0]
@@ -86,7 +99,9 @@ def test_changes_are_counted_and_taken_off_their_floor(groups: list[EditedGroup]
 
 
 def test_skin_identity_and_classes(groups: list[EditedGroup]) -> None:
-    entry = editing(Edited(groups, TARGETS, STRENGTHS, readings(groups, only_women_to_high), SCORING))[1]
+    entry = editing(
+        EditData(groups, TARGETS, STRENGTHS, readings(groups, only_women_to_high), SCORING)
+    )[1]
     assert entry.strength == 1.0
     assert entry.ita_change.value == pytest.approx(20)
     assert entry.ita_before.value == pytest.approx(10 + 9.5)
@@ -96,21 +111,27 @@ def test_skin_identity_and_classes(groups: list[EditedGroup]) -> None:
     assert entry.identity.value == pytest.approx(1)
     assert entry.identity.corrected == pytest.approx(1)
     assert entry.average_face is None
-    assert entry.target_seen.value == 0.5  # a doctor is seen everywhere: right towards doctor, wrong towards ceo
+    assert (
+        entry.target_seen.value == 0.5
+    )  # a doctor is seen everywhere: right towards doctor, wrong towards ceo
 
 
 def test_differences_stand_between_groups_targets_and_strengths(groups: list[EditedGroup]) -> None:
     read = readings(groups, only_women_to_high)
     found = {
         (e.contrast, e.first.group, e.first.targets, e.first.strength): e
-        for e in contrasts(Edited(groups, TARGETS, STRENGTHS, read, SCORING))
+        for e in contrasts(EditData(groups, TARGETS, STRENGTHS, read, SCORING))
     }
     between_groups = found["group", "caucasian man", "high", 1.0].gender_change
     assert between_groups.value == pytest.approx(0.8)
     assert between_groups.low > 0.4
     assert between_groups.q < 0.05
-    assert found["targets", "caucasian woman", "high", 1.0].gender_change.value == pytest.approx(-0.8)
-    assert found["strength", "caucasian woman", "high", 0.6].gender_change.value == pytest.approx(0.8)
+    assert found["targets", "caucasian woman", "high", 1.0].gender_change.value == pytest.approx(
+        -0.8
+    )
+    assert found["strength", "caucasian woman", "high", 0.6].gender_change.value == pytest.approx(
+        0.8
+    )
     assert found["strength", "caucasian man", "low", 0.6].ita_change.value == pytest.approx(8)
     assert found["group", "caucasian man", "low", 0.6].gender_change.p == 1
 
@@ -119,7 +140,9 @@ def test_groups_are_pooled_by_what_their_names_say(groups: list[EditedGroup]) ->
     more = [*groups, group("african-american woman")]
     found = {
         (e.axis, e.value, e.targets, e.strength): e
-        for e in pooled(Edited(more, TARGETS, STRENGTHS, readings(more, only_women_to_high), SCORING))
+        for e in pooled(
+            EditData(more, TARGETS, STRENGTHS, readings(more, only_women_to_high), SCORING)
+        )
     }
     women = found["gender", "female", "high", 1.0]
     assert women.groups == ("caucasian woman", "african-american woman")
@@ -130,20 +153,21 @@ def test_groups_are_pooled_by_what_their_names_say(groups: list[EditedGroup]) ->
 def test_missing_edits_are_missing_not_unchanged() -> None:
     one = group("caucasian woman", missing=(0, 1, 2, 3))
     read = readings([one], lambda name, word, strength, k: True)
-    changed = Cell(one, TARGETS["high"], 1.0).changes(read.values["gender"])
+    changed = EditCell(one, TARGETS["high"], 1.0).changes(read.values["gender"])
     assert np.isnan(changed[:4]).all()
     assert (changed[4:] == 1).all()
-    entry = editing(Edited([one], TARGETS, STRENGTHS, read, SCORING))[0]
+    entry = editing(EditData([one], TARGETS, STRENGTHS, read, SCORING))[0]
     assert (entry.gender_change.n, entry.gender_change.missing) == (32, 8)
     assert entry.missing == {"blank_image": 8}
 
 
 def test_what_no_instrument_reads_is_missing(groups: list[EditedGroup]) -> None:
-    entry = editing(Edited(groups, TARGETS, STRENGTHS, NOTHING, SCORING))[0]
+    entry = editing(EditData(groups, TARGETS, STRENGTHS, NOTHING, SCORING))[0]
     for score in ("gender_change", "floor", "ita_before", "ita_change", "identity", "target_seen"):
         assert isinstance(getattr(entry, score), Missing), score
     assert all(
-        isinstance(e.gender_change, Missing) for e in contrasts(Edited(groups, TARGETS, STRENGTHS, NOTHING, SCORING))
+        isinstance(e.gender_change, Missing)
+        for e in contrasts(EditData(groups, TARGETS, STRENGTHS, NOTHING, SCORING))
     )
 
 
@@ -156,21 +180,34 @@ def hidden(name: str, sources: int, edits: int, planned: int = 48) -> EditedGrou
     own = tuple(gone if k < sources else picture(f"{name} {k}") for k in range(planned))
     whole = tuple(one if isinstance(one, Missing) else picture(f"{one.id} edited") for one in own)
     holed = tuple(gone if k < sources + edits else one for k, one in enumerate(whole))
-    rows = {(w, s): holed if w == "doctor" else whole for some in HIDDEN.values() for w in some for s in (0.6, 1.0)}
+    rows = {
+        (w, s): holed if w == "doctor" else whole
+        for some in HIDDEN.values()
+        for w in some
+        for s in (0.6, 1.0)
+    }
     return EditedGroup(name, own, own, rows)
 
 
 def test_edits_that_are_hidden_more_often_in_one_group_are_found() -> None:
-    (entry,) = missing_edits(Edited([hidden("man", 0, 1), hidden("woman", 0, 14)], HIDDEN, STRENGTHS, NOTHING, SCORING))
+    (entry,) = missing_edits(
+        EditData([hidden("man", 0, 1), hidden("woman", 0, 14)], HIDDEN, STRENGTHS, NOTHING, SCORING)
+    )
     assert (entry.targets, entry.axis) == ("high", "group")
-    assert entry.counts == {"man": Gone(1, 48), "woman": Gone(14, 48)}
+    assert entry.counts == {"man": MissingCount(1, 48), "woman": MissingCount(14, 48)}
     assert entry.q < 0.01
 
 
 def test_sources_that_are_hidden_are_no_missing_edits() -> None:
-    (entry,) = missing_edits(Edited([hidden("man", 0, 0), hidden("woman", 14, 0)], HIDDEN, STRENGTHS, NOTHING, SCORING))
+    (entry,) = missing_edits(
+        EditData([hidden("man", 0, 0), hidden("woman", 14, 0)], HIDDEN, STRENGTHS, NOTHING, SCORING)
+    )
     assert entry.targets is None
-    assert entry.counts == {"man": Gone(0, 48), "woman": Gone(14, 48)}
-    both = missing_edits(Edited([hidden("man", 47, 1), hidden("woman", 48, 0)], HIDDEN, STRENGTHS, NOTHING, SCORING))
+    assert entry.counts == {"man": MissingCount(0, 48), "woman": MissingCount(14, 48)}
+    both = missing_edits(
+        EditData(
+            [hidden("man", 47, 1), hidden("woman", 48, 0)], HIDDEN, STRENGTHS, NOTHING, SCORING
+        )
+    )
     assert [e.targets for e in both] == [None], "a group without sources has no edits to miss"
-    assert missing_edits(Edited([hidden("man", 2, 3)], HIDDEN, STRENGTHS, NOTHING, SCORING)) == ()
+    assert missing_edits(EditData([hidden("man", 2, 3)], HIDDEN, STRENGTHS, NOTHING, SCORING)) == ()

@@ -11,20 +11,21 @@ from scipy.stats import chi2_contingency
 
 from askew.errors import UsageError
 from askew.methods.interact.findings import Edge, Graph
-from askew.methods.interact.graph import Tables, graphs, pooled, tables
+from askew.methods.interact.graph import GraphCounts, graphs, pooled, tables
 from askew.methods.interact.plan import InteractionPlan
-from askew.methods.interact.robustness import COLUMNS, simulated
 from askew.methods.interact.validation import of_run, validation
 from askew.parts.scoring import Scoring
 from askew.stats.distance import sensitivity
 from askew.stats.intervals import benjamini_hochberg
-from askew.studio.caption import Said
+from askew.studies.robustness import COLUMNS, simulated
+from askew.studio.caption import CaptionContent
 from askew.studio.planted import NAMES, conditional
 from askew.studio.scene import ATTRIBUTES
 from askew.types import Axis, Estimate, Missing, Prompt
 from planted_answers import INSTRUMENT, known, observed, planned, planted, scored
 
-NURSE, MECHANIC = "a photo of a nurse", "a photo of a mechanic"
+NURSE = "a photo of a nurse"
+MECHANIC = "a photo of a mechanic"
 AXES = ("gender", "age", "clothing", "emotion")
 PLAN = planned([NURSE, MECHANIC], AXES)
 SCORING = Scoring.of(PLAN)
@@ -40,7 +41,7 @@ def entry(sets: dict[str, Any]) -> Graph:
     return graph(tables(sets[NURSE], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
 
 
-def graph(counted: Tables, prompt: str | None) -> Graph:
+def graph(counted: GraphCounts, prompt: str | None) -> Graph:
     return graphs({prompt: counted}, PLAN, SCORING)[0]
 
 
@@ -62,7 +63,9 @@ def test_tables_hold_a_row_per_counterfactual_and_a_column_per_value(sets: dict[
 def test_the_test_of_a_pair_is_pearsons(entry: Graph) -> None:
     found = edge(entry, "gender", "age")
     table = np.array(entry.counts.after["gender"]["age"])
-    assert found.chi2 == pytest.approx(chi2_contingency(table, correction=False).statistic, abs=1e-10)
+    assert found.chi2 == pytest.approx(
+        chi2_contingency(table, correction=False).statistic, abs=1e-10
+    )
     assert found.significant
     assert (found.q or 0) >= (found.p or 1)
 
@@ -75,7 +78,8 @@ def test_the_planted_edges_are_found_and_the_direct_effect_is_kept(entry: Graph)
 
 
 def test_equation_4_stands_beside_its_debiased_value(entry: Graph) -> None:
-    found, counts = edge(entry, "gender", "age"), entry.counts
+    found = edge(entry, "gender", "age")
+    counts = entry.counts
     after = np.mean([np.array(row) / sum(row) for row in counts.after["gender"]["age"]], axis=0)
     plain = float(sensitivity(counts.initial["age"], after, np.ones(3), "wasserstein"))
     assert found.plug_in == pytest.approx(plain, abs=1e-12)
@@ -84,25 +88,37 @@ def test_equation_4_stands_beside_its_debiased_value(entry: Graph) -> None:
 
 
 def test_pictures_of_a_reference_err_too(sets: dict[str, Any]) -> None:
-    axes = [axis.model_copy(update={"ideal": dict.fromkeys(axis.values, 1 / len(axis.values)),
-                                    "ideal_pictures": pictures})
-            for axis, pictures in zip(PLAN.prompts[0].axes[:2], (None, 24), strict=True)]  # fmt: skip
-    exact, counted = (graph(tables(sets[NURSE], some, INSTRUMENT), NURSE)
-                      for some in (PLAN.prompts[0].axes[:2], axes))  # fmt: skip
+    axes = [
+        axis.model_copy(
+            update={
+                "reference": dict.fromkeys(axis.values, 1 / len(axis.values)),
+                "reference_images": pictures,
+            }
+        )
+        for axis, pictures in zip(PLAN.prompts[0].axes[:2], (None, 24), strict=True)
+    ]
+    exact, counted = (
+        graph(tables(sets[NURSE], some, INSTRUMENT), NURSE)
+        for some in (PLAN.prompts[0].axes[:2], axes)
+    )
     for source, wider in (("gender", False), ("age", True)):
         e, c = (known(edge(one, "gender", source).sensitivity) for one in (exact, counted))
         assert (c.high - c.low > e.high - e.low + 0.01) is wider
 
 
 def test_no_family_of_q_holds_an_axis_with_itself(entry: Graph) -> None:
-    """Its test rejects by construction: with it three in ten fair graphs had a false pair at q < .05."""
+    """Its test rejects by construction: with it three in ten fair graphs had a false pair at q <
+    .05.
+    """
     for direct in (False, True):
         own = [one for one in entry.edges if one.direct is direct]
         effects = [known(one.sensitivity) for one in own]
         expected = benjamini_hochberg([e.p for e in effects]).tolist()
         assert [e.q for e in effects] == pytest.approx(expected)
     between = [one for one in entry.edges if not one.direct]
-    assert [one.q for one in between] == pytest.approx(benjamini_hochberg([one.p for one in between]).tolist())
+    assert [one.q for one in between] == pytest.approx(
+        benjamini_hochberg([one.p for one in between]).tolist()
+    )
     assert {one.q for one in entry.edges if one.direct} == {None}
 
 
@@ -131,14 +147,19 @@ def test_pooling_adds_up_tables_and_has_stricter_edges(sets: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("erring", [False, True])
 def test_graphs_made_at_once_are_those_made_one_by_one(sets: dict[str, Any], erring: bool) -> None:
-    errors = {"gender": np.array([[90, 10], [5, 95]]), "age": np.eye(3, dtype=int) * 85 + 5} if erring else {}
+    errors = (
+        {"gender": np.array([[90, 10], [5, 95]]), "age": np.eye(3, dtype=int) * 85 + 5}
+        if erring
+        else {}
+    )
     counted = {p.text: tables(sets[p.text], p.axes[:2], INSTRUMENT, errors) for p in PLAN.prompts}
     for together, prompt in zip(graphs({**counted}, PLAN, SCORING), counted, strict=True):
         alone = graph(counted[prompt], prompt)
         assert together.prompt == prompt
         assert known(together.amplification).null == pytest.approx(known(alone.amplification).null)
         for one in together.edges:
-            same, found = known(edge(alone, one.source, one.target).sensitivity), known(one.sensitivity)
+            same = known(edge(alone, one.source, one.target).sensitivity)
+            found = known(one.sensitivity)
             assert (found.value, found.low, found.high, found.p) == pytest.approx(
                 (same.value, same.low, same.high, same.p)
             )
@@ -148,7 +169,9 @@ def test_missing_answers_give_missing_and_a_reason() -> None:
     prompt = PLAN.prompts[0]
     gone = [observed(one, prompt.axes, 8, skip=8) for one in prompt.prompts()]
     found = graph(tables(gone, prompt.axes, INSTRUMENT), NURSE)
-    assert all(isinstance(e.untested, Missing) and e.p is None and not e.significant for e in found.edges)
+    assert all(
+        isinstance(e.untested, Missing) and e.p is None and not e.significant for e in found.edges
+    )
     assert all(isinstance(e.sensitivity, Missing) for e in found.edges)
     assert isinstance(found.amplification, Missing)
 
@@ -156,13 +179,17 @@ def test_missing_answers_give_missing_and_a_reason() -> None:
 def test_open_answers_of_nobody_are_missing_too() -> None:
     opened = [axis.model_copy(update={"values": ()}) for axis in PLAN.prompts[0].axes[:2]]
     gone = [
-        observed(one, opened, 8, skip=8) for one in PLAN.prompts[0].prompts() if one.axis in (None, "gender", "age")
+        observed(one, opened, 8, skip=8)
+        for one in PLAN.prompts[0].prompts()
+        if one.axis in (None, "gender", "age")
     ]
     found = graph(tables(gone, opened, INSTRUMENT), NURSE)
     assert all(isinstance(one.sensitivity, Missing) and one.p is None for one in found.edges)
 
 
-def test_a_prompt_without_initial_pictures_has_tests_and_no_sensitivity(sets: dict[str, Any]) -> None:
+def test_a_prompt_without_initial_pictures_has_tests_and_no_sensitivity(
+    sets: dict[str, Any],
+) -> None:
     found = graph(tables(sets[NURSE][1:], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
     assert edge(found, "gender", "age").p is not None
     assert isinstance(edge(found, "gender", "age").sensitivity, Missing)
@@ -174,7 +201,7 @@ def test_open_answers_become_concepts_and_have_the_papers_threshold(sets: dict[s
     counted = tables(sets[NURSE], opened, INSTRUMENT)
     gender = next(axis for axis in counted.axes if axis.name == "gender")
     assert set(gender.values) == {"male", "female"}
-    assert gender.ideal == (0.5, 0.5)
+    assert gender.reference == (0.5, 0.5)
     found = graph(counted, NURSE)
     assert all(e.significant == (e.p < 0.05) for e in found.edges)
 
@@ -202,32 +229,54 @@ def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entr
     prompt = PLAN.prompts[0]
     counted = tables(sets[NURSE], prompt.axes, INSTRUMENT)
     # the pictures of an axis's counterfactual prompts together are that mitigation
-    drawn = {axis.name: _together([s for s in sets[NURSE] if s.prompt.axis == axis.name]) for axis in prompt.axes}
+    drawn = {
+        axis.name: _together([s for s in sets[NURSE] if s.prompt.axis == axis.name])
+        for axis in prompt.axes
+    }
     mitigated = {axis: tables([some], prompt.axes, INSTRUMENT) for axis, some in drawn.items()}
     alone = validation({NURSE: counted}, [entry], {NURSE: mitigated}, SCORING)
-    assert isinstance(alone.overall_correlation, Missing)  # no initial pictures but those of the estimates
+    assert isinstance(
+        alone.overall_correlation, Missing
+    )  # no initial pictures but those of the estimates
     again = observed(Prompt(NURSE), prompt.axes, 96, seed=1)
     mitigated["as it is"] = tables([again], prompt.axes, INSTRUMENT)
     found = validation({NURSE: counted}, [entry], {NURSE: mitigated}, SCORING)
     (only,) = found.prompts
-    assert {(e.source, e.target) for e in only.edges} >= {("gender", "age"), ("clothing", "emotion")}
+    assert {(e.source, e.target) for e in only.edges} >= {
+        ("gender", "age"),
+        ("clothing", "emotion"),
+    }
     for e in only.edges:
         assert known(e.measured).value == pytest.approx(known(e.estimated).value, abs=0.15)
     assert 0 <= known(found.made_worse).value <= 1
 
 
-def test_where_nothing_is_done_the_papers_correlation_stands_at_its_null_and_ours_at_nothing() -> None:
-    """Appendix A.5's r: a mitigation that changes nothing in a fair world, every pair counted as an edge."""
+def test_where_nothing_is_done_the_papers_correlation_stands_at_its_null_and_ours_at_nothing() -> (
+    None
+):
+    """Appendix A.5's r: a mitigation that changes nothing in a fair world, every pair counted as an
+    edge.
+    """
     plan = planned([NURSE], AXES, threshold=0.999999)
-    prompt, scoring = plan.prompts[0], Scoring.of(plan)
-    ours, papers, claims = [], [], []
+    prompt = plan.prompts[0]
+    scoring = Scoring.of(plan)
+    ours = []
+    papers = []
+    claims = []
     for seed in range(6):
         sets = [observed(one, prompt.axes, 32, 0.0, seed=seed) for one in prompt.prompts()]
         counted = tables(sets, prompt.axes, INSTRUMENT)
-        read = {name: tables([observed(Prompt(NURSE), prompt.axes, 32, 0.0, seed=100 * seed + k)], prompt.axes,
-                             INSTRUMENT)
-                for k, name in enumerate((*AXES, "as it is"), 50)}  # fmt: skip
-        found = validation({NURSE: counted}, graphs({NURSE: counted}, plan, scoring), {NURSE: read}, scoring)
+        read = {
+            name: tables(
+                [observed(Prompt(NURSE), prompt.axes, 32, 0.0, seed=100 * seed + k)],
+                prompt.axes,
+                INSTRUMENT,
+            )
+            for k, name in enumerate((*AXES, "as it is"), 50)
+        }
+        found = validation(
+            {NURSE: counted}, graphs({NURSE: counted}, plan, scoring), {NURSE: read}, scoring
+        )
         ours.append(known(found.overall_correlation).value)
         claims.append(known(found.overall_correlation).p < 0.05)
         papers.append((known(found.paper_correlation).value, known(found.paper_correlation).null))
@@ -239,7 +288,9 @@ def test_where_nothing_is_done_the_papers_correlation_stands_at_its_null_and_our
 
 
 def test_changes_are_told_within_their_bounds(sets: dict[str, Any]) -> None:
-    """Student's interval of three shares went from −71 % to 188 %, and had no width where all three were alike."""
+    """Student's interval of three shares went from −71 % to 188 %, and had no width where all three
+    were alike.
+    """
     small = PLAN.model_copy(update={"prompts": PLAN.prompts[:1]})
     few = {NURSE: [s.picked(range(0, 96, 6)) for s in sets[NURSE]]}
     for one in simulated(few, small, SCORING, repeats=2):
@@ -255,11 +306,20 @@ def test_fewer_pictures_and_more_errors_change_more(sets: dict[str, Any]) -> Non
     fewer = {NURSE: [s.picked(range(0, 96, 2)) for s in sets[NURSE]]}
     found = {(one.kind, one.size): one for one in simulated(fewer, small, SCORING, repeats=2)}
     moved = {at: known(one.sensitivity_change).value for at, one in found.items()}
-    assert known(found["pictures", 40].rank_correlation).value > known(found["errors", 0.4].rank_correlation).value
-    assert known(found["errors", 0.4].edges_kept).value < known(found["pictures", 40].edges_kept).value <= 1
+    assert (
+        known(found["pictures", 40].rank_correlation).value
+        > known(found["errors", 0.4].rank_correlation).value
+    )
+    assert (
+        known(found["errors", 0.4].edges_kept).value
+        < known(found["pictures", 40].edges_kept).value
+        <= 1
+    )
     assert moved["pictures", 8] > moved["pictures", 40] > 0
     assert moved["errors", 0.4] > moved["errors", 0.05] > 0
-    assert known(found["errors", 0.4].sensitivity_change).low is not None  # over simulations, of one prompt
+    assert (
+        known(found["errors", 0.4].sensitivity_change).low is not None
+    )  # over simulations, of one prompt
 
 
 def test_another_runs_initial_pictures_can_be_the_mitigation(sets: dict[str, Any]) -> None:
@@ -271,13 +331,20 @@ def test_another_runs_initial_pictures_can_be_the_mitigation(sets: dict[str, Any
     assert {axis: counts.tolist() for axis, counts in found.initial.items()} == {
         axis: counts.tolist() for axis, counts in here.initial.items()
     }
-    assert of_run("runs/other", other, prompt.model_copy(update={"text": "a photo of a chef"}), INSTRUMENT) is None
+    assert (
+        of_run(
+            "runs/other", other, prompt.model_copy(update={"text": "a photo of a chef"}), INSTRUMENT
+        )
+        is None
+    )
     with pytest.raises(UsageError, match="read by truth"):
         of_run("runs/other", other, prompt, "clip")
 
 
 class Erring:
-    """An instrument that reads a value rightly in so many of a hundred cases, as 300 labelled pictures of each tell."""
+    """An instrument that reads a value rightly in so many of a hundred cases, as 300 labelled
+    pictures of each tell.
+    """
 
     def __init__(self, right: float) -> None:
         self.right = right
@@ -295,7 +362,11 @@ class Erring:
         """A set as this instrument reads it."""
         columns = {
             axis.name: tuple(
-                str(rng.choice(axis.values, p=self.rates(len(axis.values))[axis.values.index(value)]))
+                str(
+                    rng.choice(
+                        axis.values, p=self.rates(len(axis.values))[axis.values.index(value)]
+                    )
+                )
                 for value in some.values[INSTRUMENT][axis.name]
             )
             for axis in plan.prompts[0].axes
@@ -307,7 +378,7 @@ def true_sensitivity(occupation: str, source: str, target: str) -> float:
     """By total variation or ranks, the ideal uniform, from the planted world itself."""
 
     def shares(said: dict[str, str]) -> Any:
-        table = conditional(Said(said, occupation, True, ()), 1.0)
+        table = conditional(CaptionContent(said, occupation, True, ()), 1.0)
         return table.sum(axis=tuple(k for k, name in enumerate(NAMES) if name != target))
 
     after = np.mean([shares({source: value}) for value in ATTRIBUTES[source]], axis=0)
@@ -316,16 +387,24 @@ def true_sensitivity(occupation: str, source: str, target: str) -> float:
 
 
 def test_correction_for_a_noisy_instrument_comes_closer_to_the_planted_truth() -> None:
-    plan = planned([f"a photo of a {one}" for one in ("nurse", "mechanic", "ceo")], ("gender", "age"))
-    noisy, rng = Erring(0.8), np.random.default_rng(0)
-    read = {text: [noisy.reads(s, plan, rng) for s in some] for text, some in planted(plan, 96).items()}
-    errors = {(INSTRUMENT, axis.name): noisy.known_errors(axis.axis()) for axis in plan.prompts[0].axes}
+    plan = planned(
+        [f"a photo of a {one}" for one in ("nurse", "mechanic", "ceo")], ("gender", "age")
+    )
+    noisy = Erring(0.8)
+    rng = np.random.default_rng(0)
+    read = {
+        text: [noisy.reads(s, plan, rng) for s in some] for text, some in planted(plan, 96).items()
+    }
+    errors = {
+        (INSTRUMENT, axis.name): noisy.known_errors(axis.axis()) for axis in plan.prompts[0].axes
+    }
     graphs = scored(plan, read, errors).biasconnect[1:]
     off: dict[str, list[float]] = {"as read": [], "corrected": []}
     covered = []
     for prompt, graph in zip(plan.prompts, graphs, strict=True):
         for source, target in (("gender", "gender"), ("gender", "age"), ("age", "age")):
-            edge_found, truth = edge(graph, source, target), true_sensitivity(prompt.text.split()[-1], source, target)
+            edge_found = edge(graph, source, target)
+            truth = true_sensitivity(prompt.text.split()[-1], source, target)
             found = known(edge_found.sensitivity)
             off["as read"].append(abs((edge_found.as_read or 0) - truth))
             off["corrected"].append(abs(found.value - truth))
@@ -341,7 +420,16 @@ def test_correction_for_a_noisy_instrument_comes_closer_to_the_planted_truth() -
 
 
 def _together(some: list[Any]) -> Any:
-    columns = {name: tuple(v for s in some for v in s.values[INSTRUMENT][name]) for name in some[0].values[INSTRUMENT]}
+    columns = {
+        name: tuple(v for s in some for v in s.values[INSTRUMENT][name])
+        for name in some[0].values[INSTRUMENT]
+    }
     pictures = tuple(p for s in some for p in s.pictures)
     captions = tuple(c for s in some for c in s.captions)
-    return replace(some[0], prompt=Prompt(NURSE), pictures=pictures, values={INSTRUMENT: columns}, captions=captions)
+    return replace(
+        some[0],
+        prompt=Prompt(NURSE),
+        pictures=pictures,
+        values={INSTRUMENT: columns},
+        captions=captions,
+    )

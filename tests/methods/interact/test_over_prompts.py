@@ -24,15 +24,23 @@ def with_age(prompt: str, value: float) -> Graph:
     """A graph in which making gender equal moves age by so much."""
     own = graph(prompt)
     moved = edge("gender", "age", value, 0.06, True)
-    return replace(own, edges=tuple(moved if (e.source, e.target) == ("gender", "age") else e for e in own.edges))
+    return replace(
+        own,
+        edges=tuple(moved if (e.source, e.target) == ("gender", "age") else e for e in own.edges),
+    )
 
 
-NURSE, CHEF = with_age("a photo of a nurse", -0.3), with_age("a photo of a chef", 0.3)
+NURSE = with_age("a photo of a nurse", -0.3)
+CHEF = with_age("a photo of a chef", 0.3)
 
 
 def test_effects_to_opposite_sides_do_not_cancel_out() -> None:
-    """The pooled graph may show nothing where the prompts show an edge each, in opposite directions."""
-    found = {(one.source, one.target): one for one in over_prompts([graph(None), NURSE, CHEF], 0.95)}
+    """The pooled graph may show nothing where the prompts show an edge each, in opposite
+    directions.
+    """
+    found = {
+        (one.source, one.target): one for one in over_prompts([graph(None), NURSE, CHEF], 0.95)
+    }
     assert ("gender", "gender") not in found
     age = found["gender", "age"]
     assert (age.prompts, age.edges, age.better, age.worse) == (2, 2, 1, 1)
@@ -52,13 +60,21 @@ def test_the_page_of_several_prompts_begins_with_each_prompts_own() -> None:
     console = Console(width=100, file=StringIO(), record=True)
     console.print(terminal.screen(page(shown, None)))  # type: ignore[arg-type]
     text = " ".join(console.export_text().split())
-    assert "Over 2 prompts, in 3 of 6 pairs of axes the second is seen to change with the first in some prompt" in text
+    assert (
+        "Over 2 prompts, in 3 of 6 pairs of axes the second is seen to change with the first in some prompt"
+        in text
+    )
     assert "prompt; the prompts differ in how they move 1 of them. Most often" in text
     age = next(one for one in shown.over_prompts if (one.source, one.target) == ("gender", "age"))
     low, high = simultaneous(age.mean, len(shown.over_prompts))  # as the page says of its intervals
     assert f"0.00 [−{-low:.2f}, {high:.2f}]" in text
-    assert text.index("Pairs of axes whose second is seen") < text.index("Which axis moves which: All prompts together")
-    assert "Prompts differ in how they move Gender → age; added up, such effects may hide each other." in text
+    assert text.index("Pairs of axes whose second is seen") < text.index(
+        "Which axis moves which: All prompts together"
+    )
+    assert (
+        "Prompts differ in how they move Gender → age; added up, such effects may hide each other."
+        in text
+    )
 
 
 def test_heterogeneity_is_cochrans_q() -> None:
@@ -72,7 +88,10 @@ def test_heterogeneity_is_cochrans_q() -> None:
 def test_alike_prompts_are_said_to_differ_as_rarely_as_stated() -> None:
     rng = np.random.default_rng(0)
     reach = 0.05 * float(stats.norm.isf(0.025))
-    p = [heterogeneity([estimate(v, v - reach, v + reach) for v in rng.normal(0.2, 0.05, 6)]) or 0 for _ in range(400)]
+    p = [
+        heterogeneity([estimate(v, v - reach, v + reach) for v in rng.normal(0.2, 0.05, 6)]) or 0
+        for _ in range(400)
+    ]
     assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.03)
 
 

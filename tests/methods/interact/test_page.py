@@ -1,4 +1,6 @@
-"""The page of interactions: graph, matrix, sentences, what a terminal shows, exports, and conditions on its scores."""
+"""The page of interactions: graph, matrix, sentences, what a terminal shows, exports, and
+conditions on its scores.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ from askew.methods.interact.page import (
     page,
     summary,
 )
-from askew.methods.interact.robustness import Change, Robustness
 from askew.pages import html, terminal
+from askew.studies.robustness import GraphChange, Robustness
 from askew.types import Estimate, Missing
 from made_graphs import AXES, PROMPT, edge, estimate, findings, graph
 
@@ -67,7 +69,11 @@ def printed(found: InteractionFindings) -> list[str]:
 
 def test_only_significant_edges_between_different_axes_are_drawn() -> None:
     drawn = {(e.source, e.target): e.effect for e in network(graph(), AXES, "").edges}
-    assert drawn == {("gender", "age"): "worse", ("age", "gender"): "better", ("gender", "clothing"): "changed"}
+    assert drawn == {
+        ("gender", "age"): "worse",
+        ("age", "gender"): "better",
+        ("gender", "clothing"): "changed",
+    }
 
 
 def test_every_model_has_the_same_layout() -> None:
@@ -78,7 +84,8 @@ def test_every_model_has_the_same_layout() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "reach", "kind"), [(0.1, 0.09, "better"), (-0.1, 0.09, "worse"), (0.0, 0.1, "changed")]
+    ("value", "reach", "kind"),
+    [(0.1, 0.09, "better"), (-0.1, 0.09, "worse"), (0.0, 0.1, "changed")],
 )
 def test_the_effect_follows_the_interval(value: float, reach: float, kind: str) -> None:
     assert edge("gender", "age", value, reach, True).effect == kind
@@ -90,19 +97,30 @@ def test_a_sentence_says_which_way_and_how_far() -> None:
     said = [edge_sentence(graph(), one).replace("\N{NO-BREAK SPACE}", " ") for one in graph().edges]
     assert "making age equal makes perceived gender more even: +0.20 [0.15, 0.25]" in said
     assert "making gender equal makes perceived age more one-sided: −0.11 [−0.17, −0.05]" in said
-    assert any("clothing changes with gender; which way making gender equal moves it is not settled" in s for s in said)
+    assert any(
+        "clothing changes with gender; which way making gender equal moves it is not settled" in s
+        for s in said
+    )
     assert "in 3 of 6 pairs of axes the second is seen to change with the first" in answer(graph())
     assert "surely moves the second in 3, 1 for the worse and 2 for the better" in answer(graph())
-    assert moved(graph(), "gender") == "age and clothing change with it; making it equal surely harms age"
+    assert (
+        moved(graph(), "gender")
+        == "age and clothing change with it; making it equal surely harms age"
+    )
 
 
 def test_that_an_axis_changes_and_that_it_moves_are_two_questions() -> None:
-    """An interval beside "moves nothing" never leaves out 0, and a change is not denied where no side is sure."""
+    """An interval beside "moves nothing" never leaves out 0, and a change is not denied where no
+    side is sure.
+    """
     assert moved(graph(), "clothing") == "making it equal surely helps age"
-    assert not next(e for e in graph().edges if (e.source, e.target) == ("clothing", "age")).significant
+    assert not next(
+        e for e in graph().edges if (e.source, e.target) == ("clothing", "age")
+    ).significant
     assert moved(graph(), "age") == "gender changes with it; making it equal surely helps gender"
     still = replace(
-        graph(), edges=tuple(replace(e, significant=False, simultaneous=(-1.0, 1.0)) for e in graph().edges)
+        graph(),
+        edges=tuple(replace(e, significant=False, simultaneous=(-1.0, 1.0)) for e in graph().edges),
     )
     assert moved(still, "clothing") == "not seen to move another axis"
     assert "none of 6 pairs of axes is seen to pull on another" in answer(still)
@@ -112,14 +130,20 @@ def test_that_an_axis_changes_and_that_it_moves_are_two_questions() -> None:
 def test_an_edge_is_told_by_its_own_graphs_rule() -> None:
     every = replace(graph(None), threshold=5e-5, least_sensitivity=0.03)
     text = " ".join(" ".join(printed(findings(every, graph()))).split())
-    assert "Edges: the χ² test of dependence has p < 0.00005 and |IS| > 0.03; of a prompt alone the χ² test" in text
+    assert (
+        "Edges: the χ² test of dependence has p < 0.00005 and |IS| > 0.03; of a prompt alone the χ² test"
+        in text
+    )
     assert "the χ² test of dependence has p < 0.0001. Bold" in text
     opened = " ".join(" ".join(printed(findings(replace(graph(), threshold=0.05)))).split())
     assert "has p < 0.05. Bold" in opened
 
 
 def test_with_another_ideal_the_words_change() -> None:
-    axes = [replace(one, ideal=(0.2, 0.5, 0.3)) if one.name == "age" else one for one in graph().axes]
+    axes = [
+        replace(one, reference=(0.2, 0.5, 0.3)) if one.name == "age" else one
+        for one in graph().axes
+    ]
     other = replace(graph(), axes=tuple(axes))
     said = " ".join(edge_sentence(other, one) for one in other.edges)
     assert "makes perceived age further from its ideal" in said
@@ -146,25 +170,32 @@ def test_a_sum_that_chance_may_give_is_not_denied_to_be_more() -> None:
 
 
 def test_robustness_says_over_how_many_and_what_a_dash_is() -> None:
-    absent, moved = Missing("not_asked", "no edge"), replace(estimate(0.1, 0.0, 0.2, 3), interval="t over simulations")
+    absent = Missing("not_asked", "no edge")
+    moved = replace(estimate(0.1, 0.0, 0.2, 3), interval="t over simulations")
     console = Console(width=200, file=StringIO(), record=True)
-    console.print(Robustness((Change("errors", 0.05, 0, "simulation", absent, moved, moved, absent),)))
+    console.print(
+        Robustness((GraphChange("errors", 0.05, 0, "simulation", absent, moved, moved, absent),))
+    )
     text = " ".join(console.export_text().split())
     assert "means over 3 simulations, with intervals" in text
     assert "–: there is no edge to keep" in text
 
 
 def test_a_share_of_kept_edges_says_of_how_many() -> None:
-    moved, text = estimate(0.1, 0.0, 0.2), StringIO()
+    moved = estimate(0.1, 0.0, 0.2)
+    text = StringIO()
     Console(width=80, file=text).print(
-        Robustness((Change("pictures", 8, 6, "prompt", Estimate(1 / 6), moved, moved, moved),))
+        Robustness((GraphChange("pictures", 8, 6, "prompt", Estimate(1 / 6), moved, moved, moved),))
     )
     assert "17 % of 6 edges" in " ".join(text.getvalue().split())
 
 
 def test_means_without_an_interval_say_what_they_are_over_all_the_same() -> None:
-    alike, text = Estimate(0.1, n=4), StringIO()
-    Console(width=200, file=text).print(Robustness((Change("pictures", 8, 6, "prompt", alike, alike, alike, alike),)))
+    alike = Estimate(0.1, n=4)
+    text = StringIO()
+    Console(width=200, file=text).print(
+        Robustness((GraphChange("pictures", 8, 6, "prompt", alike, alike, alike, alike),))
+    )
     assert "means over 4 prompts" in " ".join(text.getvalue().split())
 
 
@@ -175,11 +206,26 @@ def test_several_prompts_begin_with_the_graph_of_all() -> None:
 
 def test_a_graph_without_answers_is_shown_as_such() -> None:
     edges = [
-        replace(e, chi2=None, dof=None, p=None, q=None, cramers_v=None, untested=ABSENT, sensitivity=ABSENT,
-                significant=False)
+        replace(
+            e,
+            chi2=None,
+            dof=None,
+            p=None,
+            q=None,
+            cramers_v=None,
+            untested=ABSENT,
+            sensitivity=ABSENT,
+            significant=False,
+        )
         for e in graph().edges
-    ]  # fmt: skip
-    none = replace(graph(), edges=tuple(edges), amplification=ABSENT, negative_share=ABSENT, most_influenced=None)
+    ]
+    none = replace(
+        graph(),
+        edges=tuple(edges),
+        amplification=ABSENT,
+        negative_share=ABSENT,
+        most_influenced=None,
+    )
     text = rendered(findings(none))
     assert "no pair of axes could be tested" in text
     assert "no person seen" in text
@@ -203,8 +249,12 @@ def test_the_terminal_fits_80_columns() -> None:
 
 def test_a_correction_for_reading_errors_is_told() -> None:
     assert "Corrected for reading errors" not in rendered(findings())
-    axes = [replace(one, known_errors=((90, 10, 0), (5, 95, 0), (0, 0, 100))) if one.name == "age" else one
-            for one in graph().axes]  # fmt: skip
+    axes = [
+        replace(one, known_errors=((90, 10, 0), (5, 95, 0), (0, 0, 100)))
+        if one.name == "age"
+        else one
+        for one in graph().axes
+    ]
     text = rendered(findings(replace(graph(), axes=tuple(axes))))
     assert "age 90\u00a0% to 100\u00a0%" in text
 
@@ -212,7 +262,8 @@ def test_a_correction_for_reading_errors_is_told() -> None:
 def test_mitigations_stand_on_the_page() -> None:
     missing = Missing("not_asked", "a correlation needs at least three pairs")
     one = ValidatedEdge("gender", "age", estimate(-0.1, -0.2, 0), estimate(0, -1, 1))
-    prompt, fair = ValidatedPrompt(PROMPT, (one,), missing), {"gender": "runs/fair", "age": "runs/fair"}
+    prompt = ValidatedPrompt(PROMPT, (one,), missing)
+    fair = {"gender": "runs/fair", "age": "runs/fair"}
     paper = Estimate(0.8, n=5, null=0.61, p=0.2)
     validation = Validation((prompt,), missing, missing, paper, missing)
     found = findings(validation=validation)
@@ -237,7 +288,9 @@ def test_conditions_are_about_edges_between_axes() -> None:
     assert violations("sensitivity.high < 0", graph(None)) == [
         "all prompts together, gender, age: sensitivity.high is -0.05"
     ]
-    assert violations("sensitivity.high < 0") == [f"{PROMPT!r}, gender, age: sensitivity.high is -0.05"]
+    assert violations("sensitivity.high < 0") == [
+        f"{PROMPT!r}, gender, age: sensitivity.high is -0.05"
+    ]
     assert len(violations("age: sensitivity > 0.1")) == 1
     assert violations("clothing: sensitivity > 0.1") == []
     assert len(violations("amplification > 0.5")) == 1
@@ -247,4 +300,9 @@ def test_conditions_are_about_edges_between_axes() -> None:
 
 def test_what_an_estimate_is_about_are_its_axes_and_its_prompt() -> None:
     told = next(one.names for one in findings_of.scored(findings()) if one.score == "sensitivity")
-    assert told == {"prompt": PROMPT, "instrument": "studio", "source": "gender", "target": "gender"}
+    assert told == {
+        "prompt": PROMPT,
+        "instrument": "studio",
+        "source": "gender",
+        "target": "gender",
+    }

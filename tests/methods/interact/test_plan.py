@@ -16,7 +16,9 @@ NURSE = ["a photo of a nurse"]
 
 
 def plan(**settings: Any) -> InteractionPlan:
-    return plan_interactions(NURSE, **{"model": "studio/planted", "axes": ["gender", "age"], **settings})
+    return plan_interactions(
+        NURSE, **{"model": "studio/planted", "axes": ["gender", "age"], **settings}
+    )
 
 
 def test_a_plan_asks_as_the_paper_does_and_survives_toml(tmp_path: Path) -> None:
@@ -38,12 +40,12 @@ def test_all_eight_axes_unless_the_model_or_the_user_says_otherwise() -> None:
 
 
 def test_ideals_stand_in_the_plan() -> None:
-    made = plan(ideal=["bls-2022", "age=young:0.2,middle-aged:0.5,old:0.3"])
+    made = plan(reference=["bls-2022", "age=young:0.2,middle-aged:0.5,old:0.3"])
     gender, age = made.prompts[0].axes
-    assert gender.ideal is not None
-    assert gender.ideal["female"] > 0.8
-    assert age.ideal == {"young": 0.2, "middle-aged": 0.5, "old": 0.3}
-    assert plan(ideal=["uniform"]).prompts[0].axes[0].ideal is None
+    assert gender.reference is not None
+    assert gender.reference["female"] > 0.8
+    assert age.reference == {"young": 0.2, "middle-aged": 0.5, "old": 0.3}
+    assert plan(reference=["uniform"]).prompts[0].axes[0].reference is None
 
 
 def test_open_answers_leave_out_the_values() -> None:
@@ -56,11 +58,11 @@ def test_open_answers_leave_out_the_values() -> None:
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
-        ({"distance": "values", "ideal": ["bls-2022"]}, "needs a uniform ideal"),
+        ({"distance": "values", "reference": ["bls-2022"]}, "needs a uniform ideal"),
         ({"distance": "euclidean"}, "distance"),
         ({"mitigated": ["studio/planted"]}, "which axis is mitigated"),
         ({"mitigated": ["height=studio/planted"]}, "which axis is mitigated"),
-        ({"ideal": ["no/such/table.csv"]}, "cannot read the reference table"),
+        ({"reference": ["no/such/table.csv"]}, "cannot read the reference table"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(settings: dict[str, Any], match: str) -> None:
@@ -75,25 +77,36 @@ def test_mitigations_are_named_by_axis(tmp_path: Path) -> None:
     }
     (tmp_path / "fair-age").mkdir()
     (tmp_path / "fair-age" / "results.json").write_text("{}")
-    assert plan(mitigated=[f"{tmp_path}/fair-{{axis}}"]).mitigated == {"age": f"{tmp_path}/fair-age"}
+    assert plan(mitigated=[f"{tmp_path}/fair-{{axis}}"]).mitigated == {
+        "age": f"{tmp_path}/fair-age"
+    }
     assert plan(mitigated=["gender=runs/a=b"]).mitigated == {"gender": "runs/a=b"}
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"holds no results\.json"):
-        plan(ideal=[str(tmp_path)])
+        plan(reference=[str(tmp_path)])
 
 
 def test_shares_of_a_finished_run_are_the_ideal_of_another(tmp_path: Path) -> None:
-    found = askew.interact(NURSE, "studio/planted", images=8, axes=["gender"], draws=100, run=tmp_path / "run")
-    (gender,) = plan(axes=["gender"], ideal=[str(tmp_path / "run")]).prompts[0].axes
+    found = askew.interact(
+        NURSE,
+        "studio/planted",
+        images=8,
+        axes=["gender"],
+        bootstrap_samples=100,
+        run=tmp_path / "run",
+    )
+    (gender,) = plan(axes=["gender"], reference=[str(tmp_path / "run")]).prompts[0].axes
     counts = found.found.shares[0].counts
-    assert gender.ideal == {value: count / sum(counts.values()) for value, count in counts.items()}
-    assert gender.ideal_pictures == 8
+    assert gender.reference == {
+        value: count / sum(counts.values()) for value, count in counts.items()
+    }
+    assert gender.reference_images == 8
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "results.json").write_text('{"shares": [{"prompt": "x"}]}')
     with pytest.raises(UsageError, match="cannot be read"):
-        plan(ideal=[str(tmp_path / "other")])
+        plan(reference=[str(tmp_path / "other")])
 
 
 def test_options_that_do_not_exist_are_refused_in_python() -> None:

@@ -1,4 +1,6 @@
-"""The page of attention maps, from scores of maps that were made up: several models, and what is missing."""
+"""The page of attention maps, from scores of maps that were made up: several models, and what is
+missing.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,18 @@ from rich.console import Console
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet, with_q
 from askew.measure.attention import encode_maps
 from askew.methods.map import METHOD
-from askew.methods.map.findings import BiasMap, MapFile, MapFindings, Pair, RiskDifference, family
+from askew.methods.map.findings import (
+    BiasMap,
+    ConceptPair,
+    MapFile,
+    MapFindings,
+    RiskDifference,
+    family,
+)
 from askew.methods.map.plan import axes_of, plan_map
 from askew.methods.map.score import PairMaps, changes, gradient, overall, pair
 from askew.pages import html, terminal
-from askew.pages.blocks import Shares
+from askew.pages.blocks import ShareBars
 from askew.parts.scoring import Scoring
 from askew.stats.differences import risk_difference
 from askew.stats.overlap import mask
@@ -56,7 +65,9 @@ class Made:
     def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
         model, word = fingerprint.split("-")
         own = [made_up(model, word, concept) for concept in CONCEPTS]
-        layers = {name: np.concatenate([maps.layers[name][:, 0] for maps in own]) for name in LAYERS}
+        layers = {
+            name: np.concatenate([maps.layers[name][:, 0] for maps in own]) for name in LAYERS
+        }
         return dict.fromkeys(names, encode_maps(layers))
 
 
@@ -65,29 +76,60 @@ def found(
     models: tuple[str, ...], words: tuple[str, ...] = WORDS, absent: str = "pilot", **settings: Any
 ) -> MapFindings:
     """Findings of maps that were made up; no picture of the word `absent` could be made."""
-    pairs, near, risks, sets = [], [], [], []
+    pairs = []
+    near = []
+    risks = []
+    sets = []
     for model in models:
         for word in words:
-            prompt, gone = f"A photo of the face of a {word}", word == absent
+            prompt = f"A photo of the face of a {word}"
+            gone = word == absent
             maps = [] if gone else [made_up(model, word, concept) for concept in CONCEPTS]
             own = [pair(one, mask, SCORING) for one in maps]
-            own = own or [Pair(prompt, model, concept, word, *[GAP] * 4, {}, None, None, (), (), ())
-                          for concept in CONCEPTS]  # fmt: skip
+            own = own or [
+                ConceptPair(prompt, model, concept, word, *[GAP] * 4, {}, None, None, (), (), ())
+                for concept in CONCEPTS
+            ]
             pairs += own
             near += [] if gone else [gradient(model, prompt, word, COSINES, own, SCORING)]
             estimate = GAP if gone else risk_difference(3, 1, 4)
-            counts, lost = (dict.fromkeys("xy", 0), {"blank_image": 4}) if gone else ({"x": 3, "y": 1}, {})
-            risks += [RiskDifference(prompt, model, axis, "studio", ("x", "y"), counts, estimate, lost)
-                      for axis in ("gender", "ethnicity")]  # fmt: skip
-            pictures = [Missing("blank_image") if gone else Picture(f"{k}", "", prompt, k) for k in range(4)]
+            counts, lost = (
+                (dict.fromkeys("xy", 0), {"blank_image": 4}) if gone else ({"x": 3, "y": 1}, {})
+            )
+            risks += [
+                RiskDifference(prompt, model, axis, "studio", ("x", "y"), counts, estimate, lost)
+                for axis in ("gender", "ethnicity")
+            ]
+            pictures = [
+                Missing("blank_image") if gone else Picture(f"{k}", "", prompt, k) for k in range(4)
+            ]
             sets.append(PictureSet.of(prompt, pictures, model=model))
     plan = plan_map([], concepts=CONCEPTS, professions=words, models=models, images=4, **settings)
-    axis_of, identities = axes_of(CONCEPTS), tuple(Identity(model, "", {}) for model in models)
-    section = BiasMap(tuple(pairs), tuple(risks), overall(pairs, risks, axis_of, 0.95),
-                      changes(pairs, risks, axis_of, models, 0.95), tuple(near))  # fmt: skip
+    axis_of = axes_of(CONCEPTS)
+    identities = tuple(Identity(model, "", {}) for model in models)
+    section = BiasMap(
+        tuple(pairs),
+        tuple(risks),
+        overall(pairs, risks, axis_of, 0.95),
+        changes(pairs, risks, axis_of, models, 0.95),
+        tuple(near),
+    )
     machine = Environment("3", "here", {}, None, 1, None, "now")
-    head = Head(FORMAT, "0", 1, plan, plan.hash, machine, (), identities[0], Instruments({"studio": "1"}), tuple(sets))
-    files = tuple(MapFile(m, f"A photo of the face of a {w}", f"{m}-{w}") for m in models for w in words)
+    head = Head(
+        FORMAT,
+        "0",
+        1,
+        plan,
+        plan.hash,
+        machine,
+        (),
+        identities[0],
+        Instruments({"studio": "1"}),
+        tuple(sets),
+    )
+    files = tuple(
+        MapFile(m, f"A photo of the face of a {w}", f"{m}-{w}") for m in models for w in words
+    )
     return head.into(MapFindings, models=identities, maps=files, biasmap=with_q(section, family))
 
 
@@ -126,10 +168,11 @@ def test_every_model_has_its_rows_and_lines() -> None:
 
 def test_the_page_begins_with_what_was_seen() -> None:
     first, *_ = METHOD.page(found(("one", "other")), Made()).sections
-    gender, ethnicity = (block for block in first.blocks if isinstance(block, Shares))
+    gender, ethnicity = (block for block in first.blocks if isinstance(block, ShareBars))
     assert (gender.caption, ethnicity.caption) == (
-        "Perceived gender, shares in percent", "Perceived ethnicity, shares in percent",
-    )  # fmt: skip
+        "Perceived gender, shares in percent",
+        "Perceived ethnicity, shares in percent",
+    )
     assert [(bar.group, bar.label, bar.n) for bar in gender.bars] == [
         (word, model, 0 if word == "pilot" else 4) for word in WORDS for model in ("one", "other")
     ]
@@ -141,7 +184,7 @@ def test_the_page_begins_with_what_was_seen() -> None:
 def test_one_prompt_alone() -> None:
     one = found(("one",), words=("nurse",))
     shares = METHOD.page(one, Made()).sections[0].blocks[0]
-    assert isinstance(shares, Shares)
+    assert isinstance(shares, ShareBars)
     assert [bar.label for bar in shares.bars] == ["Perceived gender", "Perceived ethnicity"]
     assert page(one).count(": where either is high") == 4 * len(CONCEPTS)
     assert "missing" not in table(one)
@@ -175,5 +218,13 @@ def test_the_page_is_html() -> None:
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
 def test_nothing_sticks_out_of_the_page(tmp_path: Path) -> None:
     made = page(found(("one", "other")))
-    for width, measured in zip((390, 1200), browser.measure([(made, w) for w in (390, 1200)], tmp_path), strict=True):
-        assert [measured[name] for name in ("width", "scrolled", "small", "narrow", "cut")] == [width, 0, [], [], []]
+    for width, measured in zip(
+        (390, 1200), browser.measure([(made, w) for w in (390, 1200)], tmp_path), strict=True
+    ):
+        assert [measured[name] for name in ("width", "scrolled", "small", "narrow", "cut")] == [
+            width,
+            0,
+            [],
+            [],
+            [],
+        ]

@@ -11,7 +11,14 @@ import pytest
 from scipy import stats
 
 from askew.findings import with_q
-from askew.methods.map.findings import BiasMap, Gradient, Overall, Pair, RiskDifference, family
+from askew.methods.map.findings import (
+    BiasMap,
+    ConceptPair,
+    Gradient,
+    Overall,
+    RiskDifference,
+    family,
+)
 from askew.methods.map.score import FLAT, PairMaps, block_maps, changes, gradient, overall, pair
 from askew.parts.scoring import Scoring
 from askew.stats.differences import risk_difference
@@ -20,20 +27,34 @@ from askew.types import Estimate, Missing
 from benchmarks.planted_overlap import planted_maps
 
 SCORING = Scoring("studio", draws=100)
-LAYERS = ("down-1-attentions-1", "down-2-attentions-1", "mid-1-attentions-1", "up-1-attentions-1", "up-1-attentions-2")
+LAYERS = (
+    "down-1-attentions-1",
+    "down-2-attentions-1",
+    "mid-1-attentions-1",
+    "up-1-attentions-1",
+    "up-1-attentions-2",
+)
 SIDES = (16, 8, 4, 8, 8)
 
 
-def made_up(a: str = "gender", model: str = "studio", prompt: str = "a nurse", overlap: float | None = 0.8) -> PairMaps:
+def made_up(
+    a: str = "gender", model: str = "studio", prompt: str = "a nurse", overlap: float | None = 0.8
+) -> PairMaps:
     rng = np.random.default_rng([len(a), len(model), len(prompt)])
-    layers = {name: np.stack(planted_maps(6, overlap, rng, side)) for name, side in zip(LAYERS, SIDES, strict=True)}
+    layers = {
+        name: np.stack(planted_maps(6, overlap, rng, side))
+        for name, side in zip(LAYERS, SIDES, strict=True)
+    }
     return PairMaps(model, prompt, a, "nurse", layers, tuple(range(6)))
 
 
-def section(pairs: Sequence[Pair] = (), **parts: Any) -> BiasMap:
+def section(pairs: Sequence[ConceptPair] = (), **parts: Any) -> BiasMap:
     """With q-values."""
     empty: dict[str, Any] = dict.fromkeys(("risk_difference", "overall", "changes", "gradient"), ())
-    return with_q(BiasMap(tuple(pairs), **{**empty, **{name: tuple(part) for name, part in parts.items()}}), family)
+    return with_q(
+        BiasMap(tuple(pairs), **{**empty, **{name: tuple(part) for name, part in parts.items()}}),
+        family,
+    )
 
 
 def flattened(maps: PairMaps, picture: int, layers: Sequence[str] = LAYERS) -> PairMaps:
@@ -75,7 +96,9 @@ def test_a_block_that_is_the_same_everywhere_is_missing() -> None:
 def test_attention_that_is_the_same_everywhere_is_missing() -> None:
     flat = replace(made_up(), layers={name: np.ones((2, 6, 4, 4)) for name in LAYERS})
     entry = pair(flat, mask, SCORING)
-    assert [getattr(entry, score) for score in ("miou", "corrected", "mbiou", "mbiou_corrected")] == [FLAT] * 4
+    assert [
+        getattr(entry, score) for score in ("miou", "corrected", "mbiou", "mbiou_corrected")
+    ] == [FLAT] * 4
     assert entry.chance_area is None
     assert entry.pictures == (None,) * 6
 
@@ -85,8 +108,15 @@ def test_a_picture_with_a_flat_map_is_missing_there_alone() -> None:
     entry = pair(flattened(maps, 2, LAYERS[:1]), mask, SCORING)
     whole = pair(maps, mask, SCORING)
     without = pair(
-        replace(maps, layers={name: np.delete(found, 2, axis=1) for name, found in maps.layers.items()}, missing=1,
-                seeds=(0, 1, 3, 4, 5)), mask, SCORING)  # fmt: skip
+        replace(
+            maps,
+            layers={name: np.delete(found, 2, axis=1) for name, found in maps.layers.items()},
+            missing=1,
+            seeds=(0, 1, 3, 4, 5),
+        ),
+        mask,
+        SCORING,
+    )
     assert (entry.miou.n, entry.miou.missing) == (6, 0)
     assert entry.blocks["down-16"] == without.blocks["down-16"]
     assert entry.blocks["down-8"] == whole.blocks["down-8"]
@@ -101,7 +131,7 @@ def test_a_prompt_without_pictures_is_missing_among_others() -> None:
     gap = Missing("blank_image", "studio made no usable picture of this prompt")
     pairs = [
         pair(made_up(), mask, SCORING),
-        Pair("a chef", "studio", "gender", "chef", *[gap] * 4, {}, None, None, (), (), ()),
+        ConceptPair("a chef", "studio", "gender", "chef", *[gap] * 4, {}, None, None, (), (), ()),
     ]
     found = overall(pairs, [], {}, 0.95)[0]
     assert (found.miou.value, found.miou.missing) == (pairs[0].miou.value, 1)
@@ -116,7 +146,11 @@ def test_a_prompt_without_pictures_is_missing_among_others() -> None:
 def test_mbiou_of_other_blocks_is_not_compared() -> None:
     first = pair(made_up(), mask, SCORING)
     flat = replace(made_up(model="other"), layers=dict(made_up(model="other").layers))
-    second = pair(replace(flat, layers=dict(flat.layers) | {LAYERS[0]: np.ones((2, 6, 16, 16))}), mask, SCORING)
+    second = pair(
+        replace(flat, layers=dict(flat.layers) | {LAYERS[0]: np.ones((2, 6, 16, 16))}),
+        mask,
+        SCORING,
+    )
     change = changes([first, second], [], {}, ["studio", "other"], 0.95)[0]
     for found in (change.mbiou, change.prompts[0].mbiou):
         assert isinstance(found, Missing)
@@ -144,7 +178,10 @@ def test_models_are_compared_picture_by_picture() -> None:
     pairs[-1] = replace(pairs[-1], seeds=(0, 1, 2, 30, 40, 50))
     found = changes(pairs, [], {}, ["first", "second"], 0.95)[0]
     assert [one.miou.n for one in found.prompts] == [6, 3]
-    gaps = [after.miou.value - before.miou.value for before, after in zip(pairs[:2], pairs[2:], strict=True)]
+    gaps = [
+        after.miou.value - before.miou.value
+        for before, after in zip(pairs[:2], pairs[2:], strict=True)
+    ]
     assert found.miou.value == pytest.approx(np.mean(gaps))
     assert found.miou.value < -0.1
     assert found.risk_difference is None
@@ -160,18 +197,26 @@ def test_differences_have_q_values_over_concepts() -> None:
     found = section(pairs, changes=changes(pairs, [], {}, ["first", "second"], 0.95)).changes
     singles = [one.miou for entry in found for one in entry.prompts]
     assert len(singles) == 4
-    assert [one.q for one in singles] == pytest.approx(list(stats.false_discovery_control([one.p for one in singles])))
+    assert [one.q for one in singles] == pytest.approx(
+        list(stats.false_discovery_control([one.p for one in singles]))
+    )
     blocks = [one for entry in found for one in entry.blocks.values()]
     assert [one.n for one in blocks] == [2] * 8
-    assert [one.q for one in blocks] == pytest.approx(list(stats.false_discovery_control([one.p for one in blocks])))
+    assert [one.q for one in blocks] == pytest.approx(
+        list(stats.false_discovery_control([one.p for one in blocks]))
+    )
     means = [entry.mbiou for entry in found]
-    assert [one.q for one in means] == pytest.approx(list(stats.false_discovery_control([one.p for one in means])))
+    assert [one.q for one in means] == pytest.approx(
+        list(stats.false_discovery_control([one.p for one in means]))
+    )
 
 
 def test_every_p_has_a_q_beside_it() -> None:
     tested = [Estimate(0.1, p=p) for p in (0.01, 0.04)]
     found = section(
-        risk_difference=[RiskDifference("", "", "", "", (), {}, risk_difference(k, 6 - k, 6)) for k in (0, 3)],
+        risk_difference=[
+            RiskDifference("", "", "", "", (), {}, risk_difference(k, 6 - k, 6)) for k in (0, 3)
+        ],
         overall=[Overall("", "", 1, FLAT, FLAT, one, None, {}) for one in tested],
         gradient=[Gradient("", "", "", {}, one) for one in tested],
     )
@@ -185,13 +230,15 @@ def test_every_p_has_a_q_beside_it() -> None:
     assert first.q == pytest.approx(2 * (first.p or 0))
 
 
-def near(entries: Sequence[Pair], cosines: dict[str, float]) -> Gradient:
+def near(entries: Sequence[ConceptPair], cosines: dict[str, float]) -> Gradient:
     return gradient("studio", "a nurse", "nurse", cosines, entries, SCORING)
 
 
 def test_nearness_in_meaning() -> None:
     words = ("a", "ab", "abc", "abcd", "abcde")
-    entries = [pair(made_up(word, overlap=0.1 + 0.2 * k), mask, SCORING) for k, word in enumerate(words)]
+    entries = [
+        pair(made_up(word, overlap=0.1 + 0.2 * k), mask, SCORING) for k, word in enumerate(words)
+    ]
     found = near(entries, {word: 0.1 * k for k, word in enumerate(words)})
     assert found.b == "nurse"
     assert found.spearman.value == pytest.approx(1)

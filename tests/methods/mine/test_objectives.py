@@ -16,7 +16,7 @@ from askew.errors import AskewError, UsageError
 from askew.methods.mine.objectives import (
     Alignment,
     ColorObjective,
-    OwnObjective,
+    CustomObjective,
     named_color,
     own_function,
     pixel_error,
@@ -38,7 +38,9 @@ def aligned(prompt: str) -> Alignment:
 
 def test_it_is_equation_one_on_variations_and_pictures() -> None:
     women = [p.id for p in pictures_of("a nurse", 0) if isinstance(p, Picture)]
-    assert aligned("a nurse").loss() == pytest.approx(bias_score(embed(VARIATIONS) @ embed(women).T), abs=1e-6)
+    assert aligned("a nurse").loss() == pytest.approx(
+        bias_score(embed(VARIATIONS) @ embed(women).T), abs=1e-6
+    )
 
 
 def test_estimates_count_what_is_missing_and_find_the_lean() -> None:
@@ -52,13 +54,17 @@ def test_estimates_count_what_is_missing_and_find_the_lean() -> None:
     assert biased.corrected is not None
     assert fair.corrected is not None
     assert biased.corrected > fair.corrected
-    alone = replace(NURSES, one_each=lambda texts: {"a male nurse": Missing("refused")}).again(first, "a nurse", 0)
+    alone = replace(NURSES, one_each=lambda texts: {"a male nurse": Missing("refused")}).again(
+        first, "a nurse", 0
+    )
     assert isinstance(alone, Alignment)
     assert alone.chance is None
 
 
 def test_a_search_may_take_chance_off_every_score() -> None:
-    plain, less = (replace(NURSES, corrected=corrected).read("a nurse", 0) for corrected in (False, True))
+    plain, less = (
+        replace(NURSES, corrected=corrected).read("a nurse", 0) for corrected in (False, True)
+    )
     assert isinstance(plain, Alignment)
     assert isinstance(less, Alignment)
     estimate, (bias, corrected) = less.estimate(SCORING), (plain.loss(), less.loss())
@@ -72,7 +78,10 @@ def test_a_search_may_take_chance_off_every_score() -> None:
 def test_where_chance_is_taken_off_a_prompt_without_a_picture_of_a_variation_has_no_score() -> None:
     refused = {one: Missing("refused") for one in VARIATIONS}
     unpictured = replace(NURSES, one_each=lambda texts: refused, corrected=True)
-    for found in (unpictured.read("a nurse", 0), unpictured.again(Missing("not_asked"), "a nurse", 1)):
+    for found in (
+        unpictured.read("a nurse", 0),
+        unpictured.again(Missing("not_asked"), "a nurse", 1),
+    ):
         assert isinstance(found, Missing)
         assert found.detail == "no picture of a variation could be made"
 
@@ -119,8 +128,12 @@ def test_a_colour_is_a_mean_squared_error(pictures: list[Outcome]) -> None:
 
 
 def test_without_pictures_there_is_no_loss() -> None:
-    assert isinstance(ColorObjective(RUN, (255, 0, 0), lambda p, s: [Missing("refused")]).read("x", 0), Missing)
-    assert isinstance(OwnObjective("m:f", brightness, lambda p, s: [Missing("refused")]).read("x", 0), Missing)
+    assert isinstance(
+        ColorObjective(RUN, (255, 0, 0), lambda p, s: [Missing("refused")]).read("x", 0), Missing
+    )
+    assert isinstance(
+        CustomObjective("m:f", brightness, lambda p, s: [Missing("refused")]).read("x", 0), Missing
+    )
 
 
 def brightness(prompt: str, images: Sequence[Image.Image]) -> float:
@@ -129,7 +142,7 @@ def brightness(prompt: str, images: Sequence[Image.Image]) -> float:
 
 def test_a_function_of_ones_own(pictures: list[Outcome]) -> None:
     assert own_function(f"{__name__}:brightness") is brightness
-    own = OwnObjective("m:f", brightness, lambda prompt, seed: pictures)
+    own = CustomObjective("m:f", brightness, lambda prompt, seed: pictures)
     found = own.read("xy", 0)
     assert not isinstance(found, Missing)
     assert found.loss() == 257.0
@@ -140,12 +153,16 @@ def test_a_function_of_ones_own(pictures: list[Outcome]) -> None:
 
 def test_a_function_that_fails_is_named(pictures: list[Outcome]) -> None:
     with pytest.raises(AskewError, match=r"m:f failed for 'x': ZeroDivisionError"):
-        OwnObjective("m:f", lambda p, i: 1 / 0, lambda prompt, seed: pictures).read("x", 0)
+        CustomObjective("m:f", lambda p, i: 1 / 0, lambda prompt, seed: pictures).read("x", 0)
     with pytest.raises(AskewError, match="finite"):
-        OwnObjective("m:f", lambda p, i: float("nan"), lambda prompt, seed: pictures).read("x", 0)
+        CustomObjective("m:f", lambda p, i: float("nan"), lambda prompt, seed: pictures).read(
+            "x", 0
+        )
 
 
-@pytest.mark.parametrize("name", ["nothing", "askew.no_such:f", "askew.types:nothing", "askew.types:MISSING_REASONS"])
+@pytest.mark.parametrize(
+    "name", ["nothing", "askew.no_such:f", "askew.types:nothing", "askew.types:MISSING_REASONS"]
+)
 def test_names_that_lead_nowhere(name: str) -> None:
     with pytest.raises(UsageError):
         own_function(name)

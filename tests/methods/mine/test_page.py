@@ -1,4 +1,6 @@
-"""The page of a search: sentences that go as far as the numbers, figures, and text of others that stays text."""
+"""The page of a search: sentences that go as far as the numbers, figures, and text of others that
+stays text.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from askew.methods.mine import METHOD
 from askew.methods.mine.findings import (
     BestPrompt,
     Evaluation,
-    Explained,
+    ExplainedPrompt,
     Iteration,
     MineFindings,
     MineTheGap,
@@ -32,15 +34,27 @@ REFUSED = Missing("refused")
 
 
 def e(value: float, **fields: Any) -> Estimate:
-    return Estimate(value, **{"low": value - 0.01, "high": value + 0.01, "level": 0.95, "n": 15, **fields})
+    return Estimate(
+        value, **{"low": value - 0.01, "high": value + 0.01, "level": 0.95, "n": 15, **fields}
+    )
 
 
 def best(prompt: str, fresh: float, q: float) -> BestPrompt:
-    told = Explained(
-        prompt, None, ("a male one", "a female one"), ("a male one",), True, ("v1",), ("i1",), (1.04, 1.06)
+    told = ExplainedPrompt(
+        prompt,
+        None,
+        ("a male one", "a female one"),
+        ("a male one",),
+        True,
+        ("v1",),
+        ("i1",),
+        (1.04, 1.06),
     )
-    score, again = e(fresh - 0.02), e(fresh, null=1.05, p=q, q=q)
-    return told.into(BestPrompt, run=0, score=score, fresh_score=again, iteration=1, parent="a doctor")
+    score = e(fresh - 0.02)
+    again = e(fresh, null=1.05, p=q, q=q)
+    return told.into(
+        BestPrompt, run=0, score=score, fresh_score=again, iteration=1, parent="a doctor"
+    )
 
 
 def point(prompt: str, score: float | None, parent: str | None = None) -> Evaluation:
@@ -48,7 +62,14 @@ def point(prompt: str, score: float | None, parent: str | None = None) -> Evalua
 
 
 COURSE = (
-    Iteration(0, 0, 1.04, 1.05, 1.04, (point("a doctor", 1.04), point("a tree", 1.06), point("a rock", None))),
+    Iteration(
+        0,
+        0,
+        1.04,
+        1.05,
+        1.04,
+        (point("a doctor", 1.04), point("a tree", 1.06), point("a rock", None)),
+    ),
     Iteration(0, 1, 1.0, 1.03, 1.0, (point(HOSTILE, 1.0, "a doctor"), point("a quiet room", 1.07))),
 )
 SECTION = MineTheGap(
@@ -65,8 +86,18 @@ def found(plan: MinePlan | None = None, **fields: Any) -> MineFindings:
     plan = plan or MinePlan(iterations=2, population=3, selected=1, images=2, variations=2, top=2)
     own = PictureSet(HOSTILE, None, None, HOSTILE, 2, {"refused": 1}, ("i1", None), (1, None))
     machine = Environment("3", "here", {}, None, 1, None, "now")
-    head = Head(FORMAT, "0", 1, plan, "0" * 64, machine, ("a warning",), Identity("studio/planted", "r", {"bias": 1.0}),
-                Instruments(None, {"studio": "f"}, {"lexicon": "g"}), (own,))  # fmt: skip
+    head = Head(
+        FORMAT,
+        "0",
+        1,
+        plan,
+        "0" * 64,
+        machine,
+        ("a warning",),
+        Identity("studio/planted", "r", {"bias": 1.0}),
+        Instruments(None, {"studio": "f"}, {"lexicon": "g"}),
+        (own,),
+    )
     return head.into(MineFindings, minethegap=replace(SECTION, **fields))
 
 
@@ -133,21 +164,32 @@ def test_random_search(value: float, low: float | None, high: float | None, said
 def test_a_difference_of_leans_is_told_turned_around() -> None:
     told = e(-0.52, low=-0.9, high=-0.14, debiased=-0.52)
     one = found(MinePlan(target="people"), random=RandomSearch((), (), told))
-    assert "their best 5 prompts on fresh seeds is 0.520 [0.140, 0.900]" in " ".join(screen(one).split())
+    assert "their best 5 prompts on fresh seeds is 0.520 [0.140, 0.900]" in " ".join(
+        screen(one).split()
+    )
 
 
 def test_of_several_searches_the_one_that_found_the_first_prompt_is_drawn() -> None:
     plan = MinePlan(runs=2, iterations=2, population=3, selected=1, images=2)
     second = tuple(replace(entry, run=1) for entry in COURSE)
-    random = RandomSearch((), tuple(replace(entry, prompts=()) for entry in (*COURSE, *second)), e(-0.02))
+    random = RandomSearch(
+        (), tuple(replace(entry, prompts=()) for entry in (*COURSE, *second)), e(-0.02)
+    )
     said = page(found(plan, history=(*COURSE, *second), random=random))
     assert "Best loss so far, search 1 of 2" in said
     assert "random prompts alone" in said
 
 
 def test_other_objectives_are_not_called_bias() -> None:
-    nothing = {"variations": (), "missed_visual_concepts": (), "missed_pictures": (), "is_read": False}
-    plain = tuple(replace(one, fresh_score=e(1.0), null_range=None, **nothing) for one in SECTION.best)
+    nothing = {
+        "variations": (),
+        "missed_visual_concepts": (),
+        "missed_pictures": (),
+        "is_read": False,
+    }
+    plain = tuple(
+        replace(one, fresh_score=e(1.0), null_range=None, **nothing) for one in SECTION.best
+    )
     one = found(MinePlan(objective="color:red"), objective="color:red", best=plain, missed=None)
     assert "come nearest to color:red" in answer(one)
     assert "one-sided" not in page(one)
@@ -164,8 +206,15 @@ def test_the_page_has_every_part_and_no_foreign_markup() -> None:
     one = found()
     text = page(one)
     assert "<script>" not in text
-    for part in ("The prompts found", "The course of the search", "Against random search", "Pictures",
-                 "What is missed", "How to read this", "Plan"):  # fmt: skip
+    for part in (
+        "The prompts found",
+        "The course of the search",
+        "Against random search",
+        "Pictures",
+        "What is missed",
+        "How to read this",
+        "Plan",
+    ):
         assert f"<bdi>{part}</bdi>" in text
     assert "refused" in text  # the missing picture's reason
     assert page(one) == text
@@ -174,7 +223,9 @@ def test_the_page_has_every_part_and_no_foreign_markup() -> None:
 
 def test_every_picture_says_what_it_is() -> None:
     text = page(found())
-    assert text.count("<img") == text.count('alt="Picture ') + text.count('alt="A picture of “a male one”"')
+    assert text.count("<img") == text.count('alt="Picture ') + text.count(
+        'alt="A picture of “a male one”"'
+    )
     assert text.count("<img") >= 3
 
 

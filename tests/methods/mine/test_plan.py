@@ -12,7 +12,13 @@ from askew.methods.mine.plan import MinePlan, read_mine_plan
 
 def test_the_defaults_are_those_of_the_paper() -> None:
     plan = MinePlan()
-    assert (plan.population, plan.selected, plan.mutations, plan.images, plan.variations) == (15, 5, 2, 15, 15)
+    assert (plan.population, plan.selected, plan.mutations, plan.images, plan.variations) == (
+        15,
+        5,
+        2,
+        15,
+        15,
+    )
     assert (plan.iterations, plan.words, plan.quantile) == (25, (3, 8), 0.25)
 
 
@@ -51,8 +57,10 @@ def test_similarities_are_moved_for_the_studio_only_unless_told() -> None:
 
 
 def test_how_a_language_model_is_reached_is_no_other_search() -> None:
-    first, second = (MinePlan(llm="openai/m", llm_args={"url": url, "budget": b, "temperature": 0.5})
-                     for url, b in (("http://a/v1", 10), ("http://b/v1", 20)))  # fmt: skip
+    first, second = (
+        MinePlan(llm="openai/m", llm_args={"url": url, "budget": b, "temperature": 0.5})
+        for url, b in (("http://a/v1", 10), ("http://b/v1", 20))
+    )
     assert first.hash == second.hash
     assert first.hash != MinePlan(llm="openai/m", llm_args={"temperature": 0.6}).hash
     assert "http://a/v1" in first.to_toml()

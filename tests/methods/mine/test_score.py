@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from askew.methods.mine.findings import BestPrompt, Evaluation
-from askew.methods.mine.gather import Best, Found, Search, Shown
+from askew.methods.mine.gather import BestCandidate, PromptEvidence, Search, SearchResults
 from askew.methods.mine.objectives import Alignment
 from askew.methods.mine.score import best_prompt, history, missed_terms
 from askew.parts.scoring import Scoring
@@ -28,9 +28,15 @@ FRESH = 77
 GONE = Missing("error")
 
 
-def best(prompt: str) -> Best:
-    found, first = next(one for one in EVALUATED if one.text == prompt), NURSES.read(prompt, 0)
-    return Best(found, first, NURSES.again(first, prompt, FRESH), Shown(tuple(pictures_of(prompt, FRESH)), VARIED))
+def best(prompt: str) -> BestCandidate:
+    found = next(one for one in EVALUATED if one.text == prompt)
+    first = NURSES.read(prompt, 0)
+    return BestCandidate(
+        found,
+        first,
+        NURSES.again(first, prompt, FRESH),
+        PromptEvidence(tuple(pictures_of(prompt, FRESH)), VARIED),
+    )
 
 
 def test_what_is_missed_is_named_and_shown_of_fresh_seeds() -> None:
@@ -51,8 +57,8 @@ def test_what_is_left_out_is_what_no_picture_shows_and_pictures_of_variations_do
     fresh = NURSES.again(Missing("not_asked"), "a nurse", FRESH)
     assert isinstance(fresh, Alignment)
     shows = {"a male nurse": (0, 1), "a female nurse": (9, 3), "an old nurse": (0, 4)}
-    shown = Shown(tuple(pictures_of("a nurse", FRESH)), VARIED, shows)
-    found = best_prompt(Best(EVALUATED[0], fresh, fresh, shown), 0, SCORING)
+    shown = PromptEvidence(tuple(pictures_of("a nurse", FRESH)), VARIED, shows)
+    found = best_prompt(BestCandidate(EVALUATED[0], fresh, fresh, shown), 0, SCORING)
     assert found.is_read
     assert found.missed_visual_concepts == ("an old nurse", "a male nurse")
     assert found.missed_pictures == found.missed_visual_concepts
@@ -60,7 +66,7 @@ def test_what_is_left_out_is_what_no_picture_shows_and_pictures_of_variations_do
 
 def test_a_prompt_without_a_score_explains_nothing() -> None:
     gap = Missing("error", "no picture")
-    one = Best(EVALUATED[2], gap, gap, Shown((), {}))
+    one = BestCandidate(EVALUATED[2], gap, gap, PromptEvidence((), {}))
     found = best_prompt(one, 0, SCORING)
     assert (found.score, found.fresh_score) == (gap, gap)
     assert found.variations == ()
@@ -70,16 +76,22 @@ def test_without_pictures_of_variations_there_is_no_chance() -> None:
     fresh = NURSES.read("a nurse", FRESH)
     assert isinstance(fresh, Alignment)
     lost = dict.fromkeys(VARIATIONS, Missing("refused"))
-    found = best_prompt(Best(EVALUATED[0], fresh, fresh, Shown((), lost)), 0, SCORING)
+    found = best_prompt(
+        BestCandidate(EVALUATED[0], fresh, fresh, PromptEvidence((), lost)), 0, SCORING
+    )
     assert found.null_range is None
     assert set(found.missed_pictures) == {None}
     assert not found.is_read  # by similarity alone nothing is said to be left out
 
 
 def test_the_pictures_of_a_run_are_those_of_fresh_seeds() -> None:
-    found = Found(mined=(Search(tuple(EVALUATED), (best("a nurse outdoors"), best("a nurse"))),))
+    found = SearchResults(
+        mined=(Search(tuple(EVALUATED), (best("a nurse outdoors"), best("a nurse"))),)
+    )
     assert list(found.best()) == ["a nurse outdoors", "a nurse"]
-    assert {one.seed for one in found.best()["a nurse"].pictures if isinstance(one, Picture)} == {FRESH}
+    assert {one.seed for one in found.best()["a nurse"].pictures if isinstance(one, Picture)} == {
+        FRESH
+    }
 
 
 def test_history_keeps_the_record_and_every_prompt() -> None:
@@ -91,15 +103,20 @@ def test_history_keeps_the_record_and_every_prompt() -> None:
 
 
 def missing(prompt: str, *missed: str) -> BestPrompt:
-    return replace(best_prompt(Best(Candidate(prompt), GONE, GONE), 0, SCORING), missed_visual_concepts=missed)
+    return replace(
+        best_prompt(BestCandidate(Candidate(prompt), GONE, GONE), 0, SCORING),
+        missed_visual_concepts=missed,
+    )
 
 
 def test_a_word_counts_once_per_prompt_and_not_if_the_prompt_says_it() -> None:
-    found = missed_terms([
-        missing("an old nurse", "an old male nurse", "a male nurse in an office"),
-        missing("a chef", "a male chef outdoors"),
-        missing("a tree"),
-    ])  # fmt: skip
+    found = missed_terms(
+        [
+            missing("an old nurse", "an old male nurse", "a male nurse in an office"),
+            missing("a chef", "a male chef outdoors"),
+            missing("a tree"),
+        ]
+    )
     assert found is not None
     assert found.prompts == 2
     assert found.terms == (("male", 2), ("office", 1), ("outdoors", 1))

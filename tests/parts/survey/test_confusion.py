@@ -22,7 +22,12 @@ def test_confusion_counts_by_reference_and_keeps_reasons() -> None:
     assert found.counts == ((1, 1), (0, 1))
     assert found.table.tolist() == [[1, 1], [0, 1]]
     assert found.missing == {"a": {"no_person": 1}, "b": {}}
-    assert (found.axis, found.instrument, found.reference, found.values) == ("kind", "studio", "labels", ("a", "b"))
+    assert (found.axis, found.instrument, found.reference, found.values) == (
+        "kind",
+        "studio",
+        "labels",
+        ("a", "b"),
+    )
 
 
 def test_confusion_refuses_what_it_cannot_place() -> None:

@@ -8,7 +8,7 @@ from scipy.stats import fisher_exact
 
 from askew.parts.scoring import Scoring
 from askew.parts.survey.blocks import missing_sentence
-from askew.parts.survey.observed import Gone, MissingPictures, ObservedSet, missing_pictures
+from askew.parts.survey.observed import MissingCount, MissingPictures, ObservedSet, missing_pictures
 from askew.types import Missing, Picture, Prompt
 
 NURSE = "a photo of a nurse"
@@ -25,7 +25,9 @@ def observed(axis: str | None, value: str | None, missing: int, planned: int) ->
     return ObservedSet(Prompt(NURSE, axis, value), (*gone, *there), {}, ())
 
 
-def gender(male: tuple[int, int], female: tuple[int, int], initial: tuple[int, int] | None = None) -> list[ObservedSet]:
+def gender(
+    male: tuple[int, int], female: tuple[int, int], initial: tuple[int, int] | None = None
+) -> list[ObservedSet]:
     """Sets with so many missing of so many; the initial set as that of men."""
     return [
         observed(None, None, *(initial or male)),
@@ -36,7 +38,11 @@ def gender(male: tuple[int, int], female: tuple[int, int], initial: tuple[int, i
 
 def test_a_rate_that_differs_is_found_and_said() -> None:
     (entry,) = missing_pictures({NURSE: gender((1, 48), (14, 48))}, SCORING)
-    assert entry.counts == {"initial": Gone(1, 48), "male": Gone(1, 48), "female": Gone(14, 48)}
+    assert entry.counts == {
+        "initial": MissingCount(1, 48),
+        "male": MissingCount(1, 48),
+        "female": MissingCount(14, 48),
+    }
     assert entry.q == entry.p < 0.01
     text = sentence(entry)
     assert text is not None
@@ -60,13 +66,17 @@ def test_a_difference_that_chance_would_make_is_not_said() -> None:
 def test_a_condition_is_held_against_the_initial_pictures() -> None:
     sets = [observed(None, None, 1, 48), observed("condition", "controlled", 14, 48)]
     (entry,) = missing_pictures({NURSE: sets}, SCORING)
-    assert entry.counts == {"initial": Gone(1, 48), "controlled": Gone(14, 48)}
+    assert entry.counts == {"initial": MissingCount(1, 48), "controlled": MissingCount(14, 48)}
     assert entry.p == pytest.approx(fisher_exact([[1, 47], [14, 34]]).pvalue, rel=1)
-    assert "more often for controlled (14 of 48) than for initial (1 of 48)" in (sentence(entry) or "")
+    assert "more often for controlled (14 of 48) than for initial (1 of 48)" in (
+        sentence(entry) or ""
+    )
 
 
 def test_many_prompts_share_one_family() -> None:
-    sets = {f"prompt {k}": gender((2, 48), (3, 48)) for k in range(9)} | {NURSE: gender((0, 48), (5, 48))}
+    sets = {f"prompt {k}": gender((2, 48), (3, 48)) for k in range(9)} | {
+        NURSE: gender((0, 48), (5, 48))
+    }
     *_, last = missing_pictures(sets, SCORING)
     assert last.p < 0.05 < last.q
 
@@ -81,5 +91,8 @@ def test_there_is_no_test_where_nothing_could_differ(sets: list[ObservedSet]) ->
 def test_equal_rates_are_called_different_about_as_often_as_promised() -> None:
     rng = np.random.default_rng(0)
     drawn = rng.binomial(24, 0.15, (300, 3))
-    found = [missing_pictures({NURSE: gender((a, 24), (b, 24), (c, 24))}, SCORING) for a, b, c in drawn.tolist()]
+    found = [
+        missing_pictures({NURSE: gender((a, 24), (b, 24), (c, 24))}, SCORING)
+        for a, b, c in drawn.tolist()
+    ]
     assert np.mean([entry.p < 0.05 for some in found for entry in some]) <= 0.08

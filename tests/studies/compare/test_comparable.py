@@ -11,14 +11,29 @@ from askew.methods.audit.plan import AuditPlan
 from askew.studies.compare.command import comparable_prompts
 
 
-def plan(prompts: tuple[str, ...] = ("a nurse",), axes: dict[str, Any] | None = None, **fields: Any) -> AuditPlan:
-    axis = {"name": "gender", "values": ["male", "female"], "questions": [{"text": "Which?"}],
-            "counterfactuals": {"male": "a man", "female": "a woman"}, **(axes or {})}  # fmt: skip
-    return AuditPlan.checked({"prompts": [{"text": text, "axes": [axis]} for text in prompts], **fields})
+def plan(
+    prompts: tuple[str, ...] = ("a nurse",), axes: dict[str, Any] | None = None, **fields: Any
+) -> AuditPlan:
+    axis = {
+        "name": "gender",
+        "values": ["male", "female"],
+        "questions": [{"text": "Which?"}],
+        "counterfactuals": {"male": "a man", "female": "a woman"},
+        **(axes or {}),
+    }
+    return AuditPlan.checked(
+        {"prompts": [{"text": text, "axes": [axis]} for text in prompts], **fields}
+    )
 
 
 def test_models_and_their_settings_may_differ() -> None:
-    other = plan(model="other/model", model_args={"guidance": 7.5}, level=0.9, draws=500, llm="another")
+    other = plan(
+        model="other/model",
+        model_args={"guidance": 7.5},
+        confidence=0.9,
+        bootstrap_samples=500,
+        llm="another",
+    )
     common, warnings = comparable_prompts({"a": plan(), "b": other}, generated=True)
     assert [prompt.text for prompt in common] == ["a nurse"]
     assert warnings == []
@@ -42,8 +57,11 @@ def test_models_and_their_settings_may_differ() -> None:
             plan(axes={"counterfactuals": {"male": "a man", "female": "a lady"}}),
             ".other counterfactuals",
         ),
-        (plan(axes={"ideal": {"male": 0.4, "female": 0.6}}), ".other ideal"),
-        (plan(axes={"scale": "ordinal", "questions": [{"text": "Who?"}]}), "other scale and other questions"),
+        (plan(axes={"reference": {"male": 0.4, "female": 0.6}}), ".other ideal"),
+        (
+            plan(axes={"scale": "ordinal", "questions": [{"text": "Who?"}]}),
+            "other scale and other questions",
+        ),
         (plan(images=24, seed=3), "images 24, not 48; seed 3, not 0"),
         (plan(("a chef",)), r"no prompt.*runs/a has 'a nurse'; runs/b has 'a chef'"),
     ],
@@ -55,10 +73,15 @@ def test_what_differs_is_said(other: AuditPlan, message: str) -> None:
     assert "runs/b" in str(error.value)
 
 
-@pytest.mark.parametrize("fields", [{"aliases": {"both": "male"}}, {"values": {"gender": ("female", "male")}}])
+@pytest.mark.parametrize(
+    "fields", [{"aliases": {"both": "male"}}, {"values": {"gender": ("female", "male")}}]
+)
 def test_labels_must_be_read_alike(fields: dict[str, Any]) -> None:
     plans = {"runs/a": plan(vqa=("labels",)), "runs/b": plan(vqa=("labels",), **fields)}
-    with pytest.raises(UsageError, match=rf"runs/b and runs/a cannot be compared.*has {next(iter(fields))} .*=.*, not"):
+    with pytest.raises(
+        UsageError,
+        match=rf"runs/b and runs/a cannot be compared.*has {next(iter(fields))} .*=.*, not",
+    ):
         comparable_prompts(plans, generated=False)
 
 
@@ -84,11 +107,23 @@ def test_prompts_that_only_some_have_are_left_out_with_a_warning() -> None:
 def test_axes_that_are_not_asked_alike_are_left_out_with_a_warning() -> None:
     axis = {"name": "age", "values": ["young", "old"], "questions": [{"text": "How old?"}]}
     both = AuditPlan.checked(
-        {"prompts": [{"text": "a nurse", "axes": [*plan().model_dump()["prompts"][0]["axes"], axis]}]}
+        {
+            "prompts": [
+                {"text": "a nurse", "axes": [*plan().model_dump()["prompts"][0]["axes"], axis]}
+            ]
+        }
     )
     common, warnings = comparable_prompts({"a": plan(), "b": both}, generated=True)
     assert [axis.name for axis in common[0].axes] == ["gender"]
-    assert warnings[0] == "axes that are not asked alike are left out: age of 'a nurse' (not asked by all)"
+    assert (
+        warnings[0]
+        == "axes that are not asked alike are left out: age of 'a nurse' (not asked by all)"
+    )
     assert "these runs ask different questions" in warnings[1]
-    own = {name: one.model_copy(update={"concepts": "axis"}) for name, one in (("a", plan()), ("b", both))}
-    assert len(comparable_prompts(own, generated=True)[1]) == 1, "an axis's own concepts depend on nothing else"
+    own = {
+        name: one.model_copy(update={"concepts": "axis"})
+        for name, one in (("a", plan()), ("b", both))
+    }
+    assert len(comparable_prompts(own, generated=True)[1]) == 1, (
+        "an axis's own concepts depend on nothing else"
+    )

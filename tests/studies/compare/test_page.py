@@ -1,4 +1,6 @@
-"""The page of comparisons, from findings that were made up: runs beside each other, the largest difference first."""
+"""The page of comparisons, from findings that were made up: runs beside each other, the largest
+difference first.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,10 @@ from rich.console import Console
 from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditFindings, AuditResult
 from askew.pages import html, terminal
-from askew.pages.blocks import Block, Fold, Lanes, Pictures, Section, Shares
+from askew.pages.blocks import Block, Details, IntervalChart, PictureGrid, Section, ShareBars
 from askew.pages.words import measured
-from askew.studies.compare.findings import Comparison, Difference, changes
-from askew.studies.compare.page import View, change_sentence, page, pair_sentence
+from askew.studies.compare.findings import Comparison, ScoreDifference, changes
+from askew.studies.compare.page import ComparisonView, change_sentence, page, pair_sentence
 from askew.types import Estimate, Missing
 from methods.audit.made_up import CASES, HOSTILE, draw, found
 from pages import test_browser as browser
@@ -41,38 +43,54 @@ class Run(AuditResult):
 def run_of(case: str, name: str, seeds: bool) -> AuditResult:
     results = CASES[case]()
     for s in results["sets"]:
-        s["seeds"] = [k + 1 if seeds and picture else None for k, picture in enumerate(s["pictures"])]
+        s["seeds"] = [
+            k + 1 if seeds and picture else None for k, picture in enumerate(s["pictures"])
+        ]
     made = found(results)
     return Run(METHOD, made.plan, Path("runs") / name, Path("store"), made)
 
 
-def own_differences(found: AuditFindings, runs: tuple[str, str]) -> Iterator[Difference]:
+def own_differences(found: AuditFindings, runs: tuple[str, str]) -> Iterator[ScoreDifference]:
     """A run's own scores in the place of differences."""
     for s in found.shares:
         for value, one in {**s.shares, None: s.distance}.items():
             name = "share" if value else "distance"
-            yield Difference(name, s.prompt, s.axis, s.set, value, s.instrument, runs, one)
+            yield ScoreDifference(name, s.prompt, s.axis, s.set, value, s.instrument, runs, one)
     for entry in found.tibet:
         for axis, scores in entry.axes.items():
             for value, one in {None: scores.mad, **scores.cas}.items():
-                yield Difference("cas" if value else "mad", entry.prompt, axis, None, value, "studio", runs, one)
+                yield ScoreDifference(
+                    "cas" if value else "mad", entry.prompt, axis, None, value, "studio", runs, one
+                )
 
 
-def moved(entry: Difference, shift: float) -> Difference:
+def moved(entry: ScoreDifference, shift: float) -> ScoreDifference:
     if isinstance(entry.difference, Missing):
         return entry
-    low, high, q = shift - 0.15, shift + 0.15, 0.004 if shift < -0.1 else 0.6
-    return replace(entry, difference=Estimate(shift, low, high, 0.95, "test inversion", 48, max=1.0, p=0.002, q=q))
+    low = shift - 0.15
+    high = shift + 0.15
+    q = 0.004 if shift < -0.1 else 0.6
+    return replace(
+        entry,
+        difference=Estimate(shift, low, high, 0.95, "test inversion", 48, max=1.0, p=0.002, q=q),
+    )
 
 
 def compared(case: str, runs: int = 2, seeds: bool = True) -> Comparison:
-    """Runs that have the findings of one case, and differences that a generator of random numbers made up."""
+    """Runs that have the findings of one case, and differences that a generator of random numbers
+    made up.
+    """
     name = HOSTILE if case == "hostile" else "run"
     made = {f"{name} {k}": run_of(case, f"run {k}", seeds) for k in range(runs)}
-    found, rng = next(iter(made.values())).found, random.Random(3)
+    found = next(iter(made.values())).found
+    rng = random.Random(3)
     pairs = [(a, b) for i, a in enumerate(made) for b in list(made)[i + 1 :]]
-    entries = tuple(moved(e, rng.uniform(-0.5, 0.3)) for pair in pairs for e in own_differences(found, pair))
-    return Comparison(Path("comparison"), made, entries, [f"unknown word {HOSTILE}"] if case == "hostile" else [])
+    entries = tuple(
+        moved(e, rng.uniform(-0.5, 0.3)) for pair in pairs for e in own_differences(found, pair)
+    )
+    return Comparison(
+        Path("comparison"), made, entries, [f"unknown word {HOSTILE}"] if case == "hostile" else []
+    )
 
 
 COMPARISONS: dict[str, Callable[[], Comparison]] = {
@@ -111,23 +129,29 @@ def source_of(name: str) -> str:
 def blocks(some: tuple[Block, ...] | tuple[Section, ...]) -> Iterator[Block]:
     for one in some:
         yield one
-        if isinstance(one, Section | Fold):
+        if isinstance(one, Section | Details):
             yield from blocks(one.blocks)
 
 
-def pictures(comparison: Comparison) -> list[Pictures]:
-    return [one for one in blocks(page(comparison).sections) if isinstance(one, Pictures) and one.rows]
+def pictures(comparison: Comparison) -> list[PictureGrid]:
+    return [
+        one
+        for one in blocks(page(comparison).sections)
+        if isinstance(one, PictureGrid) and one.rows
+    ]
 
 
 def printed(comparison: Comparison, color: bool = False) -> str:
-    console = Console(file=StringIO(), width=80, force_terminal=color, color_system="standard" if color else None)
+    console = Console(
+        file=StringIO(), width=80, force_terminal=color, color_system="standard" if color else None
+    )
     console.print(terminal.screen(page(comparison)))
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
 
 
 def first_sentence(comparison: Comparison, k: int = 0) -> str:
-    view = View(comparison)
+    view = ComparisonView(comparison)
     return pair_sentence(view.pairs[k], view.changes[view.pairs[k]], view.own)
 
 
@@ -146,7 +170,7 @@ def test_it_begins_with_the_answer_and_has_no_colours(comparison_named: Named) -
 
 def test_what_differs_beyond_chance_comes_first_then_the_largest(comparison_named: Named) -> None:
     comparison = comparison_named("comparison")
-    order = changes(comparison.entries, View(comparison).pairs[0])
+    order = changes(comparison.entries, ComparisonView(comparison).pairs[0])
     keys = [(not change.differs, -change.size) for change in order]
     assert keys == sorted(keys)
     assert len(order) == 9
@@ -155,28 +179,40 @@ def test_what_differs_beyond_chance_comes_first_then_the_largest(comparison_name
 
 @pytest.mark.parametrize("name", ["comparison", "comparison of folders", "comparison of six"])
 def test_the_share_that_is_called_the_largest_is(comparison_named: Named, name: str) -> None:
-    view = View(comparison_named(name))
+    view = ComparisonView(comparison_named(name))
     for k, pair in enumerate(view.pairs):
-        shares = [change.share.difference for change in view.changes[pair] if change.differs and change.share]
+        shares = [
+            change.share.difference
+            for change in view.changes[pair]
+            if change.differs and change.share
+        ]
         differing = [one for one in shares if isinstance(one, Estimate)]
         if len(differing) > 1:
             largest = max(differing, key=lambda difference: abs(difference.value))
             assert differing[0] == largest
             text = first_sentence(view.comparison, k)
-            assert f"{measured(largest, 'points')} points" in text.split("The largest of these differences")[1]
+            assert (
+                f"{measured(largest, 'points')} points"
+                in text.split("The largest of these differences")[1]
+            )
 
 
 def test_shares_come_with_counts_and_a_score_of_one_set_once(comparison_named: Named) -> None:
     comparison = comparison_named("comparison")
-    assert re.search(r"\(\d+ %, \d+ of \d+, against \d+ %, \d+ of \d+\)", first_sentence(comparison))
-    scores = [one for one in blocks(page(comparison).sections) if isinstance(one, Lanes)
-              and one.caption.startswith("Scores of")]  # fmt: skip
+    assert re.search(
+        r"\(\d+ %, \d+ of \d+, against \d+ %, \d+ of \d+\)", first_sentence(comparison)
+    )
+    scores = [
+        one
+        for one in blocks(page(comparison).sections)
+        if isinstance(one, IntervalChart) and one.caption.startswith("Scores of")
+    ]
     assert scores
     assert all(len({row.label for row in one.rows}) == len(one.rows) for one in scores)
 
 
 def test_folders_lean_by_distance(comparison_named: Named) -> None:
-    view = View(comparison_named("comparison of folders"))
+    view = ComparisonView(comparison_named("comparison of folders"))
     order = view.changes[view.pairs[0]]
     assert {change.lean.score for change in order if change.lean} == {"distance"}
     assert {change.set for change in order} == {"condition: baseline", "condition: controlled"}
@@ -186,7 +222,7 @@ def test_folders_lean_by_distance(comparison_named: Named) -> None:
 def test_what_was_seen_has_a_bar_a_run_in_its_colour(comparison_named: Named) -> None:
     section = page(comparison_named("comparison")).sections[0]
     assert section.title == "What was seen"
-    assert isinstance(section.blocks[0], Shares)
+    assert isinstance(section.blocks[0], ShareBars)
     bars = section.blocks[0].bars
     assert [(bar.label, bar.series) for bar in bars[:4]] == [("A: run 0", 0), ("B: run 1", 1)] * 2
     assert bars[0].group == bars[1].group != bars[2].group
@@ -203,8 +239,11 @@ def test_a_missing_picture_leaves_its_place_empty(comparison_named: Named) -> No
     comparison = comparison_named("comparison")
     name, run = list(comparison.runs.items())[1]
     first, *others = run.found.sets
-    holed = replace(first, pictures=(first.pictures[0], None, *first.pictures[2:]),
-                    seeds=(first.seeds[0], None, *first.seeds[2:]))  # fmt: skip
+    holed = replace(
+        first,
+        pictures=(first.pictures[0], None, *first.pictures[2:]),
+        seeds=(first.seeds[0], None, *first.seeds[2:]),
+    )
     found = replace(run.found, sets=(holed, *others))
     holey = replace(comparison, runs={**comparison.runs, name: replace(run, found=found)})
     own = next(one for one in pictures(holey) if one.rows[1].shots[1].uri is None)
@@ -220,13 +259,20 @@ def test_without_common_seeds_pictures_stand_by_run(comparison_named: Named) -> 
 
 def test_sections_come_in_order(any_comparison: Comparison) -> None:
     titles = [section.title for section in page(any_comparison).sections]
-    assert titles == ["What was seen", "Where they differ", "The pictures", "Each prompt and axis", "Missing data",
-                      "How to read this", "Runs"]  # fmt: skip
+    assert titles == [
+        "What was seen",
+        "Where they differ",
+        "The pictures",
+        "Each prompt and axis",
+        "Missing data",
+        "How to read this",
+        "Runs",
+    ]
 
 
 def test_what_was_not_measured_says_why_and_is_no_number(comparison_named: Named) -> None:
     comparison = comparison_named("comparison of nothing")
-    view = View(comparison)
+    view = ComparisonView(comparison)
     (change,) = view.changes[view.pairs[0]]
     assert "no person" in change_sentence(change, "A", "B", view.own)
     assert "could not be compared" in first_sentence(comparison)
@@ -234,10 +280,15 @@ def test_what_was_not_measured_says_why_and_is_no_number(comparison_named: Named
 
 
 def test_a_lean_is_settled_only_if_the_interval_says_so(comparison_named: Named) -> None:
-    view = View(comparison_named("comparison"))
-    change = next(c for c in view.changes[view.pairs[0]]
-                  if c.differs and c.lean and isinstance(c.lean.difference, Estimate)
-                  and (c.lean.difference.q or 1) < 0.05)  # fmt: skip
+    view = ComparisonView(comparison_named("comparison"))
+    change = next(
+        c
+        for c in view.changes[view.pairs[0]]
+        if c.differs
+        and c.lean
+        and isinstance(c.lean.difference, Estimate)
+        and (c.lean.difference.q or 1) < 0.05
+    )
 
     def said(**fields: Any) -> str:
         assert change.lean
@@ -251,25 +302,40 @@ def test_a_lean_is_settled_only_if_the_interval_says_so(comparison_named: Named)
 
 
 def test_what_is_said_not_to_differ_does_not_in_the_table(comparison_named: Named) -> None:
-    """Beside the verdict of the shares, scores of other families and shares read by others may be beyond chance."""
-    comparison, near = (
-        comparison_named("comparison"),
-        Estimate(0.3, 0.1, 0.5, 0.95, "test inversion", 48, p=0.01, q=0.018),
-    )
-    entries = [replace(one, difference=replace(near, q=0.6) if one.score == "share" else near)
-               for one in comparison.entries]  # fmt: skip
-    others = [replace(one, instrument="another", difference=near) for one in entries if one.score == "share"]
+    """Beside the verdict of the shares, scores of other families and shares read by others may be
+    beyond chance.
+    """
+    comparison = comparison_named("comparison")
+    near = Estimate(0.3, 0.1, 0.5, 0.95, "test inversion", 48, p=0.01, q=0.018)
+    entries = [
+        replace(one, difference=replace(near, q=0.6) if one.score == "share" else near)
+        for one in comparison.entries
+    ]
+    others = [
+        replace(one, instrument="another", difference=near)
+        for one in entries
+        if one.score == "share"
+    ]
     for own, by in ((entries, "shares"), ([*entries, *others], "shares read by studio")):
         one = replace(comparison, entries=tuple(own))
         assert first_sentence(one).startswith(f"By {by} no difference")
-        folds = [fold for fold in blocks(page(one).sections) if isinstance(fold, Fold) and "shown by" in fold.summary]
+        folds = [
+            fold
+            for fold in blocks(page(one).sections)
+            if isinstance(fold, Details) and "shown by" in fold.summary
+        ]
         assert len(folds) == 9
         for fold in folds:
             said, *tables = fold.blocks
             assert fold.summary.endswith(f"no difference shown by {by}")
             assert f"By {by} no difference is shown" in str(said)
-            qs = {(by in table.caption or "read by studio" in table.caption, row.score.q) for table in tables
-                  if isinstance(table, Lanes) for row in table.rows if isinstance(row.score, Estimate)}  # fmt: skip
+            qs = {
+                (by in table.caption or "read by studio" in table.caption, row.score.q)
+                for table in tables
+                if isinstance(table, IntervalChart)
+                for row in table.rows
+                if isinstance(row.score, Estimate)
+            }
             assert qs == {(True, 0.6), (False, 0.018)}
 
 
@@ -282,6 +348,11 @@ def test_hostile_names_stay_text(comparison_named: Named) -> None:
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
 def test_nothing_sticks_out_and_nothing_is_fetched(comparison_named: Named, tmp_path: Path) -> None:
-    shown = [("comparison", 390), ("comparison", 1200), ("comparison of six", 800), ("comparison of folders", 1920),
-             ("hostile comparison", 390)]  # fmt: skip
+    shown = [
+        ("comparison", 390),
+        ("comparison", 1200),
+        ("comparison of six", 800),
+        ("comparison of folders", 1920),
+        ("hostile comparison", 390),
+    ]
     browser.sound([(source_of(name), width) for name, width in shown], tmp_path)

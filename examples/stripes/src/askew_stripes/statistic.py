@@ -9,7 +9,8 @@ from askew.errors import NotEnoughData
 
 
 def effective_number(counts: ArrayLike) -> float:
-    """How many equally frequent values would be as diverse: exp of the Shannon entropy of the shares (Hill, 1973).
+    """How many equally frequent values would be as diverse: exp of the Shannon entropy of the
+    shares (Hill, 1973).
 
     exp(- sum_k p_k ln p_k), in [1, K]; K where all shares are equal.
 

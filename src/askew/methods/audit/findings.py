@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 
 from askew.errors import UnknownName, UsageError
-from askew.findings import E, Head, Keyed
+from askew.findings import E, Head, MappingKey
 from askew.method import Result
 from askew.methods.audit.plan import AuditPlan
 from askew.parts.survey.observed import MissingPictures
@@ -29,7 +29,9 @@ class Alternatives:
 
 @record
 class SecondTest:
-    """Pearson's chi-squared test of the values of another axis against the counterfactual sets; q over all of a run."""
+    """Pearson's chi-squared test of the values of another axis against the counterfactual sets; q
+    over all of a run.
+    """
 
     p: float
     q: float
@@ -53,11 +55,11 @@ class AxisScores:
     kind: Kind
     question: tuple[str, ...]
     mad: E
-    cas: Annotated[Mapping[str, E], Keyed("value")]
-    leans: Annotated[Mapping[str, E], Keyed("value")]
+    cas: Annotated[Mapping[str, E], MappingKey("value")]
+    leans: Annotated[Mapping[str, E], MappingKey("value")]
     alternatives: Alternatives
     mad_clip: E | None
-    cas_clip: Annotated[Mapping[str, E], Keyed("value")] | None
+    cas_clip: Annotated[Mapping[str, E], MappingKey("value")] | None
     bipartite: Mapping[str, float] | None
     top_concepts: Mapping[str, Frequencies]
     second_axis: Mapping[str, Mapping[str, Frequencies]]
@@ -71,7 +73,7 @@ class Tibet:
 
     prompt: str
     top_concepts: Frequencies
-    axes: Annotated[Mapping[str, AxisScores], Keyed("axis")]
+    axes: Annotated[Mapping[str, AxisScores], MappingKey("axis")]
 
 
 @record
@@ -85,7 +87,8 @@ class PromptDifference:
 
 @record
 class Domain:
-    """An axis over all prompts that share it with the same values (section 5.2), prompts being the sample.
+    """An axis over all prompts that share it with the same values (section 5.2), prompts being the
+    sample.
 
     cas           by value its mean debiased CAS
     against_rest  by value how much nearer it is than the others' mean, prompt by prompt; of two values one alone
@@ -94,9 +97,9 @@ class Domain:
     """
 
     axis: str
-    cas: Annotated[Mapping[str, E], Keyed("value")]
-    against_rest: Annotated[Mapping[str, E], Keyed("value")]
-    scaled: Annotated[Mapping[str, E], Keyed("value")]
+    cas: Annotated[Mapping[str, E], MappingKey("value")]
+    against_rest: Annotated[Mapping[str, E], MappingKey("value")]
+    scaled: Annotated[Mapping[str, E], MappingKey("value")]
     differences: tuple[PromptDifference, ...]
 
 
@@ -118,24 +121,34 @@ class AuditResult(Result[AuditPlan, AuditFindings]):
     """A finished audit."""
 
     def mad(self, axis: str, prompt: str | None = None) -> Estimate | Missing:
-        """How one-sided the pictures of a prompt (the first by default) are on an axis, by TIBET's MAD."""
+        """How one-sided the pictures of a prompt (the first by default) are on an axis, by TIBET's
+        MAD.
+        """
         return self._scores(axis, prompt).mad
 
     def cas(self, axis: str, value: str, prompt: str | None = None) -> Estimate | Missing:
-        """How much the pictures of a prompt resemble those of the counterfactual `value`, by TIBET's CAS."""
+        """How much the pictures of a prompt resemble those of the counterfactual `value`, by
+        TIBET's CAS.
+        """
         return _entry("value", value, self._scores(axis, prompt).cas)
 
-    def share(self, axis: str, value: str, prompt: str | None = None, set_name: str = "initial") -> Estimate | Missing:
+    def share(
+        self, axis: str, value: str, prompt: str | None = None, set_name: str = "initial"
+    ) -> Estimate | Missing:
         """The perceived share of a value in a picture set."""
         text = prompt or self.plan.prompts[0].text
         for entry in self.found.shares:
             if (entry.prompt, entry.axis, entry.set) == (text, axis, set_name):
                 return _entry("value", value, entry.shares)
-        raise UsageError(f"this audit has no shares of axis {axis!r} for the set {set_name!r} of {text!r}")
+        raise UsageError(
+            f"this audit has no shares of axis {axis!r} for the set {set_name!r} of {text!r}"
+        )
 
     def _scores(self, axis: str, prompt: str | None) -> AxisScores:
         by_prompt = {entry.prompt: entry for entry in self.found.tibet}
-        return _entry("axis", axis, _entry("prompt", prompt or self.plan.prompts[0].text, by_prompt).axes)
+        return _entry(
+            "axis", axis, _entry("prompt", prompt or self.plan.prompts[0].text, by_prompt).axes
+        )
 
 
 def _entry(what: str, name: str, table: Mapping[str, T]) -> T:

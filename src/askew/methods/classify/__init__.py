@@ -10,7 +10,13 @@ from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import score
 
 METHOD = Method(
-    "classify", ClassificationPlan, ClassificationFindings, gather, score, page, ClassificationResult,
+    "classify",
+    ClassificationPlan,
+    ClassificationFindings,
+    gather,
+    score,
+    page,
+    ClassificationResult,
     label=lambda plan: f"classify {plan.groups[0]}",
     scores={part: partial(scores_of, part) for part in ("association", "differential", "accuracy")},
-)  # fmt: skip
+)

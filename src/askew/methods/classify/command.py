@@ -16,17 +16,19 @@ class ClassifyOptions(opt.VQAOptions, opt.SourceOptions, opt.ModelOptions, total
 
 
 def classify(
-    groups: opt.Names = None,
+    groups: opt.NamesOption = None,
     model: str | None = None,
     *,
-    targets: opt.Lists = None,
-    classes: opt.Names = None,
-    truth: opt.Pairs = None,
+    targets: opt.ListsOption = None,
+    classes: opt.NamesOption = None,
+    truth: opt.PairsOption = None,
     images: int | None = None,
-    samples: Annotated[Sequence[int] | None, opt.numbers(int, "whole numbers with commas, such as 1,10,100,")] = None,
+    samples: Annotated[
+        Sequence[int] | None, opt.numbers(int, "whole numbers with commas, such as 1,10,100,")
+    ] = None,
     loss: Literal["l2", "l1", "huber"] | None = None,
     template: str | None = None,
-    plan: opt.Place = None,
+    plan: opt.PathOption = None,
     **options: Unpack[ClassifyOptions],
 ) -> ClassificationResult:
     """What a diffusion model takes pictures of social groups for, by its denoising error.
@@ -46,8 +48,8 @@ def classify(
     model
         The diffusion model that classifies: studio (if none is given), diffusers/ID-OR-PATH.
     targets
-        NAME=CLASS,CLASS,… twice: sets to hold against each other. If not given, the paper's five male- and five
-        female-dominated occupations.
+        NAME=CLASS,CLASS,… twice: sets to hold against each other. If not given, the paper's five
+        male- and five female-dominated occupations.
     classes
         Classes of which one is right, for the accuracy; man,woman if not given, none for none.
     truth
@@ -66,26 +68,41 @@ def classify(
     Raises
     ------
     UsageError
-        For a request that cannot be met, such as a model that is a black box; other AskewErrors where a run fails.
+        For a request that cannot be met, such as a model that is a black box; other AskewErrors
+        where a run fails.
     """
     opt.only_known(options, ClassifyOptions)
-    own = {"targets": targets, "classes": classes, "truth": truth, "images": images, "samples": samples, "loss": loss,
-           "template": template}  # fmt: skip
+    own = {
+        "targets": targets,
+        "classes": classes,
+        "truth": truth,
+        "images": images,
+        "samples": samples,
+        "loss": loss,
+        "template": template,
+    }
     if plan is not None:
         opt.only_plan(options, groups=groups, model=model, **own)
         return METHOD.run(ClassificationPlan.read(Path(plan)), **opt.run_options(options))
     shared = opt.plan_fields({"model": model, **options}, "sources_args")
     readers = shared.get("vqa", ())
     if options.get("vqa") is not None and len(readers) != 1:
-        raise UsageError(f"one instrument reads whether pictures are neutral, not {len(readers)}: --vqa NAME")
+        raise UsageError(
+            f"one instrument reads whether pictures are neutral, not {len(readers)}: --vqa NAME"
+        )
     made = plan_classification(
         groups,
         **shared,
         **opt.given(
             targets=None if targets is None else opt.named_lists(targets, "--targets"),
-            classes=None if classes is None else [name for name in opt.names(classes) if name != NONE],
+            classes=None
+            if classes is None
+            else [name for name in opt.names(classes) if name != NONE],
             truth=None if truth is None else opt.pairs(truth, "--truth"),
-            images=images, samples=samples, loss=loss, template=template,
+            images=images,
+            samples=samples,
+            loss=loss,
+            template=template,
         ),
-    )  # fmt: skip
+    )
     return METHOD.run(made, **opt.run_options(options))

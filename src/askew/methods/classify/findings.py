@@ -7,28 +7,32 @@ from typing import Annotated, TypeVar
 from pydantic import Field
 
 from askew.errors import UsageError
-from askew.findings import Address, E, Head, Names, Scored, pattern, scored
+from askew.findings import Address, E, Head, IdentifyingField, LocatedEstimate, pattern, scored
 from askew.method import Result
 from askew.methods.classify.plan import ClassificationPlan
-from askew.parts.sources import Neutrality, Showing
+from askew.parts.sources import GroupCheck, Neutrality
 from askew.types import Estimate, Missing, record
 
-Samples = Annotated[int, Names()]  # of noise, by which classes were told apart
+Samples = Annotated[int, IdentifyingField()]  # of noise, by which classes were told apart
 
 
 @record
 class Accuracy:
-    """The share of a group's pictures that are given to the right class, which `estimate` is Missing without."""
+    """The share of a group's pictures that are given to the right class, which `estimate` is
+    Missing without.
+    """
 
     group: str
-    right: Annotated[str | None, Field(alias="class"), Names(False)]
+    right: Annotated[str | None, Field(alias="class"), IdentifyingField(False)]
     samples: Samples
     estimate: E
 
 
 @record
 class Association:
-    """S of Eq. 2: the share of decisions for the first target set, in [0, 1]. A pooled group holds several others."""
+    """S of Eq. 2: the share of decisions for the first target set, in [0, 1]. A pooled group holds
+    several others.
+    """
 
     group: str
     samples: Samples
@@ -49,7 +53,9 @@ class Differential:
 
 @record
 class PairShare:
-    """The share of a group's pictures that are taken for `a` rather than `b`, with most noise samples."""
+    """The share of a group's pictures that are taken for `a` rather than `b`, with most noise
+    samples.
+    """
 
     group: str
     samples: Samples
@@ -60,8 +66,10 @@ class PairShare:
 
 
 @record
-class Comparison:
-    """The pair of classes between which the groups differ most; by group whether each picture went to its first one."""
+class DistinctPair:
+    """The pair of classes between which the groups differ most; by group whether each picture went
+    to its first one.
+    """
 
     a: str
     b: str
@@ -87,8 +95,8 @@ class Classification:
     association: tuple[Association, ...]
     differential: tuple[Differential, ...]
     pairs: tuple[PairShare, ...]
-    comparison: Comparison | None
-    showing: tuple[Showing, ...]
+    comparison: DistinctPair | None
+    showing: tuple[GroupCheck, ...]
     neutrality: tuple[Neutrality, ...]
     errors: tuple[MeanErrors, ...]
 
@@ -101,7 +109,7 @@ class ClassificationFindings(Head):
     classification: Classification
 
 
-def scores_of(part: str, found: ClassificationFindings) -> Iterator[Scored]:
+def scores_of(part: str, found: ClassificationFindings) -> Iterator[LocatedEstimate]:
     """The estimates of a part of the section, with most noise samples."""
     entries: tuple[Association | Differential | Accuracy, ...] = getattr(found.classification, part)
     return scored([one for one in entries if one.samples == found.plan.samples[-1]])
@@ -121,29 +129,45 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
     """A finished run of `askew classify`."""
 
     def association(self, group: str, samples: int | None = None) -> Estimate | Missing:
-        """S of Eq. 2: the share of decisions about a group's pictures for the first target set, in [0, 1].
+        """S of Eq. 2: the share of decisions about a group's pictures for the first target set, in
+        [0, 1].
 
         `samples` None means the most noise samples. Raises UsageError for what was not measured.
         """
         return _last(self.found.classification.association, samples, group=group).S
 
-    def differential(self, group_x: str, group_y: str, samples: int | None = None) -> Estimate | Missing:
-        """S of Eq. 3: the first group's association less the second's, in [-1, 1]; otherwise as `association`."""
-        return _last(self.found.classification.differential, samples, group_x=group_x, group_y=group_y).S
+    def differential(
+        self, group_x: str, group_y: str, samples: int | None = None
+    ) -> Estimate | Missing:
+        """S of Eq. 3: the first group's association less the second's, in [-1, 1]; otherwise as
+        `association`.
+        """
+        return _last(
+            self.found.classification.differential, samples, group_x=group_x, group_y=group_y
+        ).S
 
     def accuracy(self, group: str, samples: int | None = None) -> Estimate | Missing:
-        """The share of a group's pictures that are given to the right class; otherwise as `association`."""
+        """The share of a group's pictures that are given to the right class; otherwise as
+        `association`.
+        """
         return _last(self.found.classification.accuracy, samples, group=group).estimate
 
     def share(self, group: str, a: str, b: str) -> Estimate | Missing:
-        """The share of a group's pictures that are taken for `a` rather than `b`, with the most noise samples."""
+        """The share of a group's pictures that are taken for `a` rather than `b`, with the most
+        noise samples.
+        """
         return _last(self.found.classification.pairs, None, group=group, a=a, b=b).share_a
 
 
 def _last(entries: Sequence[S], samples: int | None, **wanted: str) -> S:
     """The entry of what is wanted with so many noise samples, or with most."""
-    found = [one for one in entries if all(getattr(one, name) == value for name, value in wanted.items())]
-    if fitting := [one for one in found if samples in (None, one.samples)]:
+    found = [
+        one for one in entries if all(getattr(one, name) == value for name, value in wanted.items())
+    ]
+    fitting = [one for one in found if samples in (None, one.samples)]
+    if fitting:
         return fitting[-1]
     told = ", ".join(f"{name} {value!r}" for name, value in wanted.items())
-    raise UsageError(f"this classification measured nothing of {told}{f' with {samples} samples' if samples else ''}")
+    raise UsageError(
+        f"this classification measured nothing of {told}{f' with {samples} samples' if samples else ''}"
+    )

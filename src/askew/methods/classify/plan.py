@@ -6,14 +6,26 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from askew.options import Names
+from askew.options import NamesOption
 from askew.parts.sources import planned_sources
 from askew.parts.survey.reader import STUDIO, is_studio
-from askew.plan import DEFAULT_MODEL, RunPlan, Settings, Text, check_distinct
+from askew.plan import DEFAULT_MODEL, NonEmptyText, RunPlan, Settings, check_distinct
 from askew.prompts.given import PORTRAIT, stated_value
 
-MALE_DOMINATED: tuple[str, ...] = ("carpenter", "plumber", "truck driver", "mechanic", "construction worker")
-FEMALE_DOMINATED: tuple[str, ...] = ("babysitter", "secretary", "housekeeper", "nurse", "receptionist")
+MALE_DOMINATED: tuple[str, ...] = (
+    "carpenter",
+    "plumber",
+    "truck driver",
+    "mechanic",
+    "construction worker",
+)
+FEMALE_DOMINATED: tuple[str, ...] = (
+    "babysitter",
+    "secretary",
+    "housekeeper",
+    "nurse",
+    "receptionist",
+)
 TARGETS = {"male-dominated": MALE_DOMINATED, "female-dominated": FEMALE_DOMINATED}
 """The paper's target sets."""
 
@@ -24,10 +36,11 @@ LIGHTER: Mapping[str, object] = {"images": 24, "samples": (1, 10, 40), "template
 
 
 class ClassificationPlan(RunPlan):
-    """A plan of what a diffusion model takes pictures of social groups for (Saravanan et al., "downstream").
+    """A plan of what a diffusion model takes pictures of social groups for (Saravanan et al.,
+    "downstream").
 
-    `images` pictures of each group come from `sources`, a model or a collection such as folder/PATH; "" is the model
-    itself. There is one result for each number of noise `samples`.
+    `images` pictures of each group come from `sources`, a model or a collection such as
+    folder/PATH; "" is the model itself. There is one result for each number of noise `samples`.
 
     targets   two sets of classes by name; every class of the first is held against every one of the second
     classes   classes of which one is right, for the accuracy; none leaves it out
@@ -37,23 +50,27 @@ class ClassificationPlan(RunPlan):
     """
 
     method: Literal["classify"] = "classify"
-    model: Text = DEFAULT_MODEL
+    model: NonEmptyText = DEFAULT_MODEL
     model_args: Settings = Field(default_factory=dict)
     sources: str = ""
     sources_args: Settings = Field(default_factory=dict)
-    groups: tuple[Text, ...] = Field(min_length=1)
+    groups: tuple[NonEmptyText, ...] = Field(min_length=1)
     images: int = Field(default=256, ge=2, le=100_000)
-    targets: dict[Text, tuple[Text, ...]] = Field(default_factory=lambda: dict(TARGETS))
-    classes: tuple[Text, ...] = ("man", "woman")
+    targets: dict[NonEmptyText, tuple[NonEmptyText, ...]] = Field(
+        default_factory=lambda: dict(TARGETS)
+    )
+    classes: tuple[NonEmptyText, ...] = ("man", "woman")
     truth: dict[str, str] = Field(default_factory=dict)
-    template: Text = PORTRAIT
-    samples: tuple[Annotated[int, Field(ge=1, le=1000)], ...] = Field(default=(1, 10, 100), min_length=1)
+    template: NonEmptyText = PORTRAIT
+    samples: tuple[Annotated[int, Field(ge=1, le=1000)], ...] = Field(
+        default=(1, 10, 100), min_length=1
+    )
     loss: Literal["l2", "l1", "huber"] = "l2"
-    vqa: Text = NONE
+    vqa: NonEmptyText = NONE
     vqa_args: Settings = Field(default_factory=dict)
     seed: int = 0
-    level: float = Field(default=0.95, gt=0.5, lt=1)
-    draws: int = Field(default=1000, ge=100, le=1_000_000)
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    bootstrap_samples: int = Field(default=1000, ge=100, le=1_000_000)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -67,21 +84,29 @@ class ClassificationPlan(RunPlan):
         check_distinct("group", self.groups)
         for name, words in self.targets.items():
             if len(words) < 2:
-                raise ValueError(f"the target set {name!r} holds {len(words)} class; it needs two or more")
+                raise ValueError(
+                    f"the target set {name!r} holds {len(words)} class; it needs two or more"
+                )
         if len(self.classes) == 1:
-            raise ValueError(f"an accuracy needs two classes or more, not {self.classes[0]!r} alone")
+            raise ValueError(
+                f"an accuracy needs two classes or more, not {self.classes[0]!r} alone"
+            )
         if "{}" not in self.template:
             raise ValueError(f"the template {self.template!r} has no {{}} where the class stands")
         if list(self.samples) != sorted(set(self.samples)):
             raise ValueError("the numbers of noise samples must rise: 1, 10, 100")
         for group, word in self.truth.items():
             if group not in self.groups or word not in self.classes:
-                raise ValueError(f"the truth {group}={word} must name one of the groups, and one of the classes")
+                raise ValueError(
+                    f"the truth {group}={word} must name one of the groups, and one of the classes"
+                )
         return self
 
     @property
     def true_classes(self) -> dict[str, str]:
-        """The right class of each group: as given, else the one class of the group's gender. Others are left out."""
+        """The right class of each group: as given, else the one class of the group's gender. Others
+        are left out.
+        """
         found = dict(self.truth)
         for group in self.groups:
             own = stated_value(group, GENDER)
@@ -102,11 +127,13 @@ class ClassificationPlan(RunPlan):
         return list(product(first, second))
 
 
-def plan_classification(groups: Names = None, *, vqa: Sequence[str] = (), **settings: object) -> ClassificationPlan:
+def plan_classification(
+    groups: NamesOption = None, *, vqa: Sequence[str] = (), **settings: object
+) -> ClassificationPlan:
     """A plan for pictures of `groups`; None means the paper's, or all groups of a collection.
 
-    The first of `vqa` reads. `settings` are the other fields of the plan; those that are not given take the paper's
-    values, or what suits the studio. Raises UsageError.
+    The first of `vqa` reads. `settings` are the other fields of the plan; those that are not given
+    take the paper's values, or what suits the studio. Raises UsageError.
     """
     fields, found, model, maker = planned_sources(groups, settings)
     reader = {"vqa": STUDIO} if is_studio(maker) else {}  # of other pictures it can say nothing

@@ -10,7 +10,14 @@ from askew.methods.edit.plan import EditPlan
 from askew.methods.edit.score import score
 
 METHOD = Method(
-    "edit", EditPlan, EditFindings, gather, score, page, EditingResult,
+    "edit",
+    EditPlan,
+    EditFindings,
+    gather,
+    score,
+    page,
+    EditingResult,
     label=lambda plan: f"edit {plan.groups[0]}",
-    scores={name: partial(scores_of, name) for name in SCORES} | {"axis_change": partial(scores_of, "other_axes")},
-)  # fmt: skip
+    scores={name: partial(scores_of, name) for name in SCORES}
+    | {"axis_change": partial(scores_of, "other_axes")},
+)

@@ -12,28 +12,32 @@ from askew.methods.edit.findings import EditingResult
 from askew.methods.edit.plan import EditPlan, Finder, Skin, plan_editing
 
 
-class EditOptions(opt.VQAOptions, opt.EmbedderOptions, opt.SourceOptions, opt.ModelOptions, total=False):
+class EditOptions(
+    opt.VQAOptions, opt.EmbedderOptions, opt.SourceOptions, opt.ModelOptions, total=False
+):
     """Options that other commands have, too."""
 
 
 def edit(
-    groups: opt.Names = None,
+    groups: opt.NamesOption = None,
     model: str | None = None,
     *,
-    targets: opt.Lists = None,
+    targets: opt.ListsOption = None,
     strengths: Annotated[
-        Sequence[float] | None, opt.numbers(float, "numbers from 0 to 1 with commas, such as 0.6,0.8,")
+        Sequence[float] | None,
+        opt.numbers(float, "numbers from 0 to 1 with commas, such as 0.6,0.8,"),
     ] = None,
     images: int | None = None,
-    edit_args: Annotated[opt.Args, Parameter("--edit-arg")] = None,
+    edit_args: Annotated[opt.SettingsOption, Parameter("--edit-arg")] = None,
     side: int | None = None,
-    axes: opt.Names = None,
+    axes: opt.NamesOption = None,
     landmarks: Finder | None = None,
     skin: Skin | None = None,
-    plan: opt.Place = None,
+    plan: opt.PathOption = None,
     **options: Unpack[EditOptions],
 ) -> EditingResult:
-    """Edit pictures of social groups towards targets, and measure what changes: perceived gender, skin tone, likeness.
+    """Edit pictures of social groups towards targets, and measure what changes: perceived gender,
+    skin tone, likeness.
 
     Examples:
 
@@ -52,7 +56,8 @@ def edit(
     model
         The model that edits: studio (if none is given), diffusers/ID-OR-PATH.
     targets
-        What to edit towards: high-paid=doctor,CEO; may be repeated. If not given, the paper's professions.
+        What to edit towards: high-paid=doctor,CEO; may be repeated. If not given, the paper's
+        professions.
     strengths
         How much is redrawn, from 0 to 1, with commas; 0.6,0.8,1.0 if not given.
     images
@@ -64,20 +69,31 @@ def edit(
     axes
         What is read from source and edit, with commas; the eight axes of BiasConnect if not given.
     landmarks
-        Who finds faces, for skin tone and average faces: faces (if installed and nothing is given), studio or none.
+        Who finds faces, for skin tone and average faces: faces (if installed and nothing is given),
+        studio or none.
     skin
-        geometry (the cheeks of a face that was found, if not given), or rule (by colour, in whole pictures).
+        geometry (the cheeks of a face that was found, if not given), or rule (by colour, in whole
+        pictures).
     plan
         Run this TOML plan, such as a run's plan.toml.
 
     Raises
     ------
     UsageError
-        For a request that cannot be met, such as a model that cannot edit; other AskewErrors where a run fails.
+        For a request that cannot be met, such as a model that cannot edit; other AskewErrors where
+        a run fails.
     """
     opt.only_known(options, EditOptions)
-    own = {"targets": targets, "strengths": strengths, "images": images, "edit_args": edit_args, "side": side,
-           "axes": axes, "landmarks": landmarks, "skin": skin}  # fmt: skip
+    own = {
+        "targets": targets,
+        "strengths": strengths,
+        "images": images,
+        "edit_args": edit_args,
+        "side": side,
+        "axes": axes,
+        "landmarks": landmarks,
+        "skin": skin,
+    }
     if plan is not None:
         opt.only_plan(options, groups=groups, model=model, **own)
         return METHOD.run(EditPlan.read(Path(plan)), **opt.run_options(options))

@@ -1,23 +1,36 @@
-"""What `askew edit` finds; sections `editing`, `editing_contrasts`, `editing_pooled` and others of results.json."""
+"""What `askew edit` finds; sections `editing`, `editing_contrasts`, `editing_pooled` and others of
+results.json.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from askew.errors import UsageError
-from askew.findings import E, Head, Identity, Keyed, Names, PictureSet, Scored, scored
+from askew.findings import (
+    E,
+    Head,
+    IdentifyingField,
+    Identity,
+    LocatedEstimate,
+    MappingKey,
+    PictureSet,
+    scored,
+)
 from askew.method import Result
 from askew.methods.edit.plan import EditPlan
-from askew.parts.sources import Neutrality, Showing
+from askew.parts.sources import GroupCheck, Neutrality
 from askew.parts.survey.observed import MissingPictures
 from askew.types import record
 
-Strength = Annotated[float, Names()]
+Strength = Annotated[float, IdentifyingField()]
 
 
 @record
 class EditSet(PictureSet):
-    """Sources (no axis), what encoding and decoding makes of them, or edits towards a target at a strength."""
+    """Sources (no axis), what encoding and decoding makes of them, or edits towards a target at a
+    strength.
+    """
 
     target: str | None = None
     strength: float | None = None
@@ -25,7 +38,9 @@ class EditSet(PictureSet):
 
 @record
 class MissingEdits(MissingPictures):
-    """By group, of edits towards some targets or, for None, of sources; `of` pictures, or faces not found in them."""
+    """By group, of edits towards some targets or, for None, of sources; `of` pictures, or faces not
+    found in them.
+    """
 
     targets: str | None
     of: Literal["pictures", "faces"] = "pictures"
@@ -35,7 +50,7 @@ class MissingEdits(MissingPictures):
 class Coverage:
     """By which mask skin was found, and which share of pictures it took."""
 
-    mask: Annotated[str, Names(False)]
+    mask: Annotated[str, IdentifyingField(False)]
     before: float | None
     after: float | None
 
@@ -79,13 +94,13 @@ class Editing:
     beyond_exposure: E
     coverage: Coverage
     average_face: FaceTone | None
-    other_axes: Annotated[Mapping[str, E], Keyed("axis")]
-    other_floors: Annotated[Mapping[str, E], Keyed("axis")]
+    other_axes: Annotated[Mapping[str, E], MappingKey("axis")]
+    other_floors: Annotated[Mapping[str, E], MappingKey("axis")]
     identity: E
 
 
 @record
-class Place:
+class EditCondition:
     """A group, a set of targets, a strength."""
 
     group: str
@@ -98,17 +113,19 @@ class Place:
 
 @record
 class Contrast:
-    """The second's change less the first's: of two groups, two sets of targets, or the least and greatest strength."""
+    """The second's change less the first's: of two groups, two sets of targets, or the least and
+    greatest strength.
+    """
 
     contrast: str
-    first: Annotated[Place, Names()]
-    second: Annotated[Place, Names()]
+    first: Annotated[EditCondition, IdentifyingField()]
+    second: Annotated[EditCondition, IdentifyingField()]
     gender_change: E
     ita_change: E
 
 
 @record
-class Pooled:
+class PooledChange:
     """Changes over all groups whose names say one value of an axis."""
 
     axis: str
@@ -122,7 +139,9 @@ class Pooled:
 
 @record
 class AverageFace:
-    """The average face of a group's sources, or of its edits towards targets: of the `faces` found in `n` pictures."""
+    """The average face of a group's sources, or of its edits towards targets: of the `faces` found
+    in `n` pictures.
+    """
 
     group: str
     targets: str | None
@@ -134,26 +153,35 @@ class AverageFace:
 
 @record
 class EditFindings(Head):
-    """The content of results.json. `model` edited, `sources` made the pictures, `landmarks` found faces."""
+    """The content of results.json. `model` edited, `sources` made the pictures, `landmarks` found
+    faces.
+    """
 
     plan: EditPlan
     sets: tuple[EditSet, ...]
     sources: Identity
     landmarks: str | None
     missing_pictures: tuple[MissingEdits, ...]
-    showing: tuple[Showing, ...]
+    showing: tuple[GroupCheck, ...]
     neutrality: tuple[Neutrality, ...]
     average_faces: tuple[AverageFace, ...]
     editing: tuple[Editing, ...]
     editing_contrasts: tuple[Contrast, ...]
-    editing_pooled: tuple[Pooled, ...]
+    editing_pooled: tuple[PooledChange, ...]
 
 
-SCORES = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", "identity", "target_seen")
+SCORES = (
+    "gender_change",
+    "ita_change",
+    "lightness_change",
+    "beyond_exposure",
+    "identity",
+    "target_seen",
+)
 """Names of scores in --fail-if, where they stand in an entry of `editing` itself."""
 
 
-def scores_of(field: str, found: EditFindings) -> Iterator[Scored]:
+def scores_of(field: str, found: EditFindings) -> Iterator[LocatedEstimate]:
     """The estimates of a field of the entries of `editing`."""
     return (one for one in scored(found.editing) if one.at[1] == field)
 
@@ -163,7 +191,9 @@ class EditingResult(Result[EditPlan, EditFindings]):
     """A finished run of `askew edit`."""
 
     def cell(self, group: str, targets: str, strength: float) -> Editing:
-        """What was found of a group, a set of targets and a strength. Raises UsageError if there is none."""
+        """What was found of a group, a set of targets and a strength. Raises UsageError if there is
+        none.
+        """
         for one in self.found.editing:
             if (one.group, one.targets, one.strength) == (group, targets, strength):
                 return one

@@ -10,7 +10,7 @@ from askew.measure.faces import installed
 from askew.models.base import Setting
 from askew.parts.sources import paper_settings, planned_sources
 from askew.parts.survey.reader import LABELS, STUDIO, is_studio
-from askew.plan import AxisPlan, Plan, PromptPlan, Settings, Text, check_distinct
+from askew.plan import AxisPlan, NonEmptyText, Plan, PromptPlan, Settings, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.given import HIGH_PAID, LOW_PAID
 
@@ -28,8 +28,9 @@ Skin = Literal["rule", "geometry"]
 class EditPlan(Plan):
     """A plan of what editing does to pictures of social groups (Saravanan et al., "downstream").
 
-    Every prompt is that of a group, its axes are what is read. `images` pictures of each are edited, made by `sources`
-    with `sources_args`: a model, or a collection such as folder/PATH; "" is the model itself.
+    Every prompt is that of a group, its axes are what is read. `images` pictures of each are
+    edited, made by `sources` with `sources_args`: a model, or a collection such as folder/PATH; ""
+    is the model itself.
 
     targets    words to edit towards, by the name of their set; `strengths`: 0 redraws nothing, 1 everything
     edit_args  settings of the model while it edits; where absent, as while it makes pictures
@@ -40,11 +41,13 @@ class EditPlan(Plan):
 
     method: Literal["edit"] = "edit"
     images: int = Field(default=25, ge=2, le=100_000)
-    groups: tuple[Text, ...] = Field(min_length=1)
+    groups: tuple[NonEmptyText, ...] = Field(min_length=1)
     sources: str = ""
     sources_args: Settings = Field(default_factory=dict)
-    targets: dict[str, tuple[Text, ...]] = Field(min_length=1)
-    strengths: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field(default=(0.6, 0.8, 1.0), min_length=1)
+    targets: dict[str, tuple[NonEmptyText, ...]] = Field(min_length=1)
+    strengths: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field(
+        default=(0.6, 0.8, 1.0), min_length=1
+    )
     edit_args: Settings = Field(default_factory=dict)
     side: int = Field(default=0, ge=0, le=8192)
     landmarks: Finder = "none"
@@ -53,7 +56,9 @@ class EditPlan(Plan):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if len(self.groups) != len(self.prompts):
-            raise ValueError(f"{len(self.groups)} groups need as many prompts, not {len(self.prompts)}")
+            raise ValueError(
+                f"{len(self.groups)} groups need as many prompts, not {len(self.prompts)}"
+            )
         for name, words in self.targets.items():
             if len(words) < 2:
                 raise ValueError(
@@ -85,10 +90,12 @@ def plan_editing(
     edit_args: Mapping[str, Setting] | None = None,
     **settings: object,
 ) -> EditPlan:
-    """A plan of edits of pictures of `groups`; None means the paper's, or all groups of a collection.
+    """A plan of edits of pictures of `groups`; None means the paper's, or all groups of a
+    collection.
 
-    `targets` by default are the paper's. `axes` None reads the eight of BiasConnect, `landmarks` None is the studio's
-    for a studio model, else whoever is installed. `settings` are other fields of `EditPlan`. Raises UsageError.
+    `targets` by default are the paper's. `axes` None reads the eight of BiasConnect, `landmarks`
+    None is the studio's for a studio model, else whoever is installed. `settings` are other fields
+    of `EditPlan`. Raises UsageError.
     """
     fields, found, model, maker = planned_sources(groups, settings)
     wanted = [find_axis(name) for name in (BIASCONNECT if axes is None else axes)]
@@ -101,9 +108,12 @@ def plan_editing(
         "groups": [group.name for group in found],
         "prompts": [PromptPlan.of(group.prompt, read).model_dump() for group in found],
         "targets": {name: list(words) for name, words in (targets or TARGETS).items()},
-        "landmarks": landmarks or (STUDIO if is_studio(maker) else "faces" if installed() else NONE),
+        "landmarks": landmarks
+        or (STUDIO if is_studio(maker) else "faces" if installed() else NONE),
     }
     plan = EditPlan.checked(data, "this request")
     if LABELS in plan.vqa:
-        raise UsageError("edits are new pictures, of which no labels can tell: read them by --vqa studio or clip/ID")
+        raise UsageError(
+            "edits are new pictures, of which no labels can tell: read them by --vqa studio or clip/ID"
+        )
     return plan

@@ -11,8 +11,17 @@ from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.score import pulls, score
 
 METHOD = Method(
-    "interact", InteractionPlan, InteractionFindings, gather, score, page, InteractionResult,
+    "interact",
+    InteractionPlan,
+    InteractionFindings,
+    gather,
+    score,
+    page,
+    InteractionResult,
     label=lambda plan: plan.prompts[0].text,
     scores={"sensitivity": pulls}
-    | {name: partial(conditions.of, name) for name in ("amplification", "negative_share", "distance")},
-)  # fmt: skip
+    | {
+        name: partial(conditions.of, name)
+        for name in ("amplification", "negative_share", "distance")
+    },
+)

@@ -13,19 +13,23 @@ from askew.methods.interact.plan import InteractionPlan, plan_interactions
 from askew.prompts.given import OCCUPATIONS, occupation_prompts
 
 
-class InteractOptions(shared.WriterOptions, shared.FolderOptions, shared.SurveyOptions, total=False):
+class InteractOptions(
+    shared.WriterOptions, shared.FolderOptions, shared.SurveyOptions, total=False
+):
     """Options that other commands have, too."""
 
 
 def interact(
-    prompts: shared.Prompts = (),
+    prompts: shared.PromptsArgument = (),
     model: str | None = None,
     *,
-    occupations: Annotated[bool | Sequence[str], Parameter(negative="", show_default=False, metavar="")] = False,
-    plan: shared.Place = None,
+    occupations: Annotated[
+        bool | Sequence[str], Parameter(negative="", show_default=False, metavar="")
+    ] = False,
+    plan: shared.PathOption = None,
     images: int | None = None,
-    axes: shared.Names = None,
-    ideal: shared.Texts = None,
+    axes: shared.NamesOption = None,
+    reference: shared.TextsOption = None,
     distance: Literal["auto", "ordinal", "nominal", "values"] | None = None,
     threshold: float | None = None,
     open_threshold: float | None = None,
@@ -33,8 +37,8 @@ def interact(
     least_sensitivity: float | None = None,
     open_answers: shared.Flag = False,
     as_read: shared.Flag = False,
-    mitigated: shared.Texts = None,
-    mitigated_args: Annotated[shared.Args, Parameter("--mitigated-arg")] = None,
+    mitigated: shared.TextsOption = None,
+    mitigated_args: Annotated[shared.SettingsOption, Parameter("--mitigated-arg")] = None,
     **options: Unpack[InteractOptions],
 ) -> InteractionResult:
     """How biases pull on each other: which axes move when one is made equal (BiasConnect).
@@ -45,7 +49,7 @@ def interact(
 
     - `askew interact "a photo of a nurse"`
 
-    - `askew interact --occupations --model studio/planted --ideal bls-2022`
+    - `askew interact --occupations --model studio/planted --reference bls-2022`
 
     - `askew interact --prompts prompts.txt --axes gender,age,clothing`
 
@@ -64,8 +68,8 @@ def interact(
     axes
         Axes, separated by commas; if not given, all that the writer proposes.
     ideal
-        Shares to hold against: uniform (if not given), bls-2022, a CSV, a run's folder, AXIS=VALUE:SHARE,…; a later
-        one precedes.
+        Shares to hold against: uniform (if not given), bls-2022, a CSV, a run's folder,
+        AXIS=VALUE:SHARE,…; a later one precedes.
     distance
         From the ideal: auto (if not given: by the axis's scale), ordinal, nominal or values.
     threshold
@@ -92,21 +96,40 @@ def interact(
     """
     shared.only_known(options, InteractOptions)
     fields = shared.given(
-        images=images, distance=distance, threshold=threshold, open_threshold=open_threshold,
-        global_threshold=global_threshold, least_sensitivity=least_sensitivity,
-    )  # fmt: skip
+        images=images,
+        distance=distance,
+        threshold=threshold,
+        open_threshold=open_threshold,
+        global_threshold=global_threshold,
+        least_sensitivity=least_sensitivity,
+    )
     if plan is not None:
         shared.only_plan(
-            options, prompts=prompts, model=model, occupations=occupations, axes=axes, ideal=ideal,
-            open_answers=open_answers, as_read=as_read, mitigated=mitigated, mitigated_args=mitigated_args, **fields,
-        )  # fmt: skip
+            options,
+            prompts=prompts,
+            model=model,
+            occupations=occupations,
+            axes=axes,
+            reference=reference,
+            open_answers=open_answers,
+            as_read=as_read,
+            mitigated=mitigated,
+            mitigated_args=mitigated_args,
+            **fields,
+        )
         made = InteractionPlan.read(Path(plan))
     else:
         people = occupation_prompts(OCCUPATIONS if occupations is True else occupations or ())
         made = plan_interactions(
-            [*shared.prompts_of(prompts, options), *people], axes=None if axes is None else shared.names(axes),
-            ideal=shared.several(ideal), open_answers=open_answers, mitigated=shared.several(mitigated),
-            mitigated_args=shared.key_values(mitigated_args or {}, "--mitigated-arg"), desk=shared.Desk.of(options),
-            as_read=as_read, **fields, **shared.plan_fields({**options, "model": model}),
-        )  # fmt: skip
+            [*shared.prompts_of(prompts, options), *people],
+            axes=None if axes is None else shared.names(axes),
+            reference=shared.several(reference),
+            open_answers=open_answers,
+            mitigated=shared.several(mitigated),
+            mitigated_args=shared.key_values(mitigated_args or {}, "--mitigated-arg"),
+            desk=shared.ProposalContext.of(options),
+            as_read=as_read,
+            **fields,
+            **shared.plan_fields({**options, "model": model}),
+        )
     return METHOD.run(made, **shared.run_options(options))

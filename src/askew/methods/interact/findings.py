@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Self
 
 from askew.errors import UsageError
-from askew.findings import E, Head, Names
+from askew.findings import E, Head, IdentifyingField
 from askew.method import Result
 from askew.methods.interact.plan import InteractionPlan
 from askew.parts.survey.observed import MissingPictures
@@ -14,7 +14,7 @@ from askew.parts.survey.shares import SetShares
 from askew.types import Estimate, Missing, Scale, record
 
 Effect = Literal["better", "worse", "changed"]
-Row = tuple[int, ...]
+CountRow = tuple[int, ...]
 
 AS_IT_IS = "as it is"
 
@@ -26,7 +26,7 @@ class GraphAxis:
     ideal         share of every value
     open          whether the values are concepts of open answers
     known_errors  answers of the instrument (columns) to pictures whose truth is known (rows)
-    ideal_pictures  in how many pictures of a reference the ideal was counted; None: it is exact
+    reference_images  in how many pictures of a reference the ideal was counted; None: it is exact
     """
 
     name: str
@@ -35,9 +35,9 @@ class GraphAxis:
     scale: Scale
     open: bool
     distance: str
-    ideal: tuple[float, ...]
-    known_errors: tuple[Row, ...] | None
-    ideal_pictures: int | None = None
+    reference: tuple[float, ...]
+    known_errors: tuple[CountRow, ...] | None
+    reference_images: int | None = None
 
     def fits(self, other: Self) -> bool:
         """Whether the counts of both can be added up."""
@@ -47,7 +47,8 @@ class GraphAxis:
 
 @record
 class Edge:
-    """A pair of axes: whether `target` depends on what prompts say of `source`, and if that is for the better.
+    """A pair of axes: whether `target` depends on what prompts say of `source`, and if that is for
+    the better.
 
     chi2 … q      Pearson's test of the counts, q among all pairs of different axes; None where `untested` says why not
     sensitivity   Intersectional Sensitivity (Eq. 4), debiased: how much nearer to its ideal the target comes
@@ -89,7 +90,9 @@ class Edge:
 
     @property
     def effect(self) -> Effect:
-        """Surely nearer to the ideal, surely further from it, or neither: by the simultaneous interval."""
+        """Surely nearer to the ideal, surely further from it, or neither: by the simultaneous
+        interval.
+        """
         low, high = self.simultaneous or (0.0, 0.0)
         return "better" if low > 0 else "worse" if high < 0 else "changed"
 
@@ -99,7 +102,12 @@ class Edge:
         e = self.sensitivity
         if isinstance(e, Missing) or self.simultaneous is None:
             return e
-        return replace(e, low=self.simultaneous[0], high=self.simultaneous[1], interval=f"{e.interval}, simultaneous")
+        return replace(
+            e,
+            low=self.simultaneous[0],
+            high=self.simultaneous[1],
+            interval=f"{e.interval}, simultaneous",
+        )
 
 
 @record
@@ -111,29 +119,30 @@ class Counts:
     missing  by target: pictures of all sets without an answer
     """
 
-    initial: Mapping[str, Row]
-    after: Mapping[str, Mapping[str, tuple[Row, ...]]]
+    initial: Mapping[str, CountRow]
+    after: Mapping[str, Mapping[str, tuple[CountRow, ...]]]
     missing: Mapping[str, int]
 
 
 @record
 class Graph:
-    """Which axis moves which in the pictures of a prompt, or of all together where `prompt` is None.
+    """Which axis moves which in the pictures of a prompt, or of all together where `prompt` is
+    None.
 
     threshold       p below which a pair is an edge, where |IS| exceeds `least_sensitivity`
     amplification   sum of |IS| over pairs of different axes (Eq. 14); negative_share: of pairs with IS < 0 (A.5)
     most_influenced the axis on which most others act (MaxInf); most_influential: that acts on most others (MaxImp)
     """
 
-    scope: Annotated[Literal["prompt", "global"], Names(False)]
+    scope: Annotated[Literal["prompt", "global"], IdentifyingField(False)]
     prompt: str | None
     instrument: str
     threshold: float
     least_sensitivity: float
     axes: tuple[GraphAxis, ...]
     edges: tuple[Edge, ...]
-    most_influenced: Annotated[str | None, Names(False)]
-    most_influential: Annotated[str | None, Names(False)]
+    most_influenced: Annotated[str | None, IdentifyingField(False)]
+    most_influential: Annotated[str | None, IdentifyingField(False)]
     amplification: E
     negative_share: E
     counts: Counts
@@ -150,13 +159,17 @@ class Graph:
 
     @property
     def moved(self) -> list[Edge]:
-        """The pairs of different axes of which it is sure which way the second moves, the strongest first."""
+        """The pairs of different axes of which it is sure which way the second moves, the strongest
+        first.
+        """
         sure = (one for one in self.edges if not one.direct and one.effect != "changed")
         return sorted(sure, key=lambda one: -one.size)
 
     def edge(self, source: str, target: str) -> Edge | None:
         """The pair of two axes."""
-        return next((one for one in self.edges if (one.source, one.target) == (source, target)), None)
+        return next(
+            (one for one in self.edges if (one.source, one.target) == (source, target)), None
+        )
 
     def axis(self, name: str) -> GraphAxis:
         """An axis by its name."""
@@ -164,7 +177,7 @@ class Graph:
 
 
 @record
-class OverPrompts:
+class EdgeOverPrompts:
     """A pair of axes over the graphs of all prompts.
 
     prompts            that could be tested; edges: in how many the pair is an edge
@@ -189,7 +202,9 @@ class OverPrompts:
 
 @record
 class ValidatedEdge:
-    """IS as the counterfactual prompts tell it, and as measured once the source is really mitigated."""
+    """IS as the counterfactual prompts tell it, and as measured once the source is really
+    mitigated.
+    """
 
     source: str
     target: str
@@ -208,7 +223,8 @@ class ValidatedPrompt:
 
 @record
 class Validation:
-    """Estimates against what a real mitigation did (Eq. 5-8, Table 1), on initial pictures of its own.
+    """Estimates against what a real mitigation did (Eq. 5-8, Table 1), on initial pictures of its
+    own.
 
     overall_correlation  over the edges of all prompts; mean_correlation: of the prompts' own
     paper_correlation    overall as in the paper, estimates and measurements with the same initial pictures; null: its
@@ -232,11 +248,13 @@ class InteractionFindings(Head):
     shares: tuple[SetShares, ...]
     confusion: tuple[Confusion, ...]
     biasconnect: tuple[Graph, ...]
-    over_prompts: tuple[OverPrompts, ...]
+    over_prompts: tuple[EdgeOverPrompts, ...]
     validation: Validation | None
 
     def graph(self, prompt: str | None = None) -> Graph:
-        """The graph of a prompt; by default of all prompts together, or of the only one. Raises UsageError."""
+        """The graph of a prompt; by default of all prompts together, or of the only one. Raises
+        UsageError.
+        """
         for one in self.biasconnect:
             if prompt in (None, one.prompt):
                 return one
@@ -249,11 +267,17 @@ class InteractionResult(Result[InteractionPlan, InteractionFindings]):
     """A finished run of `askew interact`."""
 
     def graph(self, prompt: str | None = None) -> Graph:
-        """The graph of a prompt; by default of all prompts together, or of the only one. Raises UsageError."""
+        """The graph of a prompt; by default of all prompts together, or of the only one. Raises
+        UsageError.
+        """
         return self.found.graph(prompt)
 
-    def sensitivity(self, source: str, target: str, prompt: str | None = None) -> Estimate | Missing:
-        """How much nearer to its ideal the axis `target` comes when `source` is made equal. Raises UsageError."""
+    def sensitivity(
+        self, source: str, target: str, prompt: str | None = None
+    ) -> Estimate | Missing:
+        """How much nearer to its ideal the axis `target` comes when `source` is made equal. Raises
+        UsageError.
+        """
         edge = self.graph(prompt).edge(source, target)
         if edge is None:
             raise UsageError(f"this graph has no pair of axes {source!r} and {target!r}")

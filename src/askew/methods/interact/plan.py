@@ -7,16 +7,18 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.options import Desk
+from askew.options import ProposalContext
 from askew.parts.references import is_run
 from askew.parts.survey.propose import survey_plan
-from askew.plan import Plan, Settings, Text
+from askew.plan import NonEmptyText, Plan, Settings
 from askew.prompts.axes import table_question
 from askew.prompts.given import asked_as_in_biasconnect
 from askew.types import Axis, Question
 
 AXIS = "{axis}"
-"""Stands for the name of the mitigated axis in the name and the settings of a mitigated model or run."""
+"""Stands for the name of the mitigated axis in the name and the settings of a mitigated model or
+run.
+"""
 
 
 class InteractionPlan(Plan):
@@ -37,16 +39,22 @@ class InteractionPlan(Plan):
     global_threshold: float = Field(default=5e-5, gt=0, lt=1)
     least_sensitivity: float = Field(default=0.03, ge=0, lt=1)
     as_read: bool = False
-    mitigated: dict[str, Text] = Field(default_factory=dict)
+    mitigated: dict[str, NonEmptyText] = Field(default_factory=dict)
     mitigated_args: Settings = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _fits_axes(self) -> Self:
-        if self.distance == "values" and any(axis.ideal for prompt in self.prompts for axis in prompt.axes):
-            raise ValueError("the distance 'values' forgets which value has which share; it needs a uniform ideal")
+        if self.distance == "values" and any(
+            axis.reference for prompt in self.prompts for axis in prompt.axes
+        ):
+            raise ValueError(
+                "the distance 'values' forgets which value has which share; it needs a uniform ideal"
+            )
         known = {axis.name for prompt in self.prompts for axis in prompt.axes}
         if not known >= set(self.mitigated):
-            raise ValueError(f"mitigated axes must be among those of the plan: {', '.join(sorted(known))}")
+            raise ValueError(
+                f"mitigated axes must be among those of the plan: {', '.join(sorted(known))}"
+            )
         return self
 
 
@@ -54,24 +62,39 @@ def plan_interactions(
     prompts: Sequence[str],
     *,
     axes: Sequence[str] | None = None,
-    ideal: Sequence[str] = (),
+    reference: Sequence[str] = (),
     open_answers: bool = False,
     mitigated: Sequence[str] = (),
-    desk: Desk | None = None,
+    desk: ProposalContext | None = None,
     **settings: object,
 ) -> InteractionPlan:
-    """A plan for `prompts`; `settings` are those of `survey_plan`. `open_answers` asks for any answer instead of the
-    axes' values, as TIBET does. `mitigated` names a model or a finished run for an axis, AXIS=NAME, or with {axis} in
-    it, or in `mitigated_args`, for every axis (of runs, those that are there). Raises UsageError."""
+    """A plan for `prompts`; `settings` are those of `survey_plan`. `open_answers` asks for any
+    answer instead of the axes' values, as TIBET does. `mitigated` names a model or a finished run
+    for an axis, AXIS=NAME, or with {axis} in it, or in `mitigated_args`, for every axis (of runs,
+    those that are there). Raises UsageError.
+    """
 
     def any_answer(axis: Axis) -> Axis:
-        return replace(axis, values=(), questions=(Question(table_question(axis.name), (), axis.name),))
+        return replace(
+            axis, values=(), questions=(Question(table_question(axis.name), (), axis.name),)
+        )
 
-    if open_answers and ideal:
-        raise UsageError("open answers have no values that --ideal could give shares to; leave one of them out")
+    if open_answers and reference:
+        raise UsageError(
+            "open answers have no values that --reference could give shares to; leave one of them out"
+        )
     asked = any_answer if open_answers else asked_as_in_biasconnect
     settings["embedder"] = "none"
-    made = survey_plan(InteractionPlan, prompts, axes=axes, ideal=ideal, asked=asked, desk=desk, draft=None, **settings)
+    made = survey_plan(
+        InteractionPlan,
+        prompts,
+        axes=axes,
+        reference=reference,
+        asked=asked,
+        desk=desk,
+        draft=None,
+        **settings,
+    )
     axes = list(dict.fromkeys(axis.name for prompt in made.prompts for axis in prompt.axes))
     found: dict[str, str] = {}
     for text in mitigated:

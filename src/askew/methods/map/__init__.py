@@ -7,4 +7,13 @@ from askew.methods.map.page import page
 from askew.methods.map.plan import MapPlan
 from askew.methods.map.score import score
 
-METHOD = Method("map", MapPlan, MapFindings, gather, score, page, MapResult, label=lambda plan: plan.prompts[0].text)
+METHOD = Method(
+    "map",
+    MapPlan,
+    MapFindings,
+    gather,
+    score,
+    page,
+    MapResult,
+    label=lambda plan: plan.prompts[0].text,
+)

@@ -12,23 +12,26 @@ from askew.stats.overlap import Threshold
 
 
 def map(
-    *prompts: o.Prompt,
-    concept: o.Texts = None,
+    *prompts: o.PromptArgument,
+    concept: o.TextsOption = None,
     against: str | None = None,
     professions: o.Flag = False,
-    profession: o.Names = None,
-    model: o.Names = None,
+    profession: o.NamesOption = None,
+    model: o.NamesOption = None,
     images: int | None = None,
-    baseline: o.Place = None,
+    baseline: o.PathOption = None,
     threshold: Threshold | None = None,
     tau: float | None = None,
-    masks: o.Place = None,
-    taus: Annotated[Sequence[float] | None, o.numbers(float, "numbers from 0 to 100, such as 10,50,90,")] = None,
+    masks: o.PathOption = None,
+    taus: Annotated[
+        Sequence[float] | None, o.numbers(float, "numbers from 0 to 100, such as 10,50,90,")
+    ] = None,
     definition: Literal["ovam", "output"] | None = None,
     branch: Literal["cond", "uncond"] | None = None,
     **options: Unpack[o.SurveyOptions],
 ) -> MapResult:
-    """Where a model attends to concepts while it makes pictures, and which it attends to in one place (BiasMap).
+    """Where a model attends to concepts while it makes pictures, and which it attends to in one
+    place (BiasMap).
 
     Examples:
 
@@ -51,7 +54,8 @@ def map(
     profession
         Add these professions, separated by commas.
     model
-        studio (if none is given) or diffusers/ID-OR-PATH; further ones, after commas, are held against it.
+        studio (if none is given) or diffusers/ID-OR-PATH; further ones, after commas, are held
+        against it.
     images
         Pictures per prompt: 24, if the model suggests no other.
     baseline
@@ -61,11 +65,13 @@ def map(
     tau
         The threshold, 0 to 100; 70 if not given.
     masks
-        Folder with true places, WORD/PICTURE.png, white where the word is: how well do maps find them?
+        Folder with true places, WORD/PICTURE.png, white where the word is: how well do maps find
+        them?
     taus
         Thresholds at which masks are held against these, with commas; 10,20,…,90 if not given.
     definition
-        ovam (if not given): attention weights; output: what attention gathers, of SD3, Flux and their like.
+        ovam (if not given): attention weights; output: what attention gathers, of SD3, Flux and
+        their like.
     branch
         cond (if not given) or, with guidance, uncond.
 
@@ -85,7 +91,17 @@ def map(
         professions=o.names(profession) or professions,
         models=models,
         masks=str(masks or ""),
-        **{**fields, **o.given(images=images, taus=taus, baseline=baseline and str(baseline), threshold=threshold,
-                               tau=tau, definition=definition, branch=branch)},
-    )  # fmt: skip
+        **{
+            **fields,
+            **o.given(
+                images=images,
+                taus=taus,
+                baseline=baseline and str(baseline),
+                threshold=threshold,
+                tau=tau,
+                definition=definition,
+                branch=branch,
+            ),
+        },
+    )
     return METHOD.run(plan, **o.run_options(options))

@@ -5,13 +5,15 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from askew.errors import UsageError
-from askew.findings import Address, E, Head, Identity, Keyed, Names, pattern
+from askew.findings import Address, E, Head, IdentifyingField, Identity, MappingKey, pattern
 from askew.method import Result
 from askew.methods.map.plan import MapPlan
 from askew.types import Estimate, Missing, record
 
 MIDDLE = "mid"
-"""The block between the two sides of a UNet; neither the sum of all layers nor mBIoU counts it, as in OVAM."""
+"""The block between the two sides of a UNet; neither the sum of all layers nor mBIoU counts it, as
+in OVAM.
+"""
 
 
 @record
@@ -24,8 +26,9 @@ class MapFile:
 
 
 @record
-class Pair:
-    """How much the places of a concept `a` and of a word `b` of the prompt overlap in its pictures (Eq. 4-6).
+class ConceptPair:
+    """How much the places of a concept `a` and of a word `b` of the prompt overlap in its pictures
+    (Eq. 4-6).
 
     miou       of the sum of all layers; `corrected` for chance, the same words in other pictures
     mbiou      mean over the blocks of the network but the middle
@@ -40,7 +43,7 @@ class Pair:
     corrected: E
     mbiou: E
     mbiou_corrected: E
-    blocks: Annotated[Mapping[str, E], Keyed("block")]
+    blocks: Annotated[Mapping[str, E], MappingKey("block")]
     chance_area: float | None
     chance_other_picture: float | None
     pictures: tuple[float | None, ...]
@@ -50,7 +53,9 @@ class Pair:
 
 @record
 class RiskDifference:
-    """How much more often one group is seen than another; `missing` pictures could not be read, by reason."""
+    """How much more often one group is seen than another; `missing` pictures could not be read, by
+    reason.
+    """
 
     prompt: str
     model: str
@@ -73,7 +78,7 @@ class Overall:
     mbiou: E
     corrected: E
     risk_difference: E | None
-    blocks: Annotated[Mapping[str, E], Keyed("block")]
+    blocks: Annotated[Mapping[str, E], MappingKey("block")]
 
 
 @record
@@ -86,7 +91,7 @@ class PromptChange:
 
 
 @record
-class Change:
+class ModelChange:
     """A later model less the first, for one concept."""
 
     models: tuple[str, str]
@@ -95,7 +100,7 @@ class Change:
     miou: E
     mbiou: E
     corrected: E
-    blocks: Annotated[Mapping[str, E], Keyed("block")]
+    blocks: Annotated[Mapping[str, E], MappingKey("block")]
     risk_difference: E | None
 
 
@@ -112,7 +117,8 @@ class Gradient:
 
 @record
 class MaskAccuracy:
-    """How well masks at a threshold find the given places of a word (supplement F; null: masks of other pictures).
+    """How well masks at a threshold find the given places of a word (supplement F; null: masks of
+    other pictures).
 
     The share of the place that the mask covers, and of the rest of the picture that it leaves out.
     """
@@ -120,7 +126,7 @@ class MaskAccuracy:
     prompt: str
     model: str
     word: str
-    tau: Annotated[float, Names()]
+    tau: Annotated[float, IdentifyingField()]
     mask_accuracy: E
     complement_accuracy: E
 
@@ -129,10 +135,10 @@ class MaskAccuracy:
 class BiasMap:
     """Everything about overlaps."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ConceptPair, ...]
     risk_difference: tuple[RiskDifference, ...]
     overall: tuple[Overall, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[ModelChange, ...]
     gradient: tuple[Gradient, ...]
     accuracy: tuple[MaskAccuracy, ...] = ()
 
@@ -151,10 +157,14 @@ class MapFindings(Head):
 class MapResult(Result[MapPlan, MapFindings]):
     """A finished run of `askew map`."""
 
-    def miou(self, concept: str, prompt: str | None = None, model: str | None = None) -> Estimate | Missing:
-        """How much of their union the places of a concept, and of the word that it is held against, share.
+    def miou(
+        self, concept: str, prompt: str | None = None, model: str | None = None
+    ) -> Estimate | Missing:
+        """How much of their union the places of a concept, and of the word that it is held against,
+        share.
 
-        Of the first prompt and model unless named. Raises UsageError for what the run did not look at.
+        Of the first prompt and model unless named. Raises UsageError for what the run did not look
+        at.
         """
         wanted = (model or self.found.models[0].name, prompt or self.plan.prompts[0].text, concept)
         for pair in self.found.biasmap.pairs:
@@ -168,4 +178,6 @@ def family(at: Address) -> Address | None:
     name = pattern(at)
     name = name[:-1] if name[-2:-1] == ("blocks",) else name
     untested = {("overall", score) for score in ("miou", "mbiou", "blocks", "risk_difference")}
-    return None if name in untested | {("pairs", "corrected"), ("pairs", "mbiou_corrected")} else name
+    return (
+        None if name in untested | {("pairs", "corrected"), ("pairs", "mbiou_corrected")} else name
+    )

@@ -1,4 +1,6 @@
-"""What `askew map` costs: pictures with the model watched while it makes them, their maps, and what people see."""
+"""What `askew map` costs: pictures with the model watched while it makes them, their maps, and what
+people see.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,28 +12,35 @@ from typing import cast
 import numpy as np
 from PIL import Image
 
-from askew import registry
+from askew import mitigations
 from askew.errors import UsageError
-from askew.findings import Gathered, Identity, PictureSet
+from askew.findings import GatheredData, Identity, PictureSet
 from askew.measure.attention import AttentionReader, watching
 from askew.methods.map.plan import MapPlan
 from askew.models.base import Request, Setting, WhiteBox
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import Reader, fingerprints, instruments_of, studio_warnings, unknown_words
+from askew.parts.survey.reader import (
+    SurveyReader,
+    fingerprints,
+    instruments_of,
+    studio_warnings,
+    unknown_words,
+)
 from askew.plan import PLAN_FILE, read_toml
-from askew.run.base import Made, Outcome, Rows, Run, encoded, provider
+from askew.run.base import MakerOutput, Outcome, Rows, Run, encoded, provider
 from askew.run.work import wanted_pictures
 from askew.stats.overlap import Mask
 from askew.store.imagefile import opened, read
-from askew.store.store import Wanted
+from askew.store.store import PictureRequest
 from askew.types import Missing, Picture, Prompt
 
-GREY, SIDE = 127, 256
+GREY = 127
+SIDE = 256
 """Above which a mask is white; the longest side at which it is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class PromptAttention:
     """One prompt's pictures by one model, and what people see in them.
 
     words    every concept with the word that it is held against
@@ -57,17 +66,19 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class MapsGathered(Gathered):
+class MapsGathered(GatheredData):
     """All of a run, model by model; `held` are their names, first what the others are held against."""
 
     models: tuple[Identity, ...]
-    prompts: tuple[Watched, ...]
+    prompts: tuple[PromptAttention, ...]
     held: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Watcher:
-    """A model that is watched while it makes pictures: by prompt, who reads where it attends to what."""
+class AttentionWatcher:
+    """A model that is watched while it makes pictures: by prompt, who reads where it attends to
+    what.
+    """
 
     model: WhiteBox
     readers: Mapping[str, AttentionReader]
@@ -84,53 +95,87 @@ class Watcher:
         for reader in self.readers.values():
             reader.check()
 
-    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
+    def make(self, wanted: Sequence[PictureRequest]) -> list[MakerOutput]:
         """One batch, prompt by prompt, since listening to one costs the same for all its pictures."""
-        made: list[Made] = []
+        made: list[MakerOutput] = []
         with provider(self.name, f"making pictures of {wanted[0].prompt!r}"):
             for prompt, own in groupby(wanted, key=lambda one: one.prompt):
-                reader, requests = self.readers[prompt], [Request(prompt, one.seed or 0, one.number) for one in own]
+                reader = self.readers[prompt]
+                requests = [Request(prompt, one.seed or 0, one.number) for one in own]
                 with watching(self.model, reader) as found:
                     pictures = [encoded(image) for image in self.model.generate(requests)]
-                made += [Made(picture, {} if isinstance(picture, Missing) else {reader.fingerprint: found[request]})
-                         for request, picture in zip(requests, pictures, strict=True)]  # fmt: skip
+                made += [
+                    MakerOutput(
+                        picture,
+                        {}
+                        if isinstance(picture, Missing)
+                        else {reader.fingerprint: found[request]},
+                    )
+                    for request, picture in zip(requests, pictures, strict=True)
+                ]
         return made
 
 
 def gather(plan: MapPlan, run: Run) -> MapsGathered:
-    """Every prompt by every model. Raises UsageError for one that cannot be watched, and a baseline that is none."""
-    models = {model.name: model for model in (white_box(name, plan.model_args) for name in plan.models)}
+    """Every prompt by every model. Raises UsageError for one that cannot be watched, and a baseline
+    that is none.
+    """
+    models = {
+        model.name: model for model in (white_box(name, plan.model_args) for name in plan.models)
+    }
     held = list(models)
     if plan.baseline:
         if not (file := Path(plan.baseline) / PLAN_FILE).exists():
             raise UsageError(f"{plan.baseline} is no run folder: it holds no {PLAN_FILE}")
         earlier = MapPlan.checked(read_toml(file), f"the plan {file} of the baseline")
         before = white_box(earlier.model, earlier.model_args)
-        name = before.name if before.name not in held else f"{before.name} ({Path(plan.baseline).resolve().name})"
+        name = (
+            before.name
+            if before.name not in held
+            else f"{before.name} ({Path(plan.baseline).resolve().name})"
+        )
         models[name], held = before, [name, *held]
     first = next(iter(models.values()))
     instruments = instruments_of(plan, first)
-    reader = Reader(run, instruments)
-    prompts = tuple(one for name, model in models.items() for one in _watched(plan, run, name, model, reader))
+    reader = SurveyReader(run, instruments)
+    prompts = tuple(
+        one for name, model in models.items() for one in _watched(plan, run, name, model, reader)
+    )
     given = [mask for one in prompts for some in one.masks.values() for mask in some]
     if plan.masks and not any(isinstance(mask, np.ndarray) for mask in given):
-        run.warn(f"no mask in {plan.masks} is of a picture of this run: name them after its files, WORD/PICTURE.png")
+        run.warn(
+            f"no mask in {plan.masks} is of a picture of this run: name them after its files, WORD/PICTURE.png"
+        )
     prompt = plan.prompts[0].text
     for model in models.values():
         run.warn(*unknown_words(model, plan.texts()))
         own = set(model.unknown_words(prompt))
-        if unknown := [repr(c) for c in plan.concepts if set(model.unknown_words(f"{prompt} and {c}")) - own]:
-            run.warn(f"{model.name} does not know {', '.join(unknown)}: maps of a word without a meaning say nothing")
+        unknown = [
+            repr(c) for c in plan.concepts if set(model.unknown_words(f"{prompt} and {c}")) - own
+        ]
+        if unknown:
+            run.warn(
+                f"{model.name} does not know {', '.join(unknown)}: maps of a word without a meaning say nothing"
+            )
     run.warn(*studio_warnings(list(models), instruments))
-    identities = tuple(Identity(name, one.revision, dict(one.settings)) for name, one in models.items())
+    identities = tuple(
+        Identity(name, one.revision, dict(one.settings)) for name, one in models.items()
+    )
     sets = tuple(PictureSet.of(one.prompt, one.pictures, model=one.model) for one in prompts)
-    return MapsGathered(identities[0], getattr(first, "device", None), fingerprints(instruments), sets, identities,
-                        prompts, tuple(held))  # fmt: skip
+    return MapsGathered(
+        identities[0],
+        getattr(first, "device", None),
+        fingerprints(instruments),
+        sets,
+        identities,
+        prompts,
+        tuple(held),
+    )
 
 
 def white_box(name: str, settings: Mapping[str, Setting]) -> WhiteBox:
     """The model of that name. Raises UsageError for a black box."""
-    model = registry.model(name, **settings)
+    model = mitigations.opened(name, settings)
     if not getattr(model, "has_pipeline", False):
         raise UsageError(
             f"{model.name} is a black box, and attention maps need a model whose insides can be seen: "
@@ -139,18 +184,23 @@ def white_box(name: str, settings: Mapping[str, Setting]) -> WhiteBox:
     return cast("WhiteBox", model)
 
 
-def _watched(plan: MapPlan, run: Run, name: str, model: WhiteBox, reader: Reader) -> list[Watched]:
+def _watched(
+    plan: MapPlan, run: Run, name: str, model: WhiteBox, reader: SurveyReader
+) -> list[PromptAttention]:
     """The prompts of a model; all pictures are made at once."""
     wanted = wanted_pictures(model, plan.texts(), plan.images, plan.seed)
     numbers = {one.seed: one.number for one in wanted}
     readers = {
-        prompt.text: AttentionReader(model, prompt.text, plan.concepts, against, plan.definition, plan.branch, numbers)
+        prompt.text: AttentionReader(
+            model, prompt.text, plan.concepts, against, plan.definition, plan.branch, numbers
+        )
         for prompt, against in zip(plan.prompts, plan.against, strict=True)
     }
-    made = run.make(Watcher(model, readers, model.name, model.batch_size), wanted)
+    made = run.make(AttentionWatcher(model, readers, model.name, model.batch_size), wanted)
     found = []
     for prompt, against in zip(plan.prompts, plan.against, strict=True):
-        maps, pictures = readers[prompt.text], tuple(made[one.key] for one in wanted if one.prompt == prompt.text)
+        maps = readers[prompt.text]
+        pictures = tuple(made[one.key] for one in wanted if one.prompt == prompt.text)
         present = [one for one in pictures if isinstance(one, Picture)]
         rows = run.read(maps, present)
         (observed,) = reader.read(prompt, [(Prompt(prompt.text), pictures)])
@@ -162,8 +212,19 @@ def _watched(plan: MapPlan, run: Run, name: str, model: WhiteBox, reader: Reader
         for word in (against, *plan.concepts):
             if plan.masks and (folder := Path(plan.masks) / word).is_dir():
                 masks[word] = [*run.look(MaskLens(folder), present)]
-        found.append(Watched(name, prompt.text, tuple(maps.words), maps.fingerprint, pictures, rows, observed,
-                             cosines, masks))  # fmt: skip
+        found.append(
+            PromptAttention(
+                name,
+                prompt.text,
+                tuple(maps.words),
+                maps.fingerprint,
+                pictures,
+                rows,
+                observed,
+                cosines,
+                masks,
+            )
+        )
     return found
 
 
@@ -177,17 +238,24 @@ def nearness(against: str, concepts: Sequence[str], model: WhiteBox) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class MaskLens:
-    """Opens the file named after a picture, white where a word is, at the picture's size or, if that is large, less."""
+    """Opens the file named after a picture, white where a word is, at the picture's size or, if
+    that is large, less.
+    """
 
     folder: Path
 
     def __call__(self, picture: Picture) -> Mask | Missing:
         """(H, W), or why there is none."""
         path = self.folder / f"{picture.id}.png"
-        if isinstance(file := read(path), Missing):
+        file = read(path)
+        if isinstance(file, Missing):
             return file
         width, height = opened(picture.path).size
         less = max(1, max(width, height) / SIDE)
         size = (round(width / less), round(height / less))
         mask: Mask = np.asarray(opened(path).convert("L").resize(size, Image.Resampling.BOX)) > GREY
-        return mask if mask.any() and not mask.all() else Missing("blank_image", f"{path} has no word's place and rest")
+        return (
+            mask
+            if mask.any() and not mask.all()
+            else Missing("blank_image", f"{path} has no word's place and rest")
+        )

@@ -11,11 +11,19 @@ from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.score import score
 
 METHOD = Method(
-    "mine", MinePlan, MineFindings, gather, score, page, MiningResult,
+    "mine",
+    MinePlan,
+    MineFindings,
+    gather,
+    score,
+    page,
+    MiningResult,
     label=lambda plan: f"mine-{plan.model}",
     scores={
-        "fresh_score": lambda found: (one for one in conditions.of("fresh_score", found) if "random" not in one.at),
+        "fresh_score": lambda found: (
+            one for one in conditions.of("fresh_score", found) if "random" not in one.at
+        ),
         "score": lambda found: conditions.of("score", found.minethegap.best),
         "difference": partial(conditions.of, "difference"),
     },
-)  # fmt: skip
+)

@@ -12,12 +12,14 @@ from askew.errors import UsageError
 from askew.methods.mine import METHOD
 from askew.methods.mine.findings import MiningResult
 from askew.methods.mine.plan import MinePlan, read_mine_plan, runs_code
-from askew.options import Names, Place, given
+from askew.options import NamesOption, PathOption, given
 from askew.prompts.evolution import Selection
 
 
 def _objective(_: object, tokens: Sequence[Token]) -> str:
-    """Converter: an objective. A function on the command line may lie in the current folder, as for `python -m`."""
+    """Converter: an objective. A function on the command line may lie in the current folder, as for
+    `python -m`.
+    """
     text = tokens[0].value
     if runs_code(text):
         sys.path.insert(0, str(Path.cwd()))
@@ -28,12 +30,18 @@ def _words(_: object, tokens: Sequence[Token]) -> tuple[int, int]:
     """Converter: a least and a greatest number, such as 3-8."""
     least, dash, most = tokens[0].value.partition("-")
     if not (least.isdecimal() and most.isdecimal() and dash):
-        raise UsageError(f"--words is {tokens[0].value!r}; write the least and the greatest number, such as 3-8")
+        raise UsageError(
+            f"--words is {tokens[0].value!r}; write the least and the greatest number, such as 3-8"
+        )
     return int(least), int(most)
 
 
 class MineOptions(
-    shared.EmbedderOptions, shared.WriterOptions, shared.MitigationOptions, shared.ModelOptions, total=False
+    shared.EmbedderOptions,
+    shared.WriterOptions,
+    shared.MitigationOptions,
+    shared.ModelOptions,
+    total=False,
 ):
     """Options that other commands have, too."""
 
@@ -41,9 +49,9 @@ class MineOptions(
 def mine(
     model: str | None = None,
     *,
-    plan: Place = None,
+    plan: PathOption = None,
     objective: Annotated[str | None, Parameter(converter=_objective, n_tokens=1)] = None,
-    axes: Names = None,
+    axes: NamesOption = None,
     target: str | None = None,
     vqa: str | None = None,
     iterations: int | None = None,
@@ -52,7 +60,8 @@ def mine(
     mutations: int | None = None,
     selection: Selection | None = None,
     words: Annotated[
-        tuple[int, int] | None, Parameter(converter=_words, n_tokens=1, negative="", metavar="LEAST-MOST")
+        tuple[int, int] | None,
+        Parameter(converter=_words, n_tokens=1, negative="", metavar="LEAST-MOST"),
     ] = None,
     images: int | None = None,
     fresh_images: int | None = None,
@@ -84,15 +93,17 @@ def mine(
     plan
         Run this TOML plan, such as plan.toml of a run.
     objective
-        What to search for: lean, how far the shares of --axes are from equal ones (if not given, for --target
-        people); bias (if not given, for anything else), the paper's score; bias-corrected, that score less chance;
-        color:red; or module:function of (prompt, pictures), whose low values are sought.
+        What to search for: lean, how far the shares of --axes are from equal ones (if not given,
+        for --target people); bias (if not given, for anything else), the paper's score;
+        bias-corrected, that score less chance; color:red; or module:function of (prompt, pictures),
+        whose low values are sought.
     axes
         Axes of a search for leans: gender,age,…; gender if not given.
     target
         What texts are about: people, clothing, style, any words.
     vqa
-        Who reads the axes of leans, and what the prompts found leave out; the embedder if not given.
+        Who reads the axes of leans, and what the prompts found leave out; the embedder if not
+        given.
     iterations
         Iterations of each search; 25 if not given.
     population
@@ -102,8 +113,8 @@ def mine(
     mutations
         Mutations of each, 2 if not given; random prompts fill the rest.
     selection
-        What prompts are chosen by: score, their own; learned (if not given, in a search for leans), the one that the
-        scores of all prompts with the same words let expect.
+        What prompts are chosen by: score, their own; learned (if not given, in a search for leans),
+        the one that the scores of all prompts with the same words let expect.
     words
         Least and greatest number of words of a prompt; 3-8 if not given.
     images
@@ -129,14 +140,34 @@ def mine(
         For a request that cannot be met; other AskewErrors where a run fails.
     """
     shared.only_known(options, MineOptions)
-    own = given(objective=objective, target=target, vqa=vqa, iterations=iterations, population=population,
-                selected=selected, mutations=mutations, selection=selection, words=words, images=images,
-                fresh_images=fresh_images, variations=variations, quantile=quantile, similarity=similarity, top=top,
-                runs=runs, baseline=baseline)  # fmt: skip
+    own = given(
+        objective=objective,
+        target=target,
+        vqa=vqa,
+        iterations=iterations,
+        population=population,
+        selected=selected,
+        mutations=mutations,
+        selection=selection,
+        words=words,
+        images=images,
+        fresh_images=fresh_images,
+        variations=variations,
+        quantile=quantile,
+        similarity=similarity,
+        top=top,
+        runs=runs,
+        baseline=baseline,
+    )
     if plan is not None:
-        shared.only_plan(options, model=model, axes=axes, **{name: str(value) for name, value in own.items()})
+        shared.only_plan(
+            options, model=model, axes=axes, **{name: str(value) for name, value in own.items()}
+        )
         return METHOD.run(read_mine_plan(Path(plan)), **shared.run_options(options))
-    fields = {**shared.plan_fields({"model": model, **options}), "llm_args": shared.writer_settings(options)}
+    fields = {
+        **shared.plan_fields({"model": model, **options}),
+        "llm_args": shared.writer_settings(options),
+    }
     fields.pop("vqa", None)  # a preset's are those of an audit
     data = {**fields, **own, "axes": shared.names(axes)}
     return METHOD.run(MinePlan.checked(data, "this request"), **shared.run_options(options))

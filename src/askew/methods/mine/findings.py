@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from askew.errors import UnknownName
-from askew.findings import Address, E, Grows, Head, pattern
+from askew.findings import Address, E, ExtensibleRecord, Head, pattern
 from askew.method import Result
 from askew.methods.mine.plan import LEAN, MinePlan
 from askew.parts.survey.shares import SetShares
@@ -13,14 +13,15 @@ from askew.types import Estimate, Missing, record
 
 
 @record
-class Explained(Grows):
+class ExplainedPrompt(ExtensibleRecord):
     """A prompt, and what explains the score of its pictures.
 
     shares                   where leans are asked for: what they show of an axis
     variations               that they are held against, by value where leans are asked for
     missed_visual_concepts   if `is_read`, variations of which no picture shows all that they say, those first that
-                             pictures of the variations show most; without a reader of what they say, those of low
-                             similarity, of which some picture may well show one. `missed_pictures` is one of each
+                             pictures of the variations show most; without a reader of what they
+                             say, those of low similarity, of which some picture may well show one.
+                             `missed_pictures` is one of each
     least_aligned_pictures   pictures that fit no variation as well as pictures of variations do, the worst first
     null_range               between which scores the central part of chance lies
     """
@@ -36,7 +37,7 @@ class Explained(Grows):
 
 
 @record
-class BestPrompt(Explained):
+class BestPrompt(ExplainedPrompt):
     """One of the best prompts of a search, explained by its pictures of fresh seeds.
 
     score        of the pictures that it was found by: the luckiest of many
@@ -75,7 +76,9 @@ class Iteration:
 
 @record
 class RandomSearch:
-    """Random searches on the same budget, and by how much mining finds lower losses, on fresh seeds."""
+    """Random searches on the same budget, and by how much mining finds lower losses, on fresh
+    seeds.
+    """
 
     best: tuple[BestPrompt, ...]
     history: tuple[Iteration, ...]
@@ -84,7 +87,9 @@ class RandomSearch:
 
 @record
 class MissedTerms:
-    """Over the prompts found, how many miss a word, and how many a kind of thing, the most frequent first."""
+    """Over the prompts found, how many miss a word, and how many a kind of thing, the most frequent
+    first.
+    """
 
     prompts: int
     terms: tuple[tuple[str, int], ...]
@@ -93,7 +98,9 @@ class MissedTerms:
 
 @record
 class MineTheGap:
-    """Everything about a search. Losses are what was sought when low: of a search for leans, less the lean."""
+    """Everything about a search. Losses are what was sought when low: of a search for leans, less
+    the lean.
+    """
 
     objective: str
     best: tuple[BestPrompt, ...]
@@ -108,7 +115,9 @@ class MineTheGap:
 
 
 def ranked(best: Sequence[BestPrompt], leans: bool) -> list[BestPrompt]:
-    """The best prompts, each once, the lowest loss on fresh seeds first, those without a score last."""
+    """The best prompts, each once, the lowest loss on fresh seeds first, those without a score
+    last.
+    """
     first: dict[str, BestPrompt] = {}
     for one in sorted(best, key=lambda one: loss_of(one.fresh_score, leans)):
         first.setdefault(one.prompt, one)
@@ -137,17 +146,22 @@ class MiningResult(Result[MinePlan, MineFindings]):
     @property
     def prompts(self) -> list[str]:
         """The prompts found, each once, the lowest loss on fresh seeds first."""
-        return [one.prompt for one in ranked(self.found.minethegap.best, self.plan.objective == LEAN)]
+        return [
+            one.prompt for one in ranked(self.found.minethegap.best, self.plan.objective == LEAN)
+        ]
 
     def score(self, prompt: str | None = None) -> Estimate | Missing:
-        """The score of a prompt (the first found by default) on fresh seeds. Raises UnknownName for one not found."""
+        """The score of a prompt (the first found by default) on fresh seeds. Raises UnknownName for
+        one not found.
+        """
         scores = {one.prompt: one.fresh_score for one in self.found.minethegap.best}
         wanted = prompt or self.prompts[0]
         UnknownName.unless_known("prompt of this search", wanted, scores)
         return scores[wanted]
 
     def difference(self) -> Estimate | Missing:
-        """The loss of the prompts found less that of random prompts on the same budget; below 0, mining found better.
+        """The loss of the prompts found less that of random prompts on the same budget; below 0,
+        mining found better.
 
         Missing where no random search was made.
         """
@@ -156,8 +170,11 @@ class MiningResult(Result[MinePlan, MineFindings]):
 
 
 def family(at: Address) -> Address | None:
-    """Tests that are adjusted together: fresh scores of all best prompts, which are their distances once more."""
-    name, fresh = pattern(at), ("best", "fresh_score")
+    """Tests that are adjusted together: fresh scores of all best prompts, which are their distances
+    once more.
+    """
+    name = pattern(at)
+    fresh = ("best", "fresh_score")
     if name == ("best", "shares", "distance"):
         return fresh
     return name if name in (fresh, ("random", *fresh)) else None

@@ -27,7 +27,7 @@ from askew.types import Estimate, Missing, Picture
 PicturesOf = Callable[[str, int], Sequence[Outcome]]
 """The pictures of a prompt for a run seed."""
 
-OwnLoss = Callable[[str, Sequence[Image.Image]], float]
+CustomLoss = Callable[[str, Sequence[Image.Image]], float]
 """A function of a prompt and its pictures."""
 
 NO_PICTURE = Missing("error", "no picture of this prompt could be made")
@@ -37,13 +37,13 @@ SEARCH_DRAWS = 200
 
 
 def enough(count: int) -> int:
-    """How many of `count` pictures or variations a score needs: one of fewer is lower, and a search would follow a
-    writer that fails, or a filter that blocks.
+    """How many of `count` pictures or variations a score needs: one of fewer is lower, and a search
+    would follow a writer that fails, or a filter that blocks.
     """
     return math.ceil(0.8 * count)
 
 
-class Reading(Protocol):
+class ObjectiveReading(Protocol):
     """What an objective found in the pictures of a prompt."""
 
     def loss(self) -> float | Missing:
@@ -56,10 +56,12 @@ class Reading(Protocol):
 class Objective(Protocol):
     """Who reads the pictures that a model makes of prompts."""
 
-    def read(self, prompt: str, seed: int) -> Reading | Missing:
+    def read(self, prompt: str, seed: int) -> ObjectiveReading | Missing:
         """What is in a prompt's pictures for a run seed. Missing where there is too little to tell."""
 
-    def again(self, first: Reading | Missing, prompt: str, seed: int) -> Reading | Missing:
+    def again(
+        self, first: ObjectiveReading | Missing, prompt: str, seed: int
+    ) -> ObjectiveReading | Missing:
         """What is in the pictures of a prompt that was found by its `first` ones, for another seed."""
         return self.read(prompt, seed)
 
@@ -92,7 +94,9 @@ class Alignment:
             if self.chance is None or not self.corrected:
                 return value
             rng = np.random.default_rng(derived_seed(self.seed, "corrected", self.prompt))
-            null = null_scores(self.chance.similarity, len(self.pictures), self.quantile, SEARCH_DRAWS, rng)
+            null = null_scores(
+                self.chance.similarity, len(self.pictures), self.quantile, SEARCH_DRAWS, rng
+            )
             return value - float(null.mean())
         except NotEnoughData as error:
             return Missing("error", str(error))
@@ -101,13 +105,22 @@ class Alignment:
         """The score with its interval, corrected by the pictures of the variations."""
         null = self.chance.similarity if self.chance else None
         rng = scoring.rng("minethegap", self.prompt, str(self.seed))
-        return or_missing(gap_estimate, self.similarity, null, rng=rng, quantile=self.quantile, missing=self.missing,
-                          reason="error", **scoring.how)  # fmt: skip
+        return or_missing(
+            gap_estimate,
+            self.similarity,
+            null,
+            rng=rng,
+            quantile=self.quantile,
+            missing=self.missing,
+            reason="error",
+            **scoring.how,
+        )
 
 
 @dataclass(frozen=True)
 class BiasObjective(Objective):
-    """How much the pictures of a prompt leave out of what its variations ask for, of which there are to be `planned`.
+    """How much the pictures of a prompt leave out of what its variations ask for, of which there
+    are to be `planned`.
 
     is_unit    similarities are (1 + cosine) / 2
     one_each   by text a picture of it
@@ -128,33 +141,51 @@ class BiasObjective(Objective):
         """Missing with too few variations, of which no picture is made then, or too few pictures."""
         return self._read(prompt, seed, self.corrected)
 
-    def again(self, first: Reading | Missing, prompt: str, seed: int) -> Alignment | Missing:
+    def again(
+        self, first: ObjectiveReading | Missing, prompt: str, seed: int
+    ) -> Alignment | Missing:
         """Beside pictures of the variations, which tell what is chance."""
         return self._read(prompt, seed, True)
 
     def _read(self, prompt: str, seed: int, with_chance: bool) -> Alignment | Missing:
-        variations, least = self.variations(prompt), max(2, enough(self.planned))
+        variations = self.variations(prompt)
+        least = max(2, enough(self.planned))
         if len(variations) < least:
-            return Missing("error", f"the writer found fewer than {least} of {self.planned} variations")
+            return Missing(
+                "error", f"the writer found fewer than {least} of {self.planned} variations"
+            )
         pictures = self.pictures(prompt, seed)
         present = [one for one in pictures if isinstance(one, Picture)]
         if not present:
             return NO_PICTURE
         if len(present) < enough(len(pictures)):
-            return Missing("error", f"fewer than {enough(len(pictures))} of {len(pictures)} pictures could be made")
+            return Missing(
+                "error",
+                f"fewer than {enough(len(pictures))} of {len(pictures)} pictures could be made",
+            )
         found = self._align(prompt, variations, pictures, seed)
         if isinstance(found, Missing) or not with_chance:
             return found
         varied = self.one_each(variations)
         if not any(isinstance(one, Picture) for one in varied.values()):
-            return Missing("error", "no picture of a variation could be made") if self.corrected else found
+            return (
+                Missing("error", "no picture of a variation could be made")
+                if self.corrected
+                else found
+            )
         chance = self._align(prompt, tuple(varied), list(varied.values()), seed)
-        return found if isinstance(chance, Missing) else replace(found, chance=chance, corrected=self.corrected)
+        return (
+            found
+            if isinstance(chance, Missing)
+            else replace(found, chance=chance, corrected=self.corrected)
+        )
 
     def _align(
         self, prompt: str, variations: Sequence[str], pictures: Sequence[Outcome], seed: int
     ) -> Alignment | Missing:
-        """As many pictures as there are, at least one, against these texts. Missing where a run only counts."""
+        """As many pictures as there are, at least one, against these texts. Missing where a run
+        only counts.
+        """
         present = tuple(one for one in pictures if isinstance(one, Picture))
         vectors = self.run.read(self.embedder, present)
         (texts,) = self.run.look(self.embedder.embed_texts, [variations])
@@ -167,7 +198,7 @@ class BiasObjective(Objective):
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class NumberReading:
     """A number of a prompt's pictures; of a mean of errors in [0, 1] those of each picture, too."""
 
     prompt: str
@@ -189,7 +220,9 @@ class Measured:
         drawn = bootstrap_errors(np.array(self.errors)[:, None], scoring.draws, rng)[:, 0]
         low, high = percentile_interval(self.value - drawn, scoring.level)
         how = "bootstrap over pictures"
-        return Estimate(self.value, max(low, 0), min(high, 1), scoring.level, how, self.n, self.missing, max=1.0)
+        return Estimate(
+            self.value, max(low, 0), min(high, 1), scoring.level, how, self.n, self.missing, max=1.0
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,13 +233,15 @@ class ColorObjective(Objective):
     color: tuple[int, int, int]
     pictures: PicturesOf
 
-    def read(self, prompt: str, seed: int) -> Measured | Missing:
+    def read(self, prompt: str, seed: int) -> NumberReading | Missing:
         """Missing without a picture."""
         seen = self.run.look(partial(pixel_error, self.color), self.pictures(prompt, seed))
         errors = tuple(one for one in seen if not isinstance(one, Missing))
         if not errors:
             return NO_PICTURE
-        return Measured(prompt, seed, float(np.mean(errors)), len(errors), len(seen) - len(errors), errors)
+        return NumberReading(
+            prompt, seed, float(np.mean(errors)), len(errors), len(seen) - len(errors), errors
+        )
 
 
 def pixel_error(color: tuple[int, int, int], picture: Picture) -> float:
@@ -216,15 +251,17 @@ def pixel_error(color: tuple[int, int, int], picture: Picture) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnObjective(Objective):
+class CustomObjective(Objective):
     """A function of the user's own: (prompt, pictures) to a number."""
 
     name: str
-    function: OwnLoss
+    function: CustomLoss
     pictures: PicturesOf
 
-    def read(self, prompt: str, seed: int) -> Measured | Missing:
-        """Missing without a picture. Raises AskewError for a function that fails, or gives no finite number."""
+    def read(self, prompt: str, seed: int) -> NumberReading | Missing:
+        """Missing without a picture. Raises AskewError for a function that fails, or gives no
+        finite number.
+        """
         pictures = self.pictures(prompt, seed)
         images = [opened(one.path) for one in pictures if isinstance(one, Picture)]
         if not images:
@@ -233,10 +270,14 @@ class OwnObjective(Objective):
             value = float(self.function(prompt, images))
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
-            raise AskewError(f"the objective {self.name} failed for {prompt!r}: {reason}") from error
+            raise AskewError(
+                f"the objective {self.name} failed for {prompt!r}: {reason}"
+            ) from error
         if not np.isfinite(value):
-            raise AskewError(f"the objective {self.name} gave {value} for {prompt!r}; a finite number is needed")
-        return Measured(prompt, seed, value, len(images), len(pictures) - len(images))
+            raise AskewError(
+                f"the objective {self.name} gave {value} for {prompt!r}; a finite number is needed"
+            )
+        return NumberReading(prompt, seed, value, len(images), len(pictures) - len(images))
 
     @property
     def fingerprint(self) -> str:
@@ -250,20 +291,26 @@ def named_color(name: str) -> tuple[int, int, int]:
     try:
         red, green, blue = ImageColor.getrgb(name)[:3]
     except ValueError as error:
-        raise UsageError(f"{name!r} is no colour; write color:red, or color:#1e90ff for any other") from error
+        raise UsageError(
+            f"{name!r} is no colour; write color:red, or color:#1e90ff for any other"
+        ) from error
     return red, green, blue
 
 
-def own_function(name: str) -> OwnLoss:
+def own_function(name: str) -> CustomLoss:
     """The function that module:function names. Raises UsageError where there is none."""
     module, _, function = name.partition(":")
     if not module or not function:
-        raise UsageError(f"unknown objective {name!r}; known: lean, bias, bias-corrected, color:NAME, module:function")
+        raise UsageError(
+            f"unknown objective {name!r}; known: lean, bias, bias-corrected, color:NAME, module:function"
+        )
     try:
         found = getattr(import_module(module), function)
     except Exception as error:  # a module runs its own code when it is imported
-        raise UsageError(f"the objective {name!r} cannot be imported: {type(error).__name__}: {error}") from error
+        raise UsageError(
+            f"the objective {name!r} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
     if not callable(found):
         raise UsageError(f"the objective {name!r} is no function of a prompt and its pictures")
-    loss: OwnLoss = found
+    loss: CustomLoss = found
     return loss

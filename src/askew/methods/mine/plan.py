@@ -6,37 +6,42 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.plan import RunPlan, Settings, Text
+from askew.plan import NonEmptyText, RunPlan, Settings
 from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Evolution, Selection
 
-Count = Annotated[int, Field(ge=1, le=10_000)]
+SearchSize = Annotated[int, Field(ge=1, le=10_000)]
 DEFAULT_AXES = ("gender",)
-LEAN, BIAS, CORRECTED, COLOR = "lean", "bias", "bias-corrected", "color:"
+LEAN = "lean"
+BIAS = "bias"
+CORRECTED = "bias-corrected"
+COLOR = "color:"
 
 REACHING = frozenset(("url", "timeout", "concurrency", "budget"))
-"""Settings of a language model that say how to reach it and what it may cost: another one goes on with the search."""
+"""Settings of a language model that say how to reach it and what it may cost: another one goes on
+with the search.
+"""
 
 
 class ScoredPlan(RunPlan):
     """How the prompts of a search, or given ones, are scored."""
 
-    llm: Text = "lexicon"
+    llm: NonEmptyText = "lexicon"
     llm_args: Settings = Field(default_factory=dict)
-    embedder: Text = "studio"
+    embedder: NonEmptyText = "studio"
     embedder_args: Settings = Field(default_factory=dict)
-    vqa: Text = "none"
-    objective: Text = BIAS
+    vqa: NonEmptyText = "none"
+    objective: NonEmptyText = BIAS
     target: str = ""
-    words: tuple[Count, Count] = (3, 8)
-    axes: tuple[Text, ...] = ()
+    words: tuple[SearchSize, SearchSize] = (3, 8)
+    axes: tuple[NonEmptyText, ...] = ()
     images: Annotated[int, Field(ge=2, le=10_000)] = 15
     variations: Annotated[int, Field(ge=2, le=10_000)] = 15
     quantile: float = Field(default=0.25, ge=0, le=1)
     similarity: Literal["auto", "cosine", "unit"] = "auto"
     seed: int = 0
-    level: float = Field(default=0.95, gt=0.5, lt=1)
-    draws: int = Field(default=1000, ge=100, le=1_000_000)
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    bootstrap_samples: int = Field(default=1000, ge=100, le=1_000_000)
 
     @property
     def is_bias(self) -> bool:
@@ -46,7 +51,9 @@ class ScoredPlan(RunPlan):
     @property
     def is_unit(self) -> bool:
         """Whether similarities are moved to [0, 1]."""
-        return self.similarity == "unit" or (self.similarity == "auto" and self.embedder.partition("/")[0] == "studio")
+        return self.similarity == "unit" or (
+            self.similarity == "auto" and self.embedder.partition("/")[0] == "studio"
+        )
 
     def deciding(self) -> dict[str, object]:
         told = {name: value for name, value in self.llm_args.items() if name not in REACHING}
@@ -54,23 +61,24 @@ class ScoredPlan(RunPlan):
 
 
 class MinePlan(ScoredPlan):
-    """A search for the prompts that a model is most one-sided on (MineTheGap); sizes are those of the paper.
+    """A search for the prompts that a model is most one-sided on (MineTheGap); sizes are those of
+    the paper.
 
-    Its fields are the options of `askew mine`. Without an `objective` a search about people is for leans, with fewer
-    pictures of a prompt and learned selection, any other for the paper's score.
+    Its fields are the options of `askew mine`. Without an `objective` a search about people is for
+    leans, with fewer pictures of a prompt and learned selection, any other for the paper's score.
     """
 
     method: Literal["mine"] = "mine"
-    model: Text = "studio/planted"
+    model: NonEmptyText = "studio/planted"
     model_args: Settings = Field(default_factory=dict)
-    iterations: Count = 25
-    population: Count = 15
-    selected: Count = 5
-    mutations: Count = 2
+    iterations: SearchSize = 25
+    population: SearchSize = 15
+    selected: SearchSize = 5
+    mutations: SearchSize = 2
     selection: Selection = "score"
     fresh_images: Annotated[int, Field(ge=2, le=10_000)] = 48
-    top: Count = 5
-    runs: Count = 1
+    top: SearchSize = 5
+    runs: SearchSize = 1
     baseline: bool = True
 
     @model_validator(mode="before")
@@ -92,7 +100,9 @@ class MinePlan(ScoredPlan):
             told = f"{self.selected} selected prompts with {self.mutations} mutations each"
             raise ValueError(f"{told} are more than the population of {self.population}")
         if self.words[0] > self.words[1]:
-            raise ValueError(f"prompts of {self.words[0]} to {self.words[1]} words; the smaller number comes first")
+            raise ValueError(
+                f"prompts of {self.words[0]} to {self.words[1]} words; the smaller number comes first"
+            )
         return self
 
     @property
@@ -104,9 +114,14 @@ class MinePlan(ScoredPlan):
     def evolution(self) -> Evolution:
         """The size of each search."""
         return Evolution(
-            iterations=self.iterations, population=self.population, selected=self.selected, mutations=self.mutations,
-            words=self.words, selection=self.selection, target=self.target or None,
-        )  # fmt: skip
+            iterations=self.iterations,
+            population=self.population,
+            selected=self.selected,
+            mutations=self.mutations,
+            words=self.words,
+            selection=self.selection,
+            target=self.target or None,
+        )
 
 
 def runs_code(objective: str) -> bool:
@@ -117,7 +132,8 @@ def runs_code(objective: str) -> bool:
 def read_mine_plan(path: Path) -> MinePlan:
     """The plan of a search in a TOML file, to be run.
 
-    Raises UsageError that says what is wrong; also for an objective that is code, which no file may name.
+    Raises UsageError that says what is wrong; also for an objective that is code, which no file may
+    name.
     """
     plan = MinePlan.read(path)
     if runs_code(plan.objective):

@@ -1,4 +1,6 @@
-"""What to do about biases together, and what it really changes: a mitigation chosen, applied and measured again."""
+"""What to do about biases together, and what it really changes: a mitigation chosen, applied and
+measured again.
+"""
 
 from functools import partial
 
@@ -11,7 +13,13 @@ from askew.methods.mitigate.plan import MitigationPlan
 from askew.methods.mitigate.score import score
 
 METHOD = Method(
-    "mitigate", MitigationPlan, MitigationFindings, gather, score, page, MitigationResult,
+    "mitigate",
+    MitigationPlan,
+    MitigationFindings,
+    gather,
+    score,
+    page,
+    MitigationResult,
     label=lambda plan: f"mitigate {plan.prompts[0].text}",
     scores={name: partial(conditions.of, name) for name in ("change", "after", "obeyed", "rise")},
-)  # fmt: skip
+)

@@ -18,16 +18,16 @@ class MitigateOptions(o.EmbedderOptions, o.WriterOptions, o.SurveyOptions, total
 
 
 def mitigate(
-    prompts: o.Prompts = (),
+    prompts: o.PromptsArgument = (),
     model: str | None = None,
     *,
-    plan: o.Place = None,
-    axes: o.Names = None,
-    ways: Annotated[o.Names, Parameter("--with")] = None,
-    also: o.Names = None,
-    target: o.Texts = None,
-    priority: o.Names = None,
-    way_args: Annotated[o.Args, Parameter("--way-arg")] = None,
+    plan: o.PathOption = None,
+    axes: o.NamesOption = None,
+    ways: Annotated[o.NamesOption, Parameter("--with")] = None,
+    also: o.NamesOption = None,
+    target: o.TextsOption = None,
+    priority: o.NamesOption = None,
+    way_args: Annotated[o.SettingsOption, Parameter("--way-arg")] = None,
     images: int | None = None,
     confirm: int | None = None,
     statements: int | None = None,
@@ -38,7 +38,8 @@ def mitigate(
 ) -> MitigationResult:
     """What to do about biases together: mitigate them, and measure again what really changed.
 
-    Writes a file for every way, which commands that make pictures of prompts take by `--mitigation FILE`.
+    Writes a file for every way, which commands that make pictures of prompts take by `--mitigation
+    FILE`.
 
     Examples
     --------
@@ -79,9 +80,11 @@ def mitigate(
     most_prompts
         Prompts of a policy at most; 12 if not given, 0 for no limit.
     worsening
-        How much further from its ideal any axis may come before that weighs like a mitigated one; 0.05 if not given.
+        How much further from its ideal any axis may come before that weighs like a mitigated one;
+        0.05 if not given.
     joint
-        Weight of mitigated axes being independent of each other and of watched ones; 0.15 if not given.
+        Weight of mitigated axes being independent of each other and of watched ones; 0.15 if not
+        given.
 
     Raises
     ------
@@ -89,22 +92,45 @@ def mitigate(
         For a request that cannot be met; other AskewErrors where a run fails.
     """
     o.only_known(options, MitigateOptions)
-    own = o.given(ways=tuple(o.names(ways)) or None, images=images, confirm=confirm, statements=statements,
-                  most_prompts=most_prompts, worsening=worsening, joint=joint,
-                  way_args=None if way_args is None else o.key_values(way_args, "--way-arg"))  # fmt: skip
+    own = o.given(
+        ways=tuple(o.names(ways)) or None,
+        images=images,
+        confirm=confirm,
+        statements=statements,
+        most_prompts=most_prompts,
+        worsening=worsening,
+        joint=joint,
+        way_args=None if way_args is None else o.key_values(way_args, "--way-arg"),
+    )
     if plan is not None:
-        o.only_plan(options, prompts=prompts, model=model, axes=axes, also=also, target=target, priority=priority,
-                    **own)  # fmt: skip
+        o.only_plan(
+            options,
+            prompts=prompts,
+            model=model,
+            axes=axes,
+            also=also,
+            target=target,
+            priority=priority,
+            **own,
+        )
         made = MitigationPlan.read(Path(plan))
     else:
         if not o.names(axes):
             raise UsageError("--axes names what is to be mitigated, such as: --axes gender,age")
         made = plan_mitigation(
-            o.prompts_of(prompts, options), axes=o.names(axes), also=None if also is None else o.names(also),
-            targets={axis: one for text in o.several(target) for axis, one in given_shares(text).shares[""].items()},
-            priorities=_priorities(o.names(priority)), desk=o.Desk.of(options), **own,
+            o.prompts_of(prompts, options),
+            axes=o.names(axes),
+            also=None if also is None else o.names(also),
+            targets={
+                axis: one
+                for text in o.several(target)
+                for axis, one in given_shares(text).shares[""].items()
+            },
+            priorities=_priorities(o.names(priority)),
+            desk=o.ProposalContext.of(options),
+            **own,
             **o.plan_fields({**options, "model": model}),
-        )  # fmt: skip
+        )
     result = METHOD.run(made, **o.run_options(options))
     if not options.get("dry_run"):
         result.write_files()
@@ -117,4 +143,6 @@ def _priorities(given: list[str]) -> dict[str, float]:
     try:
         return {axis: float(weight) for axis, weight in found.items()}
     except ValueError as error:
-        raise UsageError(f"--priority {','.join(given)!r}: weights are numbers, such as gender=2,age=1") from error
+        raise UsageError(
+            f"--priority {','.join(given)!r}: weights are numbers, such as gender=2,age=1"
+        ) from error

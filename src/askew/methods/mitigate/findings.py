@@ -1,16 +1,18 @@
-"""What a mitigation changed: on every axis, between axes, of the subject and the pictures, and at what cost."""
+"""What a mitigation changed: on every axis, between axes, of the subject and the pictures, and at
+what cost.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from askew import mitigation
 from askew.errors import UsageError
-from askew.findings import E, Head, Keyed
+from askew.findings import E, Head, MappingKey
 from askew.method import Result
 from askew.methods.mitigate.plan import MitigationPlan
-from askew.mitigation import Mitigation
+from askew.mitigations import base as mitigation
+from askew.mitigations.base import Mitigation
 from askew.parts.survey.reader import Confusion
 from askew.parts.survey.shares import SetShares
 from askew.stats.intervals import ends
@@ -34,7 +36,7 @@ class AxisChange:
     before: E
     after: E
     change: E
-    by_others: Annotated[Mapping[str, E], Keyed("instrument")]
+    by_others: Annotated[Mapping[str, E], MappingKey("instrument")]
     predicted: E | None
     obeyed: E | None
 
@@ -45,7 +47,9 @@ class AxisChange:
 
     @property
     def doubted(self) -> list[str]:
-        """Instruments that do not see the change that the first one sees: it may have fooled that one."""
+        """Instruments that do not see the change that the first one sees: it may have fooled that
+        one.
+        """
         return [name for name, one in self.by_others.items() if self.fell and not _beyond(one, -1)]
 
     @property
@@ -66,8 +70,9 @@ class AxisChange:
 class PairChange:
     """How much more two axes hang together after than before (Cramér's V).
 
-    V also rises where rare values get frequent. `carried` is the V that the axes would have at their shares after, did
-    they hang together as before (by odds ratios); None where a value after was seen in fewer than five pictures before.
+    V also rises where rare values get frequent. `carried` is the V that the axes would have at
+    their shares after, did they hang together as before (by odds ratios); None where a value after
+    was seen in fewer than five pictures before.
     """
 
     axes: tuple[str, str]
@@ -78,7 +83,7 @@ class PairChange:
 
 
 @record
-class WayFindings:
+class TechniqueFindings:
     """What one way to mitigate did to one prompt.
 
     cost            evaluations of the network for a picture, as a multiple of those before
@@ -118,8 +123,11 @@ class WayFindings:
     @property
     def broken(self) -> list[str]:
         """What the pictures lost, beyond chance, as phrases."""
-        lost = {"way_loses_subject": _beyond(self.subject, -1), "way_loses_prompt": _beyond(self.nearness, -1),
-                "way_unread": _beyond(self.unread, 1)}  # fmt: skip
+        lost = {
+            "way_loses_subject": _beyond(self.subject, -1),
+            "way_loses_prompt": _beyond(self.nearness, -1),
+            "way_unread": _beyond(self.unread, 1),
+        }
         return [phrase for phrase, so in lost.items() if so]
 
 
@@ -130,8 +138,8 @@ class MitigationFindings(Head):
     plan: MitigationPlan
     shares: tuple[SetShares, ...]
     confusion: tuple[Confusion, ...]
-    ways: tuple[WayFindings, ...]
-    mitigations: Annotated[Mapping[str, str], Keyed("way")]
+    ways: tuple[TechniqueFindings, ...]
+    mitigations: Annotated[Mapping[str, str], MappingKey("way")]
 
 
 @dataclass(frozen=True)
@@ -142,7 +150,9 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
         """Where the file of a way lies, by default that of the first. Raises UsageError."""
         name = way or self.plan.ways[0]
         if name not in self.found.mitigations:
-            raise UsageError(f"this run has no way {name!r}; it has: {', '.join(self.found.mitigations)}")
+            raise UsageError(
+                f"this run has no way {name!r}; it has: {', '.join(self.found.mitigations)}"
+            )
         return self.folder / f"mitigation-{name}.toml"
 
     @property
@@ -151,7 +161,9 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
         return mitigation.load_mitigation(self.file())
 
     def write_files(self) -> None:
-        """Write the file of every way into the run's folder, and beside it what else others may use of it."""
+        """Write the file of every way into the run's folder, and beside it what else others may use
+        of it.
+        """
         for way, text in self.found.mitigations.items():
             path = write_file(self.file(way), text.encode())
             for suffix, content in mitigation.load_mitigation(path).extra().items():
@@ -160,7 +172,12 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
 
 def settled(score: E, sign: int = 1) -> bool:
     """Whether a change upwards, or of the other sign, is beyond chance in its family."""
-    return isinstance(score, Estimate) and score.q is not None and score.q < 0.05 and sign * score.value > 0
+    return (
+        isinstance(score, Estimate)
+        and score.q is not None
+        and score.q < 0.05
+        and sign * score.value > 0
+    )
 
 
 def _beyond(score: E | None, sign: int) -> bool:

@@ -1,6 +1,8 @@
-"""What `askew mitigate` costs: pictures that plan, pictures that refine, and fresh ones before and after.
+"""What `askew mitigate` costs: pictures that plan, pictures that refine, and fresh ones before and
+after.
 
-Nothing that chose a mitigation judges it: the three kinds have seeds of their own. Those before and after share theirs.
+Nothing that chose a mitigation judges it: the three kinds have seeds of their own. Those before and
+after share theirs.
 """
 
 import json
@@ -11,16 +13,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from askew import mitigation, registry
+from askew import mitigations, registry
 from askew.errors import UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
 from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
-from askew.methods.mitigate.policy import Chosen, Tables, choose, most_drawn
-from askew.mitigation import Mitigation
+from askew.methods.mitigate.policy import PolicyTables, SolvedPolicy, choose, most_drawn
+from askew.mitigations import base as mitigation
+from askew.mitigations.base import Mitigation
 from askew.models.base import Model, Request
 from askew.parts.survey import reader as survey
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import Observed, Reader, calibrations
+from askew.parts.survey.reader import Observed, SurveyReader, calibrations
 from askew.plan import PromptPlan
 from askew.prompts.axes import table_question
 from askew.run.base import Answer, Outcome, Run
@@ -39,7 +42,7 @@ Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class EvaluationSet:
     """Fresh pictures of one prompt, before (`way` None) or after.
 
     asked     by axis what was asked of each picture; None of those of which nothing was
@@ -56,25 +59,38 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class MitigationGathered(survey.Surveyed):
-    """All of a run: `chosen` policies by prompt, the `ways` by name, what is `judged` by prompt, before it first."""
+class MitigationGathered(survey.SurveyData):
+    """All of a run: `chosen` policies by prompt, the `ways` by name, what is `judged` by prompt,
+    before it first.
+    """
 
-    chosen: Mapping[str, Chosen]
+    chosen: Mapping[str, SolvedPolicy]
     ways: Mapping[str, Mitigation]
-    judged: Mapping[str, Sequence[Judged]]
+    judged: Mapping[str, Sequence[EvaluationSet]]
 
 
 def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
-    """Plan, refine, and measure again. Raises UsageError for pictures that exist already and ways that do not fit."""
-    model = registry.model(plan.model, **plan.model_args)
+    """Plan, refine, and measure again. Raises UsageError for pictures that exist already and ways
+    that do not fit.
+    """
+    model = mitigations.opened(plan.model, plan.model_args)
     if not isinstance(model, Model):
-        raise UsageError(f"{model.name} holds pictures that exist already; a mitigation needs a model to work on")
+        raise UsageError(
+            f"{model.name} holds pictures that exist already; a mitigation needs a model to work on"
+        )
     for way in plan.ways:
-        known = registry.named("mitigation", way).model_fields.keys() - {"method", "targets", "policies"}
-        if unknown := plan.settings_of(way).keys() - known:
+        known = registry.named("mitigation", way).model_fields.keys() - {
+            "method",
+            "targets",
+            "policies",
+        }
+        unknown = plan.settings_of(way).keys() - known
+        if unknown:
             raise UnknownName(f"setting of {way}", min(unknown), known)
-    reader = Reader(run, survey.instruments_of(plan, model), person=True)
-    embedder = None if plan.embedder == "none" else registry.embedder(plan.embedder, **plan.embedder_args)
+    reader = SurveyReader(run, survey.instruments_of(plan, model), person=True)
+    embedder = (
+        None if plan.embedder == "none" else registry.embedder(plan.embedder, **plan.embedder_args)
+    )
     planning = survey.observed_sets(plan, model, reader) if {*plan.ways} & {PROMPTS, TOKENS} else {}
     chosen = _policies(plan, run, model, reader, planning) if PROMPTS in plan.ways else {}
     learned: dict[str, Mapping[str, object]] = {way: {} for way in plan.ways}
@@ -82,14 +98,29 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
         learned[PROMPTS] = {"policies": [one.policy.model_dump() for one in chosen.values()]}
     if TOKENS in plan.ways:
         learned[TOKENS] = _tokens(plan, run, planning, embedder)
-    ways = {way: _way(plan, way, own) for way, own in learned.items() if own or way not in (PROMPTS, TOKENS)}
-    models: dict[str | None, Model] = {None: model, **{way: one.wrap(model) for way, one in ways.items()}}
-    seed, texts = derived_seed(plan.seed, "confirm"), [prompt.text for prompt in plan.prompts]
+    ways = {
+        way: _way(plan, way, own)
+        for way, own in learned.items()
+        if own or way not in (PROMPTS, TOKENS)
+    }
+    models: dict[str | None, Model] = {
+        None: model,
+        **{way: one.wrap(model) for way, one in ways.items()},
+    }
+    seed = derived_seed(plan.seed, "confirm")
+    texts = [prompt.text for prompt in plan.prompts]
     made = {way: run.pictures(one, texts, plan.confirm, seed) for way, one in models.items()}
-    for way in learned.keys() - ways.keys():  # only counted: pictures under a mitigation that nobody knows yet
-        run.decide(f"pictures under {way}", dict, _unknown(plan, model, reader, lambda _: plan.confirm), {})
+    for way in (
+        learned.keys() - ways.keys()
+    ):  # only counted: pictures under a mitigation that nobody knows yet
+        run.decide(
+            f"pictures under {way}", dict, _unknown(plan, model, reader, lambda _: plan.confirm), {}
+        )
     judged = {
-        prompt.text: [_judged(reader, prompt, way, made[way][prompt.text], ways, embedder, seed) for way in models]
+        prompt.text: [
+            _judged(reader, prompt, way, made[way][prompt.text], ways, embedder, seed)
+            for way in models
+        ]
         for prompt in plan.prompts
     }
     observed = {text: [one.observed for one in some] for text, some in judged.items()}
@@ -97,28 +128,42 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
     return found.into(MitigationGathered, chosen=chosen, ways=ways, judged=judged)
 
 
-def _policies(plan: MitigationPlan, run: Run, model: Model, reader: Reader, observed: Observed) -> dict[str, Chosen]:
+def _policies(
+    plan: MitigationPlan, run: Run, model: Model, reader: SurveyReader, observed: Observed
+) -> dict[str, SolvedPolicy]:
     """The policy of every prompt; none where the run only counts."""
-    seed, known = derived_seed(plan.seed, "refine"), calibrations(plan.prompts, reader.instruments)
+    seed = derived_seed(plan.seed, "refine")
+    known = calibrations(plan.prompts, reader.instruments)
 
     def draw(prompt: PromptPlan, text: str) -> ObservedSet:
         pictures = run.pictures(model, [text], plan.refine, seed)[text]
         return reader.read(prompt, [(Prompt(text), pictures)])[0]
 
-    def flow() -> dict[str, Chosen]:
-        tables = [Tables.of(one, plan.aims, observed[one.text], plan.vqa[0], known) for one in plan.prompts]
+    def flow() -> dict[str, SolvedPolicy]:
+        tables = [
+            PolicyTables.of(one, plan.aims, observed[one.text], plan.vqa[0], known)
+            for one in plan.prompts
+        ]
         return {one.prompt.text: choose(plan, one, partial(draw, one.prompt)) for one in tables}
 
-    return run.decide("the policy", flow, _unknown(plan, model, reader, partial(most_drawn, plan)), {})
+    return run.decide(
+        "the policy", flow, _unknown(plan, model, reader, partial(most_drawn, plan)), {}
+    )
 
 
-def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: Embedder | None) -> Mapping[str, object]:
-    """What ITI-GEN learns from the counterfactual pictures of all prompts; nothing where the run only counts."""
+def _tokens(
+    plan: MitigationPlan, run: Run, observed: Observed, embedder: Embedder | None
+) -> Mapping[str, object]:
+    """What ITI-GEN learns from the counterfactual pictures of all prompts; nothing where the run
+    only counts.
+    """
     tower = getattr(embedder, "text_tower", None)
     if embedder is None or tower is None:
-        raise UsageError(f"{TOKENS} learns by an embedder of pictures and texts with a CLIP text tower, not by "
-                         f"{plan.embedder!r}: studio or clip/ID")  # fmt: skip
-    from askew.methods.mitigate import iti_gen
+        raise UsageError(
+            f"{TOKENS} learns by an embedder of pictures and texts with a CLIP text tower, not by "
+            f"{plan.embedder!r}: studio or clip/ID"
+        )
+    from askew.mitigations import iti_gen
 
     first = plan.prompts[0]
     sets: dict[tuple[str | None, str | None], list[Picture]] = {}
@@ -127,54 +172,97 @@ def _tokens(plan: MitigationPlan, run: Run, observed: Observed, embedder: Embedd
         shown += [picture for picture in one.pictures if isinstance(picture, Picture)]
     vectors = {
         axis.name: [run.read(embedder, sets.get((axis.name, value), [])) for value in axis.values]
-        for axis in first.closed if axis.name in plan.aims
-    }  # fmt: skip
+        for axis in first.closed
+        if axis.name in plan.aims
+    }
 
     def flow() -> Mapping[str, object]:
         model, tokenizer = tower()
         encoder = iti_gen.digest(model.text_model)
         texts = [*dict.fromkeys([*(one.text for one in plan.prompts), iti_gen.ANYBODY])]
-        seed, pictures = derived_seed(plan.seed, TOKENS), [one.tobytes() for some in vectors.values() for one in some]
+        seed = derived_seed(plan.seed, TOKENS)
+        pictures = [one.tobytes() for some in vectors.values() for one in some]
         recipe = json.dumps([encoder, texts, iti_gen.EPOCHS, seed, *vectors]).encode()
         kept = sha256(b"".join([recipe, *pictures]))
         with run.steps("tokens", TOKENS, iti_gen.EPOCHS) as steps:
-            found = iti_gen.learn(model, tokenizer, texts, vectors, seed, run.store.path / TOKENS / kept, steps.advance)
+            found = iti_gen.learn(
+                model,
+                tokenizer,
+                texts,
+                vectors,
+                seed,
+                run.store.path / TOKENS / kept,
+                steps.advance,
+            )
         tokens = {axis: iti_gen.as_text(table) for axis, table in found.items()}
         return {"tokens": tokens, "width": next(iter(found.values())).shape[-1], "encoder": encoder}
 
     return run.decide("the tokens", flow, Work(), {})
 
 
-def _unknown(plan: MitigationPlan, model: Model, reader: Reader, images: Callable[[PromptPlan], int]) -> Work:
+def _unknown(
+    plan: MitigationPlan, model: Model, reader: SurveyReader, images: Callable[[PromptPlan], int]
+) -> Work:
     """So many pictures for every prompt of the plan, whose texts nobody can say yet."""
-    return sum((unmade(model, images(prompt), [len(reader.questions(prompt, name)) for name in plan.vqa])
-                for prompt in plan.prompts), Work())  # fmt: skip
+    return sum(
+        (
+            unmade(
+                model, images(prompt), [len(reader.questions(prompt, name)) for name in plan.vqa]
+            )
+            for prompt in plan.prompts
+        ),
+        Work(),
+    )
 
 
 def _way(plan: MitigationPlan, way: str, learned: Mapping[str, object]) -> Mitigation:
     """A way to mitigate with the targets that hold for every prompt."""
     first, *others = (plan.targets(prompt) for prompt in plan.prompts)
-    common = {axis: shares for axis, shares in first.items() if all(one[axis] == shares for one in others)}
+    common = {
+        axis: shares for axis, shares in first.items() if all(one[axis] == shares for one in others)
+    }
     own: dict[str, object] = {"method": way, "targets": common, **plan.settings_of(way), **learned}
     return mitigation.of(own, f"the mitigation {way}")
 
 
 def _judged(
-    reader: Reader, prompt: PromptPlan, way: str | None, pictures: Sequence[Outcome],
-    ways: Mapping[str, Mitigation], embedder: Embedder | None, seed: int,
-) -> Judged:  # fmt: skip
+    reader: SurveyReader,
+    prompt: PromptPlan,
+    way: str | None,
+    pictures: Sequence[Outcome],
+    ways: Mapping[str, Mitigation],
+    embedder: Embedder | None,
+    seed: int,
+) -> EvaluationSet:
     own = Prompt(prompt.text) if way is None else Prompt(prompt.text, WAY, way)
     observed = reader.read(prompt, [(own, pictures)])[0]
-    requests = [Request(prompt.text, picture_seed(seed, prompt.text, k), k) for k in range(len(pictures))]
+    requests = [
+        Request(prompt.text, picture_seed(seed, prompt.text, k), k) for k in range(len(pictures))
+    ]
     said = [ways[way].statement(one) if way is not None else {} for one in requests]
-    asked = {axis: [one.get(axis) for one in said] for axis in dict.fromkeys(a for one in said for a in one)}
+    asked = {
+        axis: [one.get(axis) for one in said]
+        for axis in dict.fromkeys(a for one in said for a in one)
+    }
     first: VQA = next(iter(reader.instruments.values()))
     subjects = reader.run.ask(first, pictures, [SUBJECT])
-    read = [one if isinstance(one, Missing) else subjects[one.id][0] if one.id in subjects else Missing("not_asked")
-            for one in pictures]  # fmt: skip
+    read = [
+        one
+        if isinstance(one, Missing)
+        else subjects[one.id][0]
+        if one.id in subjects
+        else Missing("not_asked")
+        for one in pictures
+    ]
     if embedder is None:
-        return Judged(way, observed, asked, read, {}, None)
+        return EvaluationSet(way, observed, asked, read, {}, None)
     present = {k: one for k, one in enumerate(pictures) if isinstance(one, Picture)}
-    vectors = dict(zip(present, reader.run.read(embedder, [*present.values()]), strict=True)) if present else {}
-    text = reader.run.decide("the prompt's vector", lambda: embedder.embed_texts([prompt.text])[0], Work(), None)
-    return Judged(way, observed, asked, read, vectors, text)
+    vectors = (
+        dict(zip(present, reader.run.read(embedder, [*present.values()]), strict=True))
+        if present
+        else {}
+    )
+    text = reader.run.decide(
+        "the prompt's vector", lambda: embedder.embed_texts([prompt.text])[0], Work(), None
+    )
+    return EvaluationSet(way, observed, asked, read, vectors, text)

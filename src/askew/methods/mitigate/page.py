@@ -1,14 +1,27 @@
-"""The page of `askew mitigate`: what was asked for, what became of it, what else changed, and what it costs."""
+"""The page of `askew mitigate`: what was asked for, what became of it, what else changed, and what
+it costs.
+"""
 
 from collections.abc import Iterator, Sequence
 
 from askew.findings import E
-from askew.methods.mitigate.findings import AxisChange, MitigationFindings, WayFindings
+from askew.methods.mitigate.findings import AxisChange, MitigationFindings, TechniqueFindings
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, shot
 from askew.pages.phrases import say
-from askew.pages.words import axis_label, capital, listing, measured, number, perceived, percent, plural, quote, shorten
+from askew.pages.words import (
+    axis_label,
+    capital,
+    listing,
+    measured,
+    number,
+    perceived,
+    percent,
+    plural,
+    quote,
+    shorten,
+)
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.blocks import LIMITS
 from askew.types import Estimate
@@ -17,26 +30,47 @@ FIRST = 12
 """Pictures of each way that stand side by side."""
 
 TERMS = (
-    ("Fresh pictures", "They judge: their seeds are none of those that planned. Those before and after have the same "
-     "seeds, and are compared in pairs."),
-    ("Distance", "Of the shares from the target; of axes that were not aimed at, from their ideal. Debiased for the "
-     "number of pictures. The aimed axes and the watched ones are families of q of their own."),
-    ("Hang together more", "Cramér's V of two axes rose beyond chance. It also rises where rare values get frequent: "
-     "by the new shares alone is what it would be, did each value still go with the others as before."),
-    ("Unlike those before", "A distance of the embedder's vectors between all pictures before and all after, squared "
-     "and free of chance; 0 where one model could have made both."),
-)  # fmt: skip
+    (
+        "Fresh pictures",
+        "They judge: their seeds are none of those that planned. Those before and after have the same "
+        "seeds, and are compared in pairs.",
+    ),
+    (
+        "Distance",
+        "Of the shares from the target; of axes that were not aimed at, from their ideal. Debiased for the "
+        "number of pictures. The aimed axes and the watched ones are families of q of their own.",
+    ),
+    (
+        "Hang together more",
+        "Cramér's V of two axes rose beyond chance. It also rises where rare values get frequent: "
+        "by the new shares alone is what it would be, did each value still go with the others as before.",
+    ),
+    (
+        "Unlike those before",
+        "A distance of the embedder's vectors between all pictures before and all after, squared "
+        "and free of chance; 0 where one model could have made both.",
+    ),
+)
 
 
 def page(found: MitigationFindings, media: Media) -> b.Page:
     """What to show of a run."""
     prompts = [prompt.text for prompt in found.plan.prompts]
     told = [verdict(way, len(prompts) > 1) for way in found.ways]
-    files = (b.Fold(f"mitigation-{way}.toml", (b.Code(text),)) for way, text in found.mitigations.items())
+    files = (
+        b.Details(f"mitigation-{way}.toml", (b.CodeBlock(text),))
+        for way, text in found.mitigations.items()
+    )
     aimed_at = {one.axis for way in found.ways for one in way.axes if one.aimed}
-    aimed, others = ([one for one in found.shares if (one.axis in aimed_at) is wanted] for wanted in (True, False))
-    watched = b.Fold("Axes that were not aimed at", survey.seen(others))
-    pictures = (b.Fold(one.caption, (one,)) if k else one for k, one in enumerate(_pictures(found, media)))
+    aimed, others = (
+        [one for one in found.shares if (one.axis in aimed_at) is wanted]
+        for wanted in (True, False)
+    )
+    watched = b.Details("Axes that were not aimed at", survey.seen(others))
+    pictures = (
+        b.Details(one.caption, (one,)) if k else one
+        for k, one in enumerate(_pictures(found, media))
+    )
     sections = (
         b.Section("Who was seen, before and after", (*survey.seen(aimed), watched)),
         b.Section("The same seeds, before and after", pictures, screen=False),
@@ -46,105 +80,200 @@ def page(found: MitigationFindings, media: Media) -> b.Page:
         b.Section("The files", files, screen=False),
     )
     return skeleton.page(
-        found, f"askew mitigate · {skeleton.identity(found.model)}",
-        quote(prompts[0], 160) if len(prompts) == 1 else plural(len(prompts), "prompt"), " ".join(told[:2]),
-        sections, detail=" ".join(told[2:]),
-        facts=(*skeleton.facts(found),
-               ("Judged by", f"{plural(found.plan.confirm, 'fresh picture')} before and after")),
-        reading=skeleton.reading(TERMS, LIMITS), notes=skeleton.notes(found),
-    )  # fmt: skip
+        found,
+        f"askew mitigate · {skeleton.identity(found.model)}",
+        quote(prompts[0], 160) if len(prompts) == 1 else plural(len(prompts), "prompt"),
+        " ".join(told[:2]),
+        sections,
+        detail=" ".join(told[2:]),
+        facts=(
+            *skeleton.facts(found),
+            ("Judged by", f"{plural(found.plan.confirm, 'fresh picture')} before and after"),
+        ),
+        reading=skeleton.reading(TERMS, LIMITS),
+        notes=skeleton.notes(found),
+    )
 
 
-def verdict(way: WayFindings, several: bool = False) -> str:
-    """What a way did, in one sentence: never "helped" where the subject, the pictures or another axis paid for it."""
+def verdict(way: TechniqueFindings, several: bool = False) -> str:
+    """What a way did, in one sentence: never "helped" where the subject, the pictures or another
+    axis paid for it.
+    """
     where = f"{capital(way.way)}, {quote(way.prompt, 60)}" if several else capital(way.way)
     aimed = [one for one in way.axes if one.aimed]
-    text = say("way_nearer", way=where, axes=listing([_moved(one) for one in way.helped])) if way.helped else say(
-        "way_none", way=where, axes=listing([_moved(one) for one in aimed])
-    )  # fmt: skip
-    paid = [say("way_further", axes=listing([_moved(one) for one in way.harmed]))] if way.harmed else []
-    paid += [say("way_ties", pairs=listing([_pair(one.axes) for one in way.built]))] if way.built else []
+    text = (
+        say("way_nearer", way=where, axes=listing([_moved(one) for one in way.helped]))
+        if way.helped
+        else say("way_none", way=where, axes=listing([_moved(one) for one in aimed]))
+    )
+    paid = (
+        [say("way_further", axes=listing([_moved(one) for one in way.harmed]))]
+        if way.harmed
+        else []
+    )
+    paid += (
+        [say("way_ties", pairs=listing([_pair(one.axes) for one in way.built]))]
+        if way.built
+        else []
+    )
     paid += map(say, way.broken)
     paid += [
-        say("way_doubted", readers=listing(one.doubted), axis=axis_label(one.axis)) for one in aimed if one.doubted
+        say("way_doubted", readers=listing(one.doubted), axis=axis_label(one.axis))
+        for one in aimed
+        if one.doubted
     ]
     cost = f" A picture costs {way.cost:.1f} times." if way.cost != 1 else ""
     return f"{text}{f'; but {listing(paid)}' if paid else ''}.{cost}"
 
 
 def _moved(one: AxisChange) -> str:
-    return f"{perceived(one.axis)} (distance {words.part(one.before, 'mark')} → {measured(one.after)})"
+    return (
+        f"{perceived(one.axis)} (distance {words.part(one.before, 'mark')} → {measured(one.after)})"
+    )
 
 
-def _ring(score: E, name: str) -> tuple[b.Mark, ...]:
-    return (b.Mark(score.mark, name, "ring"),) if isinstance(score, Estimate) else ()
+def _ring(score: E, name: str) -> tuple[b.ReferenceMark, ...]:
+    return (b.ReferenceMark(score.mark, name, "ring"),) if isinstance(score, Estimate) else ()
 
 
 def _pair(axes: tuple[str, str]) -> str:
     return " and ".join(map(axis_label, axes))
 
 
-def _pictures(found: MitigationFindings, media: Media) -> Iterator[b.Pictures]:
+def _pictures(found: MitigationFindings, media: Media) -> Iterator[b.PictureGrid]:
     """Of every prompt, the fewer the more prompts there are."""
     most = max(4, FIRST // len(found.plan.prompts))
     for prompt in found.plan.prompts:
-        rows = tuple(b.PictureRow(tuple(shot(media, name, f"Picture {k + 1}, {_label(one.value)}")
-                                        for k, name in enumerate(one.pictures[:most])), _label(one.value))
-                     for one in found.sets if one.prompt == prompt.text)  # fmt: skip
-        yield b.Pictures(f"{quote(prompt.text, 100)}: one seed under another", rows, aligned=True)
+        rows = tuple(
+            b.PictureRow(
+                tuple(
+                    shot(media, name, f"Picture {k + 1}, {_label(one.value)}")
+                    for k, name in enumerate(one.pictures[:most])
+                ),
+                _label(one.value),
+            )
+            for one in found.sets
+            if one.prompt == prompt.text
+        )
+        yield b.PictureGrid(
+            f"{quote(prompt.text, 100)}: one seed under another", rows, aligned=True
+        )
 
 
 def _label(way: str | None) -> str:
     return "before" if way is None else f"after {way}"
 
 
-def _distances(way: WayFindings) -> b.Lanes:
+def _distances(way: TechniqueFindings) -> b.IntervalChart:
     rows = tuple(
-        b.Lane(f"{capital(axis_label(one.axis))}{'' if one.aimed else ' (watched)'}", one.after,
-               (measured(one.change, "signed"), words.part(one.change, "q"),
-                f"{percent(one.obeyed.value)} of {one.obeyed.n}" if isinstance(one.obeyed, Estimate) else None),
-               strong=one.fell or one.rose, marks=_ring(one.before, "before"))
+        b.IntervalRow(
+            f"{capital(axis_label(one.axis))}{'' if one.aimed else ' (watched)'}",
+            one.after,
+            (
+                measured(one.change, "signed"),
+                words.part(one.change, "q"),
+                f"{percent(one.obeyed.value)} of {one.obeyed.n}"
+                if isinstance(one.obeyed, Estimate)
+                else None,
+            ),
+            strong=one.fell or one.rose,
+            marks=_ring(one.before, "before"),
+        )
         for one in way.axes
-    )  # fmt: skip
-    return b.Lanes(f"{capital(way.way)}, {quote(way.prompt, 60)}: distance after", "Axis", rows, "distance",
-                   columns=("mark", "interval"), more=("change", "q", "obeyed"))  # fmt: skip
-
-
-def _others(way: WayFindings) -> b.Fold:
-    was = f" ({words.part(way.subject_before, 'mark', 'share')} before)" if way.subject_before is not None else ""
-    shares = [(f"subject shown{was}", way.subject), ("aimed axis unread", way.unread)]
-    small = [("fit to the prompt (cosine)", way.nearness), ("unlike those before, as a whole", way.quality)]
-    lanes = (
-        b.Lanes("After less before, in percentage points", "What", _lanes(shares), "change", "points", b.DIFFERENCE),
-        b.Lanes("After less before", "What", _lanes(small), "change", "fine", b.DIFFERENCE),
     )
-    rows = tuple(b.Lane(capital(_pair(one.axes)), one.rise, (*map(number, (one.before, one.carried, one.after)),))
-                 for one in sorted(way.pairs, key=lambda one: words.largest_first(one.rise))[:10])  # fmt: skip
-    tied = b.Lanes("Pairs of axes: rise of Cramér's V", "Pair", rows, "rise", "signed", b.DIFFERENCE,
-                   more=("before", "by the new shares alone", "after"))  # fmt: skip
-    worse = [one for one in way.axes if not one.aimed and isinstance(one.change, Estimate) and one.change.value > 0]
+    return b.IntervalChart(
+        f"{capital(way.way)}, {quote(way.prompt, 60)}: distance after",
+        "Axis",
+        rows,
+        "distance",
+        columns=("mark", "interval"),
+        more=("change", "q", "obeyed"),
+    )
+
+
+def _others(way: TechniqueFindings) -> b.Details:
+    was = (
+        f" ({words.part(way.subject_before, 'mark', 'share')} before)"
+        if way.subject_before is not None
+        else ""
+    )
+    shares = [(f"subject shown{was}", way.subject), ("aimed axis unread", way.unread)]
+    small = [
+        ("fit to the prompt (cosine)", way.nearness),
+        ("unlike those before, as a whole", way.quality),
+    ]
+    lanes = (
+        b.IntervalChart(
+            "After less before, in percentage points",
+            "What",
+            _lanes(shares),
+            "change",
+            "points",
+            b.DIFFERENCE,
+        ),
+        b.IntervalChart("After less before", "What", _lanes(small), "change", "fine", b.DIFFERENCE),
+    )
+    rows = tuple(
+        b.IntervalRow(
+            capital(_pair(one.axes)),
+            one.rise,
+            (*map(number, (one.before, one.carried, one.after)),),
+        )
+        for one in sorted(way.pairs, key=lambda one: words.largest_first(one.rise))[:10]
+    )
+    tied = b.IntervalChart(
+        "Pairs of axes: rise of Cramér's V",
+        "Pair",
+        rows,
+        "rise",
+        "signed",
+        b.DIFFERENCE,
+        more=("before", "by the new shares alone", "after"),
+    )
+    worse = [
+        one
+        for one in way.axes
+        if not one.aimed and isinstance(one.change, Estimate) and one.change.value > 0
+    ]
     watched = sum(not one.aimed for one in way.axes)
-    sides = (f"{len(worse)} of {watched} watched axes are further from their ideal than before, "
-             f"{len([one for one in way.harmed if not one.aimed])} beyond chance; where nothing is done, chance moves "
-             "about half of them so.")  # fmt: skip
+    sides = (
+        f"{len(worse)} of {watched} watched axes are further from their ideal than before, "
+        f"{len([one for one in way.harmed if not one.aimed])} beyond chance; where nothing is done, chance moves "
+        "about half of them so."
+    )
     summary = f"{capital(way.way)}, {quote(way.prompt, 60)}: subject, pictures, pairs of axes, watched axes"
-    return b.Fold(summary, (b.Text(sides if watched else ""), *lanes, tied), screen=True)
+    return b.Details(summary, (b.Paragraph(sides if watched else ""), *lanes, tied), screen=True)
 
 
-def _lanes(told: Sequence[tuple[str, E | None]]) -> tuple[b.Lane, ...]:
-    return tuple(b.Lane(name, score) for name, score in told if score is not None)
+def _lanes(told: Sequence[tuple[str, E | None]]) -> tuple[b.IntervalRow, ...]:
+    return tuple(b.IntervalRow(name, score) for name, score in told if score is not None)
 
 
 def _predicted(found: MitigationFindings) -> Iterator[b.Block]:
     """Of policies over prompts, which alone are predicted."""
-    told = [(way.prompt, one) for way in found.ways for one in way.axes if one.predicted is not None]
+    told = [
+        (way.prompt, one) for way in found.ways for one in way.axes if one.predicted is not None
+    ]
     if told:
         within = f"{sum(one.as_predicted for _, one in told)} of {plural(len(told), 'measured distance')}"
-        yield b.Text(f"{within} lie within what was predicted; pictures that measure err by themselves.")
+        yield b.Paragraph(
+            f"{within} lie within what was predicted; pictures that measure err by themselves."
+        )
     rows = tuple(
-        b.Lane(capital(axis_label(one.axis)), one.predicted, (words.part(one.before, "mark"), measured(one.after)),
-               shorten(prompt, 50), marks=_ring(one.after, "measured"))
+        b.IntervalRow(
+            capital(axis_label(one.axis)),
+            one.predicted,
+            (words.part(one.before, "mark"), measured(one.after)),
+            shorten(prompt, 50),
+            marks=_ring(one.after, "measured"),
+        )
         for prompt, one in told
-    )  # fmt: skip
-    yield b.Lanes("Distances from the target, of watched axes from their ideal", "Axis", rows, "predicted",
-                  columns=("mark", "interval"), more=("before", "measured"))  # fmt: skip
+    )
+    yield b.IntervalChart(
+        "Distances from the target, of watched axes from their ideal",
+        "Axis",
+        rows,
+        "predicted",
+        columns=("mark", "interval"),
+        more=("before", "measured"),
+    )

@@ -6,10 +6,10 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.options import Desk
+from askew.options import ProposalContext
 from askew.parts.survey.propose import survey_plan
-from askew.parts.survey.shares import ideal_of
-from askew.plan import AxisPlan, Plan, PromptPlan, Settings, Text, check_distinct
+from askew.parts.survey.shares import reference_of
+from askew.plan import AxisPlan, NonEmptyText, Plan, PromptPlan, Settings, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.statements import states
 
@@ -21,7 +21,7 @@ class MitigationPlan(Plan):
 
     ways         methods of `askew.mitigations`, each tried by itself
     way_args     settings of theirs, named WAY:SETTING where several are tried
-    aims         the axes whose shares should become their `ideal`; the others are watched
+    aims         the axes whose shares should become their `reference`; the others are watched
     priorities   importance of an axis; 1 where it is not named
     joint        importance of an axis being independent of another, watched or mitigated, beside that of the axis
     worsening    beyond so much further from its ideal than it is, any axis weighs like a mitigated one; None: never
@@ -32,9 +32,9 @@ class MitigationPlan(Plan):
     """
 
     method: Literal["mitigate"] = "mitigate"  # type: ignore[assignment]
-    ways: tuple[Text, ...] = Field(default=(PROMPTS,), min_length=1)
+    ways: tuple[NonEmptyText, ...] = Field(default=(PROMPTS,), min_length=1)
     way_args: Settings = Field(default_factory=dict)
-    aims: tuple[Text, ...] = Field(min_length=1)
+    aims: tuple[NonEmptyText, ...] = Field(min_length=1)
     priorities: dict[str, float] = Field(default_factory=dict)
     joint: float = Field(default=0.15, ge=0)
     worsening: float | None = Field(default=0.05, ge=0, le=1)
@@ -49,26 +49,36 @@ class MitigationPlan(Plan):
             known = {axis.name: axis for axis in prompt.closed}
             for name in self.aims:
                 if name not in known:
-                    raise ValueError(f"{name!r} has no values to even out in {prompt.text!r}; it needs two or more")
+                    raise ValueError(
+                        f"{name!r} has no values to even out in {prompt.text!r}; it needs two or more"
+                    )
                 if {PROMPTS, "iti-gen"} & {*self.ways} and not known[name].counterfactuals:
                     raise ValueError(
                         f"{prompt.text!r} has no counterfactuals of {name!r}, which policies and tokens are made of"
                     )
         first, *others = map(self.targets, self.prompts)
         if {*self.ways} - {PROMPTS} and any(one != first for one in others):
-            raise ValueError("the prompts have different targets, and only policies (--with prompts) heed each one's: "
-                             "give prompts with equal targets a run of their own")  # fmt: skip
-        if unknown := {*self.priorities} - {*self.aims}:
-            raise ValueError(f"priorities are of mitigated axes ({', '.join(self.aims)}), not {', '.join(unknown)}")
+            raise ValueError(
+                "the prompts have different targets, and only policies (--with prompts) heed each one's: "
+                "give prompts with equal targets a run of their own"
+            )
+        unknown = {*self.priorities} - {*self.aims}
+        if unknown:
+            raise ValueError(
+                f"priorities are of mitigated axes ({', '.join(self.aims)}), not {', '.join(unknown)}"
+            )
         owners = {key.rpartition(":")[0] for key in self.way_args} - {""}
-        if unknown := owners - {*self.ways}:
-            raise ValueError(f"settings are of ways that are tried ({', '.join(self.ways)}), not {', '.join(unknown)}")
+        unknown = owners - {*self.ways}
+        if unknown:
+            raise ValueError(
+                f"settings are of ways that are tried ({', '.join(self.ways)}), not {', '.join(unknown)}"
+            )
         check_distinct("way to mitigate", self.ways)
         return self
 
     def targets(self, prompt: PromptPlan) -> dict[str, dict[str, float]]:
         """The wanted shares of the mitigated axes of a prompt."""
-        return {axis.name: ideal_of(axis) for axis in prompt.closed if axis.name in self.aims}
+        return {axis.name: reference_of(axis) for axis in prompt.closed if axis.name in self.aims}
 
     def settings_of(self, way: str) -> Settings:
         """The settings of one way. Raises UsageError for one that does not say whose it is."""
@@ -76,7 +86,9 @@ class MitigationPlan(Plan):
         for key, value in self.way_args.items():
             owner, _, name = key.rpartition(":")
             if not owner and len(self.ways) > 1:
-                raise UsageError(f"--way-arg {key}={value} does not say whose setting it is: {self.ways[0]}:{key}")
+                raise UsageError(
+                    f"--way-arg {key}={value} does not say whose setting it is: {self.ways[0]}:{key}"
+                )
             if owner in ("", way):
                 found[name] = value
         return found
@@ -88,33 +100,55 @@ def plan_mitigation(
     axes: Sequence[str],
     also: Sequence[str] | None = None,
     targets: Mapping[str, Mapping[str, float]] | None = None,
-    desk: Desk | None = None,
+    desk: ProposalContext | None = None,
     **settings: object,
 ) -> MitigationPlan:
-    """A plan for `prompts`: `axes` are mitigated, those of `also` watched, by default BiasConnect's eight of people.
+    """A plan for `prompts`: `axes` are mitigated, those of `also` watched, by default BiasConnect's
+    eight of people.
 
-    `targets` are wanted shares by axis, equal ones unless given; `settings` are the other fields of `MitigationPlan`.
-    Raises UsageError.
+    `targets` are wanted shares by axis, equal ones unless given; `settings` are the other fields of
+    `MitigationPlan`. Raises UsageError.
     """
     if not prompts:
-        raise UsageError('there is no prompt to mitigate; give one, such as: askew mitigate "a photo of a nurse"')
+        raise UsageError(
+            'there is no prompt to mitigate; give one, such as: askew mitigate "a photo of a nurse"'
+        )
     aims = [find_axis(name).name for name in axes]
     watched = [find_axis(name).name for name in (BIASCONNECT if also is None else also)]
-    if stated := next(((axis, text) for text in prompts for axis in aims if states(text, axis)), None):
-        raise UsageError(f"{stated[1]!r} states its {stated[0]} itself: leave the axis out, or the word")
-    open_ones = [axis for axis in watched if axis not in aims and not any(states(text, axis) for text in prompts)]
+    stated = next(((axis, text) for text in prompts for axis in aims if states(text, axis)), None)
+    if stated:
+        raise UsageError(
+            f"{stated[1]!r} states its {stated[0]} itself: leave the axis out, or the word"
+        )
+    open_ones = [
+        axis
+        for axis in watched
+        if axis not in aims and not any(states(text, axis) for text in prompts)
+    ]
     settings["aims"] = aims
     made = survey_plan(
-        MitigationPlan, prompts, axes=[*aims, *open_ones], ideal=(), asked=None, desk=desk, draft=None, **settings
+        MitigationPlan,
+        prompts,
+        axes=[*aims, *open_ones],
+        reference=(),
+        asked=None,
+        desk=desk,
+        draft=None,
+        **settings,
     )
     wanted = {find_axis(name).name: dict(shares) for name, shares in (targets or {}).items()}
-    if extra := wanted.keys() - {*aims}:
-        raise UsageError(f"targets are of mitigated axes ({', '.join(aims)}), not {', '.join(sorted(extra))}")
+    extra = wanted.keys() - {*aims}
+    if extra:
+        raise UsageError(
+            f"targets are of mitigated axes ({', '.join(aims)}), not {', '.join(sorted(extra))}"
+        )
     data = made.model_dump()
     for axis in (axis for prompt in data["prompts"] for axis in prompt["axes"]):
         if axis["name"] not in aims:  # of what is only watched no counterfactual is made
             axis["counterfactuals"] = {}
         elif axis["name"] in wanted:
-            aim = AxisPlan.checked({**axis, "ideal": wanted[axis["name"]]}, f"the target of {axis['name']}")
-            axis["ideal"] = aim.ideal
+            aim = AxisPlan.checked(
+                {**axis, "reference": wanted[axis["name"]]}, f"the target of {axis['name']}"
+            )
+            axis["reference"] = aim.reference
     return MitigationPlan.checked(data, "this request")

@@ -1,4 +1,6 @@
-"""From pictures before and after to what a mitigation changed: nothing that chose it has a part in this."""
+"""From pictures before and after to what a mitigation changed: nothing that chose it has a part in
+this.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,8 +10,13 @@ import numpy as np
 
 from askew.errors import NotEnoughData
 from askew.findings import E, Head, with_q
-from askew.methods.mitigate.findings import AxisChange, MitigationFindings, PairChange, WayFindings
-from askew.methods.mitigate.gather import Judged, MitigationGathered
+from askew.methods.mitigate.findings import (
+    AxisChange,
+    MitigationFindings,
+    PairChange,
+    TechniqueFindings,
+)
+from askew.methods.mitigate.gather import EvaluationSet, MitigationGathered
 from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
 from askew.methods.mitigate.policy import wanted
 from askew.parts.scoring import Scoring, or_missing
@@ -37,21 +44,28 @@ FEWEST = 5
 def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> MitigationFindings:
     """The findings of a run.
 
-    q-values: changes of the aimed axes are one family, those of the watched axes another, rises of dependence a third.
+    q-values: changes of the aimed axes are one family, those of the watched axes another, rises of
+    dependence a third.
     """
     scoring = Scoring.of(plan)
     prompts = {prompt.text: prompt for prompt in plan.prompts}
     seen: list[SetShares] = []
-    ways: list[WayFindings] = []
+    ways: list[TechniqueFindings] = []
     for text, judged in found.judged.items():
         own = [
-            [shares(one.observed, axis, text, scoring, found.errors.get((plan.vqa[0], axis.name)))
-             for axis in prompts[text].closed]
+            [
+                shares(
+                    one.observed, axis, text, scoring, found.errors.get((plan.vqa[0], axis.name))
+                )
+                for axis in prompts[text].closed
+            ]
             for one in judged
-        ]  # fmt: skip
+        ]
         seen += [entry for entries in own for entry in entries]
-        ways += [_way(plan, prompts[text], found, (judged[0], after), (own[0], entries), scoring)
-                 for after, entries in zip(judged[1:], own[1:], strict=True)]  # fmt: skip
+        ways += [
+            _way(plan, prompts[text], found, (judged[0], after), (own[0], entries), scoring)
+            for after, entries in zip(judged[1:], own[1:], strict=True)
+        ]
 
     def family(at: tuple[str | int, ...]) -> str | None:
         if at[-1] == "change":
@@ -68,46 +82,68 @@ def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> Mitiga
 
 
 def _way(
-    plan: MitigationPlan, prompt: PromptPlan, found: MitigationGathered, judged: tuple[Judged, Judged],
-    seen: tuple[Sequence[SetShares], Sequence[SetShares]], scoring: Scoring,
-) -> WayFindings:  # fmt: skip
+    plan: MitigationPlan,
+    prompt: PromptPlan,
+    found: MitigationGathered,
+    judged: tuple[EvaluationSet, EvaluationSet],
+    seen: tuple[Sequence[SetShares], Sequence[SetShares]],
+    scoring: Scoring,
+) -> TechniqueFindings:
     """What the second of two sets of pictures shows against the first."""
     (before, after), way = judged, str(judged[1].way)
     chosen = found.chosen.get(prompt.text) if way == PROMPTS else None
     axes = tuple(
         AxisChange(
-            axis.name, axis.name in plan.aims, one.distance, other.distance,
+            axis.name,
+            axis.name in plan.aims,
+            one.distance,
+            other.distance,
             _change(before, after, axis, scoring, (one.distance, other.distance)),
-            {name: _change(before, after, axis, replace(scoring, instrument=name)) for name in plan.vqa[1:]},
-            chosen.predicted[axis.name] if chosen else None, _obeyed(after, axis, scoring),
+            {
+                name: _change(before, after, axis, replace(scoring, instrument=name))
+                for name in plan.vqa[1:]
+            },
+            chosen.predicted[axis.name] if chosen else None,
+            _obeyed(after, axis, scoring),
         )
         for axis, one, other in zip(prompt.closed, *seen, strict=True)
-    )  # fmt: skip
+    )
     kept = [_kept(one, prompt.text) for one in (after, before)]
-    read = [zip(*(one.observed.values[scoring.instrument][name] for name in plan.aims), strict=True)
-            for one in (after, before)]  # fmt: skip
+    read = [
+        zip(*(one.observed.values[scoring.instrument][name] for name in plan.aims), strict=True)
+        for one in (after, before)
+    ]
     unread = [[any(isinstance(value, Missing) for value in row) for row in rows] for rows in read]
-    return WayFindings(
+    return TechniqueFindings(
         prompt.text,
         way,
         found.ways[way].cost,
         axes,
         tuple(_pairs(prompt, before, after, scoring)),
-        or_missing(_more, kept[0], kept[1], plan.level) if kept[0] else None,
-        share_intervals([kept[1].count(True), kept[1].count(False)], level=plan.level)[0] if any(kept[1]) else None,
-        _more(unread[0], unread[1], plan.level),
+        or_missing(_more, kept[0], kept[1], plan.confidence) if kept[0] else None,
+        share_intervals([kept[1].count(True), kept[1].count(False)], level=plan.confidence)[0]
+        if any(kept[1])
+        else None,
+        _more(unread[0], unread[1], plan.confidence),
         *_by_vectors(before, after, scoring),
     )
 
 
-def paired(after: Sequence[object], before: Sequence[object], values: Sequence[object]) -> PairedSets:
-    """A column for each value, and a row for each answer that is one; answers about one seed are a pair.
+def paired(
+    after: Sequence[object], before: Sequence[object], values: Sequence[object]
+) -> PairedSets:
+    """A column for each value, and a row for each answer that is one; answers about one seed are a
+    pair.
 
     Raises NotEnoughData for a set without any.
     """
     places = [[k for k, answer in enumerate(some) if answer in values] for some in (after, before)]
-    rows = [np.array([[float(some[k] == value) for value in values] for k in at]).reshape(-1, len(values))
-            for some, at in zip((after, before), places, strict=True)]  # fmt: skip
+    rows = [
+        np.array([[float(some[k] == value) for value in values] for k in at]).reshape(
+            -1, len(values)
+        )
+        for some, at in zip((after, before), places, strict=True)
+    ]
     return PairedSets.of(rows[0], rows[1], places[0], places[1])
 
 
@@ -116,14 +152,26 @@ def _more(after: Sequence[bool | None], before: Sequence[bool | None], level: fl
     return share_difference(paired(after, before, (True, False)), 0, level=level)
 
 
-def _change(before: Judged, after: Judged, axis: AxisPlan, scoring: Scoring, beside: Sequence[E] = ()) -> E:
-    """The distance after less that before: of debiased ones that stand `beside` it, and then within its interval."""
+def _change(
+    before: EvaluationSet,
+    after: EvaluationSet,
+    axis: AxisPlan,
+    scoring: Scoring,
+    beside: Sequence[E] = (),
+) -> E:
+    """The distance after less that before: of debiased ones that stand `beside` it, and then within
+    its interval.
+    """
     answers = [one.observed.values[scoring.instrument][axis.name] for one in (after, before)]
-    rng = scoring.rng(before.observed.prompt.text, str(after.way), axis.name, scoring.instrument, "change")
+    rng = scoring.rng(
+        before.observed.prompt.text, str(after.way), axis.name, scoring.instrument, "change"
+    )
 
     def change() -> Estimate:
         sets = paired(answers[0], answers[1], axis.values)
-        return distance_difference(sets, wanted(axis), distance=DISTANCE[axis.scale], rng=rng, **scoring.how)
+        return distance_difference(
+            sets, wanted(axis), distance=DISTANCE[axis.scale], rng=rng, **scoring.how
+        )
 
     found = or_missing(change, detail="no picture before or after has an answer")
     marks = [one.mark for one in beside if isinstance(one, Estimate)]
@@ -133,8 +181,10 @@ def _change(before: Judged, after: Judged, axis: AxisPlan, scoring: Scoring, bes
     return replace(found, value=value, low=min(low, value), high=max(high, value))
 
 
-def _obeyed(after: Judged, axis: AxisPlan, scoring: Scoring) -> Estimate | None:
-    """How often that is read which was asked of a picture; what cannot be read counts as missing, not as disobeyed."""
+def _obeyed(after: EvaluationSet, axis: AxisPlan, scoring: Scoring) -> Estimate | None:
+    """How often that is read which was asked of a picture; what cannot be read counts as missing,
+    not as disobeyed.
+    """
     read = after.observed.values[scoring.instrument][axis.name]
     asked = after.asked.get(axis.name) or [None] * len(read)
     pairs = [(a, b) for a, b in zip(asked, read, strict=True) if a is not None]
@@ -145,7 +195,9 @@ def _obeyed(after: Judged, axis: AxisPlan, scoring: Scoring) -> Estimate | None:
     return share_intervals(counts, level=scoring.level, missing=len(pairs) - len(known))[0]
 
 
-def _pairs(prompt: PromptPlan, before: Judged, after: Judged, scoring: Scoring) -> list[PairChange]:
+def _pairs(
+    prompt: PromptPlan, before: EvaluationSet, after: EvaluationSet, scoring: Scoring
+) -> list[PairChange]:
     """Every pair of axes."""
     found = []
     for one, other in combinations(prompt.closed, 2):
@@ -158,23 +210,48 @@ def _pairs(prompt: PromptPlan, before: Judged, after: Judged, scoring: Scoring) 
             continue
         became, was = (rows.sum(axis=0).reshape(shape) for rows in (sets.first, sets.second))
         rng = scoring.rng(prompt.text, str(after.way), one.name, other.name, "dependence")
-        varied = all((table.sum(axis=side) > 0).sum() > 1 for table in (became, was) for side in (0, 1))
-        rise = dependence_change(sets, shape, rng=rng, **scoring.how) if varied else Missing("not_asked", ONE_VALUE)
-        known = all((was.sum(axis=side)[became.sum(axis=side) > 0] >= FEWEST).all() for side in (0, 1))
-        v, carried, v_after = (float(cramers_v(table)) for table in (was, raked(was, became), became))
-        found.append(PairChange((one.name, other.name), v, carried if known else None, v_after, rise))
+        varied = all(
+            (table.sum(axis=side) > 0).sum() > 1 for table in (became, was) for side in (0, 1)
+        )
+        rise = (
+            dependence_change(sets, shape, rng=rng, **scoring.how)
+            if varied
+            else Missing("not_asked", ONE_VALUE)
+        )
+        known = all(
+            (was.sum(axis=side)[became.sum(axis=side) > 0] >= FEWEST).all() for side in (0, 1)
+        )
+        v, carried, v_after = (
+            float(cramers_v(table)) for table in (was, raked(was, became), became)
+        )
+        found.append(
+            PairChange((one.name, other.name), v, carried if known else None, v_after, rise)
+        )
     return found
 
 
-def _kept(judged: Judged, prompt: str) -> list[bool | None]:
-    """Of each picture whether its occupation reads as the prompt's; empty where the prompt names none."""
+def _kept(judged: EvaluationSet, prompt: str) -> list[bool | None]:
+    """Of each picture whether its occupation reads as the prompt's; empty where the prompt names
+    none.
+    """
     nouns = [one.lower() for one in occupations_in(prompt)]
-    read = [None if isinstance(one, Missing) else str(one).lower() for one in judged.subjects] if nouns else []
-    return [None if text is None else any(noun in text or text in noun for noun in nouns) for text in read]
+    read = (
+        [None if isinstance(one, Missing) else str(one).lower() for one in judged.subjects]
+        if nouns
+        else []
+    )
+    return [
+        None if text is None else any(noun in text or text in noun for noun in nouns)
+        for text in read
+    ]
 
 
-def _by_vectors(before: Judged, after: Judged, scoring: Scoring) -> tuple[Estimate | None, Estimate | None]:
-    """How much nearer pictures are to the prompt, and how far from those before; of seeds that have both."""
+def _by_vectors(
+    before: EvaluationSet, after: EvaluationSet, scoring: Scoring
+) -> tuple[Estimate | None, Estimate | None]:
+    """How much nearer pictures are to the prompt, and how far from those before; of seeds that have
+    both.
+    """
     both = sorted(after.vectors.keys() & before.vectors.keys())
     if len(both) < 2 or before.text is None:
         return None, None

@@ -1,4 +1,6 @@
-"""From a repository to a pipeline in memory: downloaded, safetensors only, on its device, if the machine has room."""
+"""From a repository to a pipeline in memory: downloaded, safetensors only, on its device, if the
+machine has room.
+"""
 
 import json
 import math
@@ -29,8 +31,10 @@ OFFLOADS = ("none", "model", "sequential")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a pipeline works, in which number format, and what waits in main memory while it does not work."""
+class DeviceSetup:
+    """Where a pipeline works, in which number format, and what waits in main memory while it does
+    not work.
+    """
 
     device: torch.device
     dtype: torch.dtype
@@ -38,9 +42,12 @@ class Place:
 
     @classmethod
     def of(cls, device: str, dtype: str, offload: Setting) -> Self:
-        """As a user names it: `offload` is none, model or sequential; true means model. Raises UsageError, also where
-        the package for offloading is missing; on a CPU there is nowhere to offload to."""
-        chosen, mode = choose_device(device), str(offload)
+        """As a user names it: `offload` is none, model or sequential; true means model. Raises
+        UsageError, also where the package for offloading is missing; on a CPU there is nowhere to
+        offload to.
+        """
+        chosen = choose_device(device)
+        mode = str(offload)
         mode = {"True": "model", "False": "none"}.get(mode, mode)
         UnknownName.unless_known("offload", mode, OFFLOADS)
         mode = "none" if chosen.type == "cpu" else mode
@@ -59,16 +66,24 @@ class Place:
             pipeline.enable_sequential_cpu_offload(device=self.device)
 
     def check_memory(self, name: str, parts: Sequence[int]) -> None:
-        """Raises ModelError if the weights alone, given by component, are larger than the memory that is free."""
+        """Raises ModelError if the weights alone, given by component, are larger than the memory
+        that is free.
+        """
         needs = {self.device: sum(parts)}
         if self.offload != "none":
             needs = {self.device: max(parts, default=0), torch.device("cpu"): sum(parts)}
         for device, need in needs.items():
             free = free_bytes(device)
             if need > free and not (device == self.device and self.offload == "sequential"):
-                advice = ["take half as much with -M dtype=bfloat16"] if self.dtype == torch.float32 else []
+                advice = (
+                    ["take half as much with -M dtype=bfloat16"]
+                    if self.dtype == torch.float32
+                    else []
+                )
                 if device.type != "cpu":
-                    advice.append(f"-M offload={'model' if self.offload == 'none' else 'sequential'}")
+                    advice.append(
+                        f"-M offload={'model' if self.offload == 'none' else 'sequential'}"
+                    )
                 raise ModelError(
                     f"there is not enough memory for {name!r}: its weights take {need / GB:.1f} GB in "
                     f"{dtype_name(self.dtype)}, and {free / GB:.1f} GB are free ({device}); "
@@ -76,11 +91,17 @@ class Place:
                 )
 
 
-def all_sources(repository: Repository, found: type[DiffusionPipeline], variant: str) -> list[Repository]:
-    """A pipeline's own repository, then those with further parts of it, such as a prior; all of them complete. Raises
-    UsageError for one that lacks something or cannot be loaded safely, ModelError where the Hub cannot be reached."""
+def all_sources(
+    repository: Repository, found: type[DiffusionPipeline], variant: str
+) -> list[Repository]:
+    """A pipeline's own repository, then those with further parts of it, such as a prior; all of
+    them complete. Raises UsageError for one that lacks something or cannot be loaded safely,
+    ModelError where the Hub cannot be reached.
+    """
     named: list[str] = []
-    if found._load_connected_pipes and CARD in repository.network.files:  # such as Kandinsky's prior
+    if (
+        found._load_connected_pipes and CARD in repository.network.files
+    ):  # such as Kandinsky's prior
         from huggingface_hub import ModelCard
 
         told = getattr(ModelCard.load(repository.network.folder / CARD).data, PRIOR, None) or []
@@ -92,14 +113,20 @@ def all_sources(repository: Repository, found: type[DiffusionPipeline], variant:
 
 
 def load(
-    sources: Sequence[Repository], found: type[DiffusionPipeline], place: Place, scheduler: type | None, variant: str
+    sources: Sequence[Repository],
+    found: type[DiffusionPipeline],
+    place: DeviceSetup,
+    scheduler: type | None,
+    variant: str,
 ) -> Any:
-    """The pipeline, an instance of `found`, ready to be called. `sources` is what `all_sources` gave.
+    """The pipeline, an instance of `found`, ready to be called. `sources` is what `all_sources`
+    gave.
 
-    Raises UsageError for weights that are not safetensors or incomplete, ModelError where the network, the disk or
-    the memory do not suffice.
+    Raises UsageError for weights that are not safetensors or incomplete, ModelError where the
+    network, the disk or the memory do not suffice.
     """
-    first, folders = sources[0], [source.fetch(variant) for source in sources]
+    first = sources[0]
+    folders = [source.fetch(variant) for source in sources]
     sizes = []
     for source, folder in zip(sources, folders, strict=True):
         for part in source.components:
@@ -120,7 +147,9 @@ def load(
         with explained(first.name, LIBRARY):
             try:
                 read = loader(found).from_pretrained
-                pipeline = read(folders[0], dtype=place.dtype, variant=variant or None, **parts, **SAFE)
+                pipeline = read(
+                    folders[0], dtype=place.dtype, variant=variant or None, **parts, **SAFE
+                )
             except ValueError as error:
                 if not PARTS_ABSENT.search(str(error)):
                     raise
@@ -133,20 +162,25 @@ def load(
     return pipeline
 
 
-def _network(source: Repository, part: str, folder: Path, dtype: torch.dtype, variant: str) -> torch.nn.Module:
+def _network(
+    source: Repository, part: str, folder: Path, dtype: torch.dtype, variant: str
+) -> torch.nn.Module:
     """diffusers and transformers would fill weights that the files lack with random numbers."""
     own = source.weights(part, variant) != source.weights(part)
     told = {"use_safetensors": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
     with explained(source.name, LIBRARY, part):
         read = source.kind(part).from_pretrained
         network, found = read(folder / part, dtype=dtype, variant=variant if own else None, **told)
-    if lacking := sorted({*found["missing_keys"], *(key for key, *_ in found["mismatched_keys"])}):
+    lacking = sorted({*found["missing_keys"], *(key for key, *_ in found["mismatched_keys"])})
+    if lacking:
         raise UsageError(
             f"the {part} of {source.name!r} has weights that are absent or of another shape, such as {lacking[0]}: "
             f"{ANOTHER}"
         )
     if hasattr(network, "final_layer_norm") and not hasattr(network, "text_model"):
-        network.text_model = SimpleNamespace(final_layer_norm=network.final_layer_norm)  # where clip_skip looks for it
+        network.text_model = SimpleNamespace(
+            final_layer_norm=network.final_layer_norm
+        )  # where clip_skip looks for it
     return network  # type: ignore[no-any-return]
 
 
@@ -159,7 +193,9 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def weights_bytes(file: Path, dtype: torch.dtype) -> int:
-    """Memory of the weights in a safetensors file once they are loaded as `dtype`; its header alone is read."""
+    """Memory of the weights in a safetensors file once they are loaded as `dtype`; its header alone
+    is read.
+    """
     with file.open("rb") as stream:
         (length,) = struct.unpack("<Q", stream.read(8))
         header = json.loads(stream.read(length))
@@ -183,7 +219,11 @@ def free_bytes(device: torch.device) -> float:
         found = re.search(r"^MemAvailable:\s+(\d+) kB", PROC.read_text(encoding="ascii"), re.M)
         system = float(found[1]) * 1024 if found else system
     with suppress(OSError):
-        limit, used, kinds = ((CGROUP / f"memory.{one}").read_text("ascii") for one in ("max", "current", "stat"))
-        cached = sum(int(size) for size in re.findall(r"^(?:in)?active_file (\d+)$", kinds, re.M))  # gives way
+        limit, used, kinds = (
+            (CGROUP / f"memory.{one}").read_text("ascii") for one in ("max", "current", "stat")
+        )
+        cached = sum(
+            int(size) for size in re.findall(r"^(?:in)?active_file (\d+)$", kinds, re.M)
+        )  # gives way
         container = math.inf if limit.strip() == "max" else float(limit) - float(used) + cached
     return min(system, container)

@@ -1,7 +1,7 @@
 """A text-to-image pipeline of the diffusers library as a model under audit.
 
-One random generator per picture, for its initial noise and for all that a sampler adds later; pictures, or the reason
-where there is none.
+One random generator per picture, for its initial noise and for all that a sampler adds later;
+pictures, or the reason where there is none.
 """
 
 import gc
@@ -23,7 +23,7 @@ from PIL import Image
 from askew.errors import ModelError, UsageError
 from askew.models.base import EditRequest, Request, Setting, pictures_made
 from askew.models.device import AUTO, dtype_name
-from askew.models.diffusers.loading import Place, all_sources, load
+from askew.models.diffusers.loading import DeviceSetup, all_sources, load
 from askew.models.diffusers.repository import LIBRARY, find_repository, quiet
 from askew.models.diffusers.settings import (
     MULTIPLES,
@@ -42,7 +42,9 @@ from askew.store.imagefile import is_blank
 from askew.types import Missing
 
 Watch = Callable[[Any, Sequence[Request]], AbstractContextManager[object]]
-"""A context, given the pipeline and what is asked of it, that is entered while the pipeline makes these pictures."""
+"""A context, given the pipeline and what is asked of it, that is entered while the pipeline makes
+these pictures.
+"""
 
 Made = Image.Image | Missing
 R = TypeVar("R", Request, EditRequest)
@@ -52,15 +54,18 @@ BATCHED = frozenset(
     "QwenImagePipeline SanaPipeline StableDiffusion3Pipeline StableDiffusion3Img2ImgPipeline StableDiffusionPipeline "
     "StableDiffusionImg2ImgPipeline StableDiffusionXLPipeline StableDiffusionXLImg2ImgPipeline".split()
 )
-"""Pipelines whose pictures are known not to depend on the rest of their batch; others are made one at a time."""
+"""Pipelines whose pictures are known not to depend on the rest of their batch; others are made one
+at a time.
+"""
 
 CLIP = "CLIPTokenizer"
 """Of text encoders that read 77 tokens alone."""
 BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
 
 
-class Maker(ABC, Generic[R]):
-    """What makes pictures with a pipeline, each with noise of its own, as many at once as memory allows.
+class PipelineMaker(ABC, Generic[R]):
+    """What makes pictures with a pipeline, each with noise of its own, as many at once as memory
+    allows.
 
     what     a picture, or an edit
     smaller  what to do where one of them is too much for the memory
@@ -69,7 +74,7 @@ class Maker(ABC, Generic[R]):
     name: str
     what: str
     smaller: str
-    place: Place
+    place: DeviceSetup
 
     def __init__(self, family: type, batch_size: int) -> None:
         self._class: Any = family
@@ -93,15 +98,18 @@ class Maker(ABC, Generic[R]):
 
     @abstractmethod
     def _beside(self, requests: Sequence[R]) -> tuple[Mapping[str, Setting], Mapping[str, Any]]:
-        """What the pipeline is called with beside prompts, for requests that one call serves: settings, and others."""
+        """What the pipeline is called with beside prompts, for requests that one call serves:
+        settings, and others.
+        """
 
     def _watched(self, requests: Sequence[R]) -> AbstractContextManager[object]:
         """A context within which it is called."""
         return nullcontext()
 
     def _made(self, requests: Sequence[R]) -> list[Made]:
-        """Pictures of requests that one call could serve. When memory runs out, the batch is halved and tried again.
-        Raises ModelError when one picture is too much."""
+        """Pictures of requests that one call could serve. When memory runs out, the batch is halved
+        and tried again. Raises ModelError when one picture is too much.
+        """
         made: list[Made] = []
         while len(made) < len(requests):
             part = requests[len(made) : len(made) + self._at_once]
@@ -114,7 +122,9 @@ class Maker(ABC, Generic[R]):
             if not found:  # what failed holds no memory from here on
                 if len(part) == 1:
                     one = f"one {self.what} by {self.name}"
-                    raise ModelError(f"there is not enough memory on {self.device} for {one}: {self.smaller}")
+                    raise ModelError(
+                        f"there is not enough memory on {self.device} for {one}: {self.smaller}"
+                    )
                 self._at_once = len(part) // 2
                 gc.collect()
                 if self.place.device.type in ("cuda", "mps"):
@@ -124,7 +134,11 @@ class Maker(ABC, Generic[R]):
         return made
 
     def _call(self, requests: Sequence[R]) -> list[Made]:
-        pipeline, seeds, (settings, others) = self.pipeline, [one.seed for one in requests], self._beside(requests)
+        pipeline, seeds, (settings, others) = (
+            self.pipeline,
+            [one.seed for one in requests],
+            self._beside(requests),
+        )
         with (
             quiet(),
             fitting(settings, self.name),
@@ -132,7 +146,9 @@ class Maker(ABC, Generic[R]):
             noise_per_picture(pipeline, seeds) as generators,
             self._watched(requests),
         ):
-            arguments = call_arguments(self._class, [one.prompt for one in requests], generators, settings)
+            arguments = call_arguments(
+                self._class, [one.prompt for one in requests], generators, settings
+            )
             output = pipeline(**arguments, **others)
         if stray.used and len(requests) > 1:
             self._at_once = 1  # it draws noise that no seed of a picture reaches, except alone
@@ -140,7 +156,7 @@ class Maker(ABC, Generic[R]):
         return pictures(output, len(requests))
 
 
-class DiffusersModel(Maker[Request]):
+class DiffusersModel(PipelineMaker[Request]):
     """Pictures by a diffusers pipeline; the same whatever the batch.
 
     location    a folder, or a repository's ID on the Hugging Face Hub
@@ -156,16 +172,18 @@ class DiffusersModel(Maker[Request]):
     settings    whatever else the pipeline takes when it is called: num_inference_steps, guidance_scale,
                 negative_prompt, height, width, …
 
-    `watch` looks on while pictures are made, and must not change them; `steer` may: a mitigation, which is then among
-    the settings. None for nobody.
+    `watch` looks on while pictures are made, and must not change them; `steer` may: a mitigation,
+    which is then among the settings. None for nobody.
 
-    The weights are loaded when the first picture, or `pipeline`, is asked for. Raises UsageError for what cannot be
-    met, and ModelError where network or memory do not suffice.
+    The weights are loaded when the first picture, or `pipeline`, is asked for. Raises UsageError
+    for what cannot be met, and ModelError where network or memory do not suffice.
     """
 
     has_pipeline = True
     what = "picture"
-    smaller = "use -M offload=model on a GPU, a smaller -M height and -M width, or -M dtype=bfloat16"
+    smaller = (
+        "use -M offload=model on a GPU, a smaller -M height and -M width, or -M dtype=bfloat16"
+    )
 
     def __init__(
         self,
@@ -191,15 +209,23 @@ class DiffusersModel(Maker[Request]):
         self._call_settings = call_settings(known, defaults or {}, settings, self.name)
         check_size(self._call_settings, MULTIPLES.get(family.__name__, 1), self.name)
         self.scheduler = scheduler_class(self.repository, str(scheduler))
-        check_heard(self.repository, known, self._call_settings, settings, self.scheduler, self.name)
-        self.place = Place.of(str(device), str(dtype), offload)
+        check_heard(
+            self.repository, known, self._call_settings, settings, self.scheduler, self.name
+        )
+        self.place = DeviceSetup.of(str(device), str(dtype), offload)
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 0:
             wanted = "a whole number, 0 to have it chosen"
             raise UsageError(f"{self.name}: batch_size is {batch_size!r}; it must be {wanted}")
         super().__init__(family, batch_size or BATCH[self.place.device.type])
         self.revision = "+".join(source.network.identity for source in self._sources)
-        others = {"scheduler": self.scheduler.__name__ if self.scheduler else "", "variant": self._variant}
-        self.settings: Mapping[str, Setting] = {**self._call_settings, **{k: one for k, one in others.items() if one}}
+        others = {
+            "scheduler": self.scheduler.__name__ if self.scheduler else "",
+            "variant": self._variant,
+        }
+        self.settings: Mapping[str, Setting] = {
+            **self._call_settings,
+            **{k: one for k, one in others.items() if one},
+        }
         self.watch: Watch | None = None
         self.steer: Watch | None = None
 
@@ -214,10 +240,14 @@ class DiffusersModel(Maker[Request]):
         return load(self._sources, self._class, self.place, self.scheduler, self._variant)
 
     def generate(self, requests: Sequence[Request]) -> list[Made]:
-        """One RGB picture per request, or `Missing("blank_image")`; it depends on the request alone. As `_made`."""
+        """One RGB picture per request, or `Missing("blank_image")`; it depends on the request
+        alone. As `_made`.
+        """
         return self._made(requests)
 
-    def _beside(self, requests: Sequence[Request]) -> tuple[Mapping[str, Setting], Mapping[str, Any]]:
+    def _beside(
+        self, requests: Sequence[Request]
+    ) -> tuple[Mapping[str, Setting], Mapping[str, Any]]:
         return self._call_settings, {}
 
     @contextmanager
@@ -228,7 +258,9 @@ class DiffusersModel(Maker[Request]):
             yield
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Words that no text encoder sees, in their order; none if any of them takes prompts of other lengths."""
+        """Words that no text encoder sees, in their order; none if any of them takes prompts of
+        other lengths.
+        """
         names = [name for name in self.repository.components if "tokenizer" in name]
         kinds = {self.repository.components[name][1].removesuffix("Fast") for name in names}
         if len(prompt) <= HARMLESS or kinds != {CLIP}:
@@ -243,11 +275,14 @@ class DiffusersModel(Maker[Request]):
 
 
 @contextmanager
-def noise_per_picture(pipeline: DiffusionPipeline, seeds: Sequence[int]) -> Iterator[list[torch.Generator]]:
-    """CPU generators, one per picture, to be given to the pipeline; its schedulers draw from them too.
+def noise_per_picture(
+    pipeline: DiffusionPipeline, seeds: Sequence[int]
+) -> Iterator[list[torch.Generator]]:
+    """CPU generators, one per picture, to be given to the pipeline; its schedulers draw from them
+    too.
 
-    Some pipelines give their generators to the initial noise alone. A scheduler that adds noise at every step would
-    then draw it from the global generator, for the whole batch at once.
+    Some pipelines give their generators to the initial noise alone. A scheduler that adds noise at
+    every step would then draw it from the global generator, for the whole batch at once.
     """
     generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
 
@@ -273,15 +308,21 @@ def noise_per_picture(pipeline: DiffusionPipeline, seeds: Sequence[int]) -> Iter
 
 
 def _draws_noise(part: object) -> bool:
-    return isinstance(part, SchedulerMixin) and "generator" in inspect.signature(part.step).parameters
+    return (
+        isinstance(part, SchedulerMixin) and "generator" in inspect.signature(part.step).parameters
+    )
 
 
 @contextmanager
 def global_noise(seed: int, device: torch.device) -> Iterator[SimpleNamespace]:
-    """Seeds the global generators, and tells afterwards whether they were `used`; they are then as they were before."""
+    """Seeds the global generators, and tells afterwards whether they were `used`; they are then as
+    they were before.
+    """
 
     def states() -> list[torch.Tensor]:
-        own = [getattr(torch, device.type).get_rng_state()] if device.type in ("cuda", "mps") else []
+        own = (
+            [getattr(torch, device.type).get_rng_state()] if device.type in ("cuda", "mps") else []
+        )
         return [torch.get_rng_state(), *own]
 
     noise = SimpleNamespace(used=False)
@@ -295,15 +336,21 @@ def global_noise(seed: int, device: torch.device) -> Iterator[SimpleNamespace]:
 
 
 HIDDEN = "the model's own safety checker hid the picture"
-NOT_A_NUMBER = "the picture holds values that are no numbers; another dtype, such as float32, may help"
+NOT_A_NUMBER = (
+    "the picture holds values that are no numbers; another dtype, such as float32, may help"
+)
 FLAT = "the picture shows a single colour"
 
 
 def pictures(output: Any, count: int) -> list[Made]:
-    """One RGB picture, or `Missing("blank_image")`, per request. `output` is what the pipeline returned for `count`."""
+    """One RGB picture, or `Missing("blank_image")`, per request. `output` is what the pipeline
+    returned for `count`.
+    """
     images = getattr(output, "images", None)
     if images is None or len(images) != count:
-        raise ModelError(f"the pipeline returned {type(output).__name__} where {count} pictures were asked for")
+        raise ModelError(
+            f"the pipeline returned {type(output).__name__} where {count} pictures were asked for"
+        )
     flags: Sequence[bool] = getattr(output, "nsfw_content_detected", None) or [False] * count
     made: list[Made] = []
     for image, hidden in zip(images, flags, strict=True):
@@ -311,7 +358,9 @@ def pictures(output: Any, count: int) -> list[Made]:
         if not isinstance(image, Image.Image):
             values: NDArray[np.float32] = np.asarray(image, dtype=np.float32)
             fault = fault or ("" if np.isfinite(values).all() else NOT_A_NUMBER)
-            image = Image.fromarray((np.nan_to_num(values).clip(0, 1) * 255).round().astype(np.uint8).squeeze())
+            image = Image.fromarray(
+                (np.nan_to_num(values).clip(0, 1) * 255).round().astype(np.uint8).squeeze()
+            )
         fault = fault or (FLAT if is_blank(image) else "")
         made.append(Missing("blank_image", fault) if fault else image.convert("RGB"))
     return made

@@ -1,4 +1,6 @@
-"""A pipeline in the diffusers layout, before it is loaded: where it is, and whether it is safe and whole."""
+"""A pipeline in the diffusers layout, before it is loaded: where it is, and whether it is safe and
+whole.
+"""
 
 import json
 import re
@@ -17,8 +19,16 @@ from diffusers.utils import logging as diffusers_logging
 from transformers.utils import logging as transformers_logging
 
 from askew.errors import ModelError, UsageError
-from askew.models.diffusers import INDEX, read_json
-from askew.models.hub import ANOTHER, NO_SAFETENSORS, WEIGHTS, Pretrained, explained, find_pretrained
+from askew.models.diffusers import INDEX
+from askew.models.hub import (
+    ANOTHER,
+    NO_SAFETENSORS,
+    WEIGHTS,
+    Pretrained,
+    explained,
+    find_pretrained,
+)
+from askew.store.files import read_json
 
 LIBRARY = f"diffusers {__version__}"
 SHARD = re.compile(r"-\d+-of-(\d+)\.")
@@ -87,25 +97,40 @@ class Repository:
 
     def weights(self, component: str, variant: str = "") -> list[str]:
         """The files with the weights of a component: those of the variant, else the plain ones."""
-        below = [PurePosixPath(file) for file in self.network.files if file.startswith(f"{component}/")]
+        below = [
+            PurePosixPath(file) for file in self.network.files if file.startswith(f"{component}/")
+        ]
         found = [file for file in below if file.suffix == WEIGHTS and len(file.parts) == 2]
         chosen = [file for file in found if variant and f".{variant}" in file.stem]
-        return sorted(str(file) for file in chosen or [file for file in found if PLAIN.fullmatch(file.name)])
+        return sorted(
+            str(file) for file in chosen or [file for file in found if PLAIN.fullmatch(file.name)]
+        )
 
     def fetch(self, variant: str = "") -> Path:
-        """The folder of the pipeline, with its weights. Raises ModelError where they cannot be downloaded."""
-        return self.network.fetch(file for component in self.components for file in self.weights(component, variant))
+        """The folder of the pipeline, with its weights. Raises ModelError where they cannot be
+        downloaded.
+        """
+        return self.network.fetch(
+            file for component in self.components for file in self.weights(component, variant)
+        )
 
     def check(self, variant: str = "") -> None:
-        """Raises UsageError for a component that lacks files, as far as names tell, or cannot be loaded safely."""
+        """Raises UsageError for a component that lacks files, as far as names tell, or cannot be
+        loaded safely.
+        """
         with explained(self.name), quiet():
             for component in self.components:
                 self._check(component, variant)
-        if variant and not any(f".{variant}" in PurePosixPath(file).stem for file in self.network.files):
-            raise UsageError(f"{self.name!r} has no weights of a variant {variant!r}: leave the variant out")
+        if variant and not any(
+            f".{variant}" in PurePosixPath(file).stem for file in self.network.files
+        ):
+            raise UsageError(
+                f"{self.name!r} has no weights of a variant {variant!r}: leave the variant out"
+            )
 
     def _check(self, component: str, variant: str) -> None:
-        kind, weights = self.kind(component), self.weights(component, variant)
+        kind = self.kind(component)
+        weights = self.weights(component, variant)
         files = [file for file in self.network.files if file.startswith(f"{component}/")]
         safe = [PurePosixPath(file).name for file in files if file.endswith(WEIGHTS)]
         shards = Counter(int(found[1]) for file in weights if (found := SHARD.search(file)))
@@ -116,10 +141,16 @@ class Repository:
         lacking = "" if files else "the folder"
         if any(present < total for total, present in shards.items()):
             lacking = "some weights"
-        elif files and vocabularies and not any(file.endswith((*vocabularies, SENTENCEPIECE)) for file in files):
+        elif (
+            files
+            and vocabularies
+            and not any(file.endswith((*vocabularies, SENTENCEPIECE)) for file in files)
+        ):
             lacking = "the vocabulary"
         if lacking:
-            raise UsageError(f"{self.name!r} lacks {lacking} of its {component}, which its {INDEX} lists: {ANOTHER}")
+            raise UsageError(
+                f"{self.name!r} lacks {lacking} of its {component}, which its {INDEX} lists: {ANOTHER}"
+            )
         if safe and not weights:
             kinds = sorted({name.split(".")[1].partition("-")[0] for name in safe})
             raise UsageError(
@@ -130,8 +161,8 @@ class Repository:
 def find_repository(name: str, revision: str | None = None) -> Repository:
     """The pipeline that `name` means: a folder, or the ID of a repository on the Hugging Face Hub.
 
-    Downloads its small files and nothing else. Raises UsageError for what is not there, is no pipeline, or needs code
-    or pickles to load, and ModelError where the Hub cannot be reached.
+    Downloads its small files and nothing else. Raises UsageError for what is not there, is no
+    pipeline, or needs code or pickles to load, and ModelError where the Hub cannot be reached.
     """
     path = Path(name).expanduser()
     if path.is_file():
@@ -151,9 +182,20 @@ def find_repository(name: str, revision: str | None = None) -> Repository:
             f"{name!r} is a refiner, which improves pictures of its base model and makes none by itself: name the base "
             f"model, such as diffusers/stabilityai/stable-diffusion-xl-base-1.0"
         )
-    parts = {part: value for part, value in index.items() if isinstance(value, list) and len(value) == 2}
-    components = {part: (str(library), str(kind)) for part, (library, kind) in parts.items() if library and kind}
-    return Repository(network, str(index["_class_name"]), components, tuple(sorted(parts.keys() - components.keys())))
+    parts = {
+        part: value for part, value in index.items() if isinstance(value, list) and len(value) == 2
+    }
+    components = {
+        part: (str(library), str(kind))
+        for part, (library, kind) in parts.items()
+        if library and kind
+    }
+    return Repository(
+        network,
+        str(index["_class_name"]),
+        components,
+        tuple(sorted(parts.keys() - components.keys())),
+    )
 
 
 def _index(network: Pretrained) -> dict[str, Any]:
@@ -167,7 +209,8 @@ def _index(network: Pretrained) -> dict[str, Any]:
     try:
         index = json.loads((network.folder / INDEX).read_text(encoding="utf-8"))
     except ValueError as error:
-        index, fault = None, str(error)
+        index = None
+        fault = str(error)
     if not isinstance(index, dict) or "_class_name" not in index:
         raise ModelError(f"the {INDEX} of {network.name!r} is damaged: {fault}")
     own = [] if isinstance(index["_class_name"], str) else ["the pipeline"]

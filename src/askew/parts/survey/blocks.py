@@ -1,61 +1,104 @@
-"""What pages show of people in pictures, and say in plain words: no further than the test and the interval allow."""
+"""What pages show of people in pictures, and say in plain words: no further than the test and the
+interval allow.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from askew.pages import blocks as b
 from askew.pages import words
 from askew.pages.phrases import say
-from askew.pages.skeleton import Gap
-from askew.pages.words import SIGNIFICANT, axis_label, capital, measured, perceived, percent, plural, quote, shorten
+from askew.pages.skeleton import MissingNote
+from askew.pages.words import (
+    axis_label,
+    capital,
+    measured,
+    perceived,
+    percent,
+    plural,
+    quote,
+    shorten,
+)
 from askew.parts.survey.observed import MissingPictures
 from askew.parts.survey.reader import Confusion
-from askew.parts.survey.shares import SetShares, SharesDifference
+from askew.parts.survey.shares import SetShares, SharesDifference, is_biased
 from askew.stats.intervals import ends
+from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
 from askew.types import Estimate, Missing
 
-BARS, AXES = 10, 2
-"""Bars of an axis, and axes, that stand at the head of a page of several prompts or conditions; the rest is folded."""
+BARS = 10
+AXES = 2
+"""Bars of an axis, and axes, that stand at the head of a page of several prompts or conditions; the
+rest is folded.
+"""
 
 
-def bar(entry: SetShares, label: str, group: str = "", series: int | None = None, link: str | None = None) -> b.Bar:
+def bar(
+    entry: SetShares,
+    label: str,
+    group: str = "",
+    series: int | None = None,
+    link: str | None = None,
+) -> b.Bar:
     """What one set shows on one axis."""
     parts = tuple(
-        b.Part(value, share, entry.counts.get(value), entry.ideal.get(value)) for value, share in entry.shares.items()
+        b.ShareSegment(value, share, entry.counts.get(value), entry.reference.get(value))
+        for value, share in entry.shares.items()
     )
     return b.Bar(
-        label, parts, sum(entry.counts.values()), entry.missing, verdict(entry), bool(leans(entry)),
-        group, series, link, entry.leading if any(entry.counts.values()) else "",
-    )  # fmt: skip
+        label,
+        parts,
+        sum(entry.counts.values()),
+        entry.missing,
+        verdict(entry),
+        bool(is_biased(entry)),
+        group,
+        series,
+        link,
+        entry.leading if any(entry.counts.values()) else "",
+    )
 
 
-def folded(caption: str, bars: Sequence[b.Bar], heading: str, most: int, rest: str = "") -> Iterator[b.Block]:
+def folded(
+    caption: str, bars: Sequence[b.Bar], heading: str, most: int, rest: str = ""
+) -> Iterator[b.Block]:
     """The first bars, and the others behind a summary."""
     if bars[:most]:
-        yield b.Shares(caption, tuple(bars[:most]), heading)
-    if more := tuple(bars[most:]):
+        yield b.ShareBars(caption, tuple(bars[:most]), heading)
+    more = tuple(bars[most:])
+    if more:
         rest = rest or f"{plural(len(more), 'more bar')}: {caption[:1].lower()}{caption[1:]}"
-        yield b.Fold(rest, (b.Shares(rest, more, heading),), screen=True)
+        yield b.Details(rest, (b.ShareBars(rest, more, heading),), screen=True)
 
 
 def leads(entries: Sequence[SetShares]) -> list[SetShares]:
-    """What the first instrument saw: sets that lean, then the others, each by their distance from the ideal."""
+    """What the first instrument saw: sets that lean, then the others, each by their distance from
+    the ideal.
+    """
     own = (entry for entry in entries if entry.instrument == entries[0].instrument)
-    return sorted(own, key=lambda entry: (not leans(entry), strongest_first(entry.distance)))
+    return sorted(own, key=lambda entry: (not is_biased(entry), strongest_first(entry.distance)))
 
 
-def seen(entries: Sequence[SetShares], link: Callable[[SetShares], str] = lambda entry: entry.prompt) -> list[b.Block]:
-    """What was seen, as bars: of one set a bar an axis, else an axis with a bar a prompt or condition. The first
-    instrument's stand at the head, those of others are folded. `link` is the anchor of what else is told."""
+def seen(
+    entries: Sequence[SetShares], link: Callable[[SetShares], str] = lambda entry: entry.prompt
+) -> list[b.Block]:
+    """What was seen, as bars: of one set a bar an axis, else an axis with a bar a prompt or
+    condition. The first instrument's stand at the head, those of others are folded. `link` is the
+    anchor of what else is told.
+    """
     blocks: list[b.Block] = []
     for name in dict.fromkeys(entry.instrument for entry in entries):
-        own, found = leads([entry for entry in entries if entry.instrument == name]), list[b.Block]()
-        axes = {axis: [one for one in own if one.axis == axis] for axis in dict.fromkeys(e.axis for e in own)}
+        own = leads([entry for entry in entries if entry.instrument == name])
+        found = list[b.Block]()
+        axes = {
+            axis: [one for one in own if one.axis == axis]
+            for axis in dict.fromkeys(e.axis for e in own)
+        }
         if len({(entry.prompt, entry.set) for entry in own}) == 1:
             bars = [bar(entry, capital(axis_label(entry.axis)), link=link(entry)) for entry in own]
-            found += [b.Shares("Shares in percent, what leans first", tuple(bars))]
+            found += [b.ShareBars("Shares in percent, what leans first", tuple(bars))]
         else:
             found += _by_axis(axes, list(dict.fromkeys(one.set for one in entries)), link)
-        blocks += [b.Fold(f"As read by {shorten(name, 60)}", tuple(found))] if blocks else found
+        blocks += [b.Details(f"As read by {shorten(name, 60)}", tuple(found))] if blocks else found
     return blocks
 
 
@@ -63,40 +106,57 @@ def _by_axis(
     axes: Mapping[str, Sequence[SetShares]], order: Sequence[str], link: Callable[[SetShares], str]
 ) -> Iterator[b.Block]:
     """Of every axis a bar for each prompt and condition; those that lean most often first."""
-    lean = {axis: sum(leans(one) is True for one in some) for axis, some in axes.items()}
+    lean = {axis: sum(is_biased(one) is True for one in some) for axis, some in axes.items()}
     for k, axis in enumerate(sorted(axes, key=lambda axis: -lean[axis])):
-        prompts, label = list(dict.fromkeys(one.prompt for one in axes[axis])), capital(perceived(axis))
+        prompts = list(dict.fromkeys(one.prompt for one in axes[axis]))
+        label = capital(perceived(axis))
         shown = max(1, BARS * len(prompts) // len(axes[axis])) if k < AXES else 0
         sets = sorted(axes[axis], key=lambda one: (prompts.index(one.prompt), order.index(one.set)))
         bars = []
         for one in sets:
-            prompt, condition = shorten(one.prompt, 60), capital(words.set_label(one.set))
+            prompt = shorten(one.prompt, 60)
+            condition = capital(words.set_label(one.set))
             named = (condition, prompt) if len(order) > 1 else (prompt, "")
             bars.append(bar(one, *named, link=link(one)))
         head = sum(one.prompt in prompts[:shown] for one in sets)
-        rest = (f"{label} of {plural(len(prompts) - shown, 'more prompt')}" if head
-                else f"{label}: a lean in {lean[axis]} of {plural(len(sets), 'set')}")  # fmt: skip
+        rest = (
+            f"{label} of {plural(len(prompts) - shown, 'more prompt')}"
+            if head
+            else f"{label}: a lean in {lean[axis]} of {plural(len(sets), 'set')}"
+        )
         yield from folded(f"{label}, shares in percent", bars, "Prompt", head, rest)
 
 
-def numbers(entry: SetShares) -> b.Lanes:
-    """The share of every value in one set, against the ideal; without reading errors, and at worst, where known."""
-    corrected, bounds = entry.instrument_corrected, entry.bounds
-    more = (*(["corrected for reading errors"] if corrected else []), *(["worst case"] if bounds else []))
+def numbers(entry: SetShares) -> b.IntervalChart:
+    """The share of every value in one set, against the ideal; without reading errors, and at worst,
+    where known.
+    """
+    corrected = entry.instrument_corrected
+    bounds = entry.bounds
+    more = (
+        *(["corrected for reading errors"] if corrected else []),
+        *(["worst case"] if bounds else []),
+    )
     rows = []
     for value, share in entry.shares.items():
         cells: list[b.Content] = [entry.counts.get(value)]
         cells += [corrected.get(value)] if corrected else []
         cells += [f"{percent(bounds[value][0])} to {percent(bounds[value][1])}"] if bounds else []
-        marks = (b.Mark(entry.ideal[value], "ideal"),) if value in entry.ideal else ()
-        rows.append(b.Lane(shorten(value, 60), share, tuple(cells), marks=marks))
+        marks = (
+            (b.ReferenceMark(entry.reference[value], "reference"),)
+            if value in entry.reference
+            else ()
+        )
+        rows.append(b.IntervalRow(shorten(value, 60), share, tuple(cells), marks=marks))
     how = "Perceived shares" if words.reads_appearance(entry.axis) else "Shares seen"
     caption = f"{how} in {words.set_label(entry.set)}, read by {shorten(entry.instrument, 60)}"
     heading = capital(axis_label(entry.axis))
-    return b.Lanes(caption, heading, tuple(rows), "share", "share", b.PLAIN, ("pictures", *more))
+    return b.IntervalChart(
+        caption, heading, tuple(rows), "share", "share", b.PLAIN, ("pictures", *more)
+    )
 
 
-def distances(entries: Sequence[SetShares]) -> b.Lanes:
+def distances(entries: Sequence[SetShares]) -> b.IntervalChart:
     """How far the shares of some sets on one axis are from the ideal."""
     several = len({entry.instrument for entry in entries}) > 1
     prompts = len({entry.prompt for entry in entries}) > 1
@@ -104,50 +164,77 @@ def distances(entries: Sequence[SetShares]) -> b.Lanes:
     for entry in entries:
         reader = f", {shorten(entry.instrument, 30)}" if several else ""
         group = shorten(entry.prompt, 50) if prompts else ""
-        rows.append(b.Lane(f"{words.set_label(entry.set)}{reader}", entry.distance, group=group,
-                           strong=leans(entry)))  # fmt: skip
+        rows.append(
+            b.IntervalRow(
+                f"{words.set_label(entry.set)}{reader}",
+                entry.distance,
+                group=group,
+                strong=is_biased(entry),
+            )
+        )
     caption = f"How far the shares of {perceived(entries[0].axis)} are from the ideal (distance)"
-    return b.Lanes(caption, "Pictures", tuple(rows), "distance", "unit", b.SCORE)
+    return b.IntervalChart(caption, "Pictures", tuple(rows), "distance", "unit", b.SCORE)
 
 
-def differences(entries: Sequence[SharesDifference]) -> b.Lanes:
+def differences(entries: Sequence[SharesDifference]) -> b.IntervalChart:
     """How much more often each value is seen in the second of two sets, for some pairs on one axis."""
-    rows, several = [], len({one.prompt for one in entries}) > 1
+    rows = []
+    several = len({one.prompt for one in entries}) > 1
     for entry in entries:
         before, after = map(words.set_label, entry.sets)
-        pair = f"{quote(entry.prompt, 40)}: {after} minus {before}" if several else f"{after} minus {before}"
-        rows += [b.Lane(shorten(value, 60), score, group=pair, strong=exceeds_chance(score))
-                 for value, score in entry.shares.items()]  # fmt: skip
-    axis, reader = entries[0].axis, shorten(entries[0].instrument, 60)
+        pair = (
+            f"{quote(entry.prompt, 40)}: {after} minus {before}"
+            if several
+            else f"{after} minus {before}"
+        )
+        rows += [
+            b.IntervalRow(shorten(value, 60), score, group=pair, strong=is_significant(score))
+            for value, score in entry.shares.items()
+        ]
+    axis = entries[0].axis
+    reader = shorten(entries[0].instrument, 60)
     caption = f"Differences of {perceived(axis)}, in percentage points, read by {reader}"
-    return b.Lanes(caption, "Pictures", tuple(rows), "points", "points", b.DIFFERENCE)
+    return b.IntervalChart(caption, "Pictures", tuple(rows), "points", "points", b.DIFFERENCE)
 
 
 def confusion(entry: Confusion) -> b.Table:
     """How an instrument read what a reference says, in pictures."""
     rows: list[tuple[b.Content, ...]] = []
     for k, (value, counts) in enumerate(zip(entry.values, entry.counts, strict=True)):
-        unread, total = sum(entry.missing.get(value, {}).values()), sum(counts)
+        unread = sum(entry.missing.get(value, {}).values())
+        total = sum(counts)
         alike = percent(counts[k] / total) if total else None
         rows.append((shorten(value, 40), *counts, str(unread), alike))
-    caption = (f"{capital(perceived(entry.axis))}: rows as {shorten(entry.reference, 60)} says, columns as "
-               f"{shorten(entry.instrument, 60)} reads; number of pictures")  # fmt: skip
-    columns = (shorten(entry.reference, 40), *(shorten(value, 40) for value in entry.values), "not read", "read alike")
+    caption = (
+        f"{capital(perceived(entry.axis))}: rows as {shorten(entry.truth, 60)} says, columns as "
+        f"{shorten(entry.instrument, 60)} reads; number of pictures"
+    )
+    columns = (
+        shorten(entry.truth, 40),
+        *(shorten(value, 40) for value in entry.values),
+        "not read",
+        "read alike",
+    )
     return b.Table(caption, columns, tuple(rows), shaded=True, diagonal=True)
 
 
-def gaps(entries: Iterable[SetShares]) -> list[Gap]:
+def gaps(entries: Iterable[SetShares]) -> list[MissingNote]:
     """Answers that are missing."""
     return [
-        Gap(f"{perceived(entry.axis)} by {shorten(entry.instrument, 40)}",
+        MissingNote(
+            f"{perceived(entry.axis)} by {shorten(entry.instrument, 40)}",
             f"{shorten(entry.prompt, 60)} – {words.set_label(entry.set)}",
-            sum(entry.counts.values()) + sum(entry.missing.values()), entry.missing)
+            sum(entry.counts.values()) + sum(entry.missing.values()),
+            entry.missing,
+        )
         for entry in entries
-    ]  # fmt: skip
+    ]
 
 
 def missing_sentences(entries: Iterable[MissingPictures], what: str = "pictures of") -> list[str]:
-    """Where pictures of prompts, or answers about them, are missing more often for one value than for another."""
+    """Where pictures of prompts, or answers about them, are missing more often for one value than
+    for another.
+    """
     told = (missing_sentence(entry, f"{what} {quote(entry.prompt or '')}") for entry in entries)
     return [sentence for sentence in told if sentence]
 
@@ -159,64 +246,76 @@ LIMITS = (
 """What a score of shares does not mean."""
 
 
-def exceeds_chance(score: Estimate | Missing | None) -> bool | None:
-    """Whether chance alone would rarely give this score, by q, else by p; None if it is missing or was not tested."""
-    if not isinstance(score, Estimate):
-        return None
-    p = score.p if score.q is None else score.q
-    return None if p is None else p < SIGNIFICANT
-
-
 def strongest_first(score: Estimate | Missing) -> tuple[int, float, float]:
-    """Sort key: corrected score from large to small, scores without correction after, missing ones last."""
+    """Sort key: corrected score from large to small, scores without correction after, missing ones
+    last.
+    """
     if isinstance(score, Missing):
         return 2, 0.0, 0.0
-    return (1, 0.0, -score.value) if score.corrected is None else (0, -score.corrected, -score.value)
-
-
-def leans(entry: SetShares) -> bool | None:
-    """By the verdict on the set; None where nothing was tested."""
-    return exceeds_chance(entry.distance) if entry.verdict is None else entry.verdict.q < SIGNIFICANT
+    return (
+        (1, 0.0, -score.value) if score.corrected is None else (0, -score.corrected, -score.value)
+    )
 
 
 def verdict(entry: SetShares) -> str:
     """What a set shows on an axis, in a few words: "more female than even", "none shown"."""
     if isinstance(entry.distance, Missing):
         return "not measured"
-    lean = leans(entry)
+    lean = is_biased(entry)
     if not lean:
         return "not tested against chance" if lean is None else say("none")
-    if not any(map(exceeds_chance, entry.from_ideal)):
+    if not any(map(is_significant, entry.from_reference)):
         return say("lean_elsewhere")
-    ideal, value = "even" if entry.even else "the ideal", entry.leading
-    known = {v: (low, high) for v, e in entry.shares.items() if isinstance(e, Estimate) for low, high in [ends(e)]}
-    under = [v for v, (_, high) in known.items() if high < entry.ideal[v]]
-    if value in known and known[value][0] > entry.ideal[value]:
-        return say("lean", value=shorten(value, 40), ideal=ideal)
+    reference = "even" if entry.even else "the ideal"
+    value = entry.leading
+    known = {
+        v: (low, high)
+        for v, e in entry.shares.items()
+        if isinstance(e, Estimate)
+        for low, high in [ends(e)]
+    }
+    under = [v for v, (_, high) in known.items() if high < entry.reference[v]]
+    if value in known and known[value][0] > entry.reference[value]:
+        return say("lean", value=shorten(value, 40), reference=reference)
     if under:
-        return say("lean_less", value=shorten(min(under, key=lambda v: known[v][1] - entry.ideal[v]), 40), ideal=ideal)
-    return say("lean_spread", ideal=ideal)
+        return say(
+            "lean_less",
+            value=shorten(min(under, key=lambda v: known[v][1] - entry.reference[v]), 40),
+            reference=reference,
+        )
+    return say("lean_spread", reference=reference)
 
 
 def most_seen(entry: SetShares) -> str:
     """How many show the value furthest above its ideal: "88 % perceived female (42 of 48)"."""
-    value, read = entry.leading, sum(entry.counts.values())
+    value = entry.leading
+    read = sum(entry.counts.values())
     how = "perceived" if words.reads_appearance(entry.axis) else "seen as"
-    ideal = "" if entry.even else f", ideal {percent(entry.ideal.get(value))}"
-    return say("seen", share=percent(entry.counts[value] / read), how=how, value=shorten(value, 40),
-               count=f"{entry.counts[value]:,}", n=f"{read:,}{ideal}")  # fmt: skip
+    reference = "" if entry.even else f", ideal {percent(entry.reference.get(value))}"
+    return say(
+        "seen",
+        share=percent(entry.counts[value] / read),
+        how=how,
+        value=shorten(value, 40),
+        count=f"{entry.counts[value]:,}",
+        n=f"{read:,}{reference}",
+    )
 
 
 def sentence(entry: SetShares) -> str:
     """What was seen, and the verdict, in one sentence: without its end."""
     if isinstance(entry.distance, Missing):
         return f"not measured – {words.reason(entry.distance)}"
-    found, lost = verdict(entry), sum(entry.missing.values())
-    if leans(entry) is False:
+    found = verdict(entry)
+    lost = sum(entry.missing.values())
+    if is_biased(entry) is False:
         pictures = plural(sum(entry.counts.values()), "picture")
         shown = entry.verdict.detectable if entry.verdict else None
-        found = (say("none_possible", pictures=pictures) if shown is None
-                 else say("none_with", pictures=pictures, distance=words.number(shown)))  # fmt: skip
+        found = (
+            say("none_possible", pictures=pictures)
+            if shown is None
+            else say("none_with", pictures=pictures, distance=words.number(shown))
+        )
     unread = f"; {plural(lost, 'picture')} could not be read" if lost else ""
     q = f"; {words.probability(entry.verdict.q, 'q')}" if entry.verdict else ""
     return f"{most_seen(entry)}{unread}: {found}{q}"
@@ -224,19 +323,30 @@ def sentence(entry: SetShares) -> str:
 
 def difference_sentence(entry: SharesDifference) -> str | None:
     """The largest difference between two picture sets that exceeds chance, None if none does."""
-    found = {v: e for v, e in entry.shares.items() if isinstance(e, Estimate) and exceeds_chance(e)}
+    found = {v: e for v, e in entry.shares.items() if isinstance(e, Estimate) and is_significant(e)}
     if not found:
         return None
     value = max(found, key=lambda v: abs(found[v].value))
     before, after = map(words.set_label, entry.sets)
-    more, axis = "more" if found[value].value > 0 else "less", capital(perceived(entry.axis))
-    return say("set_differs", axis=axis, value=shorten(value, 40), more=more, after=after, before=before,
-               points=measured(found[value], "points"), q=words.probability(found[value].q, "q"))  # fmt: skip
+    more = "more" if found[value].value > 0 else "less"
+    axis = capital(perceived(entry.axis))
+    return say(
+        "set_differs",
+        axis=axis,
+        value=shorten(value, 40),
+        more=more,
+        after=after,
+        before=before,
+        points=measured(found[value], "points"),
+        q=words.probability(found[value].q, "q"),
+    )
 
 
 def missing_sentence(entry: MissingPictures, what: str) -> str | None:
-    """On which value of an axis pictures, which `what` names, are missing most often; None if chance would do it."""
-    if entry.q >= SIGNIFICANT:
+    """On which value of an axis pictures, which `what` names, are missing most often; None if
+    chance would do it.
+    """
+    if entry.q >= SIGNIFICANCE_LEVEL:
         return None
     rates = {value: one.missing / one.planned for value, one in entry.counts.items()}
     often, seldom = (
@@ -252,5 +362,9 @@ def missing_sentence(entry: MissingPictures, what: str) -> str | None:
 
 def tests(score: Estimate) -> str:
     """The p- and q-value, to follow a score: "; p = 0.002, q = 0.004"."""
-    told = [words.probability(value, name) for name, value in (("p", score.p), ("q", score.q)) if value is not None]
+    told = [
+        words.probability(value, name)
+        for name, value in (("p", score.p), ("q", score.q))
+        if value is not None
+    ]
     return f"; {', '.join(told)}" if told else ""

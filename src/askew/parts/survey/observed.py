@@ -1,5 +1,7 @@
-"""Picture sets with what the instruments saw in them: the common ground of all methods. And whether pictures are
-missing more often in some sets than in others, as when a safety checker hides one group."""
+"""Picture sets with what the instruments saw in them: the common ground of all methods. And whether
+pictures are missing more often in some sets than in others, as when a safety checker hides one
+group.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,8 +21,10 @@ Answer = str | Missing
 
 @dataclass(frozen=True, slots=True)
 class ObservedSet:
-    """The pictures of one prompt, and by instrument and axis the value read from each of them; `captions` and every
-    tuple in `values` run parallel to `pictures`. A missing picture is missing to every instrument, for one reason."""
+    """The pictures of one prompt, and by instrument and axis the value read from each of them;
+    `captions` and every tuple in `values` run parallel to `pictures`. A missing picture is missing
+    to every instrument, for one reason.
+    """
 
     prompt: Prompt
     pictures: tuple[Picture | Missing, ...]
@@ -48,7 +52,8 @@ class ObservedSet:
             name: {axis: tuple(column[k] for k in kept) for axis, column in by_axis.items()}
             for name, by_axis in self.values.items()
         }
-        pictures, captions = tuple(self.pictures[k] for k in kept), tuple(self.captions[k] for k in kept)
+        pictures = tuple(self.pictures[k] for k in kept)
+        captions = tuple(self.captions[k] for k in kept)
         return replace(self, pictures=pictures, values=values, captions=captions)
 
 
@@ -59,24 +64,36 @@ def observe(
     answers: Mapping[str, Mapping[str, Sequence[Answer]]],
     captioner: str | None,
 ) -> ObservedSet:
-    """A set from raw answers: by instrument, then picture id, answers to the axes' questions in order. The instrument
-    `captioner` was asked for a caption after the axes' questions."""
+    """A set from raw answers: by instrument, then picture id, answers to the axes' questions in
+    order. The instrument `captioner` was asked for a caption after the axes' questions.
+    """
     values: dict[str, dict[str, tuple[Answer, ...]]] = {}
     for instrument, by_picture in answers.items():
-        rows = [one if isinstance(one, Missing) else axis_answers(axes, by_picture[one.id]) for one in pictures]
+        rows = [
+            one if isinstance(one, Missing) else axis_answers(axes, by_picture[one.id])
+            for one in pictures
+        ]
         values[instrument] = {
-            axis.name: tuple(row if isinstance(row, Missing) else row[axis.name] for row in rows) for axis in axes
+            axis.name: tuple(row if isinstance(row, Missing) else row[axis.name] for row in rows)
+            for axis in axes
         }
     captions = tuple(
-        p if isinstance(p, Missing) else Missing("not_asked") if captioner is None else answers[captioner][p.id][-1]
+        p
+        if isinstance(p, Missing)
+        else Missing("not_asked")
+        if captioner is None
+        else answers[captioner][p.id][-1]
         for p in pictures
     )
     return ObservedSet(prompt, tuple(pictures), values, captions)
 
 
 def axis_answers(axes: Sequence[Axis], row: Sequence[Answer]) -> dict[str, Answer]:
-    """By axis the value that answers say; they follow each other in the order of the axes' questions."""
-    values, start = {}, 0
+    """By axis the value that answers say; they follow each other in the order of the axes'
+    questions.
+    """
+    values = {}
+    start = 0
     for axis in axes:
         stop = start + len(axis.questions)
         values[axis.name], start = axis.read(row[start:stop]), stop
@@ -89,10 +106,16 @@ def tally_missing(answers: Iterable[object]) -> dict[MissingReason, int]:
     return dict(sorted(reasons.items()))
 
 
-def why_missing(sets: Iterable[ObservedSet], instrument: str, axis: Axis, detail: str = "") -> Missing:
+def why_missing(
+    sets: Iterable[ObservedSet], instrument: str, axis: Axis, detail: str = ""
+) -> Missing:
     """For the commonest reason why pictures of some sets have no value on an axis."""
-    reasons = Counter(gap.reason for one in sets for gap in one.values[instrument][axis.name]
-                      if isinstance(gap, Missing))  # fmt: skip
+    reasons = Counter(
+        gap.reason
+        for one in sets
+        for gap in one.values[instrument][axis.name]
+        if isinstance(gap, Missing)
+    )
     return Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked", detail)
 
 
@@ -101,7 +124,7 @@ DECISIVE = 0.05
 
 
 @record
-class Gone:
+class MissingCount:
     """How many pictures are missing, of how many that were planned."""
 
     missing: int
@@ -115,12 +138,14 @@ class Gone:
 
 @record
 class MissingPictures:
-    """By value of an axis how many pictures are missing, and Pearson's chi-squared test of whether rates differ: by
-    permutation, with `draws`, where counts are small; q by Benjamini-Hochberg over all entries of a run."""
+    """By value of an axis how many pictures are missing, and Pearson's chi-squared test of whether
+    rates differ: by permutation, with `draws`, where counts are small; q by Benjamini-Hochberg over
+    all entries of a run.
+    """
 
     prompt: str | None
     axis: str
-    counts: Mapping[str, Gone]
+    counts: Mapping[str, MissingCount]
     chi2: float
     dof: int
     p: float
@@ -132,23 +157,34 @@ class MissingPictures:
 U = TypeVar("U", bound=MissingPictures)
 
 
-def missing_pictures(sets: Mapping[str, Sequence[ObservedSet]], scoring: Scoring) -> tuple[MissingPictures, ...]:
+def missing_pictures(
+    sets: Mapping[str, Sequence[ObservedSet]], scoring: Scoring
+) -> tuple[MissingPictures, ...]:
     """Per prompt and axis, the initial set beside those of the axis."""
     counted = [
-        ({"prompt": prompt, "axis": axis}, {one.prompt.value or INITIAL: Gone.of(one.pictures) for one in some
-                                            if one.prompt.axis in (None, axis)})
+        (
+            {"prompt": prompt, "axis": axis},
+            {
+                one.prompt.value or INITIAL: MissingCount.of(one.pictures)
+                for one in some
+                if one.prompt.axis in (None, axis)
+            },
+        )
         for prompt, some in sets.items()
         for axis in dict.fromkeys(one.prompt.axis for one in some if one.prompt.axis is not None)
-    ]  # fmt: skip
+    ]
     return uneven(MissingPictures, counted, scoring)
 
 
 def uneven(
-    kind: type[U], counted: Sequence[tuple[Mapping[str, str | None], Mapping[str, Gone]]], scoring: Scoring
+    kind: type[U],
+    counted: Sequence[tuple[Mapping[str, str | None], Mapping[str, MissingCount]]],
+    scoring: Scoring,
 ) -> tuple[U, ...]:
-    """A test per table of what is missing by value, one family of q-values. Each table comes with those fields of
-    `kind` that say what it is about, in the order in which they name its random draws. Tables without a missing
-    picture, or without any other, are left out."""
+    """A test per table of what is missing by value, one family of q-values. Each table comes with
+    those fields of `kind` that say what it is about, in the order in which they name its random
+    draws. Tables without a missing picture, or without any other, are left out.
+    """
     tested = []
     for about, counts in counted:
         planned = {value: one for value, one in counts.items() if one.planned}
@@ -160,8 +196,16 @@ def uneven(
         test = chi_square(table, rng=rng, threshold=DECISIVE)
         assert isinstance(test, ChiSquare)  # some pictures are missing, some are not
         tested.append(
-            kind(**about, counts=planned, chi2=test.statistic, dof=test.dof, p=test.p,  # type: ignore[arg-type]
-                 draws=test.draws or 0, cramers_v=test.cramers_v, q=test.p)
-        )  # fmt: skip
+            kind(
+                **about,  # type: ignore[arg-type]
+                counts=planned,
+                chi2=test.statistic,
+                dof=test.dof,
+                p=test.p,
+                draws=test.draws or 0,
+                cramers_v=test.cramers_v,
+                q=test.p,
+            )
+        )
     qs = benjamini_hochberg(np.array([one.p for one in tested]))
     return tuple(replace(one, q=float(q)) for one, q in zip(tested, qs, strict=True))

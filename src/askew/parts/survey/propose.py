@@ -10,8 +10,8 @@ from askew import registry
 from askew.errors import LanguageModelError, UsageError
 from askew.measure.labels import LabelVQA
 from askew.models.base import Collection
-from askew.options import Desk
-from askew.parts.references import with_ideals
+from askew.options import ProposalContext
+from askew.parts.references import with_references
 from askew.parts.survey.reader import LABELS, load_instruments
 from askew.plan import AxisPlan, Plan, PlanFields, PromptPlan
 from askew.prompts.axes import find_axis
@@ -23,8 +23,10 @@ P = TypeVar("P", bound=Plan)
 
 
 @dataclass(slots=True)
-class Draft:
-    """What is known of a plan beside the plan: its writer, and why that gave nothing for some prompts."""
+class PlanDraft:
+    """What is known of a plan beside the plan: its writer, and why that gave nothing for some
+    prompts.
+    """
 
     writer: Writer | None = None
     failed: dict[str, str] = field(default_factory=dict)
@@ -39,26 +41,34 @@ def survey_plan(
     prompts: Sequence[str],
     *,
     axes: Sequence[str] | None = None,
-    ideal: Sequence[str] = (),
+    reference: Sequence[str] = (),
     asked: Callable[[Axis], Axis] | None = None,
-    desk: Desk | None = None,
-    draft: Draft | None = None,
+    desk: ProposalContext | None = None,
+    draft: PlanDraft | None = None,
     **settings: object,
 ) -> P:
-    """A plan for `prompts`, with axes and counterfactuals by the writer `llm` at a `desk`. Prompts for which it gave
-    nothing are an error, or, with a `draft`, left out and noted there. `axes` None lets the writer choose; `asked`
-    turns an axis into what is asked about it. `ideal` names the shares that pictures should have (`reference`).
-    `settings` are the other fields of the plan: without `vqa` a collection of existing pictures is read by labels and a
-    model's by the studio; without `images` a model may suggest how many, and to the lexicon also which axes. Of a
-    collection its own prompts are planned, restricted to `prompts` if any are given. Raises UsageError,
-    LanguageModelError."""
-    desk = desk or Desk()
-    defaults = {name: field.get_default(call_default_factory=True) for name, field in Plan.model_fields.items()}
+    """A plan for `prompts`, with axes and counterfactuals by the writer `llm` at a `desk`. Prompts
+    for which it gave nothing are an error, or, with a `draft`, left out and noted there. `axes`
+    None lets the writer choose; `asked` turns an axis into what is asked about it. `reference` names
+    the shares that pictures should have (`reference`). `settings` are the other fields of the plan:
+    without `vqa` a collection of existing pictures is read by labels and a model's by the studio;
+    without `images` a model may suggest how many, and to the lexicon also which axes. Of a
+    collection its own prompts are planned, restricted to `prompts` if any are given. Raises
+    UsageError, LanguageModelError.
+    """
+    desk = desk or ProposalContext()
+    defaults = {
+        name: field.get_default(call_default_factory=True)
+        for name, field in Plan.model_fields.items()
+    }
     chosen = cast("PlanFields", defaults | settings)
-    opened = registry.planned if chosen["llm"].startswith("lexicon") else registry.model  # before writers are paid
+    opened = (
+        registry.planned if chosen["llm"].startswith("lexicon") else registry.model
+    )  # before writers are paid
     source = opened(chosen["model"], **chosen["model_args"])
     usual_axes = None
-    if suggested := getattr(source, "suggestion", None):
+    suggested = getattr(source, "suggestion", None)
+    if suggested:
         settings = {"images": suggested.images} | settings
         named = axes is not None or not {"axes", "axes_on"}.isdisjoint(desk.settings)
         usual_axes = suggested.axes if chosen["llm"].startswith("lexicon") and not named else None
@@ -71,10 +81,13 @@ def survey_plan(
     elif not prompts:
         raise UsageError('there is no prompt; give one, such as "a photo of a nurse"')
     else:
-        goes_on, draft = draft is not None, draft or Draft()
+        goes_on = draft is not None
+        draft = draft or PlanDraft()
         writer = draft.writer = registry.writer(chosen["llm"], cache=desk.cache, **desk.settings)
         try:
-            proposals = zip(prompts, _proposals(writer, prompts, axes, usual_axes, chosen["seed"]), strict=True)
+            proposals = zip(
+                prompts, _proposals(writer, prompts, axes, usual_axes, chosen["seed"]), strict=True
+            )
         finally:
             tell_usage(writer, desk.tell)
         planned = []
@@ -82,27 +95,50 @@ def survey_plan(
             if isinstance(proposed, LanguageModelError):
                 draft.failed[text] = str(proposed)
             else:
-                planned.append(PromptPlan.of(text, (AxisPlan.of(one.axis, one.counterfactuals) for one in proposed)))
+                planned.append(
+                    PromptPlan.of(
+                        text, (AxisPlan.of(one.axis, one.counterfactuals) for one in proposed)
+                    )
+                )
         told = "; ".join(f"{text!r}: {reason}" for text, reason in draft.failed.items())
         if told and planned and goes_on and desk.tell:
-            desk.tell(f"{len(draft.failed)} of {len(prompts)} prompts are left out, for which no axes came: {told}")
+            desk.tell(
+                f"{len(draft.failed)} of {len(prompts)} prompts are left out, for which no axes came: {told}"
+            )
         elif told and not (planned and goes_on):
-            hint = "; `askew axes --to plan.toml`, with the same options, plans the other prompts" if planned else ""
-            raise LanguageModelError(f"no axes came for {len(draft.failed)} of {len(prompts)} prompts: {told}{hint}")
+            hint = (
+                "; `askew axes --to plan.toml`, with the same options, plans the other prompts"
+                if planned
+                else ""
+            )
+            raise LanguageModelError(
+                f"no axes came for {len(draft.failed)} of {len(prompts)} prompts: {told}{hint}"
+            )
     if asked is not None:
-        planned = [PromptPlan.of(one.text, (AxisPlan.of(asked(axis.axis()), axis.counterfactuals) for axis in one.axes))
-                   for one in planned]  # fmt: skip
-    planned = with_ideals(planned, ideal)
+        planned = [
+            PromptPlan.of(
+                one.text,
+                (AxisPlan.of(asked(axis.axis()), axis.counterfactuals) for axis in one.axes),
+            )
+            for one in planned
+        ]
+    planned = with_references(planned, reference)
     return kind.checked(
-        {**settings, "vqa": chosen["vqa"], "prompts": [prompt.model_dump() for prompt in planned]}, "this request"
+        {**settings, "vqa": chosen["vqa"], "prompts": [prompt.model_dump() for prompt in planned]},
+        "this request",
     )
 
 
 def _proposals(
-    writer: Writer, prompts: Sequence[str], axes: Sequence[str] | None, usual: Sequence[str] | None, seed: int
+    writer: Writer,
+    prompts: Sequence[str],
+    axes: Sequence[str] | None,
+    usual: Sequence[str] | None,
+    seed: int,
 ) -> list[list[AxisProposal] | LanguageModelError]:
-    """Proposals for each prompt, or why there are none, as many at once as the writer can work on. `usual` axes are
-    proposed for prompts that they fit, whatever the writer would choose."""
+    """Proposals for each prompt, or why there are none, as many at once as the writer can work on.
+    `usual` axes are proposed for prompts that they fit, whatever the writer would choose.
+    """
 
     def propose(text: str) -> list[AxisProposal] | LanguageModelError:
         try:
@@ -130,7 +166,9 @@ def _plan_collection(
     found = list(dict.fromkeys(filed.prompt for filed in source.pictures()))
     for prompt in prompts:
         if prompt not in found:
-            raise UsageError(f"{source.name} has no pictures of {prompt!r}; it has: {', '.join(found)}")
+            raise UsageError(
+                f"{source.name} has no pictures of {prompt!r}; it has: {', '.join(found)}"
+            )
     labels = None
     if LABELS in chosen["vqa"]:
         labels = load_instruments((LABELS,), source, chosen["aliases"], chosen["values"])[LABELS]

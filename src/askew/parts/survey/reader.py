@@ -1,4 +1,6 @@
-"""The instruments of a plan, the pictures of its prompts, what the instruments see in them, and where they err."""
+"""The instruments of a plan, the pictures of its prompts, what the instruments see in them, and
+where they err.
+"""
 
 import re
 from collections import Counter
@@ -11,8 +13,8 @@ from numpy.typing import NDArray
 
 from askew import registry
 from askew.errors import UsageError
-from askew.findings import Gathered, Identity, Instruments, PictureSet
-from askew.measure.base import CAPTION, PERSON, VQA, Calibrated, Embedder
+from askew.findings import GatheredData, Identity, Instruments, PictureSet
+from askew.measure.base import CAPTION, PERSON, VQA, CalibratedInstrument, Embedder
 from askew.measure.labels import LabelVQA
 from askew.models.base import Collection, Model, Setting
 from askew.models.folder import FolderCollection
@@ -37,21 +39,27 @@ def load_instruments(
     values: Mapping[str, Sequence[str]],
     settings: Mapping[str, Setting] | None = None,
 ) -> dict[str, VQA]:
-    """The instruments by name. A person's labels come with the collection. `settings` are those of the only instrument
-    or, named PROVIDER:SETTING, of the one from that provider. Raises UsageError for a setting of no instrument, or of
-    which of several is not said."""
+    """The instruments by name. A person's labels come with the collection. `settings` are those of
+    the only instrument or, named PROVIDER:SETTING, of the one from that provider. Raises UsageError
+    for a setting of no instrument, or of which of several is not said.
+    """
     own: dict[str, dict[str, Setting]] = {name: {} for name in names if name != LABELS}
     for key, value in (settings or {}).items():
         provider, colon, setting = key.rpartition(":")
         owners = [name for name in own if not colon or name.partition("/")[0] == provider]
         if not owners or (len(owners) > 1 and not colon):
-            known = ", ".join(f"{name.partition('/')[0]}:{setting}" for name in own) or "none: labels take no settings"
+            known = (
+                ", ".join(f"{name.partition('/')[0]}:{setting}" for name in own)
+                or "none: labels take no settings"
+            )
             which = "does not say which instrument's setting it is; write one of"
             raise UsageError(f"--vqa-arg {key}={value} {which}: {known}")
         for name in owners:
             own[name][setting] = value
     if LABELS in names and not isinstance(source, Collection):
-        raise UsageError("--vqa labels reads a person's labels from a manifest; it needs --model folder/PATH")
+        raise UsageError(
+            "--vqa labels reads a person's labels from a manifest; it needs --model folder/PATH"
+        )
     of_labels = {"collection": source, "aliases": aliases, "values": values or None}
     return {name: registry.vqa(name, **own.get(name, of_labels)) for name in names}
 
@@ -67,7 +75,7 @@ Errors = Mapping[tuple[str, str], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class Reader:
+class SurveyReader:
     """The instruments of a plan, and what they are asked about every picture of a prompt.
 
     captioner  the instrument that describes pictures, too; None asks nobody
@@ -86,13 +94,22 @@ class Reader:
         asked += [CAPTION] if instrument == self.captioner else []
         return [*asked, PERSON] if self._of_people(prompt) else asked
 
-    def read(self, prompt: PromptPlan, sets: Sequence[tuple[Prompt, Sequence[Outcome]]]) -> list[ObservedSet]:
+    def read(
+        self, prompt: PromptPlan, sets: Sequence[tuple[Prompt, Sequence[Outcome]]]
+    ) -> list[ObservedSet]:
         """The pictures of some sets of a prompt, with what the instruments see in them."""
-        pictures, answers = [picture for _, some in sets for picture in some], {}
+        pictures = [picture for _, some in sets for picture in some]
+        answers = {}
         for name, vqa in self.instruments.items():
             found = self.run.ask(vqa, pictures, self.questions(prompt, name))
-            nobody = {one for one, row in found.items() if row[-1] == "no"} if self._of_people(prompt) else set()
-            answers[name] = {one: [NOBODY] * len(row) if one in nobody else row for one, row in found.items()}
+            nobody = (
+                {one for one, row in found.items() if row[-1] == "no"}
+                if self._of_people(prompt)
+                else set()
+            )
+            answers[name] = {
+                one: [NOBODY] * len(row) if one in nobody else row for one, row in found.items()
+            }
         axes = [axis.axis() for axis in prompt.axes]
         return [observe(own, some, axes, answers, self.captioner) for own, some in sets]
 
@@ -110,24 +127,33 @@ def captioner_of(instruments: Iterable[str]) -> str | None:
     return next((name for name in instruments if name != LABELS), None)
 
 
-def observed_sets(plan: Plan, source: Source, reader: Reader) -> dict[str, list[ObservedSet]]:
+def observed_sets(plan: Plan, source: Source, reader: SurveyReader) -> dict[str, list[ObservedSet]]:
     """By prompt its sets, the initial one first: made, or those of a collection."""
     if isinstance(source, Collection):
         sets: dict[str, dict[Prompt, list[Outcome]]] = {prompt.text: {} for prompt in plan.prompts}
         for filed, picture in reader.run.collect(source):
             if filed.prompt in sets:
-                sets[filed.prompt].setdefault(Prompt(filed.prompt, filed.axis, filed.value), []).append(picture)
-        grouped = {text: sorted(own.items(), key=lambda item: item[0].axis is not None) for text, own in sets.items()}
+                sets[filed.prompt].setdefault(
+                    Prompt(filed.prompt, filed.axis, filed.value), []
+                ).append(picture)
+        grouped = {
+            text: sorted(own.items(), key=lambda item: item[0].axis is not None)
+            for text, own in sets.items()
+        }
     else:
         made = reader.run.pictures(source, plan.texts(), plan.images, plan.seed)
-        grouped = {p.text: [(prompt, made[prompt.text]) for prompt in p.prompts()] for p in plan.prompts}
+        grouped = {
+            p.text: [(prompt, made[prompt.text]) for prompt in p.prompts()] for p in plan.prompts
+        }
     return {prompt.text: reader.read(prompt, grouped[prompt.text]) for prompt in plan.prompts}
 
 
 @dataclass(frozen=True)
-class Surveyed(Gathered):
-    """What the gather of a survey brings: by prompt its sets; how instruments read what people say of pictures, if they
-    do; and where instruments err, by that or else by what they know themselves."""
+class SurveyData(GatheredData):
+    """What the gather of a survey brings: by prompt its sets; how instruments read what people say
+    of pictures, if they do; and where instruments err, by that or else by what they know
+    themselves.
+    """
 
     observed: Observed
     confusion: tuple["Confusion", ...]
@@ -135,27 +161,45 @@ class Surveyed(Gathered):
 
 
 def surveyed(
-    plan: Plan, source: Source, reader: Reader, observed: Observed, embedder: Embedder | None = None,
+    plan: Plan,
+    source: Source,
+    reader: SurveyReader,
+    observed: Observed,
+    embedder: Embedder | None = None,
     also: Iterable[str] = (),
-) -> Surveyed:  # fmt: skip
-    """What was `observed`. The run is warned of words that are not known, oddities of files, and of the studio's
-    instruments where `source`, or `also` another model, is no studio."""
+) -> SurveyData:
+    """What was `observed`. The run is warned of words that are not known, oddities of files, and of
+    the studio's instruments where `source`, or `also` another model, is no studio.
+    """
     reader.run.warn(*oddities(plan.texts(), source, reader.instruments))
-    reader.run.warn(*studio_warnings([source.name, *also], reader.instruments, [embedder.name] if embedder else []))
+    reader.run.warn(
+        *studio_warnings(
+            [source.name, *also], reader.instruments, [embedder.name] if embedder else []
+        )
+    )
     confused = confusions(plan.prompts, observed, plan.vqa)
     seen = {(one.instrument, one.axis): one.table for one in confused}
-    return Surveyed(
-        identity_of(source, plan.model_args), getattr(source, "device", None),
+    return SurveyData(
+        identity_of(source, plan.model_args),
+        getattr(source, "device", None),
         fingerprints(reader.instruments, embedder),
-        tuple(PictureSet.of(text, one.pictures, one.prompt.axis, one.prompt.value, one.prompt.text)
-              for text, some in observed.items() for one in some),
-        observed, confused, {**calibrations(plan.prompts, reader.instruments), **seen},
-    )  # fmt: skip
+        tuple(
+            PictureSet.of(text, one.pictures, one.prompt.axis, one.prompt.value, one.prompt.text)
+            for text, some in observed.items()
+            for one in some
+        ),
+        observed,
+        confused,
+        {**calibrations(plan.prompts, reader.instruments), **seen},
+    )
 
 
-def seen_again(plan: Plan, folder: Path, store: Path, gather: Callable[[Run], Surveyed]) -> Observed:
-    """What a run of this plan saw, as its store holds it. Raises UsageError for a store that lacks any of it: nothing
-    is made or asked anew."""
+def seen_again(
+    plan: Plan, folder: Path, store: Path, gather: Callable[[Run], SurveyData]
+) -> Observed:
+    """What a run of this plan saw, as its store holds it. Raises UsageError for a store that lacks
+    any of it: nothing is made or asked anew.
+    """
     with counted_run(plan, folder, store) as counted:
         found = gather(counted).observed
     if counted.work.left:
@@ -179,15 +223,24 @@ def fingerprints(instruments: Mapping[str, VQA], embedder: Embedder | None = Non
 
 
 def oddities(texts: Sequence[str], source: Source, instruments: Mapping[str, VQA]) -> list[str]:
-    """What a reader should know: words of the texts that the model ignores; oddities of a collection and its labels."""
+    """What a reader should know: words of the texts that the model ignores; oddities of a
+    collection and its labels.
+    """
     if isinstance(source, Model):
         return unknown_words(source, texts)
     speakers = (source, *instruments.values())
-    return [text for one in speakers if isinstance(one, FolderCollection | LabelVQA) for text in one.warnings]
+    return [
+        text
+        for one in speakers
+        if isinstance(one, FolderCollection | LabelVQA)
+        for text in one.warnings
+    ]
 
 
 def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
-    """Sentences on the words that a model does not know, and on those that its pictures seldom show."""
+    """Sentences on the words that a model does not know, and on those that its pictures seldom
+    show.
+    """
     said = {"does not know these words and ignores them": model.unknown_words}
     if hasattr(model, "unheard_words"):
         said["shows these words in less than nine of ten pictures"] = model.unheard_words
@@ -198,7 +251,9 @@ def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
         listed = ", ".join(repr(shorten(word, 40)) for word in unknown[:MOST_TOLD])
         if found:
             more = f" and {len(unknown) - MOST_TOLD} more" if len(unknown) > MOST_TOLD else ""
-            told.append(f"{model.name} {what}: {listed}{more} (first in {shorten(next(iter(found)), 100)!r})")
+            told.append(
+                f"{model.name} {what}: {listed}{more} (first in {shorten(next(iter(found)), 100)!r})"
+            )
     return told
 
 
@@ -212,8 +267,9 @@ DRAWINGS_ALONE = {
 def studio_warnings(
     makers: Iterable[str], vqa: Iterable[str] | None = None, embedder: Iterable[str] | None = None
 ) -> list[str]:
-    """A warning per kind of instrument of the studio that read pictures by anybody else; all are told by their names.
-    `makers` are models and collections."""
+    """A warning per kind of instrument of the studio that read pictures by anybody else; all are
+    told by their names. `makers` are models and collections.
+    """
     others = list(dict.fromkeys(name for name in makers if not is_studio(name)))
     pictures = f"pictures by {', '.join(others)}"
     return [
@@ -224,21 +280,23 @@ def studio_warnings(
 
 
 def is_studio(name: str) -> bool:
-    """Whether a model or an instrument is the studio's own: studio, studio/balanced, studio/planted."""
+    """Whether a model or an instrument is the studio's own: studio, studio/balanced,
+    studio/planted.
+    """
     return re.split("[/ ]", name, maxsplit=1)[0] == STUDIO
 
 
 @record
 class Confusion:
-    """How often an instrument answered one value where the reference says another.
+    """How often an instrument answered one value where the truth is another.
 
-    counts   a row per value of the reference, a column per value of the instrument
-    missing  by value of the reference and reason: pictures that the instrument gave no answer for
+    counts   a row per true value, a column per value of the instrument
+    missing  by true value and reason: pictures that the instrument gave no answer for
     """
 
     axis: str
     instrument: str
-    reference: str
+    truth: str
     values: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
     missing: Mapping[str, Mapping[str, int]]
@@ -249,26 +307,52 @@ class Confusion:
         return np.array(self.counts, dtype=np.int64)
 
 
-def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, reference: str) -> Confusion:
-    """Counts of reference against instrument, over the pictures for which the reference has a value. Raises ValueError
-    for an answer that is none of the axis's values."""
-    both = ((true, seen.reason if isinstance(seen, Missing) else seen) for one in sets for true, seen in
-            zip(one.values[reference][axis.name], one.values[instrument][axis.name], strict=True)
-            if not isinstance(true, Missing))  # fmt: skip
-    values, pairs = axis.values, dict(sorted(Counter(both).items()))
-    if odd := [pair for pair in pairs if pair[0] not in values or pair[1] not in (*values, *MISSING_REASONS)]:
-        raise ValueError(f"{odd[0][0]!r} against {odd[0][1]!r}: both must be among {', '.join(values)}")
-    lost = {v: {seen: n for (true, seen), n in pairs.items() if true == v and seen not in values} for v in values}
+def confusion(
+    sets: Iterable[ObservedSet], axis: Axis, instrument: str, reference: str
+) -> Confusion:
+    """Counts of reference against instrument, over the pictures for which the reference has a
+    value. Raises ValueError for an answer that is none of the axis's values.
+    """
+    both = (
+        (true, seen.reason if isinstance(seen, Missing) else seen)
+        for one in sets
+        for true, seen in zip(
+            one.values[reference][axis.name], one.values[instrument][axis.name], strict=True
+        )
+        if not isinstance(true, Missing)
+    )
+    values = axis.values
+    pairs = dict(sorted(Counter(both).items()))
+    odd = [
+        pair
+        for pair in pairs
+        if pair[0] not in values or pair[1] not in (*values, *MISSING_REASONS)
+    ]
+    if odd:
+        raise ValueError(
+            f"{odd[0][0]!r} against {odd[0][1]!r}: both must be among {', '.join(values)}"
+        )
+    lost = {
+        v: {seen: n for (true, seen), n in pairs.items() if true == v and seen not in values}
+        for v in values
+    }
     counts = tuple(tuple(pairs.get((true, seen), 0) for seen in values) for true in values)
     return Confusion(axis.name, instrument, reference, axis.values, counts, lost)
 
 
-def confusions(prompts: Sequence[PromptPlan], sets: Observed, instruments: Sequence[str]) -> tuple[Confusion, ...]:
-    """Every instrument against a person's labels, if these were read, on every axis where both said something."""
+def confusions(
+    prompts: Sequence[PromptPlan], sets: Observed, instruments: Sequence[str]
+) -> tuple[Confusion, ...]:
+    """Every instrument against a person's labels, if these were read, on every axis where both said
+    something.
+    """
     everything = [one for some in sets.values() for one in some]
     others = [name for name in instruments if name != LABELS] if LABELS in instruments else []
-    found = [confusion((one for one in everything if axis.name in one.values[name]), axis, name, LABELS)
-             for name in others for axis in _axes(prompts).values()]  # fmt: skip
+    found = [
+        confusion((one for one in everything if axis.name in one.values[name]), axis, name, LABELS)
+        for name in others
+        for axis in _axes(prompts).values()
+    ]
     return tuple(one for one in found if one.table.any())
 
 
@@ -277,7 +361,7 @@ def calibrations(prompts: Sequence[PromptPlan], instruments: Mapping[str, VQA]) 
     return {
         (name, axis.name): counts
         for name, vqa in instruments.items()
-        if isinstance(vqa, Calibrated)
+        if isinstance(vqa, CalibratedInstrument)
         for axis in _axes(prompts).values()
         if (counts := vqa.known_errors(axis)) is not None
     }

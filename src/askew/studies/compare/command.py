@@ -1,4 +1,6 @@
-"""askew compare: what finished audits saw, and whether it can be compared. No model and no instrument is loaded."""
+"""askew compare: what finished audits saw, and whether it can be compared. No model and no
+instrument is loaded.
+"""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,22 +15,38 @@ from askew.method import method_of
 from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditResult
 from askew.methods.audit.plan import AuditPlan
-from askew.options import Flag, Names, Place, Texts, names
+from askew.options import Flag, NamesOption, PathOption, TextsOption, names
 from askew.parts.scoring import Scoring
 from askew.parts.survey import blocks as survey
-from askew.parts.survey.observed import Answer, Gone, MissingPictures, ObservedSet, observe, uneven
+from askew.parts.survey.observed import (
+    Answer,
+    MissingCount,
+    MissingPictures,
+    ObservedSet,
+    observe,
+    uneven,
+)
 from askew.parts.survey.reader import LABELS, captioner_of, studio_warnings
 from askew.plan import PromptPlan
 from askew.store.files import digest_of, sha256
 from askew.store.keys import question_hash
 from askew.store.store import Store
 from askew.studies.compare import COMPARISON_FILE
-from askew.studies.compare.findings import RUNS_FILE, SCORES, Comparison, ComparisonPlan, Difference
+from askew.studies.compare.findings import (
+    RUNS_FILE,
+    SCORES,
+    Comparison,
+    ComparisonPlan,
+    ScoreDifference,
+)
 from askew.studies.compare.score import ComparedRun, score
 from askew.types import Missing, Picture, Prompt
 
-MOST, SHOWN = 6, 3
-"""Runs at once: as many as there are colours that everybody can tell apart; what a warning names, the rest counted."""
+MOST = 6
+SHOWN = 3
+"""Runs at once: as many as there are colours that everybody can tell apart; what a warning names,
+the rest counted.
+"""
 
 NOT_STORED = Missing("error", "the store holds no answer")
 
@@ -38,9 +56,11 @@ COMPARED_BY = {"mine": "askew rank --mined", "interact": "askew graphs"}
 OF_PLAN = ("variant", "concepts", "vqa")
 OF_MADE = ("images", "seed")
 OF_LABELS = ("aliases", "values")
-"""Fields of a plan that must be the same: of any, of one that made pictures, of one that read a person's labels."""
+"""Fields of a plan that must be the same: of any, of one that made pictures, of one that read a
+person's labels.
+"""
 
-OF_AXIS = ("values", "scale", "ideal", "questions", "counterfactuals")
+OF_AXIS = ("values", "scale", "reference", "questions", "counterfactuals")
 """Fields of an axis that decide its scores."""
 
 UNPAIRED = "these pictures have no seeds in common: sets are compared as independent ones, not picture by picture"
@@ -53,15 +73,16 @@ SAME = "{} and {} are runs of one plan on one model with the same pictures: noth
 
 def compare(
     *runs: str | Path,
-    names: Names = None,
-    store: Place = None,
-    to: Place = None,
-    fail_if: Texts = None,
+    names: NamesOption = None,
+    store: PathOption = None,
+    to: PathOption = None,
+    fail_if: TextsOption = None,
     json: Flag = False,
 ) -> Comparison:
     """Compare finished runs of the same plan on several models, every two of them.
 
-    Differences are those of the later run less the earlier one. Pictures of the same prompt and seed are pairs.
+    Differences are those of the later run less the earlier one. Pictures of the same prompt and
+    seed are pairs.
 
     Examples:
 
@@ -80,7 +101,8 @@ def compare(
     to
         Folder for comparison.json and comparison.html; by default beside the first run.
     fail_if
-        Exit with 3 if it holds of a difference: "share.q < 0.05", "gender: mad.low > 0". May be repeated.
+        Exit with 3 if it holds of a difference: "share.q < 0.05", "gender: mad.low > 0". May be
+        repeated.
     json
         Print comparison.json instead of the table.
 
@@ -91,20 +113,32 @@ def compare(
     CheckFailed
         Where a condition of `fail_if` holds.
     """
-    wanted, folders, seen = conditions.parse(fail_if, SCORES), [Path(run) for run in runs], dict[Path, Path]()
+    wanted = conditions.parse(fail_if, SCORES)
+    folders = [Path(run) for run in runs]
+    seen = dict[Path, Path]()
     if len(folders) < 2:
         raise UsageError("a comparison needs two runs or more: askew compare RUN RUN")
     if len(folders) > MOST:
-        raise UsageError(f"{len(folders)} runs are too many to read side by side; compare up to {MOST} at once")
+        raise UsageError(
+            f"{len(folders)} runs are too many to read side by side; compare up to {MOST} at once"
+        )
     for folder in folders:
-        if (twin := seen.setdefault(folder.resolve(), folder)) is not folder:
-            raise UsageError(f"{twin} and {folder} are one and the same run; name two different ones")
+        twin = seen.setdefault(folder.resolve(), folder)
+        if twin is not folder:
+            raise UsageError(
+                f"{twin} and {folder} are one and the same run; name two different ones"
+            )
     audits = [finished_run(folder, Path(store) if store else None) for folder in folders]
-    found = dict(zip(names_of([(run.folder, run.found) for run in audits], names), audits, strict=True))
+    found = dict(
+        zip(names_of([(run.folder, run.found) for run in audits], names), audits, strict=True)
+    )
     prompts, warnings = _matched(found)
-    compared = [ComparedRun(name, identity(run), observed_sets(run, prompts)) for name, run in found.items()]
+    compared = [
+        ComparedRun(name, identity(run), observed_sets(run, prompts)) for name, run in found.items()
+    ]
     digest = sha256(" ".join(run.plan.hash for run in audits).encode())[:8]
-    place, plan = Path(to) if to else folders[0].absolute().parent / f"comparison-{digest}", audits[0].plan
+    place = Path(to) if to else folders[0].absolute().parent / f"comparison-{digest}"
+    plan = audits[0].plan
     entries = score(compared, prompts, plan.vqa, _scoring(audits), plan.concepts == "axis")
     result = Comparison(place, found, entries, warnings).write()
     conditions.check(wanted, result.entries, result)
@@ -112,89 +146,152 @@ def compare(
 
 
 def load_comparison(folder: Path, store: Path | None = None) -> Comparison:
-    """A comparison that was made before; `store` is that of all runs, if they moved. Raises UsageError."""
+    """A comparison that was made before; `store` is that of all runs, if they moved. Raises
+    UsageError.
+    """
     plan = ComparisonPlan.read(folder / RUNS_FILE)
     runs = {}
     for one in plan.runs:
         own, kept = (Path(os.path.normpath(folder / place)) for place in (one.folder, one.store))
         runs[one.name] = finished_run(own, store or kept)
     path = folder / COMPARISON_FILE
-    entries = findings.valid(tuple[Difference, ...], findings.results_text(path), path)
+    entries = findings.valid(tuple[ScoreDifference, ...], findings.results_text(path), path)
     return Comparison(folder, runs, entries, _matched(runs)[1])
 
 
 def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[str]]:
-    """The prompts that can be compared, and what a reader must know. Raises UsageError where nothing can."""
+    """The prompts that can be compared, and what a reader must know. Raises UsageError where
+    nothing can.
+    """
     generated = all(is_generated(run.found) for run in runs.values())
     by_folder = {str(run.folder): run for run in runs.values()}
-    prompts, warnings = comparable_prompts({name: run.plan for name, run in by_folder.items()}, generated)
-    versions = {name: {one: version for one, version in (run.found.instruments.vqa or {}).items() if one != LABELS}
-                for name, run in by_folder.items()}  # fmt: skip
-    (first, reference), *others = versions.items()
+    prompts, warnings = comparable_prompts(
+        {name: run.plan for name, run in by_folder.items()}, generated
+    )
+    versions = {
+        name: {
+            one: version
+            for one, version in (run.found.instruments.vqa or {}).items()
+            if one != LABELS
+        }
+        for name, run in by_folder.items()
+    }
+    (first, first_version), *others = versions.items()
     for name, own in others:
-        if own != reference:
-            other = _some(one for one in own if own[one] != reference.get(one))
-            raise UsageError(f"{name} and {first} cannot be compared, since {name} was read by another version of "
-                             f"{other}. Audit both with the same instruments")  # fmt: skip
+        if own != first_version:
+            other = _some(one for one in own if own[one] != first_version.get(one))
+            raise UsageError(
+                f"{name} and {first} cannot be compared, since {name} was read by another version of "
+                f"{other}. Audit both with the same instruments"
+            )
     seen: dict[str, str] = {}
-    warnings += [SAME.format(twin, name) for name, run in runs.items()
-                 if (twin := seen.setdefault(identity(run), name)) != name]  # fmt: skip
-    compared, counted = {prompt.text for prompt in prompts}, dict[tuple[str, str], dict[str, Gone]]()
+    warnings += [
+        SAME.format(twin, name)
+        for name, run in runs.items()
+        if (twin := seen.setdefault(identity(run), name)) != name
+    ]
+    compared = {prompt.text for prompt in prompts}
+    counted = dict[tuple[str, str], dict[str, MissingCount]]()
     for name, run in runs.items():
         for one in run.found.shares:
-            if one.set == "initial" and one.instrument == run.plan.vqa[0] and one.prompt in compared:
+            if (
+                one.set == "initial"
+                and one.instrument == run.plan.vqa[0]
+                and one.prompt in compared
+            ):
                 lost = sum(one.missing.values())
-                counted.setdefault((one.prompt, one.axis), {})[name] = Gone(lost, lost + sum(one.counts.values()))
-    tables = [({"prompt": prompt, "axis": axis}, counts) for (prompt, axis), counts in counted.items()]
+                counted.setdefault((one.prompt, one.axis), {})[name] = MissingCount(
+                    lost, lost + sum(one.counts.values())
+                )
+    tables = [
+        ({"prompt": prompt, "axis": axis}, counts) for (prompt, axis), counts in counted.items()
+    ]
     # where a run lacks more answers than another, what is missing may be what differs
     apart = uneven(MissingPictures, tables, _scoring(list(runs.values())))
     warnings += survey.missing_sentences(apart, "answers about")
-    sets = {name: {(one.prompt, one.axis, one.value) for one in run.found.sets if one.prompt in compared}
-            for name, run in runs.items()}  # fmt: skip
-    shared = set.intersection(*sets.values())  # conditions of a folder may be those of some runs alone
-    warnings += [f"{len(own - shared)} picture sets of {name} are left out, which not every run has"
-                 for name, own in sets.items() if own - shared]  # fmt: skip
+    sets = {
+        name: {
+            (one.prompt, one.axis, one.value) for one in run.found.sets if one.prompt in compared
+        }
+        for name, run in runs.items()
+    }
+    shared = set.intersection(
+        *sets.values()
+    )  # conditions of a folder may be those of some runs alone
+    warnings += [
+        f"{len(own - shared)} picture sets of {name} are left out, which not every run has"
+        for name, own in sets.items()
+        if own - shared
+    ]
     warnings += [] if generated else [UNPAIRED]
     for run in runs.values():
         warnings += studio_warnings([run.found.model.name], run.found.instruments.vqa)
     return prompts, list(dict.fromkeys(warnings))
 
 
-def names_of(runs: Sequence[tuple[Path, Head]], given: Names) -> list[str]:
-    """A name for each run: as given, else its model, with settings where models are the same, else its folder."""
+def names_of(runs: Sequence[tuple[Path, Head]], given: NamesOption) -> list[str]:
+    """A name for each run: as given, else its model, with settings where models are the same, else
+    its folder.
+    """
     if given is not None:
         own = names(given)
-        if len(own) != len(runs) or len(set(own)) != len(runs) or not all(name.strip() for name in own):
-            raise UsageError(f"{len(runs)} runs need {len(runs)} different names, not: {', '.join(own) or 'none'}")
+        if (
+            len(own) != len(runs)
+            or len(set(own)) != len(runs)
+            or not all(name.strip() for name in own)
+        ):
+            raise UsageError(
+                f"{len(runs)} runs need {len(runs)} different names, not: {', '.join(own) or 'none'}"
+            )
         return own
     plain = [found.model.name for _, found in runs]
     settings = [found.model.settings if is_generated(found) else {} for _, found in runs]
-    apart = [{key for key, value in own.items() if any(s.get(key) != value for s in settings)} for own in settings]
-    full = [name + "".join(f" {key}={own[key]}" for key in own if key in told)
-            for name, own, told in zip(plain, settings, apart, strict=True)]  # fmt: skip
+    apart = [
+        {key for key, value in own.items() if any(s.get(key) != value for s in settings)}
+        for own in settings
+    ]
+    full = [
+        name + "".join(f" {key}={own[key]}" for key in own if key in told)
+        for name, own, told in zip(plain, settings, apart, strict=True)
+    ]
     candidates = (plain, full, [folder.resolve().name for folder, _ in runs])
-    return next((some for some in candidates if len(set(some)) == len(some)), [str(folder) for folder, _ in runs])
+    return next(
+        (some for some in candidates if len(set(some)) == len(some)),
+        [str(folder) for folder, _ in runs],
+    )
 
 
 def _scoring(runs: Sequence[AuditResult]) -> Scoring:
     """Choices for the comparison: the same whatever the order of the runs."""
     plans = [run.plan for run in runs]
-    return Scoring("", min(plan.seed for plan in plans), max(plan.draws for plan in plans),
-                   max(plan.level for plan in plans), plans[0].variant)  # fmt: skip
+    return Scoring(
+        "",
+        min(plan.seed for plan in plans),
+        max(plan.bootstrap_samples for plan in plans),
+        max(plan.confidence for plan in plans),
+        plans[0].variant,
+    )
 
 
 def finished_run(folder: Path, store: Path | None = None) -> AuditResult:
-    """The run in a folder. Raises UsageError that says why there is none, or that it is not finished."""
+    """The run in a folder. Raises UsageError that says why there is none, or that it is not
+    finished.
+    """
     method = method_of(folder).name
     if method != METHOD.name:
         other = f"; `{COMPARED_BY[method]}` compares such runs" if method in COMPARED_BY else ""
-        raise UsageError(f"{folder} is a run of the method {method!r}; this needs a run of `askew audit`{other}")
+        raise UsageError(
+            f"{folder} is a run of the method {method!r}; this needs a run of `askew audit`{other}"
+        )
     return METHOD.load(folder, store)
 
 
 def identity(run: AuditResult) -> str:
     """A name for what the run was and saw: the same for the same plan, weights and pictures."""
-    sets = [{name: value for name, value in asdict(one).items() if name != "model"} for one in run.found.sets]
+    sets = [
+        {name: value for name, value in asdict(one).items() if name != "model"}
+        for one in run.found.sets
+    ]
     content = [run.plan.hash, asdict(run.found.model), sets]
     return digest_of(content)
 
@@ -205,7 +302,8 @@ def is_generated(found: Head) -> bool:
 
 
 def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, list[ObservedSet]]:
-    """By prompt the run's sets, with the answers that its store holds; without those of axes that are not in `prompts`.
+    """By prompt the run's sets, with the answers that its store holds; without those of axes that
+    are not in `prompts`.
 
     Raises UsageError for a store that does not hold the answers that the run was scored by.
     """
@@ -213,69 +311,122 @@ def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, 
     with Store(run.store, create=False) as store:
         found = {prompt.text: _sets(run, prompt, planned[prompt.text], store) for prompt in prompts}
     axes = {(prompt.text, axis.name): axis.axis() for prompt in prompts for axis in prompt.axes}
-    sets = {(prompt, observed.name): observed for prompt, some in found.items() for observed in some}
+    sets = {
+        (prompt, observed.name): observed for prompt, some in found.items() for observed in some
+    }
     for entry in run.found.shares:
-        axis, observed = axes.get((entry.prompt, entry.axis)), sets.get((entry.prompt, entry.set))
-        if axis and observed and observed.counts(entry.instrument, axis) != [*entry.counts.values()]:
-            raise UsageError(f"the store {run.store} does not hold the answers that {run.folder} was scored by: "
-                             "name its store (--store), or give the run's own command again")  # fmt: skip
+        axis = axes.get((entry.prompt, entry.axis))
+        observed = sets.get((entry.prompt, entry.set))
+        if (
+            axis
+            and observed
+            and observed.counts(entry.instrument, axis) != [*entry.counts.values()]
+        ):
+            raise UsageError(
+                f"the store {run.store} does not hold the answers that {run.folder} was scored by: "
+                "name its store (--store), or give the run's own command again"
+            )
     return found
 
 
-def _sets(run: AuditResult, prompt: PromptPlan, planned: PromptPlan, store: Store) -> list[ObservedSet]:
-    axes, captioner = [axis.axis() for axis in prompt.axes], captioner_of(run.plan.vqa)
+def _sets(
+    run: AuditResult, prompt: PromptPlan, planned: PromptPlan, store: Store
+) -> list[ObservedSet]:
+    axes = [axis.axis() for axis in prompt.axes]
+    captioner = captioner_of(run.plan.vqa)
     sets: list[tuple[Prompt, list[Picture | Missing]]] = []
     for one in run.found.sets:
         if one.prompt == prompt.text and (prompt.has(one.axis) or not planned.has(one.axis)):
             # findings say of a set, not of a picture, why some are missing
-            reason = max(one.missing, key=lambda why: (one.missing[why], why)) if one.missing else "error"
-            pictures = [Missing(reason) if name is None else Picture(name, "", one.text, seed)  # type: ignore[arg-type]
-                        for name, seed in zip(one.pictures, one.seeds, strict=True)]  # fmt: skip
+            reason = (
+                max(one.missing, key=lambda why: (one.missing[why], why))
+                if one.missing
+                else "error"
+            )
+            pictures = [
+                Missing(reason) if name is None else Picture(name, "", one.text, seed)  # type: ignore[arg-type]
+                for name, seed in zip(one.pictures, one.seeds, strict=True)
+            ]
             sets.append((Prompt(one.text, one.axis, one.value), pictures))
     ids = list({one.id: None for _, some in sets for one in some if isinstance(one, Picture)})
     answers: dict[str, dict[str, list[Answer]]] = {}
     for name, fingerprint in (run.found.instruments.vqa or {}).items():
         questions = [question for axis in axes for question in axis.questions]
         questions += [CAPTION] if name == captioner else []
-        known, hashes = store.answers(fingerprint, ids, questions), [question_hash(one) for one in questions]
-        answers[name] = {one: [known.get((one, asked), NOT_STORED) for asked in hashes] for one in ids}
+        known = store.answers(fingerprint, ids, questions)
+        hashes = [question_hash(one) for one in questions]
+        answers[name] = {
+            one: [known.get((one, asked), NOT_STORED) for asked in hashes] for one in ids
+        }
     return [observe(text, some, axes, answers, captioner) for text, some in sets]
 
 
-def comparable_prompts(runs: Mapping[str, AuditPlan], generated: bool) -> tuple[list[PromptPlan], list[str]]:
-    """The prompts that all plans have, in the first's order, with the axes that all ask alike; and what is left out.
+def comparable_prompts(
+    runs: Mapping[str, AuditPlan], generated: bool
+) -> tuple[list[PromptPlan], list[str]]:
+    """The prompts that all plans have, in the first's order, with the axes that all ask alike; and
+    what is left out.
 
-    Pictures that were `generated` must have the same number and seed. Raises UsageError that says what differs.
+    Pictures that were `generated` must have the same number and seed. Raises UsageError that says
+    what differs.
     """
-    (first, reference), *others = runs.items()
-    fields = (*OF_PLAN, *(OF_MADE if generated else ()), *(OF_LABELS if LABELS in reference.vqa else ()))
+    (first, first_version), *others = runs.items()
+    fields = (
+        *OF_PLAN,
+        *(OF_MADE if generated else ()),
+        *(OF_LABELS if LABELS in first_version.vqa else ()),
+    )
     for name, plan in others:
-        both = ((field, getattr(plan, field), getattr(reference, field)) for field in fields)
-        if found := [f"{field} {_shown(own)}, not {_shown(other)}" for field, own, other in both if own != other]:
-            raise UsageError(f"{name} and {first} cannot be compared, since {name} has {'; '.join(found)}")
+        both = ((field, getattr(plan, field), getattr(first_version, field)) for field in fields)
+        found = [
+            f"{field} {_shown(own)}, not {_shown(other)}"
+            for field, own, other in both
+            if own != other
+        ]
+        if found:
+            raise UsageError(
+                f"{name} and {first} cannot be compared, since {name} has {'; '.join(found)}"
+            )
     asked = {name: {prompt.text: prompt for prompt in plan.prompts} for name, plan in runs.items()}
     shared = [text for text in asked[first] if all(text in own for own in asked.values())]
-    common, other_axes = [], list[str]()
+    common = []
+    other_axes = list[str]()
     for text in shared:
         axes = [{axis.name: axis for axis in own[text].axes} for own in asked.values()]
         differ: dict[str, str] = {}
         for name in dict.fromkeys(name for own in axes for name in own):
             some = [own[name] for own in axes if name in own]
-            other = [part for part in OF_AXIS if any(getattr(one, part) != getattr(some[0], part) for one in some)]
+            other = [
+                part
+                for part in OF_AXIS
+                if any(getattr(one, part) != getattr(some[0], part) for one in some)
+            ]
             if len(some) < len(axes) or other:
-                differ[name] = f"other {' and other '.join(other)}" if len(some) == len(axes) else "not asked by all"
+                differ[name] = (
+                    f"other {' and other '.join(other)}"
+                    if len(some) == len(axes)
+                    else "not asked by all"
+                )
         other_axes += [f"{name} of {text!r} ({why})" for name, why in differ.items()]
-        if alike := tuple(axis for axis in asked[first][text].axes if axis.name not in differ):
+        alike = tuple(axis for axis in asked[first][text].axes if axis.name not in differ)
+        if alike:
             common.append(asked[first][text].model_copy(update={"axes": alike}))
     if not common:
         own = "; ".join(f"{name} has {_some(map(repr, of))}" for name, of in asked.items())
-        why = f"no axis is asked alike: {_some(other_axes)}" if shared else f"no prompt is shared: {own}"
+        why = (
+            f"no axis is asked alike: {_some(other_axes)}"
+            if shared
+            else f"no prompt is shared: {own}"
+        )
         raise UsageError(f"there is nothing to compare in {' and '.join(runs)}: {why}")
-    warnings = [f"prompts of {name} alone are left out: {_some(map(repr, left))}" for name, own in asked.items()
-                if (left := [text for text in own if text not in shared])]  # fmt: skip
+    warnings = [
+        f"prompts of {name} alone are left out: {_some(map(repr, left))}"
+        for name, own in asked.items()
+        if (left := [text for text in own if text not in shared])
+    ]
     if other_axes:
         warnings.append(f"axes that are not asked alike are left out: {_some(other_axes)}")
-        warnings += [OTHER_QUESTIONS] if reference.concepts == "all" else []
+        warnings += [OTHER_QUESTIONS] if first_version.concepts == "all" else []
     return common, warnings
 
 
@@ -287,4 +438,6 @@ def _shown(value: object) -> str:
 
 def _some(texts: Iterable[str]) -> str:
     named = [*texts]
-    return ", ".join(named[:SHOWN]) + (f" and {len(named) - SHOWN} more" if len(named) > SHOWN else "")
+    return ", ".join(named[:SHOWN]) + (
+        f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+    )

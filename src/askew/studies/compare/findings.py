@@ -1,4 +1,6 @@
-"""What `askew compare` finds: comparison.json is a list of differences; those of one axis are a change."""
+"""What `askew compare` finds: comparison.json is a list of differences; those of one axis are a
+change.
+"""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,18 +13,19 @@ from pydantic import Field
 
 from askew import findings
 from askew.conditions import Scores
-from askew.document import Document, Row, rows
+from askew.document import Document, EstimateRow, rows
 from askew.errors import UsageError
-from askew.findings import E, Scored
+from askew.findings import E, LocatedEstimate
 from askew.methods.audit.findings import AuditFindings, AuditResult
 from askew.pages.blocks import Page
-from askew.parts.survey.blocks import exceeds_chance
-from askew.plan import Part, RunPlan, Text
+from askew.plan import NonEmptyText, PlanPart, RunPlan
+from askew.stats.significance import is_significant
 from askew.store.files import write_file
 from askew.studies.compare import COMPARISON_FILE
 from askew.types import Estimate, Missing, grouped, record
 
-PAGE_FILE, RUNS_FILE = "comparison.html", "comparison.toml"
+PAGE_FILE = "comparison.html"
+RUNS_FILE = "comparison.toml"
 
 OF_SETS = ("share", "distance")
 """Scores of one picture set; the others are of an axis."""
@@ -32,8 +35,10 @@ WHERE = ("prompt", "axis", "set", "value", "instrument")
 
 
 @record
-class Difference:
-    """A score of the second run less that of the first, read by an instrument: of an axis (mad, cas) or of a set."""
+class ScoreDifference:
+    """A score of the second run less that of the first, read by an instrument: of an axis (mad,
+    cas) or of a set.
+    """
 
     score: str
     prompt: str
@@ -46,32 +51,41 @@ class Difference:
 
     @property
     def of_prompt(self) -> bool:
-        """Whether the pictures are a prompt's own or a condition's, not counterfactuals of the axis."""
+        """Whether the pictures are a prompt's own or a condition's, not counterfactuals of the
+        axis.
+        """
         return self.set is None or not self.set.startswith(f"{self.axis}: ")
 
     def turned(self) -> Self:
         """The same with the two runs in the other order."""
-        d, runs = self.difference, self.runs[::-1]
+        d = self.difference
+        runs = self.runs[::-1]
         if isinstance(d, Missing) or d.low is None or d.high is None:
             return replace(self, runs=runs)
-        turned = replace(d, value=0.0 - d.value, low=0.0 - d.high, high=0.0 - d.low, debiased=0.0 - d.mark)
+        turned = replace(
+            d, value=0.0 - d.value, low=0.0 - d.high, high=0.0 - d.low, debiased=0.0 - d.mark
+        )
         return replace(self, runs=runs, difference=turned)
 
 
-def scored(entries: Iterable[Difference], score: str | None = None) -> Iterator[Scored]:
-    """Every difference that there is, or those of one score, with what it is about: "model" is "B less A"."""
+def scored(
+    entries: Iterable[ScoreDifference], score: str | None = None
+) -> Iterator[LocatedEstimate]:
+    """Every difference that there is, or those of one score, with what it is about: "model" is "B
+    less A".
+    """
     for k, e in enumerate(entries):
         if isinstance(e.difference, Estimate) and score in (None, e.score):
             names = {name: text for name in WHERE if (text := getattr(e, name)) is not None}
             names["model"] = f"{e.runs[1]} less {e.runs[0]}"
-            yield Scored(e.score, (k, "difference"), names, e.difference)
+            yield LocatedEstimate(e.score, (k, "difference"), names, e.difference)
 
 
 SCORES: Scores = {name: partial(scored, score=name) for name in ("mad", "cas", "share", "distance")}
 """What --fail-if can name."""
 
 
-Pair = tuple[str, str]
+RunPair = tuple[str, str]
 """The names of two runs (A, B); differences are those of B less A."""
 
 Key = tuple[str | None, ...]
@@ -79,7 +93,7 @@ Key = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AxisDifference:
     """What differs between two runs on one axis of one picture set.
 
     lean            of MAD where there are counterfactuals, else of the distance from the ideal
@@ -91,21 +105,28 @@ class Change:
     prompt: str
     axis: str
     set: str
-    lean: Difference | None
-    share: Difference | None
+    lean: ScoreDifference | None
+    share: ScoreDifference | None
     differs: bool
     read_by_others: bool
 
     @property
     def size(self) -> float:
-        """The share's difference, else the lean's as a share of the largest one possible; -1 if neither is known."""
-        known = (one.difference for one in (self.share, self.lean) if one and isinstance(one.difference, Estimate))
+        """The share's difference, else the lean's as a share of the largest one possible; -1 if
+        neither is known.
+        """
+        known = (
+            one.difference
+            for one in (self.share, self.lean)
+            if one and isinstance(one.difference, Estimate)
+        )
         return next((abs(one.value) / (one.max or 1.0) for one in known), -1.0)
 
 
-def changes(entries: Sequence[Difference], pair: Pair) -> list[Change]:
+def changes(entries: Sequence[ScoreDifference], pair: RunPair) -> list[AxisDifference]:
     """What differs between two runs, by prompt, axis and set: beyond chance first, then by size."""
-    found, of_pair = [], (one for one in entries if one.runs == pair)
+    found = []
+    of_pair = (one for one in entries if one.runs == pair)
     for (prompt, axis), own in grouped(of_pair, lambda one: (one.prompt, one.axis)).items():
         for name in dict.fromkeys(e.set or "initial" for e in own if e.of_prompt):
             of_set = [e for e in own if e.set == name]
@@ -115,28 +136,41 @@ def changes(entries: Sequence[Difference], pair: Pair) -> list[Change]:
             shares = [e for e in read if e.instrument == of_set[0].instrument]
             known = [(e, e.difference.value) for e in shares if isinstance(e.difference, Estimate)]
             # of shares that differ as much, the first that grows
-            largest = max(known, key=lambda item: (abs(item[1]), item[1] > 0))[0] if known else next(iter(shares), None)
-            differs = any(exceeds_chance(e.difference) for e in shares or leans[:1])
-            lean, others = next(iter(leans), None), len(read) > len(shares)
-            found.append(Change(prompt, axis, name, lean, largest, differs, others))
+            largest = (
+                max(known, key=lambda item: (abs(item[1]), item[1] > 0))[0]
+                if known
+                else next(iter(shares), None)
+            )
+            differs = any(is_significant(e.difference) for e in shares or leans[:1])
+            lean = next(iter(leans), None)
+            others = len(read) > len(shares)
+            found.append(AxisDifference(prompt, axis, name, lean, largest, differs, others))
     return sorted(found, key=lambda change: (not change.differs, -change.size))
 
 
 def own_scores(found: AuditFindings) -> Mapping[Key, Estimate]:
     """A run's scores by what identifies them."""
-    return {("share" if one.score == "shares" else one.score, *map(one.names.get, WHERE)): one.estimate
-            for one in findings.scored(found)}  # fmt: skip
+    return {
+        ("share" if one.score == "shares" else one.score, *map(one.names.get, WHERE)): one.estimate
+        for one in findings.scored(found)
+    }
 
 
-def key(entry: Difference) -> Key:
-    """Of the scores that a difference is of. Scores of TIBET have one instrument, so it need not be told."""
-    return entry.score, *(getattr(entry, name) for name in WHERE[:-1]), entry.instrument if entry.set else None
+def key(entry: ScoreDifference) -> Key:
+    """Of the scores that a difference is of. Scores of TIBET have one instrument, so it need not be
+    told.
+    """
+    return (
+        entry.score,
+        *(getattr(entry, name) for name in WHERE[:-1]),
+        entry.instrument if entry.set else None,
+    )
 
 
-class ComparedRunPlan(Part):
+class ComparedRunPlan(PlanPart):
     """Where a run lies; paths that are not absolute begin at the folder of the comparison."""
 
-    name: Text
+    name: NonEmptyText
     folder: Path
     store: Path
 
@@ -149,11 +183,13 @@ class ComparisonPlan(RunPlan):
 
 @dataclass(frozen=True)
 class Comparison(Document):
-    """What differs between runs: the entries of comparison.json, the runs by name, and what a reader should know."""
+    """What differs between runs: the entries of comparison.json, the runs by name, and what a
+    reader should know.
+    """
 
     folder: Path
     runs: Mapping[str, AuditResult]
-    entries: tuple[Difference, ...]
+    entries: tuple[ScoreDifference, ...]
     warnings: Sequence[str]
 
     def difference(
@@ -167,17 +203,29 @@ class Comparison(Document):
         set_name: str | None = None,
         instrument: str | None = None,
     ) -> Estimate | Missing:
-        """One score of the second run less that of the first; of the first prompt, pair and instrument unless named.
+        """One score of the second run less that of the first; of the first prompt, pair and
+        instrument unless named.
 
-        `set_name` is for shares and distances, "initial" by default. Raises UsageError for what was not compared.
+        `set_name` is for shares and distances, "initial" by default. Raises UsageError for what was
+        not compared.
         """
-        first, of_set = self.entries[0], set_name or ("initial" if score in OF_SETS else None)
-        wanted = {"score": score, "prompt": prompt or first.prompt, "axis": axis, "set": of_set, "value": value,
-                  "runs": tuple(runs or first.runs), **({"instrument": instrument} if instrument else {})}  # fmt: skip
+        first = self.entries[0]
+        of_set = set_name or ("initial" if score in OF_SETS else None)
+        wanted = {
+            "score": score,
+            "prompt": prompt or first.prompt,
+            "axis": axis,
+            "set": of_set,
+            "value": value,
+            "runs": tuple(runs or first.runs),
+            **({"instrument": instrument} if instrument else {}),
+        }
         for entry in self.entries:
             if all(getattr(entry, name) == sought for name, sought in wanted.items()):
                 return entry.difference
-        text = ", ".join(f"{name} {sought!r}" for name, sought in wanted.items() if sought is not None)
+        text = ", ".join(
+            f"{name} {sought!r}" for name, sought in wanted.items() if sought is not None
+        )
         raise UsageError(f"this comparison has no entry with {text}")
 
     @property
@@ -199,18 +247,22 @@ class Comparison(Document):
 
         return page(self)
 
-    def estimates(self) -> list[Row]:
+    def estimates(self) -> list[EstimateRow]:
         """A row for every difference, in the order of comparison.json."""
         return rows(scored(self.entries), "compare")
 
     def write(self) -> Self:
         """Write comparison.json, comparison.toml and comparison.html into the folder."""
-        findings.write(self.entries, self.results, tuple[Difference, ...])
+        findings.write(self.entries, self.results, tuple[ScoreDifference, ...])
         runs = []
         for name, run in self.runs.items():
-            folder, store = (str(place) if place.is_absolute() else os.path.relpath(place, self.folder)
-                             for place in (run.folder, run.store))  # fmt: skip
+            folder, store = (
+                str(place) if place.is_absolute() else os.path.relpath(place, self.folder)
+                for place in (run.folder, run.store)
+            )
             runs.append({"name": name, "folder": folder, "store": store})
-        write_file(self.folder / RUNS_FILE, ComparisonPlan.checked({"runs": runs}).to_toml().encode())
+        write_file(
+            self.folder / RUNS_FILE, ComparisonPlan.checked({"runs": runs}).to_toml().encode()
+        )
         self.write_report()
         return self

@@ -10,6 +10,12 @@ class RankResult(Result[RankPlan, RankFindings]):
 
 
 METHOD = Method(
-    "rank", RankPlan, RankFindings, gather, score, page, RankResult,
+    "rank",
+    RankPlan,
+    RankFindings,
+    gather,
+    score,
+    page,
+    RankResult,
     label=lambda plan: f"rank-{plan.models[0].name}",
-)  # fmt: skip
+)

@@ -1,4 +1,6 @@
-"""The page of `askew rank`: what every model shows for every prompt, and how its ranks agree with a table's."""
+"""The page of `askew rank`: what every model shows for every prompt, and how its ranks agree with a
+table's.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,22 +14,35 @@ from askew.parts.survey.blocks import bar, folded, most_seen
 from askew.studies.rank.steps import RankFindings
 from askew.types import Estimate, Missing
 
-SHOWN, PICTURES = 12, 15
+SHOWN = 12
+PICTURES = 15
 """Prompts whose pictures are shown, and of each model how many."""
 
-TABLE = [("Table", "A table of the world is one yardstick. That a model agrees with it is no praise, and that it does "
-          "not no fault: it says whether the lean follows that of the world.")]  # fmt: skip
+TABLE = [
+    (
+        "Table",
+        "A table of the world is one yardstick. That a model agrees with it is no praise, and that it does "
+        "not no fault: it says whether the lean follows that of the world.",
+    )
+]
 
 
 def page(found: RankFindings, media: Media) -> b.Page:
     """What to show of given prompts."""
     plan = found.plan
-    prompts, models = words.plural(len(plan.prompts), "prompt"), words.plural(len(found.models), "model")
+    prompts = words.plural(len(plan.prompts), "prompt")
+    models = words.plural(len(found.models), "model")
     return skeleton.page(
-        found, f"askew rank: {prompts} on {models}", "Which prompts are one-sided", answer(found),
-        (b.Section("The prompts, most one-sided first", _scores(found)),
-         b.Section("Models against each other", _models(found)), b.Section("Against the table", _agreement(found)),
-         b.Section("Pictures", _pictures(found, media), screen=False)),
+        found,
+        f"askew rank: {prompts} on {models}",
+        "Which prompts are one-sided",
+        answer(found),
+        (
+            b.Section("The prompts, most one-sided first", _scores(found)),
+            b.Section("Models against each other", _models(found)),
+            b.Section("Against the table", _agreement(found)),
+            b.Section("Pictures", _pictures(found, media), screen=False),
+        ),
         facts=(
             ("Models", words.listing([one.name for one in found.models])),
             ("Each prompt", f"{words.plural(plan.images, 'picture')} per model, of the same seeds"),
@@ -35,26 +50,33 @@ def page(found: RankFindings, media: Media) -> b.Page:
         ),
         reading=skeleton.reading([*terms(plan), *(TABLE if found.agreement else ())]),
         notes=("Bold: beyond chance (q < 0.05) over all prompts and models.",),
-    )  # fmt: skip
+    )
 
 
 def answer(found: RankFindings) -> str:
-    """How many prompts are beyond chance on which model, the furthest, and the agreement with the table."""
+    """How many prompts are beyond chance on which model, the furthest, and the agreement with the
+    table.
+    """
     known = [one for one in found.ranked if isinstance(one.score, Estimate)]
     if not known:
         return "No prompt could be scored."
     lean = found.plan.objective == "lean"
-    what = "lean further than chance explains" if lean else "are more one-sided than chance explains"
+    what = (
+        "lean further than chance explains" if lean else "are more one-sided than chance explains"
+    )
     counts = []
     for model in found.models:
         own = [one for one in known if one.model == model.name]
         beyond = len({one.prompt for one in own if words.beyond_chance(one.score)})
-        counts.append(f"{beyond} of {words.plural(len({one.prompt for one in own}), 'prompt')} on {model.name}")
+        counts.append(
+            f"{beyond} of {words.plural(len({one.prompt for one in own}), 'prompt')} on {model.name}"
+        )
     first = known[0]
     shown = f": {most_seen(first.shares)}" if first.shares else ""
     text = say("rank_lean", counts=words.listing(counts), what=what)
     text += f" Furthest is {words.quote(first.prompt)} on {first.model}{shown}."
-    if lost := {one.prompt: one.score.detail for one in found.ranked if isinstance(one.score, Missing)}:
+    lost = {one.prompt: one.score.detail for one in found.ranked if isinstance(one.score, Missing)}
+    if lost:
         prompt, why = next(iter(lost.items()))
         text += f" {words.plural(len(lost), 'prompt')} could not be scored: {words.quote(prompt)}, since {why}."
     for one in found.agreement:
@@ -66,26 +88,45 @@ def answer(found: RankFindings) -> str:
 
 def _scores(found: RankFindings) -> Iterator[b.Block]:
     """Shares as bars where they were read, then the scores with what is chance."""
-    several, series = len(found.models) > 1, {one.name: k for k, one in enumerate(found.models)}
+    several = len(found.models) > 1
+    series = {one.name: k for k, one in enumerate(found.models)}
     prompts = list(dict.fromkeys(one.prompt for one in found.ranked))
     for axis in dict.fromkeys(one.axis for one in found.ranked if one.shares):
-        own = sorted((one for one in found.ranked if one.axis == axis), key=lambda one: prompts.index(one.prompt))
-        bars = [bar(one.shares, one.model if several else words.shorten(one.prompt, 60),
-                    words.shorten(one.prompt, 60) if several else "") for one in own if one.shares]  # fmt: skip
-        yield from folded(f"{words.capital(words.perceived(axis))}, shares in percent", bars, "Prompt", 2 * SHOWN)
+        own = sorted(
+            (one for one in found.ranked if one.axis == axis),
+            key=lambda one: prompts.index(one.prompt),
+        )
+        bars = [
+            bar(
+                one.shares,
+                one.model if several else words.shorten(one.prompt, 60),
+                words.shorten(one.prompt, 60) if several else "",
+            )
+            for one in own
+            if one.shares
+        ]
+        yield from folded(
+            f"{words.capital(words.perceived(axis))}, shares in percent", bars, "Prompt", 2 * SHOWN
+        )
     rows = tuple(
-        b.Lane(one.model if several else words.shorten(one.prompt, 60), one.score,
-               group=words.shorten(one.prompt, 60) if several else "", series=series[one.model] if several else None,
-               chance=one.null_range)
+        b.IntervalRow(
+            one.model if several else words.shorten(one.prompt, 60),
+            one.score,
+            group=words.shorten(one.prompt, 60) if several else "",
+            series=series[one.model] if several else None,
+            chance=one.null_range,
+        )
         for one in sorted(found.ranked, key=lambda one: prompts.index(one.prompt))
-    )  # fmt: skip
+    )
     lean = found.plan.objective == "lean"
     caption = f"Scores of the prompts. Further {'right leans further' if lean else 'left is more one-sided'}"
-    lanes = b.Lanes(caption, "Prompt", rows, "distance" if lean else "score", "range", b.TESTED)
-    yield lanes if not lean else b.Fold("Distances with interval, chance and q", (lanes,))
+    lanes = b.IntervalChart(
+        caption, "Prompt", rows, "distance" if lean else "score", "range", b.TESTED
+    )
+    yield lanes if not lean else b.Details("Distances with interval, chance and q", (lanes,))
 
 
-def _models(found: RankFindings) -> Iterator[b.Lanes]:
+def _models(found: RankFindings) -> Iterator[b.IntervalChart]:
     """Models against each other, over all prompts and over those of each search."""
     several = len({one.axis for one in found.means}) > 1
 
@@ -93,52 +134,96 @@ def _models(found: RankFindings) -> Iterator[b.Lanes]:
         of = f"prompts of {words.shorten(search, 60)}" if search else "all prompts"
         return f"{words.capital(words.perceived(axis))}, {of}" if several else words.capital(of)
 
-    means = tuple(b.Lane(one.model, one.mean, group=group(one.axis, one.mined_for)) for one in found.means)
-    apart = tuple(b.Lane(f"{y} less {x}", one.difference, group=group(one.axis, one.mined_for))
-                  for one in found.differences for x, y in [one.models])  # fmt: skip
+    means = tuple(
+        b.IntervalRow(one.model, one.mean, group=group(one.axis, one.mined_for))
+        for one in found.means
+    )
+    apart = tuple(
+        b.IntervalRow(f"{y} less {x}", one.difference, group=group(one.axis, one.mined_for))
+        for one in found.differences
+        for x, y in [one.models]
+    )
     if apart:
         caption = "Mean over the prompts. Further right is more one-sided"
-        yield b.Lanes(caption, "Model", means, "mean", "range", b.PLAIN)
+        yield b.IntervalChart(caption, "Model", means, "mean", "range", b.PLAIN)
         caption = "Differences, prompt by prompt on the same seeds. Right of 0 the first named is more one-sided"
-        yield b.Lanes(caption, "Models", apart, "difference", "signed", b.DIFFERENCE)
+        yield b.IntervalChart(caption, "Models", apart, "difference", "signed", b.DIFFERENCE)
 
 
 def _agreement(found: RankFindings) -> Iterator[b.Block]:
-    """Spearman's correlations with the table, and each prompt's share in the pictures against the table's."""
+    """Spearman's correlations with the table, and each prompt's share in the pictures against the
+    table's.
+    """
     if not found.agreement:
         return
-    rows, value = list[b.Lane](), found.plan.value
+    rows = list[b.IntervalRow]()
+    value = found.plan.value
     for one in found.agreement:
-        rows.append(b.Lane(f"{one.model}: score and how far the table is from one half", one.skew))
-        rows += [b.Lane(f"{one.model}: share of {value} and the table's", one.share)] if one.share is not None else []
-    yield b.Lanes("Spearman's correlation over the prompts that the table has", "Model", tuple(rows), "rho", "signed",
-                  ("value", "interval", "p"))  # fmt: skip
+        rows.append(
+            b.IntervalRow(f"{one.model}: score and how far the table is from one half", one.skew)
+        )
+        rows += (
+            [b.IntervalRow(f"{one.model}: share of {value} and the table's", one.share)]
+            if one.share is not None
+            else []
+        )
+    yield b.IntervalChart(
+        "Spearman's correlation over the prompts that the table has",
+        "Model",
+        tuple(rows),
+        "rho",
+        "signed",
+        ("value", "interval", "p"),
+    )
     series = {one.name: k for k, one in enumerate(found.models)}
-    points = tuple(b.Point(one.share, e.value, f"{one.prompt}, {one.model}", series[one.model])
-                   for one in found.ranked if one.share is not None and one.shares
-                   and isinstance(e := one.shares.shares.get(value), Estimate))  # fmt: skip
+    points = tuple(
+        b.ScatterPoint(one.share, e.value, f"{one.prompt}, {one.model}", series[one.model])
+        for one in found.ranked
+        if one.share is not None
+        and one.shares
+        and isinstance(e := one.shares.shares.get(value), Estimate)
+    )
     if points:
         yield b.Scatter(
-            f"Share of {value} in the pictures against the table's", points, ("table", "share"), ("pictures", "share"),
-            f"{len(points)} shares against the table's", tuple(series), square=True, diagonal="as in the table",
-        )  # fmt: skip
+            f"Share of {value} in the pictures against the table's",
+            points,
+            ("table", "share"),
+            ("pictures", "share"),
+            f"{len(points)} shares against the table's",
+            tuple(series),
+            square=True,
+            diagonal="as in the table",
+        )
 
 
 def _pictures(found: RankFindings, media: Media) -> Iterator[b.Block]:
-    """The first prompts with the pictures of every model, what none of them shows, and all in one plane."""
+    """The first prompts with the pictures of every model, what none of them shows, and all in one
+    plane.
+    """
     maps = {one.prompt: one for one in found.maps}
     for prompt in list(dict.fromkeys(one.prompt for one in found.ranked))[:SHOWN]:
         own = [one for one in found.ranked if one.prompt == prompt]
         rows = []
         for k, model in enumerate(found.models):
-            made = next(one for one in found.sets if (one.model, one.prompt) == (model.name, prompt))
-            worst = [name for one in own if one.model == model.name for name in one.least_aligned_pictures]
+            made = next(
+                one for one in found.sets if (one.model, one.prompt) == (model.name, prompt)
+            )
+            worst = [
+                name
+                for one in own
+                if one.model == model.name
+                for name in one.least_aligned_pictures
+            ]
             note = least_fitting(made, list(dict.fromkeys(worst)))
             row = picture_row(media, made.pictures, f"{prompt} by {model.name}", PICTURES, note)
             rows.append(replace(row, label=model.name, series=k))
-        inner: list[b.Block] = [b.Pictures("", tuple(rows), aligned=True)]
-        inner += [left_out(media, one, f"pictures by {one.model}") for one in own if one.missed_visual_concepts]
+        inner: list[b.Block] = [b.PictureGrid("", tuple(rows), aligned=True)]
+        inner += [
+            left_out(media, one, f"pictures by {one.model}")
+            for one in own
+            if one.missed_visual_concepts
+        ]
         if len(found.models) > 1 and prompt in maps:
             lying = plane(media, maps[prompt].places, maps[prompt].explained)
-            inner.append(b.Fold("All its pictures in one plane", (lying,)))
+            inner.append(b.Details("All its pictures in one plane", (lying,)))
         yield b.Section(words.quote(prompt, 160), inner)

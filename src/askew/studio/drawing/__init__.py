@@ -31,10 +31,12 @@ _MASKS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A 128 x 128 RGB picture and the visible places of its parts, boolean arrays of shape (128, 128).
+    """A 128 x 128 RGB picture and the visible places of its parts, boolean arrays of shape (128,
+    128).
 
-    Masks: head (face, hair, headwear, and what is worn on it), face (its skin, features and clear glasses), skin (head,
-    neck and hand without the features), hair, clothes, sign (card, headwear, accent), pin, backdrop.
+    Masks: head (face, hair, headwear, and what is worn on it), face (its skin, features and clear
+    glasses), skin (head, neck and hand without the features), hair, clothes, sign (card, headwear,
+    accent), pin, backdrop.
     """
 
     image: Image.Image
@@ -51,12 +53,16 @@ def draw_with_masks(scene: Scene, seed: int) -> Drawing:
     canvas = _composed(scene, seed, labelled=True)
     assert canvas.labels is not None
     labels = np.asarray(canvas.labels)[SCALE // 2 :: SCALE, SCALE // 2 :: SCALE]
-    masks = {name: np.isin(labels, [PARTS.index(part) for part in parts]) for name, parts in _MASKS.items()}
+    masks = {
+        name: np.isin(labels, [PARTS.index(part) for part in parts])
+        for name, parts in _MASKS.items()
+    }
     return Drawing(finish(canvas.image, scene.style), masks)
 
 
 def _composed(scene: Scene, seed: int, labelled: bool = False) -> Canvas:
-    canvas, seen = Canvas(labelled=labelled), look(scene, seed)
+    canvas = Canvas(labelled=labelled)
+    seen = look(scene, seed)
     draw_backdrop(canvas, scene.environment, seen.jitter["backdrop"])
     if scene.person:
         draw_person(canvas, seen)

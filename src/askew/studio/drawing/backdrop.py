@@ -36,7 +36,9 @@ def _put(canvas: Canvas, thing: str, x: float, source: random.Random) -> None:
     if thing != "shelf":
         measures = {"x": x, "s": -1 if x < SIZE / 2 else 1}
         if thing in ("picture frame", "clock"):
-            measures["y"] = source.uniform(14, 22) if thing == "picture frame" else source.uniform(24, 34)
+            measures["y"] = (
+                source.uniform(14, 22) if thing == "picture frame" else source.uniform(24, 34)
+            )
         if thing == "clock":
             measures["h"] = source.choice((-6, 6))
         draw_thing(canvas, thing, measures, source.choice(colours))
@@ -46,14 +48,18 @@ def _put(canvas: Canvas, thing: str, x: float, source: random.Random) -> None:
     for top in (10, 34, 58):
         left = x - 14.0
         while left < x + 11:
-            width, height = source.uniform(3.5, 5.5), source.uniform(14, 19)
-            canvas.box(left, top + 21.5 - height, left + width - 0.7, top + 21.5, source.choice(colours))
+            width = source.uniform(3.5, 5.5)
+            height = source.uniform(14, 19)
+            canvas.box(
+                left, top + 21.5 - height, left + width - 0.7, top + 21.5, source.choice(colours)
+            )
             left += width
         canvas.box(x - 16, top + 21.5, x + 16, top + 24, palette.darker(_WOOD, 0.35))
 
 
 def _landscape(canvas: Canvas, source: random.Random) -> None:
-    sky, hill = source.choice(palette.ONE_OF["skies"]), source.choice(palette.ONE_OF["hills"])
+    sky = source.choice(palette.ONE_OF["skies"])
+    hill = source.choice(palette.ONE_OF["hills"])
     canvas.box(0, 0, SIZE, SIZE, sky)
     canvas.box(0, 46, SIZE, SIZE, palette.lighter(sky, 0.3))
     sun, cloud = source.sample((16.0, 110.0), 2)
@@ -66,11 +72,19 @@ def _landscape(canvas: Canvas, source: random.Random) -> None:
                 canvas.ellipse(x + dx * size, y + dy * size + drop, rx * size, ry * size, colour)
     crest = source.uniform(66, 74)
     draw_thing(canvas, "far hills", {"y": crest}, palette.mix(hill, sky, 0.35))
-    for x in (source.uniform(6, 14), source.uniform(28, 34), source.uniform(100, 106), source.uniform(116, 124)):
-        y, height = crest + source.uniform(10, 16), source.uniform(20, 30)
+    for x in (
+        source.uniform(6, 14),
+        source.uniform(28, 34),
+        source.uniform(100, 106),
+        source.uniform(116, 124),
+    ):
+        y = crest + source.uniform(10, 16)
+        height = source.uniform(20, 30)
         canvas.box(x - 1.5, y - 8, x + 1.5, y + 4, palette.darker(_WOOD, 0.3))
         if source.random() < 0.5:
-            canvas.polygon([(x - 9, y - 5), (x, y - height - 6), (x + 9, y - 5)], palette.darker(hill, 0.3))
+            canvas.polygon(
+                [(x - 9, y - 5), (x, y - height - 6), (x + 9, y - 5)], palette.darker(hill, 0.3)
+            )
         else:
             canvas.ellipse(x, y - height * 0.6, 9, height * 0.48, palette.darker(hill, 0.3))
     draw_thing(canvas, "near hills", {"y": crest}, hill)

@@ -1,4 +1,6 @@
-"""A supersampled canvas of smooth shapes, with an optional layer of the parts, and its picture in a style."""
+"""A supersampled canvas of smooth shapes, with an optional layer of the parts, and its picture in a
+style.
+"""
 
 import cmath
 import math
@@ -20,8 +22,20 @@ SCALE = 3
 STEPS = 5
 
 PARTS = (
-    "backdrop", "chair", "hair", "skin", "face", "clothes", "neck", "lens", "aid", "cane", "pin", "sign", "headwear",
-)  # fmt: skip
+    "backdrop",
+    "chair",
+    "hair",
+    "skin",
+    "face",
+    "clothes",
+    "neck",
+    "lens",
+    "aid",
+    "cane",
+    "pin",
+    "sign",
+    "headwear",
+)
 """What a pixel can belong to; "face" are the features on the skin, "neck" is skin below the head."""
 
 
@@ -37,7 +51,9 @@ def _closed_spline(count: int) -> Complexes:
 
 @lru_cache(maxsize=64)
 def _open_spline(count: int) -> tuple[Complexes, Complexes]:
-    """Weights of the points and of the directions of an open curve, both ((count - 1)·STEPS + 1, count)."""
+    """Weights of the points and of the directions of an open curve, both ((count - 1)·STEPS + 1,
+    count).
+    """
     if count == 2:
         return np.eye(2, dtype=np.complex128), np.array([[-1, 1], [-1, 1]], dtype=np.complex128)
     weights = np.zeros(((count - 1) * STEPS + 1, count), dtype=np.complex128)
@@ -50,14 +66,22 @@ def _open_spline(count: int) -> tuple[Complexes, Complexes]:
 
 
 def _catmull_rom(t: float) -> tuple[float, float, float, float]:
-    square, cube = t * t, t**3
-    weights = (-t + 2 * square - cube, 2 - 5 * square + 3 * cube, t + 4 * square - 3 * cube, cube - square)
+    square = t * t
+    cube = t**3
+    weights = (
+        -t + 2 * square - cube,
+        2 - 5 * square + 3 * cube,
+        t + 4 * square - 3 * cube,
+        cube - square,
+    )
     return weights[0] / 2, weights[1] / 2, weights[2] / 2, weights[3] / 2
 
 
 @lru_cache(maxsize=64)
 def _taper(samples: int, ends: float) -> Complexes:
-    """Half widths along a stroke, turned by a right angle: 1/2 in the middle, `ends`/2 at both ends."""
+    """Half widths along a stroke, turned by a right angle: 1/2 in the middle, `ends`/2 at both
+    ends.
+    """
     return np.asarray(0.5j * (ends + (1 - ends) * np.sin(np.linspace(0, math.pi, samples)) ** 0.6))
 
 
@@ -78,7 +102,9 @@ class Canvas:
         self.labels = Image.new("L", pixels, 0) if labelled else None
         self._ink = ImageDraw.Draw(self.image)
         self._label_ink = ImageDraw.Draw(self.labels) if self.labels is not None else None
-        self._turn, self._origin, self._label = complex(SCALE), 0j, 0
+        self._turn = complex(SCALE)
+        self._origin = 0j
+        self._label = 0
 
     def on(self, part: str) -> Self:
         """The same canvas and frame; what is drawn through it belongs to `part`."""
@@ -127,7 +153,8 @@ class Canvas:
 
     def ring(self, x: float, y: float, rx: float, ry: float, width: float, fill: Colour) -> None:
         """An unfilled ellipse drawn with a line of `width`."""
-        outer, inner = self._oval(x, y, rx, ry), self._oval(x, y, rx - width, ry - width)
+        outer = self._oval(x, y, rx, ry)
+        inner = self._oval(x, y, rx - width, ry - width)
         self._fill(np.concatenate([outer, outer[:1], inner[:1], inner[::-1]]), fill)
 
     @staticmethod
@@ -135,11 +162,16 @@ class Canvas:
         oval: Complexes = _CIRCLE.real * rx + (_CIRCLE.imag * (1j * ry) + complex(x, y))
         return oval
 
-    def stroke(self, points: Sequence[Point], width: float, fill: Colour, ends: float = 1.0) -> None:
-        """A smooth open line; `ends` is the share of its width left at both ends, 1 gives round ends."""
+    def stroke(
+        self, points: Sequence[Point], width: float, fill: Colour, ends: float = 1.0
+    ) -> None:
+        """A smooth open line; `ends` is the share of its width left at both ends, 1 gives round
+        ends.
+        """
         weights, slopes = _open_spline(len(points))
         through = _complex(points)
-        path, along = weights @ through, slopes @ through
+        path = weights @ through
+        along = slopes @ through
         along *= width / (np.abs(along) + 1e-9)
         side = along * _taper(len(path), ends)
         if ends < 1:
@@ -154,12 +186,16 @@ class Canvas:
             self.stroke([start, end], width, fill)
 
     def stamp(self, picture: Image.Image, mask: Image.Image, x: float, y: float) -> None:
-        """Paste a ready supersampled picture with its centre at (x, y); its frame's turn is ignored."""
+        """Paste a ready supersampled picture with its centre at (x, y); its frame's turn is
+        ignored.
+        """
         centre = complex(x, y) * self._turn + self._origin
         corner = (round(centre.real - picture.width / 2), round(centre.imag - picture.height / 2))
         self.image.paste(picture, corner, mask)
         if self.labels is not None:
-            self.labels.paste(self._label, (*corner, corner[0] + mask.width, corner[1] + mask.height), mask)
+            self.labels.paste(
+                self._label, (*corner, corner[0] + mask.width, corner[1] + mask.height), mask
+            )
 
 
 def finish(drawn: Image.Image, style: str) -> Image.Image:
@@ -178,7 +214,9 @@ _HATCH = ((np.arange(SIZE)[:, None] + np.arange(SIZE)) % 4 < 2).astype(np.float3
 
 
 def _sketch(grey: Image.Image) -> Image.Image:
-    """A pencil line on the dark side of every edge, as strong on dark skin as on light, and hatching in dark places."""
+    """A pencil line on the dark side of every edge, as strong on dark skin as on light, and
+    hatching in dark places.
+    """
     tone = np.asarray(grey, dtype=np.float32) + 10
     around = np.asarray(grey.filter(ImageFilter.BoxBlur(2)), dtype=np.float32) + 10
     line = np.clip(1.06 - 2.3 * np.maximum(1 - tone / around, 0), 0.12, 1)

@@ -1,4 +1,6 @@
-"""What a scene and a seed decide together: jitter, colours and measures that several parts of a drawing share."""
+"""What a scene and a seed decide together: jitter, colours and measures that several parts of a
+drawing share.
+"""
 
 import random
 from collections.abc import Mapping
@@ -9,13 +11,38 @@ from askew.studio.drawing.canvas import Colour, Point
 from askew.studio.scene import Scene
 
 _NAMES = (
-    "x", "y", "scale", "tilt", "skin", "hair", "iris", "cut", "beard", "earring", "tear", "frame", "rim", "garment",
-    "cloth", "shirt", "tie", "aid", "backdrop", "sign_x", "sign_y", "gaze", "part", "lip", "grey",
-)  # fmt: skip
+    "x",
+    "y",
+    "scale",
+    "tilt",
+    "skin",
+    "hair",
+    "iris",
+    "cut",
+    "beard",
+    "earring",
+    "tear",
+    "frame",
+    "rim",
+    "garment",
+    "cloth",
+    "shirt",
+    "tie",
+    "aid",
+    "backdrop",
+    "sign_x",
+    "sign_y",
+    "gaze",
+    "part",
+    "lip",
+    "grey",
+)
 
 
 class Jitter(dict[str, float]):
-    """Uniform numbers in [0, 1), one per thing that varies; drawn at once, so the same for every scene with a seed."""
+    """Uniform numbers in [0, 1), one per thing that varies; drawn at once, so the same for every
+    scene with a seed.
+    """
 
     def __init__(self, seed: int) -> None:
         source = random.Random(seed)
@@ -55,7 +82,8 @@ class Look:
 
 def look(scene: Scene, seed: int) -> Look:
     """Decide colours and measures of a scene at a seed."""
-    varied, female = Jitter(seed), scene.gender == "female"
+    varied = Jitter(seed)
+    female = scene.gender == "female"
     body = palette.DATA["body"][scene.body_type]
     torso = tuple((x * (0.93 if female else 1.05), y) for x, y in body["torso"])
     face = body["face"] * (0.975 if female else 1.0)
@@ -68,7 +96,8 @@ def look(scene: Scene, seed: int) -> Look:
         "j": face * jaw,
         "chin": chin,
         "k": face * chin,
-        "c": {"young": 26.0, "middle-aged": 27.0, "old": 27.6}[scene.age] - (0.5 if female else 0.0),
+        "c": {"young": 26.0, "middle-aged": 27.0, "old": 27.6}[scene.age]
+        - (0.5 if female else 0.0),
         "n": body["neck"] * (0.88 if female else 1.06),
         "b": low[0] if female else low[1],
         "t": torso[-2][0],
@@ -80,12 +109,15 @@ def look(scene: Scene, seed: int) -> Look:
     }
     lightness = round(varied.between("skin", *palette.SKIN_LIGHTNESS[scene.ethnicity]), 1)
     straight, wavy = palette.DATA["hair_texture"][scene.ethnicity]
-    texture = "straight" if varied["cut"] < straight else "wavy" if varied["cut"] < wavy else "coily"
+    texture = (
+        "straight" if varied["cut"] < straight else "wavy" if varied["cut"] < wavy else "coily"
+    )
     return Look(scene, varied, texture, torso, measures, _colours(scene, varied, lightness))
 
 
 def _colours(scene: Scene, varied: Jitter, lightness: float) -> dict[str, Colour]:
-    female, skin = scene.gender == "female", palette.skin(lightness)
+    female = scene.gender == "female"
+    skin = palette.skin(lightness)
     natural = palette.pick(palette.HAIR[scene.ethnicity], varied["hair"])
     hair = {
         "young": natural,
@@ -95,28 +127,40 @@ def _colours(scene: Scene, varied: Jitter, lightness: float) -> dict[str, Colour
     brow = {
         "young": palette.darker(natural, 0.45),
         "middle-aged": palette.darker(natural, 0.3),
-        "old": palette.mix((236, 236, 238), (150, 148, 150), min(max((lightness - 55) / 30, 0.0), 1.0)),
+        "old": palette.mix(
+            (236, 236, 238), (150, 148, 150), min(max((lightness - 55) / 30, 0.0), 1.0)
+        ),
     }[scene.age]
-    beard = {"young": brow, "middle-aged": palette.mix(brow, (150, 148, 148), 0.3), "old": hair}[scene.age]
-    cloth = palette.pick(palette.ONE_OF["jackets" if scene.clothing == "formal" else "casuals"], varied["cloth"])
+    beard = {"young": brow, "middle-aged": palette.mix(brow, (150, 148, 148), 0.3), "old": hair}[
+        scene.age
+    ]
+    cloth = palette.pick(
+        palette.ONE_OF["jackets" if scene.clothing == "formal" else "casuals"], varied["cloth"]
+    )
     warm = (196, 60, 72) if lightness >= 50 else (214, 104, 110)
     return {
         **skin,
         "crease": palette.mix(skin["line"], skin["deep"], 0.25),
         "stubble": palette.mix(skin["deep"], skin["line"], 0.25),
         "blush": palette.mix(skin["base"], skin["blush"], 0.75 if female else 0.3),
-        "lips": palette.mix(skin["lips"], warm, varied.between("lip", 0.1, 0.6)) if female else skin["bare"],
+        "lips": palette.mix(skin["lips"], warm, varied.between("lip", 0.1, 0.6))
+        if female
+        else skin["bare"],
         "iris": palette.pick(palette.IRIS[scene.ethnicity], varied["iris"]),
         "hair": hair,
         "strand": palette.darker(hair, 0.4) if sum(hair) > 220 else palette.lighter(hair, 0.2),
         "brow": brow,
         "beard": beard,
-        "rim": palette.pick(palette.ONE_OF["bright_frames" if lightness < 50 else "frames"], varied["rim"]),
+        "rim": palette.pick(
+            palette.ONE_OF["bright_frames" if lightness < 50 else "frames"], varied["rim"]
+        ),
         "aid": palette.pick(palette.ONE_OF["hearing_aids"], varied["aid"]),
         "jewel": (238, 190, 70) if varied["rim"] < 0.6 else (232, 236, 240),
         "cloth": cloth,
         "sleeve": palette.lighter(cloth, 0.1),
-        "trim": palette.darker(cloth, 0.28) if varied["shirt"] < 0.6 else palette.lighter(cloth, 0.75),
+        "trim": palette.darker(cloth, 0.28)
+        if varied["shirt"] < 0.6
+        else palette.lighter(cloth, 0.75),
         "shirt": palette.pick(palette.ONE_OF["shirts"], varied["shirt"]),
         "tie": palette.pick(palette.ONE_OF["ties"], varied["tie"]),
     }

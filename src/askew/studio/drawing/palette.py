@@ -22,7 +22,8 @@ def named(name: str) -> Colour:
 
 
 ONE_OF, HAIR, IRIS = (
-    {name: tuple(map(named, colours)) for name, colours in DATA[table].items()} for table in ("one_of", "hair", "iris")
+    {name: tuple(map(named, colours)) for name, colours in DATA[table].items()}
+    for table in ("one_of", "hair", "iris")
 )
 PIN = {ethnicity: named(colour) for ethnicity, colour in DATA["pin"].items()}
 
@@ -54,7 +55,8 @@ _HUES = ((12.0, 15.0, 15.0, 11.0, 5.0), (14.0, 21.0, 24.0, 19.0, 11.0))
 
 @lru_cache(maxsize=4096)
 def skin(lightness: float) -> Mapping[str, Colour]:
-    """The skin of CIELAB L* = `lightness`: tones by name. Lines and highlights keep their contrast at every lightness.
+    """The skin of CIELAB L* = `lightness`: tones by name. Lines and highlights keep their contrast
+    at every lightness.
 
     base, shade, deep, light, line, blush, lips, and `bare` lips.
     """
@@ -67,7 +69,9 @@ def skin(lightness: float) -> Mapping[str, Colour]:
         "light": _lab(lightness + (9 if dark else 5), a, b + 2),
         "line": _lab(max(lightness * 0.52 - 4, 7), a + 4, b),
         "blush": _lab(lightness * 0.93 + 1, a + 13, b + 4),
-        "lips": _lab(lightness + 11, a + 26, b + 4) if dark else _lab(lightness * 0.62 + 4, a + 30, b + 3),
+        "lips": _lab(lightness + 11, a + 26, b + 4)
+        if dark
+        else _lab(lightness * 0.62 + 4, a + 30, b + 3),
         "bare": _lab(lightness + 8 if dark else lightness * 0.84, a + 9, b + 1),
     }
 
@@ -86,6 +90,7 @@ def _lab(lightness: float, a: float, b: float) -> Colour:
     )
     inside = (min(max(value, 0.0), 1.0) for value in linear)
     red, green, blue = (
-        round(255 * (12.92 * value if value <= 0.0031308 else 1.055 * value ** (1 / 2.4) - 0.055)) for value in inside
+        round(255 * (12.92 * value if value <= 0.0031308 else 1.055 * value ** (1 / 2.4) - 0.055))
+        for value in inside
     )
     return red, green, blue

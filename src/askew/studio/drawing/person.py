@@ -1,8 +1,9 @@
-"""A person: body, head and hair, clothes, what is worn and held, the pin of an ethnicity and the sign of an occupation.
+"""A person: body, head and hair, clothes, what is worn and held, the pin of an ethnicity and the
+sign of an occupation.
 
-What keeps its shape is a figure of figures.txt. The pin makes ethnicity readable: a shape, a colour, an inner mark. The
-sign is a card with an emblem at the lower left, with headwear and a garment accent where natural; these leave brows,
-temples and the neckline free.
+What keeps its shape is a figure of figures.txt. The pin makes ethnicity readable: a shape, a
+colour, an inner mark. The sign is a card with an emblem at the lower left, with headwear and a
+garment accent where natural; these leave brows, temples and the neckline free.
 """
 
 import math
@@ -24,14 +25,20 @@ _TOP = -29.0
 
 def draw_person(canvas: Canvas, look: Look) -> None:
     """Everything from the back of a wheelchair to the sign in front."""
-    scene, varied, measures = look.scene, look.jitter, look.measures
+    scene = look.scene
+    varied = look.jitter
+    measures = look.measures
     size = varied.between("scale", 0.96, 1.03)
-    figure = canvas.placed(64 + varied.between("x", -3, 3), 128 - 128 * size + varied.between("y", -1, 3), size)
+    figure = canvas.placed(
+        64 + varied.between("x", -3, 3), 128 - 128 * size + varied.between("y", -1, 3), size
+    )
     top = figure.placed(0, 46, 1.0, varied.between("tilt", -3, 3))
     if scene.disability == "wheelchair":
         draw_figure(figure, look, "chair back")
     if scene.hair != "bald":
-        draw_figure(top, look, f"{'short' if scene.hair == 'short' else f'long {look.texture}'} hair behind")
+        draw_figure(
+            top, look, f"{'short' if scene.hair == 'short' else f'long {look.texture}'} hair behind"
+        )
     _torso(figure, look)
     draw_figure(figure, look, f"{look.who} neck")
     if scene.body_type == "muscular":
@@ -53,24 +60,30 @@ def draw_person(canvas: Canvas, look: Look) -> None:
         _ears(top, look, (1,))
     _worn(top.on("headwear"), look, "face", measures["w"])
     _aids(figure, top, look)
-    pin, ethnicity = figure.on("pin").placed(21.5, 107.5), scene.ethnicity
+    pin = figure.on("pin").placed(21.5, 107.5)
+    ethnicity = scene.ethnicity
     for colour, radius in ((palette.INK, 8.7), (palette.WHITE, 7.7), (palette.PIN[ethnicity], 6.5)):
         pin.polygon([(px * radius, py * radius) for px, py in _PINS[ethnicity]], colour)
     draw_figure(pin, look, f"{ethnicity} mark")
     if scene.occupation is not None:
-        x, y = 23 + varied.between("sign_x", -2, 2), 107.5 + varied.between("sign_y", -1.5, 1.5)
+        x = 23 + varied.between("sign_x", -2, 2)
+        y = 107.5 + varied.between("sign_y", -1.5, 1.5)
         canvas.on("sign").stamp(*_card(scene.occupation), x, y)
 
 
 def _torso(canvas: Canvas, look: Look) -> None:
     """Shoulders and chest in the colour of the outer garment."""
-    cloth, base, right = canvas.on("clothes"), look.colours["cloth"], look.torso
+    cloth = canvas.on("clothes")
+    base = look.colours["cloth"]
+    right = look.torso
     outer = [(x + 0.7, y - 0.8) for x, y in right]
     cloth.symmetric([(0, right[0][1] - 1), *outer, (0, 151)], palette.darker(base, 0.6))
     cloth.symmetric([(0, right[0][1]), *right, (0, 150)], base)
     if look.scene.clothing == "informal" and look.jitter["garment"] < 1 / 3:
         for y in (96, 106, 116, 126):
-            (x0, y0), (x1, y1) = next((upper, low) for upper, low in pairwise(right) if upper[1] <= y + 2.5 <= low[1])
+            (x0, y0), (x1, y1) = next(
+                (upper, low) for upper, low in pairwise(right) if upper[1] <= y + 2.5 <= low[1]
+            )
             half = x0 + (x1 - x0) * (y + 2.5 - y0) / (y1 - y0) - 0.8
             cloth.box(-half, y, half, y + 4.5, palette.lighter(base, 0.72))
     draw_figure(canvas, look, f"{look.scene.body_type} contours")
@@ -86,7 +99,9 @@ def _ears(canvas: Canvas, look: Look, sides: tuple[int, ...]) -> None:
 
 def _head(canvas: Canvas, look: Look) -> None:
     """The bare head with all its features."""
-    head, scene, outline = canvas.on("skin"), look.scene, _outline(look)
+    head = canvas.on("skin")
+    scene = look.scene
+    outline = _outline(look)
     head.symmetric(_outline(look, 0.5), look.colours["deep"])
     head.symmetric(outline, look.colours["shade"])
     head.symmetric([(x * 0.94, y * 0.985 - 0.3) for x, y in outline], look.colours["base"])
@@ -99,7 +114,9 @@ def _head(canvas: Canvas, look: Look) -> None:
         draw_figure(canvas, look, f"{scene.age} marks")
     kind = 0.0 if look.female else look.jitter["beard"]
     if kind >= 0.45:
-        draw_figure(canvas, look, "stubble" if kind < 0.65 else "full beard" if kind < 0.9 else "goatee")
+        draw_figure(
+            canvas, look, "stubble" if kind < 0.65 else "full beard" if kind < 0.9 else "goatee"
+        )
     draw_figure(canvas, look, "nose")
     draw_figure(canvas, look, f"{look.who} {scene.emotion} mouth")
     if scene.disability != "blind":
@@ -117,11 +134,18 @@ def _head(canvas: Canvas, look: Look) -> None:
 def _outline(look: Look, grow: float = 0.0) -> list[Point]:
     """The right half of the head's outline from the crown to the chin."""
     m = look.measures
-    w, chin = m["w"] + grow, m["c"]
+    w = m["w"] + grow
+    chin = m["c"]
     return [
-        (0, _TOP - grow), (w * 0.55, _TOP + 2.2 - grow), (w * 0.9, -17), (w, -4), (w * 0.975, 6), (w * m["jaw"], 16),
-        (w * m["chin"], chin - 1.6 + grow), (0, chin + grow),
-    ]  # fmt: skip
+        (0, _TOP - grow),
+        (w * 0.55, _TOP + 2.2 - grow),
+        (w * 0.9, -17),
+        (w, -4),
+        (w * 0.975, 6),
+        (w * m["jaw"], 16),
+        (w * m["chin"], chin - 1.6 + grow),
+        (0, chin + grow),
+    ]
 
 
 def _front_hair(canvas: Canvas, look: Look) -> None:
@@ -133,7 +157,8 @@ def _front_hair(canvas: Canvas, look: Look) -> None:
     if look.texture == "coily":
         for turn in range(11):
             angle = math.pi * (turn + 0.5) / 11
-            x, y = math.cos(angle) * (w + 0.4), -14 - math.sin(angle) * 18.5
+            x = math.cos(angle) * (w + 0.4)
+            y = -14 - math.sin(angle) * 18.5
             canvas.on("hair").ellipse(x, y, 4.2, 4.2, look.colours["hair"])
         draw_figure(canvas, look, "coily strands")
     if look.scene.hair == "long":  # on the right it lies behind the ear
@@ -146,7 +171,9 @@ def _front_hair(canvas: Canvas, look: Look) -> None:
 
 @lru_cache
 def worn(occupation: str | None, place: str) -> tuple[tuple[Colour, tuple[Shape, ...]], ...]:
-    """What an occupation wears over face, torso or neck: pieces, each with its own colour and its shapes."""
+    """What an occupation wears over face, torso or neck: pieces, each with its own colour and its
+    shapes.
+    """
     found = []
     for _, at, wearers, drawn in rows("workwear.txt"):
         colours = dict(one.strip().rsplit(" ", 1) for one in wearers.split(","))
@@ -162,8 +189,11 @@ def _worn(canvas: Canvas, look: Look, place: str, width: float) -> None:
 
 
 def _aids(figure: Canvas, top: Canvas, look: Look) -> None:
-    """Clear glasses, or the dark glasses and cane of a blind person; a hearing aid, larger than life; wheels."""
-    scene, varied = look.scene, look.jitter
+    """Clear glasses, or the dark glasses and cane of a blind person; a hearing aid, larger than
+    life; wheels.
+    """
+    scene = look.scene
+    varied = look.jitter
     if scene.disability == "blind":
         draw_figure(top, look, "dark glasses")
         for name in ("cane sleeve", "cane", "hand at the cane"):
@@ -187,7 +217,9 @@ _PINS: dict[str, list[Point]] = {
     "black": _regular(4, 1.22, 0.5),
     "asian": [(x * 1.15, y * 1.15 + 0.16) for x, y in _regular(3)],
     "south asian": [(x * 0.92, y * 1.22) for x, y in _regular(4)],
-    "middle eastern": [(x / (1 + i % 2), y / (1 + i % 2)) for i, (x, y) in enumerate(_regular(10, 1.28))],
+    "middle eastern": [
+        (x / (1 + i % 2), y / (1 + i % 2)) for i, (x, y) in enumerate(_regular(10, 1.28))
+    ],
     "hispanic": _regular(6, 1.1, 0.5),
 }
 
@@ -195,11 +227,18 @@ _PINS: dict[str, list[Point]] = {
 @lru_cache(maxsize=128)
 def _card(occupation: str) -> tuple[Image.Image, Image.Image]:
     """The card of an occupation and its mask."""
-    background, emblem = next((card, drawn) for name, card, drawn in rows("emblems.txt") if name == occupation)
-    canvas, mask = Canvas(CARD, CARD), Canvas(CARD, CARD)
+    background, emblem = next(
+        (card, drawn) for name, card, drawn in rows("emblems.txt") if name == occupation
+    )
+    canvas = Canvas(CARD, CARD)
+    mask = Canvas(CARD, CARD)
     mask.box(0, 0, CARD, CARD, (0, 0, 0))
     _rounded(mask, 0.0, palette.WHITE)
-    for colour, inset in ((palette.INK, 0.0), (palette.WHITE, 1.1), (palette.named(background), 1.9)):
+    for colour, inset in (
+        (palette.INK, 0.0),
+        (palette.WHITE, 1.1),
+        (palette.named(background), 1.9),
+    ):
         _rounded(canvas, inset, colour)
     grid = canvas.placed(CARD / 2 - 13.6, CARD / 2 - 13.6, 0.85)
     for shape in shapes(emblem):
@@ -208,7 +247,9 @@ def _card(occupation: str) -> tuple[Image.Image, Image.Image]:
 
 
 def _rounded(canvas: Canvas, inset: float, colour: Colour) -> None:
-    low, high, r = inset, CARD - inset, 5.5 - inset
+    low = inset
+    high = CARD - inset
+    r = 5.5 - inset
     canvas.box(low + r, low, high - r, high, colour)
     canvas.box(low, low + r, high, high - r, colour)
     for x in (low + r, high - r):

@@ -15,7 +15,12 @@ class VarietyOptions(SettingOptions, RunOptions, total=False):
 
 
 def variety(
-    prompt: str, /, *, model: str = "stripes", images: int | None = None, **options: Unpack[VarietyOptions]
+    prompt: str,
+    /,
+    *,
+    model: str = "stripes",
+    images: int | None = None,
+    **options: Unpack[VarietyOptions],
 ) -> Result[Any, Any]:
     """How many colours a model shows.
 

@@ -1,4 +1,6 @@
-"""The steps of `askew variety`: plan, gather, score, findings, page. A longer method has a file for each."""
+"""The steps of `askew variety`: plan, gather, score, findings, page. A longer method has a file for
+each.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,19 @@ from PIL import Image
 from pydantic import Field
 
 from askew import registry
-from askew.findings import E, Head, Identity, Instruments, Keyed, PictureSet
+from askew.findings import E, Head, Identity, Instruments, MappingKey, PictureSet
 from askew.models.base import Setting
 from askew.pages import skeleton
-from askew.pages.blocks import PLAIN, Bar, Lane, Lanes, Page, Part, Section, Shares
+from askew.pages.blocks import (
+    PLAIN,
+    Bar,
+    IntervalChart,
+    IntervalRow,
+    Page,
+    Section,
+    ShareBars,
+    ShareSegment,
+)
 from askew.pages.media import Media
 from askew.plan import RunPlan
 from askew.run.base import Outcome, Run
@@ -44,7 +55,7 @@ class VarietyFindings(Head):
 
     plan: VarietyPlan
     prompt: str
-    shares: Annotated[Mapping[str, E], Keyed("value")]
+    shares: Annotated[Mapping[str, E], MappingKey("value")]
     effective_colours: E
 
 
@@ -62,7 +73,9 @@ class Gathered:
 def gather(plan: VarietyPlan, run: Run) -> Gathered:
     """Make the pictures, and look at them."""
     model = registry.model(plan.model, **plan.model_args)
-    pictures: list[Outcome] = run.pictures(model, [plan.prompt], plan.images, plan.seed)[plan.prompt]
+    pictures: list[Outcome] = run.pictures(model, [plan.prompt], plan.images, plan.seed)[
+        plan.prompt
+    ]
     return Gathered(
         Identity(model.name, model.revision, dict(model.settings)),
         None,
@@ -75,26 +88,36 @@ def gather(plan: VarietyPlan, run: Run) -> Gathered:
 def colour(picture: Picture) -> str:
     """Which of the colours there is most of."""
     with Image.open(picture.path) as image:
-        return COLOURS[int(np.asarray(image.convert("RGB"), dtype=float).mean(axis=(0, 1)).argmax())]
+        return COLOURS[
+            int(np.asarray(image.convert("RGB"), dtype=float).mean(axis=(0, 1)).argmax())
+        ]
 
 
 def score(plan: VarietyPlan, found: Gathered, head: Head) -> VarietyFindings:
     """How many colours, and what chance would show where all are as frequent."""
     counts = np.array([sum(one == name for one in found.colours) for name in COLOURS])
-    n, lost = int(counts.sum()), sum(isinstance(one, Missing) for one in found.colours)
+    n = int(counts.sum())
+    lost = sum(isinstance(one, Missing) for one in found.colours)
     if not n:
         none = Missing("error", "no picture could be made")
         return head.into(
-            VarietyFindings, prompt=plan.prompt, shares=dict.fromkeys(COLOURS, none), effective_colours=none
+            VarietyFindings,
+            prompt=plan.prompt,
+            shares=dict.fromkeys(COLOURS, none),
+            effective_colours=none,
         )
     rng = np.random.default_rng(derived_seed(plan.seed, plan.prompt, "variety"))
     even = rng.multinomial(n, np.full(len(COLOURS), 1 / len(COLOURS)), DRAWS)
     drawn = np.array([effective_number(one) for one in even])
     value = effective_number(counts)
     estimate = Estimate(
-        value, n=n, missing=lost, null=float(drawn.mean()), max=float(len(COLOURS)),
+        value,
+        n=n,
+        missing=lost,
+        null=float(drawn.mean()),
+        max=float(len(COLOURS)),
         p=float((1 + (drawn <= value).sum()) / (1 + DRAWS)),
-    )  # fmt: skip
+    )
     known = dict(zip(COLOURS, share_intervals(counts, level=0.95, missing=lost), strict=True))
     return head.into(VarietyFindings, prompt=plan.prompt, shares=known, effective_colours=estimate)
 
@@ -102,12 +125,31 @@ def score(plan: VarietyPlan, found: Gathered, head: Head) -> VarietyFindings:
 def page(found: VarietyFindings, media: Media) -> Page:
     """What was seen first, then the score."""
     e = found.effective_colours
-    seen = "no picture" if isinstance(e, Missing) else f"as various as {e.value:.1f} equally frequent colours"
-    parts = tuple(Part(name, share, ideal=1 / len(COLOURS)) for name, share in found.shares.items())
+    seen = (
+        "no picture"
+        if isinstance(e, Missing)
+        else f"as various as {e.value:.1f} equally frequent colours"
+    )
+    parts = tuple(
+        ShareSegment(name, share, reference=1 / len(COLOURS))
+        for name, share in found.shares.items()
+    )
     n = 0 if isinstance(e, Missing) else int(e.n or 0)
     sections = (
-        Section("What was seen", (Shares("Colours", (Bar("colour", parts, n),)),)),
-        Section("Score", (Lanes("How various", "", (Lane("colours", e),), "effective number", "range", PLAIN),)),
+        Section("What was seen", (ShareBars("Colours", (Bar("colour", parts, n),)),)),
+        Section(
+            "Score",
+            (
+                IntervalChart(
+                    "How various",
+                    "",
+                    (IntervalRow("colours", e),),
+                    "effective number",
+                    "range",
+                    PLAIN,
+                ),
+            ),
+        ),
     )
     terms = (("Effective number", "So many equally frequent colours would be as various."),)
     return skeleton.page(

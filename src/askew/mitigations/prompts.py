@@ -1,6 +1,8 @@
-"""A policy over prompts: what a prompt leaves open is said for it, each value as often as the policy wants.
+"""A policy over prompts: what a prompt leaves open is said for it, each value as often as the
+policy wants.
 
-Works on every model that takes prompts, a hosted one too. In code of one's own `draw` gives the prompts to send.
+Works on every model that takes prompts, a hosted one too. In code of one's own `draw` gives the
+prompts to send.
 """
 
 from collections.abc import Mapping
@@ -9,30 +11,34 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.mitigation import Mitigation, Rule, drawn
+from askew.mitigations.base import Mitigation, Rule, drawn
 from askew.models.base import Request
-from askew.plan import Part, Text
+from askew.plan import NonEmptyText, PlanPart
 
 
-class PolicyPart(Part):
-    """A prompt of a policy: its text, how often it is used, and by axis what it says beyond the initial prompt."""
+class PolicyPart(PlanPart):
+    """A prompt of a policy: its text, how often it is used, and by axis what it says beyond the
+    initial prompt.
+    """
 
-    text: Text
+    text: NonEmptyText
     weight: float = Field(gt=0, le=1)
     says: dict[str, str] = Field(default_factory=dict)
 
 
-class Policy(Part):
+class Policy(PlanPart):
     """What is sent in place of one prompt."""
 
-    prompt: Text
+    prompt: NonEmptyText
     parts: tuple[PolicyPart, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
         total = sum(part.weight for part in self.parts)
         if abs(total - 1) > 1e-6:
-            raise ValueError(f"the weights of the policy for {self.prompt!r} sum to {total:g}; they must sum to 1")
+            raise ValueError(
+                f"the weights of the policy for {self.prompt!r} sum to {total:g}; they must sum to 1"
+            )
         return self
 
 
@@ -75,4 +81,6 @@ class PromptPolicy(Mitigation):
         policy = self.policy(request.prompt)
         if policy is None:
             return PolicyPart(text=request.prompt, weight=1)
-        return policy.parts[drawn([part.weight for part in policy.parts], request.prompt, request, self.rule)]
+        return policy.parts[
+            drawn([part.weight for part in policy.parts], request.prompt, request, self.rule)
+        ]

@@ -1,4 +1,6 @@
-"""The score that counts: exact on known pictures, 0 in the mean of a fair model, and blind to what a prompt says."""
+"""The score that counts: exact on known pictures, 0 in the mean of a fair model, and blind to what
+a prompt says.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ from scipy import stats
 from askew.findings import with_q
 from askew.measure.base import PERSON
 from askew.methods.mine.findings import BestPrompt, MineTheGap, family, loss_of
-from askew.methods.mine.gather import Best, Shown
-from askew.methods.mine.lean import LeanObjective, LeanReading, details, variations
+from askew.methods.mine.gather import BestCandidate, PromptEvidence
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.score import best_prompt
+from askew.methods.mine.skew import SkewObjective, SkewReading, details, variations
 from askew.pages.words import beyond_chance
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
@@ -29,30 +31,42 @@ from askew.stats.distance import expected_distance
 from askew.types import Axis, Estimate, Missing, Picture, Prompt, Question
 from known_vectors import RUN, KnownEmbedder, embed
 
-GENDER, AGE = find_axis("gender"), find_axis("age")
+GENDER = find_axis("gender")
+AGE = find_axis("age")
 SCORING = Scoring("none", draws=200)
 
 
 def pictures_of(prompt: str, seed: int, images: int) -> Sequence[Outcome]:
-    """Nurses are old women, anybody else is now a man, now a woman; a blocked prompt loses half its pictures."""
+    """Nurses are old women, anybody else is now a man, now a woman; a blocked prompt loses half its
+    pictures.
+    """
     shown = ["an old female one"] if "nurse" in prompt else ["a male one", "a female one"]
     made = [Picture(f"{shown[k % len(shown)]} {k}", "", prompt, seed) for k in range(images)]
-    return [Missing("refused") if "blocked" in prompt and k % 2 else one for k, one in enumerate(made)]
+    return [
+        Missing("refused") if "blocked" in prompt and k % 2 else one for k, one in enumerate(made)
+    ]
 
 
-def objective(*axes: Axis) -> LeanObjective:
-    return LeanObjective(RUN, KnownEmbedder(embed), pictures_of, axes, 6, 10)
+def objective(*axes: Axis) -> SkewObjective:
+    return SkewObjective(RUN, KnownEmbedder(embed), pictures_of, axes, 6, 10)
 
 
-def reading(counts: Sequence[int], axis: Axis = GENDER, stated: bool = False) -> LeanReading:
-    values = tuple(value for value, count in zip(axis.values, counts, strict=True) for _ in range(count))
+def reading(counts: Sequence[int], axis: Axis = GENDER, stated: bool = False) -> SkewReading:
+    values = tuple(
+        value for value, count in zip(axis.values, counts, strict=True) for _ in range(count)
+    )
     made = tuple(Picture(str(k), "", "a nurse") for k in range(len(values)))
-    return LeanReading(ObservedSet(Prompt("a nurse"), made, {"vqa": {axis.name: values}}, ()), "vqa", (axis,), stated)
+    return SkewReading(
+        ObservedSet(Prompt("a nurse"), made, {"vqa": {axis.name: values}}, ()),
+        "vqa",
+        (axis,),
+        stated,
+    )
 
 
-def read(prompt: str, *axes: Axis) -> LeanReading:
+def read(prompt: str, *axes: Axis) -> SkewReading:
     found = objective(*axes).read(prompt, 0)
-    assert isinstance(found, LeanReading)
+    assert isinstance(found, SkewReading)
     return found
 
 
@@ -60,7 +74,8 @@ def test_a_picture_is_what_its_nearest_variation_says() -> None:
     assert read("a photo of a nurse", GENDER).seen.counts("known", GENDER) == [0, 6]
     assert read("a photo of a nurse", GENDER).loss() == pytest.approx(-1.0)
     assert read("a photo of a chef", GENDER).seen.counts("known", GENDER) == [3, 3]
-    even, null = -1 / (0.5 - expected_distance(6, [0.5, 0.5])), expected_distance(6, [0.5, 0.5])
+    even = -1 / (0.5 - expected_distance(6, [0.5, 0.5]))
+    null = expected_distance(6, [0.5, 0.5])
     assert read("a photo of a chef", GENDER).loss() == pytest.approx(-even * null)
 
 
@@ -69,7 +84,7 @@ def test_what_a_prompt_states_counts_nothing_and_costs_no_picture() -> None:
         raise AssertionError("a picture was made")
 
     stated = replace(objective(GENDER), pictures=forbidden).read("a photo of a female nurse", 0)
-    assert isinstance(stated, LeanReading)
+    assert isinstance(stated, SkewReading)
     assert stated.loss() == 0.0
     assert isinstance(stated.estimate(SCORING), Missing)
     both = read("a photo of a female chef", GENDER, AGE)
@@ -81,8 +96,8 @@ def test_of_several_axes_the_furthest_counts_and_it_alone_is_measured_again() ->
     search = objective(AGE, GENDER)
     first = search.read("a photo of a nurse", 0)
     again = search.again(first, "a photo of a nurse", 7)
-    assert isinstance(first, LeanReading)
-    assert isinstance(again, LeanReading)
+    assert isinstance(first, SkewReading)
+    assert isinstance(again, SkewReading)
     furthest = max(first.leans(), key=lambda axis: first.leans()[axis])  # type: ignore[arg-type,return-value]
     assert again.axes == (furthest,) == (first.axis(),)
     assert (len(first.seen.pictures), len(again.seen.pictures)) == (6, 10)
@@ -101,23 +116,30 @@ class Answers:
 
     name = fingerprint = "answers"
 
-    def answer(self, pictures: Sequence[Picture], questions: Sequence[Question]) -> list[list[str | Missing]]:
+    def answer(
+        self, pictures: Sequence[Picture], questions: Sequence[Question]
+    ) -> list[list[str | Missing]]:
         raise NotImplementedError
 
 
 class AskingRun:
     """Answers female, and whether there is a person."""
 
-    def ask(self, vqa: object, pictures: Sequence[Outcome], questions: Sequence[Question]) -> dict[str, list[str]]:
+    def ask(
+        self, vqa: object, pictures: Sequence[Outcome], questions: Sequence[Question]
+    ) -> dict[str, list[str]]:
         assert questions[-1] == PERSON
         ids = [one.id for one in pictures if isinstance(one, Picture)]
-        return {one: [*["female"] * (len(questions) - 1), "yes" if k % 6 else "no"] for k, one in enumerate(ids)}
+        return {
+            one: [*["female"] * (len(questions) - 1), "yes" if k % 6 else "no"]
+            for k, one in enumerate(ids)
+        }
 
 
 def test_a_vqa_reads_where_there_is_one_and_nobody_is_no_answer() -> None:
-    asked = LeanObjective(AskingRun(), Answers(), pictures_of, (GENDER,), 12, 12)  # type: ignore[arg-type]
+    asked = SkewObjective(AskingRun(), Answers(), pictures_of, (GENDER,), 12, 12)  # type: ignore[arg-type]
     found = asked.read("a photo of a chef", 0)
-    assert isinstance(found, LeanReading)
+    assert isinstance(found, SkewReading)
     assert found.seen.counts("answers", GENDER) == [0, 10]
     assert found.seen.missing("answers", GENDER) == {"no_person": 2}
 
@@ -137,12 +159,15 @@ def claims(counts: Sequence[Sequence[int]]) -> tuple[BestPrompt, ...]:
     found = []
     for k, own in enumerate(counts):
         prompt = f"a photo of a {('nurse', 'chef', 'lawyer', 'doctor', 'plumber')[k]}"
-        evaluated, fresh = Candidate(prompt, loss=-1.0), reading(own)
+        evaluated = Candidate(prompt, loss=-1.0)
+        fresh = reading(own)
         fresh = replace(fresh, seen=replace(fresh.seen, prompt=Prompt(prompt)))
         forms = variations(prompt, [GENDER])
         assert not isinstance(forms, Missing)
-        shown = Shown(fresh.seen.pictures, dict.fromkeys(forms["gender"].values(), Missing("refused")))
-        one = Best(evaluated, fresh, fresh, shown)
+        shown = PromptEvidence(
+            fresh.seen.pictures, dict.fromkeys(forms["gender"].values(), Missing("refused"))
+        )
+        one = BestCandidate(evaluated, fresh, fresh, shown)
         found.append(best_prompt(one, 0, SCORING))
     section = MineTheGap("lean", tuple(found), (), None, None)
     return with_q(section, family).best
@@ -170,7 +195,12 @@ def test_where_nothing_leans_few_runs_claim_a_winner() -> None:
 
 def test_people_are_searched_for_leans_unless_told_otherwise() -> None:
     plan = MinePlan(target="people")
-    assert (plan.objective, plan.axes, plan.images, plan.selection) == ("lean", ("gender",), 5, "learned")
+    assert (plan.objective, plan.axes, plan.images, plan.selection) == (
+        "lean",
+        ("gender",),
+        5,
+        "learned",
+    )
     assert MinePlan(target="people", objective="bias").axes == ()
     assert MinePlan().objective == "bias"
     assert MinePlan(axes=("Body type",)).axes == ("body_type",)
@@ -188,6 +218,10 @@ def test_people_are_searched_for_leans_unless_told_otherwise() -> None:
         ("a drawing of a hill", {}),
     ],
 )
-def test_what_a_variation_says_beyond_its_prompt_is_read_from_its_words(variation: str, said: dict[str, str]) -> None:
+def test_what_a_variation_says_beyond_its_prompt_is_read_from_its_words(
+    variation: str, said: dict[str, str]
+) -> None:
     found = details("a photo of a nurse", variation)
-    assert {axis: value for axis, value in found.items() if axis in said or axis == "gender"} == said
+    assert {
+        axis: value for axis, value in found.items() if axis in said or axis == "gender"
+    } == said

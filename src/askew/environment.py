@@ -1,4 +1,6 @@
-"""Where a run was made: versions, platform, threads. Provenance only; no result may depend on the clock."""
+"""Where a run was made: versions, platform, threads. Provenance only; no result may depend on the
+clock.
+"""
 
 import os
 import sys
@@ -30,7 +32,8 @@ class Environment:
 def environment(device: str | None = None, started: datetime | None = None) -> Environment:
     """This machine, and now as the time of finish."""
     began = started.astimezone(UTC).isoformat(timespec="seconds") if started else None
-    ended, versions = datetime.now(UTC).isoformat(timespec="seconds"), package_versions()
+    ended = datetime.now(UTC).isoformat(timespec="seconds")
+    versions = package_versions()
     return Environment(python_version(), platform(), versions, device, threads(), began, ended)
 
 
@@ -45,7 +48,9 @@ def package_versions() -> Mapping[str, str]:
 
 
 def threads() -> int:
-    """Threads that numeric code uses: PyTorch's own count once it is loaded, else what the process was told."""
+    """Threads that numeric code uses: PyTorch's own count once it is loaded, else what the process
+    was told.
+    """
     torch = sys.modules.get("torch")
     if torch is not None:
         return int(torch.get_num_threads())

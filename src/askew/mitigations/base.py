@@ -1,4 +1,6 @@
-"""A mitigation: a value, kept as a file, that wraps a model, so that every command measures the mitigated model."""
+"""A mitigation: a value, kept as a file, that wraps a model, so that every command measures the
+mitigated model.
+"""
 
 from bisect import bisect_right
 from collections import Counter
@@ -16,16 +18,19 @@ from pydantic import Field, model_validator
 from askew import registry
 from askew.errors import UsageError
 from askew.models.base import Collection, Model, Request, Setting
-from askew.plan import Part, read_toml
+from askew.plan import PlanPart, read_toml
 from askew.store.files import digest_of, sha256
 from askew.types import Missing
 
 MITIGATION = "mitigation"
-"""The setting of a model that names the file of a mitigation, and that of a mitigated one which holds its hash."""
+"""The setting of a model that names the file of a mitigation, and that of a mitigated one which
+holds its hash.
+"""
 
 
-class Mitigation(Part):
-    """What is done to a model. A kind is a subclass, with an entry point in `askew.mitigations` by its method's name.
+class Mitigation(PlanPart):
+    """What is done to a model. A kind is a subclass, with an entry point in `askew.mitigations` by
+    its method's name.
 
     method   the entry point's name
     targets  by axis the wanted share of each value; empty for a method that aims at nothing in particular
@@ -38,9 +43,13 @@ class Mitigation(Part):
     def _shares(self) -> "Mitigation":
         for axis, wanted in self.targets.items():
             if len(wanted) < 2:
-                raise ValueError(f"the target of {axis!r} names {len(wanted)} value; shares need at least two")
+                raise ValueError(
+                    f"the target of {axis!r} names {len(wanted)} value; shares need at least two"
+                )
             if min(wanted.values()) < 0 or abs(sum(wanted.values()) - 1) > 1e-6:
-                raise ValueError(f"the target of {axis!r} sums to {sum(wanted.values()):g}; shares sum to 1")
+                raise ValueError(
+                    f"the target of {axis!r} sums to {sum(wanted.values()):g}; shares sum to 1"
+                )
         return self
 
     @property
@@ -49,12 +58,14 @@ class Mitigation(Part):
         return 1.0
 
     def wrap(self, model: Model) -> Model:
-        """The mitigated model. Raises UsageError, naming both, for a model that this method cannot work on."""
+        """The mitigated model. Raises UsageError, naming both, for a model that this method cannot
+        work on.
+        """
         return MitigatedModel(self, model)
 
-    def apply(self, pipeline: Any) -> "Applied":
+    def apply(self, pipeline: Any) -> "MitigatedPipeline":
         """A diffusers pipeline of one's own, called as before: its pictures are mitigated."""
-        return Applied(self, pipeline)
+        return MitigatedPipeline(self, pipeline)
 
     def sent(self, request: Request) -> str:
         """The prompt that is sent for a picture."""
@@ -69,7 +80,9 @@ class Mitigation(Part):
         return nullcontext()
 
     def statement(self, request: Request) -> Mapping[str, str]:
-        """By axis the value that was asked of this picture beyond what its prompt says; empty where nothing was."""
+        """By axis the value that was asked of this picture beyond what its prompt says; empty where
+        nothing was.
+        """
         return {}
 
     @property
@@ -87,14 +100,22 @@ class Mitigation(Part):
 
 
 class MitigatedModel:
-    """A model under a mitigation: it is sent what the mitigation sends, and steered by it. All else is its own."""
+    """A model under a mitigation: it is sent what the mitigation sends, and steered by it. All else
+    is its own.
+    """
 
     watch: Any = None
 
     def __init__(self, mitigation: Mitigation, model: Any) -> None:
-        self.mitigation, self.model = mitigation, model
-        self.name, self.revision, self.batch_size = model.name, model.revision, model.batch_size
-        self.settings: Mapping[str, Setting] = {**model.settings, MITIGATION: mitigation.fingerprint}
+        self.mitigation = mitigation
+        self.model = model
+        self.name = model.name
+        self.revision = model.revision
+        self.batch_size = model.batch_size
+        self.settings: Mapping[str, Setting] = {
+            **model.settings,
+            MITIGATION: mitigation.fingerprint,
+        }
 
     def __getattr__(self, name: str) -> Any:
         """The model's: its device, its pipeline and the like."""
@@ -105,11 +126,16 @@ class MitigatedModel:
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """The model's pictures under the mitigation."""
         sent = [replace(one, prompt=self.mitigation.sent(one)) for one in requests]
-        asked, watch = dict(zip(sent, requests, strict=True)), self.watch
+        asked = dict(zip(sent, requests, strict=True))
+        watch = self.watch
         inside = getattr(self.model, "has_pipeline", False)
         if inside:
-            self.model.steer = lambda pipeline, some: self.mitigation.steered(pipeline, [asked[one] for one in some])
-            self.model.watch = watch and (lambda pipeline, some: watch(pipeline, [asked[one] for one in some]))
+            self.model.steer = lambda pipeline, some: self.mitigation.steered(
+                pipeline, [asked[one] for one in some]
+            )
+            self.model.watch = watch and (
+                lambda pipeline, some: watch(pipeline, [asked[one] for one in some])
+            )
         try:
             made: list[Image.Image | Missing] = self.model.generate(sent)
         finally:
@@ -119,21 +145,30 @@ class MitigatedModel:
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Words of what may be sent for a prompt that the model does not know."""
-        return sorted({word for text in self.mitigation.texts(prompt) for word in self.model.unknown_words(text)})
+        return sorted(
+            {
+                word
+                for text in self.mitigation.texts(prompt)
+                for word in self.model.unknown_words(text)
+            }
+        )
 
 
-class Applied:
+class MitigatedPipeline:
     """A pipeline under a mitigation. The pictures of a prompt are counted from 0, call by call."""
 
     def __init__(self, mitigation: Mitigation, pipeline: Any) -> None:
-        self.mitigation, self.pipeline = mitigation, pipeline
+        self.mitigation = mitigation
+        self.pipeline = pipeline
         self._made = Counter[str]()
 
     def __getattr__(self, name: str) -> Any:
         """All else is the pipeline's own."""
         return getattr(self.__dict__["pipeline"], name)
 
-    def __call__(self, prompt: str | Sequence[str], *, num_images_per_prompt: int = 1, **named: Any) -> Any:
+    def __call__(
+        self, prompt: str | Sequence[str], *, num_images_per_prompt: int = 1, **named: Any
+    ) -> Any:
         """What the pipeline returns. Other arguments are the pipeline's; pass them by name."""
         given = [prompt] if isinstance(prompt, str) else list(prompt)
         prompts = [one for one in given for _ in range(num_images_per_prompt)]
@@ -141,7 +176,9 @@ class Applied:
         several = generator if isinstance(generator, list) else [generator] * len(prompts)
         requests = []
         for text, one in zip(prompts, several, strict=True):
-            requests.append(Request(text, one.initial_seed() if one is not None else 0, self._made[text]))
+            requests.append(
+                Request(text, one.initial_seed() if one is not None else 0, self._made[text])
+            )
             self._made[text] += 1
         with self.mitigation.steered(self.pipeline, requests):
             return self.pipeline([self.mitigation.sent(one) for one in requests], **named)
@@ -164,7 +201,9 @@ def wrapped(model: Model | Collection, path: str | Path) -> Model:
     """The model under the mitigation in a file. Raises UsageError for pictures that exist already."""
     found = load_mitigation(path)
     if not isinstance(model, Model):
-        raise UsageError(f"{model.name} holds pictures that exist already; the mitigation {path} needs a model")
+        raise UsageError(
+            f"{model.name} holds pictures that exist already; the mitigation {path} needs a model"
+        )
     return found.wrap(model)
 
 
@@ -172,20 +211,28 @@ BASES = (2, 3, 5, 7, 11, 13)
 """Of Halton's sequence: one for every axis that is asked by itself."""
 
 Rule = Literal["quota", "independent"]
-"""How it is decided what is asked of a picture: "quota" gives each part its share of n pictures to within a few,
-whatever n; by "independent" every picture draws by its seed, as a service would."""
+"""How it is decided what is asked of a picture: "quota" gives each part its share of n pictures to
+within a few, whatever n; by "independent" every picture draws by its seed, as a service would.
+"""
 
 
-def drawn(shares: Sequence[float], prompt: str, request: Request, rule: Rule = "quota", axis: int = 0) -> int:
-    """Which of several parts, with these shares, a picture gets of those that its prompt is parted into.
+def drawn(
+    shares: Sequence[float], prompt: str, request: Request, rule: Rule = "quota", axis: int = 0
+) -> int:
+    """Which of several parts, with these shares, a picture gets of those that its prompt is parted
+    into.
 
-    By quota the `number`-th point of Halton's sequence decides, shifted by the prompt: halves of an even n are exact at
-    `axis` 0, and points of several axes fill the square evenly. Without a number the picture's seed decides.
+    By quota the `number`-th point of Halton's sequence decides, shifted by the prompt: halves of an
+    even n are exact at `axis` 0, and points of several axes fill the square evenly. Without a
+    number the picture's seed decides.
     """
     if request.number is None or rule == "independent":
         at = _uniform(f"{prompt} {axis} {request.seed}")
     else:
-        base, left, unit, at = BASES[axis % len(BASES)], request.number, 1.0, _uniform(prompt)
+        base = BASES[axis % len(BASES)]
+        left = request.number
+        unit = 1.0
+        at = _uniform(prompt)
         while left:
             left, digit = divmod(left, base)
             unit /= base

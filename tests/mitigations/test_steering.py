@@ -1,4 +1,6 @@
-"""Semantic guidance, CADS and the baselines: against diffusers' own pipeline and plain formulas, on a tiny network."""
+"""Semantic guidance, CADS and the baselines: against diffusers' own pipeline and plain formulas, on
+a tiny network.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,9 @@ from diffusers.pipelines.deprecated.semantic_stable_diffusion.pipeline_semantic_
 import tiny_pipelines
 from askew import registry
 from askew.errors import UsageError
-from askew.methods.mitigate.cads import CADS, Guidance, NegativePrompt, annealed
-from askew.methods.mitigate.fair_diffusion import FairDiffusion
-from askew.methods.mitigate.steering import Steering
+from askew.mitigations.cads import CADS, Guidance, NegativePrompt, annealed
+from askew.mitigations.fair_diffusion import FairDiffusion
+from askew.mitigations.steering import Steering
 from askew.models.base import Request
 from askew.models.diffusers.model import DiffusersModel
 
@@ -36,25 +38,39 @@ def pipeline() -> Any:
     return made
 
 
-def latents(pipeline: Any, steering: Steering | None, requests: list[Request], **how: Any) -> np.ndarray:
+def latents(
+    pipeline: Any, steering: Steering | None, requests: list[Request], **how: Any
+) -> np.ndarray:
     generators = [torch.Generator("cpu").manual_seed(one.seed) for one in requests]
     with steering.steered(pipeline, requests) if steering else nullcontext():
-        made = pipeline([one.prompt for one in requests], generator=generators, **(HOW | how)).images
+        made = pipeline(
+            [one.prompt for one in requests], generator=generators, **(HOW | how)
+        ).images
     return np.asarray(made)
 
 
 def test_fair_diffusion_is_diffusers_semantic_guidance(pipeline: Any) -> None:
-    steering, request = FairDiffusion(targets=EVEN, warm_up=1 / 3), Request(PROMPT, 7, 0)
+    steering = FairDiffusion(targets=EVEN, warm_up=1 / 3)
+    request = Request(PROMPT, 7, 0)
     asked = steering.statement(request)["gender"]
-    parts = {name: pipeline.components[name] for name in ("vae", "text_encoder", "tokenizer", "unet", "scheduler")}
+    parts = {
+        name: pipeline.components[name]
+        for name in ("vae", "text_encoder", "tokenizer", "unet", "scheduler")
+    }
     oracle = SemanticStableDiffusionPipeline(**parts, safety_checker=None, feature_extractor=None)
     oracle.set_progress_bar_config(disable=True)
     expected = oracle(
-        PROMPT, generator=torch.Generator("cpu").manual_seed(7), **HOW,
-        editing_prompt=["male person", "female person"], edit_guidance_scale=4.0, edit_threshold=0.95,
-        reverse_editing_direction=[asked != "male", asked != "female"], edit_warmup_steps=2,
-        edit_momentum_scale=0.5, edit_mom_beta=0.6,
-    ).images  # fmt: skip
+        PROMPT,
+        generator=torch.Generator("cpu").manual_seed(7),
+        **HOW,
+        editing_prompt=["male person", "female person"],
+        edit_guidance_scale=4.0,
+        edit_threshold=0.95,
+        reverse_editing_direction=[asked != "male", asked != "female"],
+        edit_warmup_steps=2,
+        edit_momentum_scale=0.5,
+        edit_mom_beta=0.6,
+    ).images
     found = latents(pipeline, steering, [request])
     assert np.abs(found - np.asarray(expected)).max() < 1e-5
     assert np.abs(found - latents(pipeline, None, [request])).max() > 1e-3
@@ -69,7 +85,9 @@ def test_nothing_is_changed_where_nothing_is_asked(pipeline: Any) -> None:
     assert "forward" not in vars(pipeline.unet)
 
 
-@pytest.mark.parametrize("steering", [FairDiffusion(targets=EVEN), CADS()], ids=lambda one: one.method)
+@pytest.mark.parametrize(
+    "steering", [FairDiffusion(targets=EVEN), CADS()], ids=lambda one: one.method
+)
 def test_a_picture_does_not_depend_on_its_batch(pipeline: Any, steering: Steering) -> None:
     requests = [Request(PROMPT, 10 + k, k) for k in range(3)]
     together = latents(pipeline, steering, requests)
@@ -80,7 +98,8 @@ def test_a_picture_does_not_depend_on_its_batch(pipeline: Any, steering: Steerin
 
 def test_cads_is_its_formula() -> None:
     rng = np.random.default_rng(0)
-    y, n = rng.normal(2, 3, size=(2, 5, 4)), rng.normal(size=(2, 5, 4))
+    y = rng.normal(2, 3, size=(2, 5, 4))
+    n = rng.normal(size=(2, 5, 4))
     found = annealed(torch.tensor(y), torch.tensor(n), 0.3, 0.25, 0.8).numpy()
     for row, noise, one in zip(y, n, found, strict=True):
         noised = np.sqrt(0.3) * row + 0.25 * np.sqrt(0.7) * noise
@@ -97,11 +116,14 @@ def test_the_baselines_are_the_pipelines_own_settings(pipeline: Any) -> None:
         atol=1e-5,
     )
     negative = latents(pipeline, None, requests, negative_prompt=["male person"])
-    assert np.allclose(latents(pipeline, NegativePrompt(words="male person"), requests), negative, atol=1e-5)
+    assert np.allclose(
+        latents(pipeline, NegativePrompt(words="male person"), requests), negative, atol=1e-5
+    )
 
 
 def test_a_pipeline_of_ones_own(pipeline: Any) -> None:
-    steering, generators = FairDiffusion(targets=EVEN), [torch.Generator("cpu").manual_seed(k) for k in (5, 6)]
+    steering = FairDiffusion(targets=EVEN)
+    generators = [torch.Generator("cpu").manual_seed(k) for k in (5, 6)]
     applied = steering.apply(pipeline)
     assert applied.unet is pipeline.unet
     found = applied([PROMPT, PROMPT], generator=generators, **HOW).images
@@ -116,26 +138,36 @@ def test_a_steered_model_is_sent_to_workers() -> None:
 
 
 def test_semantic_guidance_of_a_transformer_is_the_formula() -> None:
-    """Stable Diffusion 3 with random weights: the first step past the warm-up, by four evaluations of its own."""
+    """Stable Diffusion 3 with random weights: the first step past the warm-up, by four evaluations
+    of its own.
+    """
     torch.manual_seed(0)
-    pipeline, asked = tiny_pipelines.stable_diffusion_3(), [Request(PROMPT, 7, 0), Request("a photo of a chef", 8, 0)]
+    pipeline = tiny_pipelines.stable_diffusion_3()
+    asked = [Request(PROMPT, 7, 0), Request("a photo of a chef", 8, 0)]
     pipeline.set_progress_bar_config(disable=True)
     how = {"num_inference_steps": 1, "guidance_scale": 5.0, "output_type": "latent"}
 
     def made(steering: Steering | None, some: list[Request], **more: Any) -> torch.Tensor:
         generators = [torch.Generator("cpu").manual_seed(one.seed) for one in some]
         with steering.steered(pipeline, some) if steering else nullcontext():
-            return pipeline([one.prompt for one in some], generator=generators, **how, **more).images
+            return pipeline(
+                [one.prompt for one in some], generator=generators, **how, **more
+            ).images
 
     def velocity(text: str) -> torch.Tensor:
-        """Of the noise that the first picture begins with, by a run of a single step without guidance."""
+        """Of the noise that the first picture begins with, by a run of a single step without
+        guidance.
+        """
         noise = torch.randn((1, 4, 16, 16), generator=torch.Generator("cpu").manual_seed(7))
-        out = pipeline(text, generator=torch.Generator("cpu").manual_seed(7), **{**how, "guidance_scale": 1.0}).images
+        out = pipeline(
+            text, generator=torch.Generator("cpu").manual_seed(7), **{**how, "guidance_scale": 1.0}
+        ).images
         return noise - out  # one step from all noise to none
 
     steering = FairDiffusion(targets=EVEN, warm_up=0, momentum=0)
     value = steering.statement(asked[0])["gender"]
-    none, plain = velocity(""), velocity(PROMPT)
+    none = velocity("")
+    plain = velocity(PROMPT)
     total = none + 5 * (plain - none)
     for one in EVEN["gender"]:
         edit = 4.0 * (velocity(f"{one} person") - none)
@@ -154,11 +186,17 @@ def test_what_cannot_be_steered_is_refused_by_name(pipeline: Any, tmp_path: Any)
     with pytest.raises(UsageError, match="needs words"):
         latents(pipeline, NegativePrompt(), [Request(PROMPT, 1, 0)])
     flux = DiffusersModel(tiny_pipelines.save("flux", tmp_path / "flux"))
-    with pytest.raises(UsageError, match="works on pipelines with a UNet; FluxPipeline of diffusers/"):
+    with pytest.raises(
+        UsageError, match="works on pipelines with a UNet; FluxPipeline of diffusers/"
+    ):
         CADS().wrap(flux)
-    with pytest.raises(UsageError, match="with a UNet and on Stable Diffusion 3; FluxPipeline of diffusers/"):
+    with pytest.raises(
+        UsageError, match="with a UNet and on Stable Diffusion 3; FluxPipeline of diffusers/"
+    ):
         FairDiffusion(targets=EVEN).wrap(flux)
-    with pytest.raises(UsageError, match="cads works on pipelines with a UNet; StableDiffusion3Pipeline has none"):
+    with pytest.raises(
+        UsageError, match="cads works on pipelines with a UNet; StableDiffusion3Pipeline has none"
+    ):
         CADS().apply(tiny_pipelines.stable_diffusion_3())(PROMPT)
     with pytest.raises(UsageError, match="studio/planted shows none: use prompts"):
         CADS().wrap(registry.model("studio/planted"))

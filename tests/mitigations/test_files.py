@@ -1,4 +1,6 @@
-"""A mitigation is a value: a file with a hash, that wraps any model and is in the key of every picture."""
+"""A mitigation is a value: a file with a hash, that wraps any model and is in the key of every
+picture.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,10 @@ import pytest
 from PIL import Image
 
 import askew
-from askew import mitigation, registry
+from askew import registry
 from askew.errors import UnknownName, UsageError
-from askew.methods.mitigate.prompts import Policy, PolicyPart, PromptPolicy
+from askew.mitigations import base as mitigation
+from askew.mitigations.prompts import Policy, PolicyPart, PromptPolicy
 from askew.models.base import Request
 from askew.run.work import wanted_pictures
 from askew.store.keys import picture_seed
@@ -51,7 +54,9 @@ def test_a_quota_gives_each_part_its_share(policy: PromptPolicy, images: int, of
     requests = [Request(NURSE, picture_seed(0, NURSE, k), k) for k in range(images)]
     asked = Counter(policy.statement(one)["gender"] for one in requests)
     assert abs(asked["male"] - asked["female"]) <= off
-    thirds = Policy(prompt=NURSE, parts=tuple(PolicyPart(text=f"{k}", weight=1 / 3) for k in range(3)))
+    thirds = Policy(
+        prompt=NURSE, parts=tuple(PolicyPart(text=f"{k}", weight=1 / 3) for k in range(3))
+    )
     uneven = policy.model_copy(update={"policies": (thirds,)})
     drawn = Counter(uneven.draw(NURSE, one.seed, one.number) for one in requests)
     assert all(abs(drawn[str(k)] - images / 3) < 3 for k in range(3))
@@ -65,26 +70,39 @@ def test_pictures_are_drawn_independently_where_so_said(policy: PromptPolicy) ->
 
 
 def test_every_command_can_measure_a_mitigated_model(file: Path) -> None:
-    plain, mitigated = registry.model("studio/planted"), registry.model("studio/planted", mitigation=str(file))
+    plain = registry.model("studio/planted")
+    mitigated = registry.model("studio/planted", mitigation=str(file))
     wanted = wanted_pictures(mitigated, [NURSE], 8, 0)
-    assert {one.key for one in wanted}.isdisjoint(one.key for one in wanted_pictures(plain, [NURSE], 8, 0))
+    assert {one.key for one in wanted}.isdisjoint(
+        one.key for one in wanted_pictures(plain, [NURSE], 8, 0)
+    )
     requests = [Request(one.prompt, one.seed or 0, one.number) for one in wanted]
     together = mitigated.generate(requests)
     assert together == [mitigated.generate([one])[0] for one in requests]
     said = [mitigated.mitigation.part_for(one).text for one in requests]
-    assert together == plain.generate([Request(text, one.seed) for text, one in zip(said, requests, strict=True)])
+    assert together == plain.generate(
+        [Request(text, one.seed) for text, one in zip(said, requests, strict=True)]
+    )
     other = [Request("a photo of a chef", 5, 0)]
     assert mitigated.generate(other) == plain.generate(other)
     assert pickle.loads(pickle.dumps(mitigated)).generate(requests) == together
 
 
 def test_another_mitigation_never_uses_a_picture_again(policy: PromptPolicy) -> None:
-    uneven = HALVES.model_copy(update={"parts": tuple(
-        one.model_copy(update={"weight": weight}) for one, weight in zip(HALVES.parts, (0.25, 0.75), strict=True)
-    )})  # fmt: skip
+    uneven = HALVES.model_copy(
+        update={
+            "parts": tuple(
+                one.model_copy(update={"weight": weight})
+                for one, weight in zip(HALVES.parts, (0.25, 0.75), strict=True)
+            )
+        }
+    )
     other = policy.model_copy(update={"policies": (uneven,)})
     model = registry.model("studio/planted")
-    keys = [{one.key for one in wanted_pictures(each.wrap(model), [NURSE], 4, 0)} for each in (policy, other)]
+    keys = [
+        {one.key for one in wanted_pictures(each.wrap(model), [NURSE], 4, 0)}
+        for each in (policy, other)
+    ]
     assert keys[0].isdisjoint(keys[1])
 
 
@@ -98,7 +116,9 @@ def test_another_mitigation_never_uses_a_picture_again(policy: PromptPolicy) -> 
         ({"colour": "red"}, "colour"),
     ],
 )
-def test_a_wrong_file_is_one_sentence(policy: PromptPolicy, change: dict[str, object], why: str) -> None:
+def test_a_wrong_file_is_one_sentence(
+    policy: PromptPolicy, change: dict[str, object], why: str
+) -> None:
     with pytest.raises(UsageError, match=why):
         mitigation.of(policy.model_dump(mode="json") | change, "the mitigation m.toml")
 
@@ -112,7 +132,10 @@ def test_files_that_are_none(tmp_path: Path, file: Path) -> None:
         mitigation.of({"method": "prompt"}, "m.toml")
     with pytest.raises(UsageError, match=r"sum to 0\.5; they must sum to 1"):
         Policy.checked({"prompt": NURSE, "parts": [HALVES.parts[0].model_dump()]}, "m.toml")
-    with pytest.raises(UsageError, match="this policy is not for 'a photo of a chef'; it is for: 'a photo of a nurse'"):
+    with pytest.raises(
+        UsageError,
+        match="this policy is not for 'a photo of a chef'; it is for: 'a photo of a nurse'",
+    ):
         askew.load_mitigation(file).draw("a photo of a chef", 0)
 
 
@@ -122,7 +145,9 @@ def test_what_a_mitigation_does_not_touch_is_refused(
 ) -> None:
     refused = r"a mitigation changes pictures that studio makes.*: leave the setting mitigation out"
     with pytest.raises(UsageError, match=refused):
-        command(model="studio", model_args={"mitigation": str(file)}, images=2, run=tmp_path / "run")
+        command(
+            model="studio", model_args={"mitigation": str(file)}, images=2, run=tmp_path / "run"
+        )
 
 
 def test_pictures_that_exist_are_not_mitigated(file: Path, tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Entanglement guidance (BiasMap's own mitigation): at every step the places of two words are moved apart."""
+"""Entanglement guidance (BiasMap's own mitigation): at every step the places of two words are moved
+apart.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +12,30 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from askew.errors import UsageError
-from askew.methods.mitigate.steering import Call, Steering
+from askew.mitigations.steering import NetworkCall, Steering
 from askew.prompts.statements import occupations_in
 
 if TYPE_CHECKING:
     from diffusers import DiffusionPipeline
     from torch import Tensor
 
-AREA, GAMMA, ROUNDS = 0.3, 0.01, 20
-"""The share of a map that its mask covers, the entropy of the mask's transport, and how often that is balanced."""
+AREA = 0.3
+GAMMA = 0.01
+ROUNDS = 20
+"""The share of a map that its mask covers, the entropy of the mask's transport, and how often that
+is balanced.
+"""
 
 
 class Entanglement(Steering):
     """Guidance away from the overlap of each target axis's name with a word of the prompt.
 
-        noise = noise + scale sqrt(1 - alpha_bar) grad_x sum_axes soft_iou(mask(A_axis), mask(A_against))
+        noise = noise + scale sqrt(1 - alpha_bar) grad_x sum_axes soft_iou(mask(A_axis),
+        mask(A_against))
 
-    A are attention maps of this one step, of the conditional half, summed over the layers of both sides and scaled to
-    [0, 1]. Of a picture's gradient no more than length 1 counts. Velocities are changed so that the noise is.
+    A are attention maps of this one step, of the conditional half, summed over the layers of both
+    sides and scaled to [0, 1]. Of a picture's gradient no more than length 1 counts. Velocities are
+    changed so that the noise is.
 
     against  the word; by default the prompt's occupation
     every    of so many steps the first is guided
@@ -47,31 +55,42 @@ class Entanglement(Steering):
         """The way back through the network costs about what the way there does."""
         return 1 + 1 / self.every if self.scale else 1.0
 
-    def evaluated(self, network: Callable[[Tensor], Tensor], sample: Tensor, call: Call) -> Tensor:
+    def evaluated(
+        self, network: Callable[[Tensor], Tensor], sample: Tensor, call: NetworkCall
+    ) -> Tensor:
         """The outputs, with the gradient in the conditional half, from where guidance adds it once."""
         import torch
 
         if not self.scale or call.step % self.every:
             return network(sample)
-        from askew.measure.attention_unet import cross_attention
+        from askew.measure.attention.unet import cross_attention
 
-        batch, by_noise = len(call.requests), _by_noise(call)
+        batch = len(call.requests)
+        by_noise = _by_noise(call)
         with torch.enable_grad(), ExitStack() as hooks:
             own = sample[batch:].detach().requires_grad_()
             queries: list[tuple[Any, Tensor]] = []
             for _, layer in cross_attention(call.pipeline, middle=False):
-                hooks.callback(layer.attention.to_q.register_forward_hook(
-                    lambda _, __, out, attention=layer.attention: queries.append((attention, out[batch:]))
-                ).remove)  # fmt: skip
+                hooks.callback(
+                    layer.attention.to_q.register_forward_hook(
+                        lambda _, __, out, attention=layer.attention: queries.append(
+                            (attention, out[batch:])
+                        )
+                    ).remove
+                )
             out = network(torch.cat([sample[:batch], own]))
             shared = sum(self._overlap(call, k, queries, sample.shape) for k in range(batch))
             (gradient,) = torch.autograd.grad(shared, own)  # type: ignore[arg-type]
         length = gradient.flatten(1).norm(dim=1).reshape(-1, 1, 1, 1)
-        kept = gradient / length.clamp(min=1) if self.variant == "paper" else gradient * (length < 1)
+        kept = (
+            gradient / length.clamp(min=1) if self.variant == "paper" else gradient * (length < 1)
+        )
         plain, prompted = out.detach().chunk(2)
         return torch.cat([plain, prompted + self.scale * by_noise / call.scale * kept])
 
-    def _overlap(self, call: Call, at: int, queries: list[tuple[Any, Tensor]], shape: Any) -> Tensor:
+    def _overlap(
+        self, call: NetworkCall, at: int, queries: list[tuple[Any, Tensor]], shape: Any
+    ) -> Tensor:
         """How much of their union the soft masks of one picture share, summed over the target axes."""
         import torch
         from torch.nn.functional import interpolate
@@ -79,29 +98,47 @@ class Entanglement(Steering):
         prompt = call.requests[at].prompt
         total = torch.zeros((), device=queries[0][1].device)
         for axis in self.targets:
-            vectors, places = call.once(f"{axis} in {prompt}", partial(self._words, call.pipeline, prompt, axis))
+            vectors, places = call.once(
+                f"{axis} in {prompt}", partial(self._words, call.pipeline, prompt, axis)
+            )
             layers = []
             for attention, rows in queries:
                 with torch.no_grad():
-                    keys = attention.to_k(vectors.to(rows)).float().reshape(len(vectors), attention.heads, -1)
+                    keys = (
+                        attention.to_k(vectors.to(rows))
+                        .float()
+                        .reshape(len(vectors), attention.heads, -1)
+                    )
                 asked = rows[at].float().reshape(rows.shape[1], attention.heads, -1)
-                weights = (torch.einsum("phd,thd->htp", asked, keys) * attention.scale).softmax(dim=1).sum(dim=0)
+                weights = (
+                    (torch.einsum("phd,thd->htp", asked, keys) * attention.scale)
+                    .softmax(dim=1)
+                    .sum(dim=0)
+                )
                 height = round((weights.shape[-1] * shape[-2] / shape[-1]) ** 0.5)
-                layers.append(torch.stack([weights[own].mean(dim=0).reshape(height, -1) for own in places]))
+                layers.append(
+                    torch.stack([weights[own].mean(dim=0).reshape(height, -1) for own in places])
+                )
             size = max(one.shape[-2:] for one in layers)
             maps = sum(interpolate(one[None], size, mode="bilinear")[0] for one in layers)
             total = total + soft_iou(*(soft_mask(one, self.variant) for one in maps))  # type: ignore[union-attr]
         return total
 
-    def _words(self, pipeline: DiffusionPipeline, prompt: str, axis: str) -> tuple[Tensor, list[list[int]]]:
-        """The vectors (tokens, d) of the attribution prompt, and where the axis and the word stand in it."""
+    def _words(
+        self, pipeline: DiffusionPipeline, prompt: str, axis: str
+    ) -> tuple[Tensor, list[list[int]]]:
+        """The vectors (tokens, d) of the attribution prompt, and where the axis and the word stand
+        in it.
+        """
         from askew.measure.attention import AttentionMaps, attribution_text
         from askew.measure.attribution import encode_attribution
 
         known = [self.against] if self.against else occupations_in(prompt)
         if not known:
-            raise UsageError(f"entanglement: {prompt!r} names no occupation; name the word that {axis} is moved away "
-                             "from by --way-arg against=WORD")  # fmt: skip
+            raise UsageError(
+                f"entanglement: {prompt!r} names no occupation; name the word that {axis} is moved away "
+                "from by --way-arg against=WORD"
+            )
         words = (axis.replace("_", " "), known[0])
         text = attribution_text(prompt, *words)
         maps = AttentionMaps(pipeline, text)
@@ -109,19 +146,28 @@ class Entanglement(Steering):
 
 
 def soft_mask(map: Tensor, variant: Literal["paper", "code"] = "paper") -> Tensor:
-    """About 1 where a map (H, W) is highest, on `AREA` of it, about 0 elsewhere, with a gradient everywhere.
+    """About 1 where a map (H, W) is highest, on `AREA` of it, about 0 elsewhere, with a gradient
+    everywhere.
 
-    Entropic transport of the map's numbers to 0 and 1 in these shares, at squared distance, balanced `ROUNDS` times:
-    of maps without clear edges it covers more.
+    Entropic transport of the map's numbers to 0 and 1 in these shares, at squared distance,
+    balanced `ROUNDS` times: of maps without clear edges it covers more.
     """
     import torch
 
-    low, high = map.min(), map.max()
-    rows = ((map - low) / (high - low).clamp(min=1e-12)).reshape(1, -1) if variant == "paper" else map
+    low = map.min()
+    high = map.max()
+    rows = (
+        ((map - low) / (high - low).clamp(min=1e-12)).reshape(1, -1) if variant == "paper" else map
+    )
     n = rows.shape[1]
     high_ones = int(n * AREA)
-    wanted = torch.tensor([n - high_ones, high_ones], dtype=rows.dtype, device=rows.device).div(n).log()
-    near = -((rows[..., None] - torch.tensor([0.0, 1.0], dtype=rows.dtype, device=rows.device)) ** 2) / GAMMA
+    wanted = (
+        torch.tensor([n - high_ones, high_ones], dtype=rows.dtype, device=rows.device).div(n).log()
+    )
+    near = (
+        -((rows[..., None] - torch.tensor([0.0, 1.0], dtype=rows.dtype, device=rows.device)) ** 2)
+        / GAMMA
+    )
     by_row = torch.zeros_like(rows)
     for _ in range(ROUNDS):
         by_side = wanted - torch.logsumexp(near + by_row[..., None], dim=1)
@@ -136,14 +182,19 @@ def soft_iou(a: Tensor, b: Tensor) -> Tensor:
     return shared / (a.sum() + b.sum() - shared)
 
 
-def _by_noise(call: Call) -> float:
-    """What a change of the noise by sqrt(1 - alpha_bar) is to the network's output; 0 where nothing but noise is."""
+def _by_noise(call: NetworkCall) -> float:
+    """What a change of the noise by sqrt(1 - alpha_bar) is to the network's output; 0 where nothing
+    but noise is.
+    """
     scheduler = call.pipeline.scheduler
-    kinds, kept = ("epsilon", "v_prediction"), getattr(scheduler, "alphas_cumprod", None)
+    kinds = ("epsilon", "v_prediction")
+    kept = getattr(scheduler, "alphas_cumprod", None)
     kind = scheduler.config.get("prediction_type", "epsilon")
     if kept is None or kind not in kinds:
-        raise UsageError(f"entanglement needs a network that predicts noise or velocity, not {kind} of "
-                         f"{type(scheduler).__name__}")  # fmt: skip
+        raise UsageError(
+            f"entanglement needs a network that predicts noise or velocity, not {kind} of "
+            f"{type(scheduler).__name__}"
+        )
     left = float(kept[round(float(scheduler.timesteps[call.step]))])
     if kind == "epsilon":
         return float((1 - left) ** 0.5)

@@ -1,4 +1,6 @@
-"""Entanglement guidance: masks and gradient against plain sums and finite differences, and what it refuses."""
+"""Entanglement guidance: masks and gradient against plain sums and finite differences, and what it
+refuses.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,12 @@ from diffusers import DDIMScheduler
 
 import askew
 import tiny_pipelines
-from askew import mitigation, registry
+from askew import registry
 from askew.errors import UsageError
 from askew.measure.attention import AttentionMaps
-from askew.methods.mitigate.entanglement import Entanglement, soft_iou, soft_mask
-from askew.methods.mitigate.fair_diffusion import FairDiffusion
+from askew.mitigations import base as mitigation
+from askew.mitigations.entanglement import Entanglement, soft_iou, soft_mask
+from askew.mitigations.fair_diffusion import FairDiffusion
 from askew.models.base import Request
 from askew.models.diffusers.model import DiffusersModel
 from askew.types import Estimate
@@ -36,17 +39,25 @@ def pipeline() -> Any:
     return made
 
 
-def latents(pipeline: Any, steering: Entanglement | None, requests: list[Request], scale: float = 5.0) -> np.ndarray:
+def latents(
+    pipeline: Any, steering: Entanglement | None, requests: list[Request], scale: float = 5.0
+) -> np.ndarray:
     generators = [torch.Generator("cpu").manual_seed(one.seed) for one in requests]
     with steering.steered(pipeline, requests) if steering else nullcontext():
-        made = pipeline([one.prompt for one in requests], generator=generators, num_inference_steps=3,
-                        guidance_scale=scale, output_type="latent")  # fmt: skip
+        made = pipeline(
+            [one.prompt for one in requests],
+            generator=generators,
+            num_inference_steps=3,
+            guidance_scale=scale,
+            output_type="latent",
+        )
     return np.asarray(made.images)
 
 
 def plain_mask(map: np.ndarray) -> np.ndarray:
     """Sinkhorn's rounds with sums and products."""
-    n, ones = len(map), int(len(map) * 0.3)
+    n = len(map)
+    ones = int(len(map) * 0.3)
     kernel = np.exp(-((map[:, None] - np.array([0.0, 1.0])) ** 2) / 0.01)
     rows = np.ones(n)
     for _ in range(20):
@@ -74,12 +85,17 @@ def test_masks_and_their_overlap_are_plain_sums() -> None:
 
 
 def test_what_is_added_is_the_formula(pipeline: Any) -> None:
-    """One call of the network: the change of the conditional half, along random directions, by finite differences."""
-    rng, steering, text = torch.Generator().manual_seed(3), Entanglement(targets=EVEN, scale=2.0), REQUESTS[0].prompt
+    """One call of the network: the change of the conditional half, along random directions, by
+    finite differences.
+    """
+    rng = torch.Generator().manual_seed(3)
+    steering = Entanglement(targets=EVEN, scale=2.0)
+    text = REQUESTS[0].prompt
     pipeline.unet.double(), pipeline.text_encoder.double()
     pipeline.scheduler.set_timesteps(4)
     pipeline._guidance_scale = 5.0
-    t, x = pipeline.scheduler.timesteps[1], torch.randn(1, 4, 16, 16, generator=rng, dtype=torch.double)
+    t = pipeline.scheduler.timesteps[1]
+    x = torch.randn(1, 4, 16, 16, generator=rng, dtype=torch.double)
     words = torch.cat(pipeline.encode_prompt(text, "cpu", 1, True)[::-1])
 
     def network(x: Any) -> Any:
@@ -106,19 +122,29 @@ def test_what_is_added_is_the_formula(pipeline: Any) -> None:
 
 def test_a_picture_is_its_own_and_nothing_changes_without_a_scale(pipeline: Any) -> None:
     steering = Entanglement(targets=EVEN, scale=10)
-    plain, together = latents(pipeline, None, REQUESTS), latents(pipeline, steering, REQUESTS)
+    plain = latents(pipeline, None, REQUESTS)
+    together = latents(pipeline, steering, REQUESTS)
     alone = np.concatenate([latents(pipeline, steering, [one]) for one in REQUESTS])
     assert np.abs(together - alone).max() < 1e-3
     assert np.abs(together - plain).max() > 1e-3
     assert np.array_equal(latents(pipeline, Entanglement(targets=EVEN, scale=0), REQUESTS), plain)
-    assert not np.array_equal(latents(pipeline, steering.model_copy(update={"every": 2}), REQUESTS), together)
+    assert not np.array_equal(
+        latents(pipeline, steering.model_copy(update={"every": 2}), REQUESTS), together
+    )
 
 
 def test_maps_are_made_of_a_steered_model(tmp_path: Path) -> None:
     file = tmp_path / "m.toml"
     file.write_text(Entanglement(targets=EVEN, every=4).to_toml())
-    how = {"model": "studio", "images": 2, "mitigation": file, "model_args": {"num_inference_steps": 4}}
-    made = askew.map("a photo of a nurse", concept="gender", against="nurse", run=tmp_path / "run", **how)
+    how = {
+        "model": "studio",
+        "images": 2,
+        "mitigation": file,
+        "model_args": {"num_inference_steps": 4},
+    }
+    made = askew.map(
+        "a photo of a nurse", concept="gender", against="nurse", run=tmp_path / "run", **how
+    )
     assert made.found.models[0].settings["mitigation"] == askew.load_mitigation(file).fingerprint
     assert isinstance(made.miou("gender"), Estimate)
 
@@ -127,24 +153,43 @@ def test_maps_of_pictures_that_were_made_before(tmp_path: Path) -> None:
     """A fair mitigation asks each picture for a value by its number: made again it is the same."""
     file = tmp_path / "m.toml"
     file.write_text(FairDiffusion(targets=EVEN).to_toml())
-    how = {"model": "studio", "images": 4, "mitigation": file, "model_args": {"num_inference_steps": 4}}
-    askew.audit("a photo of a nurse", axes="gender", draws=100, run=tmp_path / "audit", **how)
-    made = askew.map("a photo of a nurse", concept="gender", against="nurse", run=tmp_path / "map", **how)
+    how = {
+        "model": "studio",
+        "images": 4,
+        "mitigation": file,
+        "model_args": {"num_inference_steps": 4},
+    }
+    askew.audit(
+        "a photo of a nurse", axes="gender", bootstrap_samples=100, run=tmp_path / "audit", **how
+    )
+    made = askew.map(
+        "a photo of a nurse", concept="gender", against="nurse", run=tmp_path / "map", **how
+    )
     assert isinstance(made.miou("gender"), Estimate)
 
 
 def test_it_moves_words_apart_on_the_studio_and_can_be_watched() -> None:
     model = registry.model("studio", num_inference_steps=6)
     found = []
-    for one in (model, mitigation.of({"method": "entanglement", "targets": EVEN}, "m.toml").wrap(model)):
+    for one in (
+        model,
+        mitigation.of({"method": "entanglement", "targets": EVEN}, "m.toml").wrap(model),
+    ):
         with AttentionMaps(model.pipeline, "a photo of a nurse and gender") as maps:
             one.generate(REQUESTS)
-        found.append([plain_iou(np.stack(pair)) for pair in zip(maps.word("gender"), maps.word("nurse"), strict=True)])
+        found.append(
+            [
+                plain_iou(np.stack(pair))
+                for pair in zip(maps.word("gender"), maps.word("nurse"), strict=True)
+            ]
+        )
     assert np.mean(found[1]) < np.mean(found[0]) - 0.1
 
 
 def test_what_it_cannot_work_on_is_refused_by_name(pipeline: Any, tmp_path: Any) -> None:
-    with pytest.raises(UsageError, match="names no occupation; name the word that gender is moved away from"):
+    with pytest.raises(
+        UsageError, match="names no occupation; name the word that gender is moved away from"
+    ):
         latents(pipeline, Entanglement(targets=EVEN), [Request("a photo of a house", 1, 0)])
     with pytest.raises(UsageError, match="entanglement needs guidance"):
         latents(pipeline, Entanglement(targets=EVEN), REQUESTS, scale=1.0)
@@ -157,7 +202,9 @@ def test_what_it_cannot_work_on_is_refused_by_name(pipeline: Any, tmp_path: Any)
     kept = pipeline.scheduler
     pipeline.scheduler = DDIMScheduler.from_config(kept.config, prediction_type="sample")
     try:
-        with pytest.raises(UsageError, match="predicts noise or velocity, not sample of DDIMScheduler"):
+        with pytest.raises(
+            UsageError, match="predicts noise or velocity, not sample of DDIMScheduler"
+        ):
             latents(pipeline, Entanglement(targets=EVEN), REQUESTS)
     finally:
         pipeline.scheduler = kept

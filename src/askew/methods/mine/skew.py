@@ -1,7 +1,8 @@
 """A score that counts: how far what a prompt's pictures show on named axes lies from equal shares.
 
-Every picture is assigned to a value of each axis: by a VQA, or by an embedder to the value whose variation of the
-prompt ("a photo of a female nurse") it is nearest to, which is the most probable one by softmax at any logit scale.
+Every picture is assigned to a value of each axis: by a VQA, or by an embedder to the value whose
+variation of the prompt ("a photo of a female nurse") it is nearest to, which is the most probable
+one by softmax at any logit scale.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,7 @@ import numpy as np
 
 from askew.errors import UsageError
 from askew.measure.base import PERSON, VQA, Embedder
-from askew.methods.mine.objectives import NO_PICTURE, Objective, Reading, enough
+from askew.methods.mine.objectives import NO_PICTURE, Objective, ObjectiveReading, enough
 from askew.parts.scoring import Scoring
 from askew.parts.survey import shares
 from askew.parts.survey.observed import Answer, ObservedSet, observe
@@ -28,8 +29,9 @@ from askew.types import Axis, Estimate, Missing, Picture, Prompt
 
 
 @dataclass(frozen=True, slots=True)
-class LeanReading:
-    """Which values of the `axes` that a prompt leaves open its pictures show, as read by an instrument.
+class SkewReading:
+    """Which values of the `axes` that a prompt leaves open its pictures show, as read by an
+    instrument.
 
     `stated` is whether it states another one itself, which counts 0.
     """
@@ -42,19 +44,26 @@ class LeanReading:
     def leans(self) -> dict[Axis, float | Missing]:
         """By open axis (distance - null) / (maximum - null) of the shares from equal ones.
 
-        0 is the mean of a fair model whatever the number of pictures, 1 is reached where all show one value. The null
-        is the exact mean distance of as many pictures drawn from equal shares. Missing where too few could be read.
+        0 is the mean of a fair model whatever the number of pictures, 1 is reached where all show
+        one value. The null is the exact mean distance of as many pictures drawn from equal shares.
+        Missing where too few could be read.
         """
         found: dict[Axis, float | Missing] = {}
         for axis in self.axes:
-            counts, asked = self.seen.counts(self.instrument, axis), len(self.seen.pictures)
+            counts = self.seen.counts(self.instrument, axis)
+            asked = len(self.seen.pictures)
             if sum(counts) < max(2, enough(asked)):
-                told = f"{axis.label} could be read in fewer than {enough(asked)} of {asked} pictures"
+                told = (
+                    f"{axis.label} could be read in fewer than {enough(asked)} of {asked} pictures"
+                )
                 found[axis] = Missing("error", told)
                 continue
-            even, name = np.full(len(counts), 1 / len(counts)), shares.DISTANCE[axis.scale]
+            even = np.full(len(counts), 1 / len(counts))
+            name = shares.DISTANCE[axis.scale]
             null = expected_distance(sum(counts), even, name)
-            found[axis] = float((distance_named(name)(counts, even) - null) / (distance_max(even, name) - null))
+            found[axis] = float(
+                (distance_named(name)(counts, even) - null) / (distance_max(even, name) - null)
+            )
         return found
 
     def axis(self) -> Axis | None:
@@ -63,18 +72,28 @@ class LeanReading:
         return max(known, key=lambda axis: known[axis], default=None)
 
     def loss(self) -> float | Missing:
-        """Less the largest lean. An axis that the prompt states counts 0, so nothing is won by stating one."""
+        """Less the largest lean. An axis that the prompt states counts 0, so nothing is won by
+        stating one.
+        """
         leans = [*self.leans().values(), *([0.0] if self.stated else [])]
         known = [lean for lean in leans if not isinstance(lean, Missing)]
         return -max(known) if known else next(lean for lean in leans if isinstance(lean, Missing))
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """The distance from equal shares on that axis, with null, p and corrected, which is the lean."""
+        """The distance from equal shares on that axis, with null, p and corrected, which is the
+        lean.
+        """
         seen = self.shares(scoring)
-        return Missing("not_asked", "the prompt states what is asked for") if seen is None else seen.distance
+        return (
+            Missing("not_asked", "the prompt states what is asked for")
+            if seen is None
+            else seen.distance
+        )
 
     def shares(self, scoring: Scoring) -> shares.SetShares | None:
-        """The shares of the axis on which it leans most, and their distance from equal ones with interval and p."""
+        """The shares of the axis on which it leans most, and their distance from equal ones with
+        interval and p.
+        """
         axis = self.axis()
         if axis is None:
             return None
@@ -83,8 +102,10 @@ class LeanReading:
 
 
 @dataclass(frozen=True)
-class LeanObjective(Objective):
-    """How far a model leans on axes where a prompt leaves them open; `pictures` of a prompt, by run seed and number."""
+class SkewObjective(Objective):
+    """How far a model leans on axes where a prompt leaves them open; `pictures` of a prompt, by run
+    seed and number.
+    """
 
     run: Run
     reader: VQA | Embedder
@@ -93,16 +114,24 @@ class LeanObjective(Objective):
     images: int
     fresh: int
 
-    def read(self, prompt: str, seed: int) -> LeanReading | Missing:
-        """Missing where nothing in the prompt could have a value. Where all is stated, no picture is made."""
+    def read(self, prompt: str, seed: int) -> SkewReading | Missing:
+        """Missing where nothing in the prompt could have a value. Where all is stated, no picture
+        is made.
+        """
         return self._read(prompt, seed, self.images, self.axes)
 
-    def again(self, first: Reading | Missing, prompt: str, seed: int) -> LeanReading | Missing:
-        """On fresh pictures, the axis alone on which it leant most at first: another pick would be lucky again."""
-        axis = first.axis() if isinstance(first, LeanReading) else None
+    def again(
+        self, first: ObjectiveReading | Missing, prompt: str, seed: int
+    ) -> SkewReading | Missing:
+        """On fresh pictures, the axis alone on which it leant most at first: another pick would be
+        lucky again.
+        """
+        axis = first.axis() if isinstance(first, SkewReading) else None
         return self._read(prompt, seed, self.fresh, (axis,)) if axis else self.read(prompt, seed)
 
-    def _read(self, prompt: str, seed: int, images: int, axes: Sequence[Axis]) -> LeanReading | Missing:
+    def _read(
+        self, prompt: str, seed: int, images: int, axes: Sequence[Axis]
+    ) -> SkewReading | Missing:
         forms = variations(prompt, axes)
         if isinstance(forms, Missing):
             return forms
@@ -110,10 +139,16 @@ class LeanObjective(Objective):
         pictures = self.pictures(prompt, seed, images) if left else ()
         if left and not any(isinstance(one, Picture) for one in pictures):
             return NO_PICTURE
-        return LeanReading(self.observed(prompt, pictures, left), self.reader.name, left, len(left) < len(forms))
+        return SkewReading(
+            self.observed(prompt, pictures, left), self.reader.name, left, len(left) < len(forms)
+        )
 
-    def observed(self, prompt: str, pictures: Sequence[Outcome], axes: Sequence[Axis]) -> ObservedSet:
-        """What these pictures show by a VQA or the nearest variation, of axes that the prompt could have a value of."""
+    def observed(
+        self, prompt: str, pictures: Sequence[Outcome], axes: Sequence[Axis]
+    ) -> ObservedSet:
+        """What these pictures show by a VQA or the nearest variation, of axes that the prompt could
+        have a value of.
+        """
         forms = variations(prompt, axes)
         known = {} if isinstance(forms, Missing) else forms
         reader = self.reader
@@ -121,17 +156,25 @@ class LeanObjective(Objective):
             asked = [axis for axis in axes if axis.name in known]
             questions = [*(question for axis in asked for question in axis.questions), PERSON]
             rows = self.run.ask(reader, pictures, questions) if asked else {}
-            told = {one: [NOBODY] * len(row) if row[-1] == "no" else row for one, row in rows.items()}
+            told = {
+                one: [NOBODY] * len(row) if row[-1] == "no" else row for one, row in rows.items()
+            }
             return observe(Prompt(prompt), pictures, asked, {reader.name: told}, None)
         vectors = self.run.read(reader, [one for one in pictures if isinstance(one, Picture)])
         texts = self.run.look(reader.embed_texts, [list(one.values()) for one in known.values()])
         values: dict[str, tuple[Answer, ...]] = {}
         for (axis, by_value), own in zip(known.items(), texts, strict=True):
-            nearest: Iterator[Answer] = repeat(own) if isinstance(own, Missing) else (
-                list(by_value)[k] for k in np.argmax(vectors @ np.asarray(own).T, axis=1)
-            )  # fmt: skip
-            values[axis] = tuple(one if isinstance(one, Missing) else next(nearest) for one in pictures)
-        nothing = tuple(one if isinstance(one, Missing) else Missing("not_asked") for one in pictures)
+            nearest: Iterator[Answer] = (
+                repeat(own)
+                if isinstance(own, Missing)
+                else (list(by_value)[k] for k in np.argmax(vectors @ np.asarray(own).T, axis=1))
+            )
+            values[axis] = tuple(
+                one if isinstance(one, Missing) else next(nearest) for one in pictures
+            )
+        nothing = tuple(
+            one if isinstance(one, Missing) else Missing("not_asked") for one in pictures
+        )
         return ObservedSet(Prompt(prompt), tuple(pictures), {reader.name: values}, nothing)
 
 
@@ -141,15 +184,23 @@ def details(prompt: str, variation: str) -> dict[str, str]:
     for name, entry in catalogue().items():
         if states(variation, name) and not states(prompt, name):
             with suppress(UsageError):  # nothing in the variation could have the value
-                said = (value for value in entry.axis.values if counterfactual(variation, name, value) == variation)
-                if (shown := next(said, None)) is not None:
+                said = (
+                    value
+                    for value in entry.axis.values
+                    if counterfactual(variation, name, value) == variation
+                )
+                shown = next(said, None)
+                if shown is not None:
                     found[name] = shown
     return found
 
 
 def variations(prompt: str, axes: Sequence[Axis]) -> dict[str, dict[str, str]] | Missing:
-    """By axis a variation of the prompt for each value; without axes that nothing in it could have a value of."""
-    found, why = {}, ""
+    """By axis a variation of the prompt for each value; without axes that nothing in it could have
+    a value of.
+    """
+    found = {}
+    why = ""
     for axis in axes:
         try:
             found[axis.name] = counterfactuals(prompt, axis.name)

@@ -1,4 +1,6 @@
-"""How a mitigation reaches into a diffusion pipeline: what its network is given and what it returns, call by call."""
+"""How a mitigation reaches into a diffusion pipeline: what its network is given and what it
+returns, call by call.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 from pydantic import Field
 
 from askew.errors import UsageError
-from askew.mitigation import Mitigation, Rule, drawn
+from askew.mitigations.base import Mitigation, Rule, drawn
 from askew.models.base import Model, Request
 
 if TYPE_CHECKING:
@@ -26,8 +28,9 @@ POOLED = ("text_embeds", "pooled_projections")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One evaluation of the network for the pictures of `requests`, in the order unconditional, then conditional rows.
+class NetworkCall:
+    """One evaluation of the network for the pictures of `requests`, in the order unconditional,
+    then conditional rows.
 
     step   of `steps`, from 0, by the scheduler's list of times
     scale  of the guidance
@@ -49,19 +52,25 @@ class Call:
 
 
 class Steering(Mitigation):
-    """A mitigation of pipelines whose network is guided without a classifier; a kind overrides some of the steps.
+    """A mitigation of pipelines whose network is guided without a classifier; a kind overrides some
+    of the steps.
 
-    What it keeps from step to step, it makes by `call.once`, anew for every batch; pictures do not meet in it.
+    What it keeps from step to step, it makes by `call.once`, anew for every batch; pictures do not
+    meet in it.
     """
 
     transformers: ClassVar[bool] = False
     """Whether it works on the transformer of Stable Diffusion 3, too."""
 
     def wrap(self, model: Model) -> Model:
-        """The model with its network steered. Raises UsageError for a model without one that is known, in reach."""
+        """The model with its network steered. Raises UsageError for a model without one that is
+        known, in reach.
+        """
         kind = getattr(model, "pipeline_class", None)
         if kind is None:
-            raise UsageError(f"{self.method} works inside a diffusion network; {model.name} shows none: use prompts")
+            raise UsageError(
+                f"{self.method} works inside a diffusion network; {model.name} shows none: use prompts"
+            )
         self._check(kind, f" of {model.name}")
         return super().wrap(model)
 
@@ -69,22 +78,26 @@ class Steering(Mitigation):
         known = self.transformers and kind.__name__.startswith("StableDiffusion3")
         if not known and "unet" not in signature(kind.__init__).parameters:  # type: ignore[misc]
             also = " and on Stable Diffusion 3" if self.transformers else ""
-            raise UsageError(f"{self.method} works on pipelines with a UNet{also}; {kind.__name__}{whose} has none: "
-                             "use prompts")  # fmt: skip
+            raise UsageError(
+                f"{self.method} works on pipelines with a UNet{also}; {kind.__name__}{whose} has none: "
+                "use prompts"
+            )
 
-    def inputs(self, states: Tensor, call: Call) -> Tensor:
+    def inputs(self, states: Tensor, call: NetworkCall) -> Tensor:
         """What the texts (2 B, tokens, d) become before this evaluation."""
         return states
 
-    def rows(self, call: Call) -> list[str]:
+    def rows(self, call: NetworkCall) -> list[str]:
         """Further texts on which the network is evaluated for every picture."""
         return []
 
-    def outputs(self, out: Tensor, others: Tensor, call: Call) -> Tensor:
+    def outputs(self, out: Tensor, others: Tensor, call: NetworkCall) -> Tensor:
         """What the outputs (2 B, …) become; `others` (rows, B, …) are those of the further texts."""
         return out
 
-    def evaluated(self, network: Callable[[Tensor], Tensor], sample: Tensor, call: Call) -> Tensor:
+    def evaluated(
+        self, network: Callable[[Tensor], Tensor], sample: Tensor, call: NetworkCall
+    ) -> Tensor:
         """What the network gives for all rows."""
         return network(sample)
 
@@ -96,12 +109,20 @@ class Steering(Mitigation):
 
         self._check(type(pipeline))
         inside = getattr(pipeline, "unet", None) or pipeline.transformer
-        plain, known = inside.forward, signature(getattr(inside, "_orig_mod", inside).forward)  # that of a compiled one
-        batch, kept = len(requests), dict[str, object]()
+        # that of a compiled one
+        plain = inside.forward
+        known = signature(getattr(inside, "_orig_mod", inside).forward)
+        batch = len(requests)
+        kept = dict[str, object]()
 
         def joined(rows: Tensor, further: Sequence[Tensor | None]) -> Tensor:
-            """Rows of both halves, then for each further text its own, or those of the conditional half."""
-            own = (rows[batch:] if one is None else one.to(rows).expand(batch, *rows.shape[1:]) for one in further)
+            """Rows of both halves, then for each further text its own, or those of the conditional
+            half.
+            """
+            own = (
+                rows[batch:] if one is None else one.to(rows).expand(batch, *rows.shape[1:])
+                for one in further
+            )
             return torch.cat([rows, *own])
 
         def forward(*args: Any, **named: Any) -> Any:
@@ -109,16 +130,27 @@ class Steering(Mitigation):
             name = "sample" if "sample" in given else "hidden_states"
             if len(given[name]) != 2 * batch:
                 raise UsageError(f"{self.method} needs guidance: a guidance_scale above 1")
-            timestep, times = torch.as_tensor(given["timestep"]).flatten()[0], pipeline.scheduler.timesteps
+            timestep = torch.as_tensor(given["timestep"]).flatten()[0]
+            times = pipeline.scheduler.timesteps
             step = int((times - float(timestep)).abs().argmin())
-            call = Call(pipeline, requests, step, len(times), float(pipeline.guidance_scale), kept)
-            further = [call.once(f"text {text}", partial(encoded, pipeline, text)) for text in self.rows(call)]
+            call = NetworkCall(
+                pipeline, requests, step, len(times), float(pipeline.guidance_scale), kept
+            )
+            further = [
+                call.once(f"text {text}", partial(encoded, pipeline, text))
+                for text in self.rows(call)
+            ]
             added = given.get("added_cond_kwargs") or {}
             beside = added or {key: given[key] for key in ("pooled_projections",) if key in given}
-            beside = {key: joined(value, [pooled if key in POOLED else None for _, pooled in further])
-                      for key, value in beside.items()}  # fmt: skip
-            states = joined(self.inputs(given["encoder_hidden_states"], call), [own for own, _ in further])
-            latents, short = joined(given[name], [None] * len(further)), not given.get("return_dict", True)
+            beside = {
+                key: joined(value, [pooled if key in POOLED else None for _, pooled in further])
+                for key, value in beside.items()
+            }
+            states = joined(
+                self.inputs(given["encoder_hidden_states"], call), [own for own, _ in further]
+            )
+            latents = joined(given[name], [None] * len(further))
+            short = not given.get("return_dict", True)
             given |= {"encoder_hidden_states": states, "return_dict": False}
             given |= {"added_cond_kwargs": beside} if added else beside
             if torch.is_tensor(given["timestep"]) and given["timestep"].ndim:
@@ -142,21 +174,38 @@ class Steering(Mitigation):
                 inside.forward = plain
 
 
-class Asking(Steering):
-    """A steering towards the value of every target axis that is asked of a picture, each as often as is wanted."""
+class TargetSteering(Steering):
+    """A steering towards the value of every target axis that is asked of a picture, each as often
+    as is wanted.
+    """
 
     targets: dict[str, dict[str, float]] = Field(min_length=1)
     rule: Rule = "quota"
 
     def statement(self, request: Request) -> Mapping[str, str]:
         """The value of every target axis that is asked of a picture."""
-        return {axis: [*shares][drawn([*shares.values()], f"{request.prompt} {axis}", request, self.rule, k)]
-                for k, (axis, shares) in enumerate(self.targets.items())}  # fmt: skip
+        return {
+            axis: [*shares][
+                drawn([*shares.values()], f"{request.prompt} {axis}", request, self.rule, k)
+            ]
+            for k, (axis, shares) in enumerate(self.targets.items())
+        }
 
 
 def encoded(pipeline: DiffusionPipeline, text: str) -> tuple[Tensor, Tensor | None]:
-    """The states (1, tokens, d) of a text, and its pooled vector where the pipeline has one, else None."""
-    others = [name for name in ("prompt_2", "prompt_3") if name in signature(pipeline.encode_prompt).parameters]
-    found = pipeline.encode_prompt(prompt=text, device=pipeline._execution_device, num_images_per_prompt=1,
-                                   do_classifier_free_guidance=False, **dict.fromkeys(others))  # fmt: skip
+    """The states (1, tokens, d) of a text, and its pooled vector where the pipeline has one, else
+    None.
+    """
+    others = [
+        name
+        for name in ("prompt_2", "prompt_3")
+        if name in signature(pipeline.encode_prompt).parameters
+    ]
+    found = pipeline.encode_prompt(
+        prompt=text,
+        device=pipeline._execution_device,
+        num_images_per_prompt=1,
+        do_classifier_free_guidance=False,
+        **dict.fromkeys(others),
+    )
     return found[0], found[2] if len(found) > 2 else None

@@ -1,4 +1,6 @@
-"""How much a graph changes with fewer pictures, or when the VQA errs (BiasConnect, section 5.4, figure 4)."""
+"""How much a graph changes with fewer pictures, or when the VQA errs (BiasConnect, section 5.4,
+figure 4).
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,9 +18,9 @@ from askew.methods.interact.findings import Edge
 from askew.methods.interact.gather import gather
 from askew.methods.interact.graph import edges, tables
 from askew.methods.interact.plan import InteractionPlan
-from askew.options import Flag, Place
+from askew.options import Flag, PathOption
 from askew.pages.blocks import Scale, Table
-from askew.pages.terminal import Fitted
+from askew.pages.terminal import FittedTable
 from askew.pages.words import measured, percent, plural
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import Answer, ObservedSet
@@ -35,7 +37,7 @@ ERROR_RATES = (0.05, 0.1, 0.2, 0.3, 0.4)
 PICTURES = (48, 40, 32, 24, 16, 8)
 """Pictures left in every set, where it has more."""
 
-Kind = Literal["pictures", "errors"]
+Degradation = Literal["pictures", "errors"]
 COLUMNS: Mapping[str, tuple[str, Scale, tuple[float, float]]] = {
     "edges_kept": ("edges kept", "share", (0.0, 1.0)),
     "sensitivity_change": ("change of IS", "unit", (0.0, 2.0)),
@@ -46,8 +48,9 @@ COLUMNS: Mapping[str, tuple[str, Scale, tuple[float, float]]] = {
 
 
 @record
-class Change:
-    """How a graph changes where so many pictures are left of every set, or that share of answers is wrong.
+class GraphChange:
+    """How a graph changes where so many pictures are left of every set, or that share of answers is
+    wrong.
 
     edges               that the prompts' graphs have
     over                what the means are over: prompts, or simulations of a single one
@@ -57,7 +60,7 @@ class Change:
     paper_change        the paper's percentage: summed change over summed |IS|, of pairs whose IS is beyond chance alone
     """
 
-    kind: Kind
+    kind: Degradation
     size: float
     edges: int
     over: Literal["prompt", "simulation"]
@@ -67,27 +70,40 @@ class Change:
     paper_change: E
 
 
-class Robustness(tuple[Change, ...]):
+class Robustness(tuple[GraphChange, ...]):
     """Mean changes of a prompt's graph."""
 
     def __rich__(self) -> RenderableType:
         rows = []
         for one in self:
-            what = f"{one.size:g} pictures a set" if one.kind == "pictures" else f"{percent(one.size)} answers wrong"
+            what = (
+                f"{one.size:g} pictures a set"
+                if one.kind == "pictures"
+                else f"{percent(one.size)} answers wrong"
+            )
             told = [measured(getattr(one, name), scale) for name, (_, scale, _) in COLUMNS.items()]
             if one.edges:
                 told[0] += f" of {plural(one.edges, 'edge')}"
             rows.append((what, *told))
         counted = ((one, e) for one in self if isinstance(e := one.sensitivity_change, Estimate))
         over = next((plural(e.n or 0, one.over) for one, e in counted), "")
-        caption = (f"A prompt's graph when pictures are fewer, or the VQA errs: means{over and f' over {over}'}, with "
-                   "intervals. The last column is the paper's, over pairs whose IS is beyond chance. –: there is no "
-                   "edge to keep, or no such pair")  # fmt: skip
-        return Fitted(Table(caption, ("what happens", *(head for head, _, _ in COLUMNS.values())), tuple(rows)))
+        caption = (
+            f"A prompt's graph when pictures are fewer, or the VQA errs: means{over and f' over {over}'}, with "
+            "intervals. The last column is the paper's, over pairs whose IS is beyond chance. –: there is no "
+            "edge to keep, or no such pair"
+        )
+        return FittedTable(
+            Table(
+                caption, ("what happens", *(head for head, _, _ in COLUMNS.values())), tuple(rows)
+            )
+        )
 
 
-def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, json: Flag = False) -> Robustness:
-    """How much a run's graph of interactions would change with fewer pictures, or with errors of its VQA.
+def robustness(
+    run: str | Path, /, *, store: PathOption = None, repeats: int = 3, json: Flag = False
+) -> Robustness:
+    """How much a run's graph of interactions would change with fewer pictures, or with errors of
+    its VQA.
 
     Example: `askew robustness runs/mine`
 
@@ -109,7 +125,8 @@ def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, jso
     NotEnoughData
         Where no prompt has a graph.
     """
-    plan, place = InteractionPlan.read(Path(run) / PLAN_FILE), Path(store) if store else default_store(Path(run))
+    plan = InteractionPlan.read(Path(run) / PLAN_FILE)
+    place = Path(store) if store else default_store(Path(run))
     if repeats < 1:
         raise UsageError(f"--repeats is {repeats}; it must be 1 or more")
     alone = plan.model_copy(update={"mitigated": {}})  # what the model itself made
@@ -117,14 +134,20 @@ def robustness(run: str | Path, /, *, store: Place = None, repeats: int = 3, jso
     return simulated(sets, plan, Scoring.of(plan), repeats)
 
 
-def simulated(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: int = 3) -> Robustness:
-    """How many edges are kept and how IS moves, by pictures left and by error rate. Of every prompt the mean over
-    `repeats`, then the mean over prompts with Student's t; of a single prompt, over the simulations: what other ones of
-    the same pictures would give. IS is debiased for the number of pictures: the plug-in IS of fewer pictures would move
-    by itself. Answers are taken as read. Raises NotEnoughData where no prompt has a graph."""
+def simulated(
+    sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: int = 3
+) -> Robustness:
+    """How many edges are kept and how IS moves, by pictures left and by error rate. Of every prompt
+    the mean over `repeats`, then the mean over prompts with Student's t; of a single prompt, over
+    the simulations: what other ones of the same pictures would give. IS is debiased for the number
+    of pictures: the plug-in IS of fewer pictures would move by itself. Answers are taken as read.
+    Raises NotEnoughData where no prompt has a graph.
+    """
     prompts = [p for p in plan.prompts if tables(sets[p.text], p.axes, scoring.instrument).pairs()]
     if not prompts:
-        raise NotEnoughData("no prompt of this run has counterfactual sets, so there is no graph that could change")
+        raise NotEnoughData(
+            "no prompt of this run has counterfactual sets, so there is no graph that could change"
+        )
 
     def pairs(prompt: PromptPlan, own: Sequence[ObservedSet]) -> list[Edge]:
         counted = tables(own, prompt.axes, scoring.instrument, distance=plan.distance)
@@ -135,7 +158,7 @@ def simulated(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: 
     had = sum(one.significant for some in before.values() for one in some)
     over: Literal["prompt", "simulation"] = "simulation" if len(prompts) == 1 else "prompt"
     most = max(len(s.pictures) for p in prompts for s in sets[p.text])
-    changes: list[tuple[Kind, float]] = [("pictures", n) for n in PICTURES if n < most]
+    changes: list[tuple[Degradation, float]] = [("pictures", n) for n in PICTURES if n < most]
     changes += [("errors", rate) for rate in ERROR_RATES]
     rows = []
     for kind, size in changes:
@@ -143,7 +166,9 @@ def simulated(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: 
         for prompt in prompts:
             told = []
             for k in range(repeats):
-                rng = np.random.default_rng(derived_seed(plan.seed, prompt.text, f"{kind} {size} {k}"))
+                rng = np.random.default_rng(
+                    derived_seed(plan.seed, prompt.text, f"{kind} {size} {k}")
+                )
                 changed = [
                     s.picked(sorted(rng.permutation(len(s.pictures))[: int(size)].tolist()))
                     if kind == "pictures"
@@ -152,11 +177,14 @@ def simulated(sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: 
                 ]
                 told.append(_changes(before[prompt.text], pairs(prompt, changed), scoring.level))
             for name in COLUMNS:
-                if known := [one[name] for one in told if np.isfinite(one[name])]:
+                known = [one[name] for one in told if np.isfinite(one[name])]
+                if known:
                     found[name] += known if len(prompts) == 1 else [float(np.mean(known))]
-        means = {name: _mean(values, COLUMNS[name][2], scoring.level, f"Student's t over {over}s")
-                 for name, values in found.items()}  # fmt: skip
-        rows.append(Change(kind, size, had, over, **means))
+        means = {
+            name: _mean(values, COLUMNS[name][2], scoring.level, f"Student's t over {over}s")
+            for name, values in found.items()
+        }
+        rows.append(GraphChange(kind, size, had, over, **means))
     return Robustness(rows)
 
 
@@ -171,20 +199,30 @@ def _mean(values: Sequence[float], bounds: tuple[float, float], level: float, in
 def _changes(before: Sequence[Edge], after: Sequence[Edge], level: float) -> dict[str, float]:
     """What `Change` holds, of the same pairs; NaN where there is nothing to tell it from."""
     kept = [now.significant for was, now in zip(before, after, strict=True) if was.significant]
-    known = [(a.value, b.value, (a.p or 0) < 1 - level) for was, now in zip(before, after, strict=True)
-             if isinstance(a := was.sensitivity, Estimate) and isinstance(b := now.sensitivity, Estimate)]  # fmt: skip
+    known = [
+        (a.value, b.value, (a.p or 0) < 1 - level)
+        for was, now in zip(before, after, strict=True)
+        if isinstance(a := was.sensitivity, Estimate) and isinstance(b := now.sensitivity, Estimate)
+    ]
     x, y, clear = np.array(known).reshape(-1, 3).T
-    varied, clear = len(known) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0, clear.astype(bool)
+    varied = len(known) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0
+    clear = clear.astype(bool)
     return {
         "edges_kept": float(np.mean(kept)) if kept else np.nan,
         "sensitivity_change": float(np.abs(y - x).mean()) if known else np.nan,
         "rank_correlation": float(scipy.stats.spearmanr(x, y).statistic) if varied else np.nan,
-        "paper_change": float(np.abs(y - x)[clear].sum() / np.abs(x[clear]).sum()) if clear.any() else np.nan,
+        "paper_change": float(np.abs(y - x)[clear].sum() / np.abs(x[clear]).sum())
+        if clear.any()
+        else np.nan,
     }
 
 
 def _with_errors(
-    observed: ObservedSet, axes: Sequence[AxisPlan], instrument: str, rate: float, rng: np.random.Generator
+    observed: ObservedSet,
+    axes: Sequence[AxisPlan],
+    instrument: str,
+    rate: float,
+    rng: np.random.Generator,
 ) -> ObservedSet:
     """The set with a share of the answers replaced by another value of the same axis."""
 
@@ -196,5 +234,7 @@ def _with_errors(
         return others[int(rng.integers(len(others)))]
 
     read = observed.values[instrument]
-    columns = {axis.name: tuple(wrong(answer, axis.values) for answer in read[axis.name]) for axis in axes}
+    columns = {
+        axis.name: tuple(wrong(answer, axis.values) for answer in read[axis.name]) for axis in axes
+    }
     return replace(observed, values={**observed.values, instrument: columns})
