@@ -85,7 +85,7 @@ def decisions(
         run=options.store / name,
         progress=True,
     )
-    entries = found.found.classification.errors
+    entries = found.findings.classification.errors
     return {n: ClassDecisions.of(_readings(entries, n), found.plan.pairs) for n in samples}
 
 
@@ -284,7 +284,7 @@ def _edited(
         seed=options.seed,
         run=run,
         progress=True,
-    ).found
+    ).findings
 
 
 def _rates(model: str, found: EditFindings, group: str, name: str) -> str:

@@ -399,7 +399,7 @@ def searches(options: argparse.Namespace) -> None:
             fresh_images=2,
         )
         folder = options.store / f"search-{options.model.replace('/', '-')}-{k}"
-        section = METHOD.run(plan, run=folder, store=options.store).found.minethegap
+        section = METHOD.run(plan, run=folder, store=options.store).findings.minethegap
         assert section.random is not None
         prompts = {
             "mined": [one.prompt for one in section.best],

@@ -173,7 +173,7 @@ def occupations(given: argparse.Namespace) -> None:
         plan,
         run=given.folder
         / "-".join(("occupations", *plan.ways, *map(str, filter(None, [given.every])))),
-    ).found
+    ).findings
     if "iti-gen" in found.mitigations:
         (given.folder / "iti-gen.toml").write_text(found.mitigations["iti-gen"])
     print(f"| women | {' | '.join(names)} | near half |\n| --- |{' ---: |' * len(names)} ---: |")
@@ -360,7 +360,7 @@ def maps(given: argparse.Namespace) -> None:
         }
         for text in map(profession_prompt, PROFESSIONS)
     ]
-    plain = askew.map(**own, run=given.folder / "maps").found.biasmap.overall[0]
+    plain = askew.map(**own, run=given.folder / "maps").findings.biasmap.overall[0]
     print("| way | risk difference | less | mIoU | less | mBIoU | less | middle block | less |")
     print("| --- |" + " ---: | --- |" * 4)
     _overlaps("plain", plain, None)
@@ -372,7 +372,7 @@ def maps(given: argparse.Namespace) -> None:
         made = askew.map(
             **own, mitigation=file, baseline=given.folder / "maps", run=given.folder / f"maps-{way}"
         )
-        _overlaps(way, made.found.biasmap.overall[0], made.found.biasmap.changes[0])
+        _overlaps(way, made.findings.biasmap.overall[0], made.findings.biasmap.changes[0])
 
 
 def _overlaps(name: str, overall: Any, change: Any) -> None:

@@ -26,7 +26,7 @@ class Tiny(Document):
     page = report = None
 
     def estimates(self) -> list[EstimateRow]:
-        return rows(scored(self.found), "tiny", self.found.model.name)
+        return rows(scored(self.findings), "tiny", self.findings.model.name)
 
 
 def test_a_row_tells_method_model_place_and_score() -> None:

@@ -95,7 +95,7 @@ def check(
             return Text(f"the store {place} is intact")
         found: Head | AskewError
         try:
-            found = load(run, store).found
+            found = load(run, store).findings
         except AskewError as error:
             found = error
         report = check_run(run, opened, found)

@@ -185,12 +185,12 @@ class Result(Document, Generic[P, F]):
     plan: P
     folder: Path
     store: Path
-    found: F
+    findings: F
 
     @cached_property
     def page(self) -> Page:
         """What the report shows."""
-        return self.method.page(self.found, self)
+        return self.method.page(self.findings, self)
 
     @property
     def report(self) -> Path:
@@ -205,11 +205,11 @@ class Result(Document, Generic[P, F]):
     @property
     def warnings(self) -> Sequence[str]:
         """What a reader must know."""
-        return self.found.warnings
+        return self.findings.warnings
 
     def estimates(self) -> list[EstimateRow]:
         """A row for every estimate, in the order of results.json."""
-        return rows(findings.scored(self.found), self.method.name, self.found.model.name)
+        return rows(findings.scored(self.findings), self.method.name, self.findings.model.name)
 
     def picture(self, name: str) -> Image.Image | None:
         """A picture of this run by its id; None if its file is gone."""
@@ -228,7 +228,7 @@ class Result(Document, Generic[P, F]):
         """Where pictures lie: at first those of the sets, looked up at once."""
         with Store(self.store, create=False) as store:
             return store.known_files(
-                [name for one in self.found.sets for name in one.pictures if name]
+                [name for one in self.findings.sets for name in one.pictures if name]
             )
 
 

@@ -148,10 +148,10 @@ def test_maps_are_held_against_masks_that_are_given(
 ) -> None:
     first = load(finished)
     assert isinstance(first, MapResult)
-    model = first.found.models[0].name
-    ids = first.found.sets[0].pictures
+    model = first.findings.models[0].name
+    ids = first.findings.sets[0].pictures
     for name in ids[:3]:  # of the fourth no mask is given
-        maps = maps_of(first.found, first, "sex", PROMPT, model, str(name))
+        maps = maps_of(first.findings, first, "sex", PROMPT, model, str(name))
         assert maps is not None
         picture = first.picture(str(name))
         assert picture is not None
@@ -171,7 +171,7 @@ def test_maps_are_held_against_masks_that_are_given(
     assert "Against the given masks" in (tmp_path / "run" / "report.html").read_text()
     result = load(tmp_path / "run")
     assert isinstance(result, MapResult)
-    found = {(one.word, one.tau): one for one in result.found.biasmap.accuracy}
+    found = {(one.word, one.tau): one for one in result.findings.biasmap.accuracy}
     assert list(found) == [(word, tau) for word in ("nurse", "sex") for tau in (10.0, 70.0, 90.0)]
     for word in ("nurse", "sex"):
         ends = [

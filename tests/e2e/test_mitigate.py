@@ -45,7 +45,7 @@ def mitigated(tmp_path_factory: pytest.TempPathFactory) -> MitigationResult:
 
 
 def test_it_helps_and_says_so(mitigated: MitigationResult) -> None:
-    (way,) = mitigated.found.ways
+    (way,) = mitigated.findings.ways
     assert {one.axis for one in way.helped} >= {"gender"}
     assert all(one.aimed == (one.axis in ("gender", "clothing")) for one in way.axes)
     assert way.harmed == []
@@ -56,7 +56,7 @@ def test_it_helps_and_says_so(mitigated: MitigationResult) -> None:
 
 
 def test_a_change_is_what_stands_after_less_what_stood_before(mitigated: MitigationResult) -> None:
-    (way,) = mitigated.found.ways
+    (way,) = mitigated.findings.ways
     for one in way.axes:
         assert isinstance(one.before, Estimate)
         assert isinstance(one.after, Estimate)
@@ -71,7 +71,7 @@ def test_what_is_predicted_is_told_with_what_was_measured(mitigated: MitigationR
     """Fitted weights leave nothing of what planned them; the interval says what they may truly
     leave.
     """
-    (way,) = mitigated.found.ways
+    (way,) = mitigated.findings.ways
     gender = next(one for one in way.axes if one.axis == "gender")
     assert isinstance(gender.predicted, Estimate)
     assert gender.predicted.value < 0.02
@@ -98,7 +98,7 @@ def test_a_page_of_several_prompts_shows_each(tmp_path: Path) -> None:
     )
     page = made.report.read_text(encoding="utf-8")
     assert all(f"“{one}”: one seed under another" in page for one in prompts)
-    assert all(f"% of {one.axes[0].obeyed.n}" in page for one in made.found.ways)
+    assert all(f"% of {one.axes[0].obeyed.n}" in page for one in made.findings.ways)
     bars = page.split("The same seeds, before and after")[0]
     assert all(one in bars for one in prompts)
 
@@ -107,8 +107,8 @@ def test_nothing_that_chose_judges(mitigated: MitigationResult) -> None:
     from askew.store.keys import picture_seed
 
     planned = {picture_seed(0, NURSE, k) for k in range(64)}
-    assert planned.isdisjoint(seed for one in mitigated.found.sets for seed in one.seeds)
-    before, after = mitigated.found.sets
+    assert planned.isdisjoint(seed for one in mitigated.findings.sets for seed in one.seeds)
+    before, after = mitigated.findings.sets
     assert before.seeds == after.seeds
 
 
@@ -123,8 +123,8 @@ def test_its_file_is_taken_by_every_command(mitigated: MitigationResult, tmp_pat
         store=mitigated.store,
         run=tmp_path / "audit",
     )
-    assert again.found.model.settings["mitigation"] == mitigated.mitigation.fingerprint
-    shares = again.found.shares[0].shares
+    assert again.findings.model.settings["mitigation"] == mitigated.mitigation.fingerprint
+    shares = again.findings.shares[0].shares
     assert isinstance(shares["female"], Estimate)
     assert 0.3 < shares["female"].value < 0.7
     texts = {mitigated.mitigation.draw(NURSE, 0, k) for k in range(32)}
@@ -180,8 +180,8 @@ def test_what_is_killed_before_it_is_measured_again_goes_on(
         with pytest.raises(KeyboardInterrupt):
             askew.mitigate(NURSE, bootstrap_samples=200, run=tmp_path / "run", **how)
     again = askew.mitigate(NURSE, bootstrap_samples=200, run=tmp_path / "run", **how)
-    assert again.found.ways == mitigated.found.ways
-    assert again.found.mitigations == mitigated.found.mitigations
+    assert again.findings.ways == mitigated.findings.ways
+    assert again.findings.mitigations == mitigated.findings.mitigations
 
 
 @pytest.mark.parametrize(

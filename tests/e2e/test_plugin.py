@@ -115,7 +115,7 @@ def test_a_condition_on_its_score_holds(site: Path, run: Path) -> None:
 def test_it_has_a_function_in_python(site: Path, run: Path) -> None:
     code = (
         "import sys, askew; result = askew.variety('a flag', images=12, model_args={'redness': 0.5}, run=sys.argv[1]);"
-        "print(result.found.effective_colours.n)"
+        "print(result.findings.effective_colours.n)"
     )
     path = os.pathsep.join([str(site), *sys.path])
     done = subprocess.run(

@@ -75,7 +75,7 @@ def test_what_no_run_needs_is_freed_and_the_rest_stays(
     assert run(["store", "gc", store, "--yes"]) == 0
     assert files(place) == before // 2
     assert run(["check", str(place / "run2")]) == 0
-    assert load(place / "run2").found.sets[0].n == 2
+    assert load(place / "run2").findings.sets[0].n == 2
 
 
 def test_nothing_is_freed_of_a_damaged_store(place: Path) -> None:

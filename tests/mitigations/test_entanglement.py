@@ -145,7 +145,7 @@ def test_maps_are_made_of_a_steered_model(tmp_path: Path) -> None:
     made = askew.map(
         "a photo of a nurse", concept="gender", against="nurse", run=tmp_path / "run", **how
     )
-    assert made.found.models[0].settings["mitigation"] == askew.load_mitigation(file).fingerprint
+    assert made.findings.models[0].settings["mitigation"] == askew.load_mitigation(file).fingerprint
     assert isinstance(made.miou("gender"), Estimate)
 
 

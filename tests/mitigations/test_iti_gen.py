@@ -183,7 +183,7 @@ def test_two_axes_at_once_come_half_as_far_again(tmp_path: Path) -> None:
         images=48,
         confirm=96,
         run=tmp_path / "run",
-    ).found
+    ).findings
     before, after = (
         [getattr(one, when).mark for one in found.ways[0].axes] for when in ("before", "after")
     )

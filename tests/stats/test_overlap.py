@@ -145,13 +145,13 @@ class TestPlantedOverlap:
         return miou.corrected, miou.p
 
     def test_the_corrected_overlap_follows_the_planted_one(self) -> None:
-        corrected = [self.found(overlap)[0] for overlap in np.linspace(0, 1, 9)]
+        corrected = [self.findings(overlap)[0] for overlap in np.linspace(0, 1, 9)]
         assert (np.diff(corrected) > 0.02).all()
         assert corrected[0] < 0
         assert corrected[-1] > 0.999
 
     def test_it_is_zero_at_chance(self) -> None:
-        values = [self.found(None, 30, seed) for seed in range(40)]
+        values = [self.findings(None, 30, seed) for seed in range(40)]
         assert np.mean([corrected for corrected, _ in values]) == pytest.approx(0, abs=0.02)
         assert np.mean([p < 0.05 for _, p in values]) <= 0.15
 
@@ -161,7 +161,7 @@ class TestPlantedOverlap:
 
     def test_the_truth_is_that_of_many_pictures(self) -> None:
         assert planted_truth(0.5, pictures=400) == pytest.approx(
-            self.found(0.5, 400, 1)[0], abs=0.02
+            self.findings(0.5, 400, 1)[0], abs=0.02
         )
 
 

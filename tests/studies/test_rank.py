@@ -48,7 +48,7 @@ def ranked(table: Path) -> askew.RankResult:
 
 
 def test_the_shares_of_a_table_are_found_where_they_were_planted(ranked: askew.RankResult) -> None:
-    found = ranked.found
+    found = ranked.findings
     planted, fair = found.agreement
     assert isinstance(planted.share, askew.Estimate)
     assert planted.share.value > 0.8
@@ -73,10 +73,10 @@ def test_the_shares_of_a_table_are_found_where_they_were_planted(ranked: askew.R
 
 def test_all_models_get_the_same_seeds_and_stand_in_one_plane(ranked: askew.RankResult) -> None:
     seeds: dict[str, set[tuple[int | None, ...]]] = {}
-    for one in ranked.found.sets:
+    for one in ranked.findings.sets:
         seeds.setdefault(one.prompt, set()).add(tuple(one.seeds))
     assert {len(some) for some in seeds.values()} == {1}
-    assert {len(places) for one in ranked.found.maps for places in one.places.values()} == {24}
+    assert {len(places) for one in ranked.findings.maps for places in one.places.values()} == {24}
     page = load(ranked.folder, ranked.store).write_report().read_text(encoding="utf-8")
     assert "All its pictures in one plane" in page
     assert "Against the table" in page
@@ -91,7 +91,7 @@ def test_where_a_vqa_reads_the_models_stand_in_one_plane_too(tmp_path: Path) -> 
         bootstrap_samples=100,
         run=tmp_path / "run",
         store=tmp_path / "store",
-    ).found
+    ).findings
     (one,) = found.maps
     assert {name: len(places) for name, places in one.places.items()} == {
         "studio/planted": 2,
@@ -123,9 +123,9 @@ def test_two_directions_hold_what_lies_in_a_plane() -> None:
 
 
 def test_models_differ_prompt_by_prompt(ranked: askew.RankResult) -> None:
-    (one,) = ranked.found.differences
+    (one,) = ranked.findings.differences
     sizes = {
-        name: {r.prompt: one_sidedness(r) for r in ranked.found.ranked if r.model == name}
+        name: {r.prompt: one_sidedness(r) for r in ranked.findings.ranked if r.model == name}
         for name in one.models
     }
     oracle = stats.ttest_rel(
@@ -168,7 +168,7 @@ def test_prompts_of_searches_are_scored_on_the_model_of_each(searches: list[Path
         run=searches[0].parent / "ranked",
         store=searches[0].parent / "store",
     )
-    found = result.found
+    found = result.findings
     assert [one.name for one in found.models] == ["studio/planted", "studio/planted bias=0.0"]
     assert len(found.ranked) == 2 * 6
     best = json.loads((searches[0] / "results.json").read_text(encoding="utf-8"))["minethegap"][
@@ -358,7 +358,7 @@ def test_what_is_stated_or_shows_nobody_has_no_score(tmp_path: Path) -> None:
         bootstrap_samples=100,
         run=tmp_path / "run",
         axes="gender",
-    ).found
+    ).findings
     assert all(isinstance(one.score, askew.Missing) for one in found.ranked)
 
 
@@ -369,7 +369,7 @@ def test_of_several_axes_each_has_its_score(tmp_path: Path) -> None:
         images=8,
         bootstrap_samples=100,
         run=tmp_path / "run",
-    ).found
+    ).findings
     assert {one.axis for one in found.ranked} == {"gender", "age"}
 
 
@@ -422,5 +422,5 @@ def test_pictures_that_fit_the_variations_least_are_told(searches: list[Path]) -
         store=place / "store",
     )
     text = ranked.write_report().read_text(encoding="utf-8")
-    assert any(one.least_aligned_pictures for one in ranked.found.ranked)
+    assert any(one.least_aligned_pictures for one in ranked.findings.ranked)
     assert "fit the variations least: number" in text

@@ -93,7 +93,7 @@ class GraphsResult(Document):
 
     place: Path
     runs: Mapping[str, InteractionFindings]
-    found: ModelGraphs
+    findings: ModelGraphs
     warnings: ClassVar[Sequence[str]] = ()
 
     @property
@@ -109,11 +109,11 @@ class GraphsResult(Document):
     @cached_property
     def page(self) -> b.Page:
         """What the report shows."""
-        return page(self.runs, self.found)
+        return page(self.runs, self.findings)
 
     def estimates(self) -> list[EstimateRow]:
         """A row for every difference, in the order of their file."""
-        return rows(findings.scored(self.found), "graphs")
+        return rows(findings.scored(self.findings), "graphs")
 
 
 def graphs(
@@ -157,12 +157,12 @@ def graphs(
             raise UsageError(
                 f"{folder} is a run of the method {other!r}; this needs a run of `askew interact`"
             )
-        loaded.append((folder, run.found))
+        loaded.append((folder, run.findings))
     named = {name: found for name, (_, found) in zip(names_of(loaded, names), loaded, strict=True)}
     if not shared_prompts(named):
         raise UsageError("these runs share no prompt, so there are no graphs to show side by side")
     result = GraphsResult(report, named, model_graphs(named))
-    findings.write(result.found, result.numbers)
+    findings.write(result.findings, result.numbers)
     result.write_report()
     return result
 

@@ -105,7 +105,7 @@ def sensitivity(
         raise UsageError(f"--repeats is {repeats}; it must be 1 or more")
     beyond = {
         (entry.prompt, name)
-        for entry in result.found.tibet
+        for entry in result.findings.tibet
         for name, axis in entry.axes.items()
         if is_significant(axis.mad)
     }

@@ -98,7 +98,7 @@ def test_shares_of_a_finished_run_are_the_ideal_of_another(tmp_path: Path) -> No
         run=tmp_path / "run",
     )
     (gender,) = plan(axes=["gender"], reference=[str(tmp_path / "run")]).prompts[0].axes
-    counts = found.found.shares[0].counts
+    counts = found.findings.shares[0].counts
     assert gender.reference == {
         value: count / sum(counts.values()) for value, count in counts.items()
     }

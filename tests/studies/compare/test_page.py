@@ -82,7 +82,7 @@ def compared(case: str, runs: int = 2, seeds: bool = True) -> Comparison:
     """
     name = HOSTILE if case == "hostile" else "run"
     made = {f"{name} {k}": run_of(case, f"run {k}", seeds) for k in range(runs)}
-    found = next(iter(made.values())).found
+    found = next(iter(made.values())).findings
     rng = random.Random(3)
     pairs = [(a, b) for i, a in enumerate(made) for b in list(made)[i + 1 :]]
     entries = tuple(
@@ -238,14 +238,14 @@ def test_pictures_of_one_seed_stand_together(comparison_named: Named) -> None:
 def test_a_missing_picture_leaves_its_place_empty(comparison_named: Named) -> None:
     comparison = comparison_named("comparison")
     name, run = list(comparison.runs.items())[1]
-    first, *others = run.found.sets
+    first, *others = run.findings.sets
     holed = replace(
         first,
         pictures=(first.pictures[0], None, *first.pictures[2:]),
         seeds=(first.seeds[0], None, *first.seeds[2:]),
     )
-    found = replace(run.found, sets=(holed, *others))
-    holey = replace(comparison, runs={**comparison.runs, name: replace(run, found=found)})
+    found = replace(run.findings, sets=(holed, *others))
+    holey = replace(comparison, runs={**comparison.runs, name: replace(run, findings=found)})
     own = next(one for one in pictures(holey) if one.rows[1].shots[1].uri is None)
     assert own.aligned
     assert own.rows[0].shots[1].uri is not None

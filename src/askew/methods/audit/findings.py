@@ -137,7 +137,7 @@ class AuditResult(Result[AuditPlan, AuditFindings]):
     ) -> Estimate | Missing:
         """The perceived share of a value in a picture set."""
         text = prompt or self.plan.prompts[0].text
-        for entry in self.found.shares:
+        for entry in self.findings.shares:
             if (entry.prompt, entry.axis, entry.set) == (text, axis, set_name):
                 return _entry("value", value, entry.shares)
         raise UsageError(
@@ -145,7 +145,7 @@ class AuditResult(Result[AuditPlan, AuditFindings]):
         )
 
     def _scores(self, axis: str, prompt: str | None) -> AxisScores:
-        by_prompt = {entry.prompt: entry for entry in self.found.tibet}
+        by_prompt = {entry.prompt: entry for entry in self.findings.tibet}
         return _entry(
             "axis", axis, _entry("prompt", prompt or self.plan.prompts[0].text, by_prompt).axes
         )

@@ -83,7 +83,7 @@ class AuditView:
     """
 
     def __init__(self, found: AuditFindings, media: Media) -> None:
-        self.found = found
+        self.findings = found
         self.media = media
         self.seen = [one for one in found.shares if one.of_prompt] or list(found.shares)
         self.leads = survey.leads(self.seen)
@@ -106,28 +106,28 @@ class AuditView:
     def anchor(self, entry: SetShares) -> str:
         """Where else a set's axis is told of: in its own fold, or its prompt's."""
         with_tibet = any(
-            e.prompt == entry.prompt and entry.axis in e.axes for e in self.found.tibet
+            e.prompt == entry.prompt and entry.axis in e.axes for e in self.findings.tibet
         )
         return f"{entry.prompt} {entry.axis}" if with_tibet else entry.prompt
 
     def _own_sets(self, prompt: str) -> list[PictureSet]:
         """A prompt's pictures and its conditions; if there are none, all of its sets."""
-        plan = next(p for p in self.found.plan.prompts if p.text == prompt)
-        every = [one for one in self.found.sets if one.prompt == prompt]
+        plan = next(p for p in self.findings.plan.prompts if p.text == prompt)
+        every = [one for one in self.findings.sets if one.prompt == prompt]
         return [one for one in every if not plan.has(one.axis)] or every
 
     def _row(self, one: PictureSet, most: int | None = None) -> b.PictureRow:
         """The first pictures of a set, by default so many that the page stays small."""
         own, strip = self._most
-        usual = own if one.axis is None or not self.found.tibet else strip
-        seed = None if self.found.plan.model.startswith("folder/") else self.found.plan.seed
+        usual = own if one.axis is None or not self.findings.tibet else strip
+        seed = None if self.findings.plan.model.startswith("folder/") else self.findings.plan.seed
         return set_row(self.media, one, usual if most is None else most, seed)
 
     def pictures(self) -> Iterator[b.Block]:
         """The first pictures of the prompt that leans most, in every condition; of a single set the
         others, folded.
         """
-        prompts = [prompt.text for prompt in self.found.plan.prompts]
+        prompts = [prompt.text for prompt in self.findings.plan.prompts]
         first = self.leads[0].prompt if self.leads else prompts[0]
         sets = [one for one in self._own_sets(first) if one.pictures]
         most = FIRST if len(sets) == 1 else FIRST // 2
@@ -135,7 +135,7 @@ class AuditView:
             "" if len(prompts) == 1 else quote(first, 160),
             tuple(self._row(one, most) for one in sets),
         )
-        top = next((e.top_concepts for e in self.found.tibet if e.prompt == first), ())
+        top = next((e.top_concepts for e in self.findings.tibet if e.prompt == first), ())
         if top:
             yield b.Paragraph(_frequencies(top[:15]), lead="Most seen:", muted=True)
         every = [self._row(one) for one in sets if len(one.pictures) > most]
@@ -184,7 +184,7 @@ class AuditView:
 
     def differences(self) -> Iterator[b.Block]:
         """Between the prompt's pictures and conditions."""
-        found = self.found.differences
+        found = self.findings.differences
         if found:
             told = tuple(
                 f"{quote(d.prompt, 60)}. {text}" for d in found if (text := difference_sentence(d))
@@ -199,7 +199,7 @@ class AuditView:
 
     def domain(self) -> Iterator[b.Details]:
         """Prompts compared: how much nearer each is to one counterfactual than to another."""
-        for one in self.found.domain:
+        for one in self.findings.domain:
             first, *others = one.cas
             rest = shorten(others[0], 40) if len(others) == 1 else "the others"
             summary = (
@@ -223,7 +223,7 @@ class AuditView:
         ):
             own = [
                 s
-                for s in self.found.shares
+                for s in self.findings.shares
                 if (s.prompt, s.set, s.axis) == (prompt, "initial", name)
             ]
             told = verdict(own[0]) if own else "leans" if is_significant(axis.mad) else say("none")
@@ -251,7 +251,7 @@ class AuditView:
         yield from map(survey.numbers, shares)
         sets = [
             s
-            for s in self.found.sets
+            for s in self.findings.sets
             if s.prompt == prompt and s.axis in (None, name) and s.pictures
         ]
         strip = min(self._most) if any(one.axis for one in sets) else self._most[0]
@@ -271,7 +271,7 @@ class AuditView:
             else ()
         )
         own = {
-            s.set: s for s in reversed(self.found.shares) if (s.prompt, s.axis) == (prompt, name)
+            s.set: s for s in reversed(self.findings.shares) if (s.prompt, s.axis) == (prompt, name)
         }
         columns: dict[str, Mapping[str, b.Content]] = {
             "by embedding": axis.cas_clip or {},

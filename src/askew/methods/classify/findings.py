@@ -134,7 +134,7 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
 
         `samples` None means the most noise samples. Raises UsageError for what was not measured.
         """
-        return _last(self.found.classification.association, samples, group=group).S
+        return _last(self.findings.classification.association, samples, group=group).S
 
     def differential(
         self, group_x: str, group_y: str, samples: int | None = None
@@ -143,20 +143,20 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
         `association`.
         """
         return _last(
-            self.found.classification.differential, samples, group_x=group_x, group_y=group_y
+            self.findings.classification.differential, samples, group_x=group_x, group_y=group_y
         ).S
 
     def accuracy(self, group: str, samples: int | None = None) -> Estimate | Missing:
         """The share of a group's pictures that are given to the right class; otherwise as
         `association`.
         """
-        return _last(self.found.classification.accuracy, samples, group=group).estimate
+        return _last(self.findings.classification.accuracy, samples, group=group).estimate
 
     def share(self, group: str, a: str, b: str) -> Estimate | Missing:
         """The share of a group's pictures that are taken for `a` rather than `b`, with the most
         noise samples.
         """
-        return _last(self.found.classification.pairs, None, group=group, a=a, b=b).share_a
+        return _last(self.findings.classification.pairs, None, group=group, a=a, b=b).share_a
 
 
 def _last(entries: Sequence[S], samples: int | None, **wanted: str) -> S:

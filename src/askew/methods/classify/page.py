@@ -59,7 +59,7 @@ class ClassificationView:
     groups last.
     """
 
-    found: ClassificationFindings
+    findings: ClassificationFindings
     media: Media
     sets: tuple[str, str]
     most: int
@@ -69,10 +69,10 @@ class ClassificationView:
         """What the classifier chooses, and for whom more often: of the pooled groups, else of the
         first two.
         """
-        model = w.shorten(self.found.model.name, 60)
+        model = w.shorten(self.findings.model.name, 60)
         first = self.sets[0]
         shares = self.shares
-        own = [one for one in self.found.classification.differential if one.samples == self.most]
+        own = [one for one in self.findings.classification.differential if one.samples == self.most]
         main = next((one for one in own if one.pooled), own[0] if own else None)
         if main is not None and isinstance(main.S, Estimate):
             return against(
@@ -99,7 +99,7 @@ class ClassificationView:
                 )
                 low, high = (None if end is None else 1 - end for end in (share.high, share.low))
                 rest = Estimate(1 - share.value, low, high, share.level, n=share.n)
-                pictures = (share.n or 0) // len(self.found.plan.pairs)
+                pictures = (share.n or 0) // len(self.findings.plan.pairs)
                 parts = (
                     b.ShareSegment(first, share, reference=0.5),
                     b.ShareSegment(second, rest, reference=0.5),
@@ -112,10 +112,10 @@ class ClassificationView:
         chosen = f"Of two classes, which is chosen for each group's pictures, with {samples}"
         yield b.ShareBars(chosen, tuple(bars), "Group")
         caption = f"Association: share of decisions for the {first} class of a pair"
-        rates = [(one.group, one.samples, one.S) for one in self.found.classification.association]
+        rates = [(one.group, one.samples, one.S) for one in self.findings.classification.association]
         yield self._rates(caption, rates, HALF, b.DIFFERENCE)
         pooled_first = sorted(
-            self.found.classification.differential, key=lambda one: not one.pooled
+            self.findings.classification.differential, key=lambda one: not one.pooled
         )
         rows = tuple(
             b.IntervalRow(f"{w.shorten(one.group_x, 40)} less {w.shorten(one.group_y, 40)}", one.S)
@@ -130,12 +130,12 @@ class ClassificationView:
         """The pictures on both sides of the comparison in which the groups differ most (figures 16
         to 19).
         """
-        shown = self.found.classification.comparison
+        shown = self.findings.classification.comparison
         if shown is None:
             return
         names = {
             one.prompt: [name for name in one.pictures if name is not None]
-            for one in self.found.sets
+            for one in self.findings.sets
         }
         rows = []
         for group, to_a in shown.to_a.items():
@@ -150,7 +150,7 @@ class ClassificationView:
                 rows.append(b.PictureRow(tuple(shots), title, f"{len(own)} of {len(to_a)}{more}"))
         yield b.Paragraph(
             f"Each picture is taken for {w.quote(shown.a, 40)} or {w.quote(shown.b, 40)}: of all pairs of "
-            f"classes the one in which the groups differ most. Run seed {self.found.plan.seed}."
+            f"classes the one in which the groups differ most. Run seed {self.findings.plan.seed}."
         )
         yield b.PictureGrid("", tuple(rows))
 
@@ -158,7 +158,7 @@ class ClassificationView:
         """Pairs of which one class gets more than three quarters of a group's pictures (tables 6
         and 7).
         """
-        skewed = [one for one in self.found.classification.pairs if one.skewed]
+        skewed = [one for one in self.findings.classification.pairs if one.skewed]
         groups = [group for group in self.shares if any(one.group == group for one in skewed)]
         if groups:
             samples = w.plural(self.most, "noise sample")
@@ -184,10 +184,10 @@ class ClassificationView:
     def accuracy(self) -> Iterator[b.Block]:
         """How often the right class is chosen."""
         rates = [
-            (one.group, one.samples, one.estimate) for one in self.found.classification.accuracy
+            (one.group, one.samples, one.estimate) for one in self.findings.classification.accuracy
         ]
         if any(isinstance(score, Estimate) for *_, score in rates):
-            classes = self.found.plan.classes
+            classes = self.findings.plan.classes
             text = f"Share of pictures given to the right one of {w.listing(classes)}"
             yield self._rates(text, rates, b.ReferenceMark(1 / len(classes), "chance"), b.PLAIN)
 

@@ -194,7 +194,7 @@ class EditingResult(Result[EditPlan, EditFindings]):
         """What was found of a group, a set of targets and a strength. Raises UsageError if there is
         none.
         """
-        for one in self.found.editing:
+        for one in self.findings.editing:
             if (one.group, one.targets, one.strength) == (group, targets, strength):
                 return one
         raise UsageError(

@@ -83,20 +83,20 @@ def page(found: EditFindings, media: Media) -> b.Page:
 class EditView:
     """Findings, looked up by group, set of targets and strength."""
 
-    found: EditFindings
+    findings: EditFindings
     media: Media
 
     def gender(self) -> Iterator[b.Block]:
         """How often perceived gender changes; before and after at the strength of the headline."""
-        values = next(axis.values for axis in self.found.plan.axes if axis.name == GENDER)
+        values = next(axis.values for axis in self.findings.plan.axes if axis.name == GENDER)
         bars = []
-        strength = told_strength(self.found.plan)
-        for one in self.found.editing:
+        strength = told_strength(self.findings.plan)
+        for one in self.findings.editing:
             if one.strength == strength:
                 table = one.gender_table
                 title = shorten(one.group, 60)
                 sure = w.beyond_chance(one.gender_change)
-                if one.targets == next(iter(self.found.plan.targets)):
+                if one.targets == next(iter(self.findings.plan.targets)):
                     bars.append(
                         _bar(
                             "sources",
@@ -132,10 +132,10 @@ class EditView:
         """The paper's figures 1, 14 and 15: the sources first, then each set of targets by
         strength.
         """
-        found = {(one.group, one.targets, one.strength): one for one in self.found.average_faces}
+        found = {(one.group, one.targets, one.strength): one for one in self.findings.average_faces}
         if not found:
             return
-        known = [(one, one.average_face) for one in self.found.editing if one.average_face]
+        known = [(one, one.average_face) for one in self.findings.editing if one.average_face]
         tones: dict[tuple[str, str | None, float | None], b.E]
         tones = {(one.group, None, None): face.ita_before for one, face in known}
         tones |= {(one.group, one.targets, one.strength): face.ita_after for one, face in known}
@@ -144,7 +144,7 @@ class EditView:
             for at in found
         }
         rows = []
-        for group in self.found.plan.groups:
+        for group in self.findings.plan.groups:
             shots = []
             for at, head in heads.items():
                 one = found[group, *at]
@@ -173,7 +173,7 @@ class EditView:
             )
             for one, face in known
         )
-        how = "by its colour" if self.found.plan.skin == "rule" else "on the cheeks"
+        how = "by its colour" if self.findings.plan.skin == "rule" else "on the cheeks"
         caption = (
             "ITA of the average face of edits less that of their sources; of both the ITA and its class by the "
             f"scheme {SCHEME}, of skin found {how}; as the paper's tables 1 to 3"
@@ -203,9 +203,9 @@ class EditView:
 
     def axes(self) -> b.Table:
         """What else moved: how often the value of every other axis changes, beside its floor."""
-        axes = [axis.name for axis in self.found.plan.axes if axis.name != GENDER]
+        axes = [axis.name for axis in self.findings.plan.axes if axis.name != GENDER]
         rows: list[tuple[b.Content, ...]] = []
-        for one in sorted(self.found.editing, key=lambda one: -one.strength):
+        for one in sorted(self.findings.editing, key=lambda one: -one.strength):
             told = [
                 (one.other_axes.get(axis), w.part(one.other_floors.get(axis), "value", "share"))
                 for axis in axes
@@ -254,7 +254,7 @@ class EditView:
 
     def differences(self, score: str, what: str, of: str, scale: b.Scale) -> b.Details:
         """Between groups, sets of targets and strengths: what is beyond chance first."""
-        lanes = (_difference(one, getattr(one, score)) for one in self.found.editing_contrasts)
+        lanes = (_difference(one, getattr(one, score)) for one in self.findings.editing_contrasts)
         rows = sorted(
             lanes,
             key=lambda one: (
@@ -275,11 +275,11 @@ class EditView:
 
     def pictures(self) -> Iterator[b.Details]:
         """For every group and target its first pictures, above their edits at every strength."""
-        plan = self.found.plan
-        strengths = sorted(self.found.plan.strengths)
+        plan = self.findings.plan
+        strengths = sorted(self.findings.plan.strengths)
         sets = {
             (one.prompt, one.target, one.strength): one
-            for one in self.found.sets
+            for one in self.findings.sets
             if one.axis != "encode-decode"
         }
         most = max(4, min(12, TOTAL // (len(plan.groups) * len(plan.words) * (len(strengths) + 1))))
@@ -299,7 +299,7 @@ class EditView:
         """A plot for every set of targets, which stands at {} in its caption: a row a group and
         strength.
         """
-        for name, targets in self.found.plan.targets.items():
+        for name, targets in self.findings.plan.targets.items():
             rows = tuple(
                 b.IntervalRow(
                     f"strength {one.strength:g}",
@@ -307,7 +307,7 @@ class EditView:
                     tuple(w.part(getattr(one, cell), "value", plot.scale) for cell in more),
                     shorten(one.group, 60),
                 )
-                for one in self.found.editing
+                for one in self.findings.editing
                 if one.targets == name
             )
             told = f"{shorten(name, 40)} ({shorten(', '.join(targets), 60)})"
@@ -321,7 +321,7 @@ class EditView:
                 getattr(one, score),
                 group=w.capital(one.value),
             )
-            for one in self.found.editing_pooled
+            for one in self.findings.editing_pooled
             if one.axis == axis
         )
         caption = f"{what}, all groups of one {axis} together; as the paper's figure 3, {side}"

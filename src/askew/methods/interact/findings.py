@@ -270,7 +270,7 @@ class InteractionResult(Result[InteractionPlan, InteractionFindings]):
         """The graph of a prompt; by default of all prompts together, or of the only one. Raises
         UsageError.
         """
-        return self.found.graph(prompt)
+        return self.findings.graph(prompt)
 
     def sensitivity(
         self, source: str, target: str, prompt: str | None = None

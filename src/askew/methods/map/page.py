@@ -83,18 +83,18 @@ class MapView:
     against.
     """
 
-    found: MapFindings
+    findings: MapFindings
     media: Media
     models: list[str]
     prompts: list[str]
 
     def pairs(self, a: str, model: str | None = None) -> list[ConceptPair]:
         """A concept's, in the order of the prompts."""
-        return [p for p in self.found.biasmap.pairs if p.a == a and model in (None, p.model)]
+        return [p for p in self.findings.biasmap.pairs if p.a == a and model in (None, p.model)]
 
     def overall(self, a: str, model: str) -> Overall:
         """A concept's means over the prompts."""
-        return next(o for o in self.found.biasmap.overall if (o.a, o.model) == (a, model))
+        return next(o for o in self.findings.biasmap.overall if (o.a, o.model) == (a, model))
 
     def answer(self) -> str:
         """What the first model attends to in one place."""
@@ -105,7 +105,7 @@ class MapView:
         )
         first = self.models[0]
         said = "; to ".join(
-            finding(self.pairs(a, first), self.overall(a, first)) for a in self.found.plan.concepts
+            finding(self.pairs(a, first), self.overall(a, first)) for a in self.findings.plan.concepts
         )
         return f"In pictures of {where}, {model_label(first, 60)} attends to {said}."
 
@@ -114,7 +114,7 @@ class MapView:
         risk difference.
         """
         risks = sorted(
-            self.found.biasmap.risk_difference, key=lambda one: self.prompts.index(one.prompt)
+            self.findings.biasmap.risk_difference, key=lambda one: self.prompts.index(one.prompt)
         )
         axes = dict.fromkeys(one.axis for one in risks)
         seen = {
@@ -142,7 +142,7 @@ class MapView:
         axis = axes_of([a]).get(a)
         risks = {
             (r.model, r.prompt): r.estimate
-            for r in self.found.biasmap.risk_difference
+            for r in self.findings.biasmap.risk_difference
             if r.axis == axis
         }
         for one in own:
@@ -177,7 +177,7 @@ class MapView:
 
     def nearness(self) -> Iterator[b.Table]:
         """Whether words that are nearer in meaning overlap more."""
-        for one in self.found.biasmap.gradient:
+        for one in self.findings.biasmap.gradient:
             caption = f"Do words that mean nearly the same as “{shorten(one.b, 30)}” overlap more with it?"
             if isinstance(one.spearman, Estimate):
                 caption += (
@@ -185,7 +185,7 @@ class MapView:
                 )
             overlaps = {
                 p.a: p.miou
-                for p in self.found.biasmap.pairs
+                for p in self.findings.biasmap.pairs
                 if (p.model, p.prompt) == (one.model, one.prompt)
             }
             near = sorted(one.cosines.items(), key=lambda item: -item[1])
@@ -195,7 +195,7 @@ class MapView:
 
     def accuracy(self) -> Iterator[b.Block]:
         """How well maps find the places that were given, over thresholds (the paper's figure 11)."""
-        found = self.found.biasmap.accuracy
+        found = self.findings.biasmap.accuracy
         plots = []
         told = []
         for model, prompt, word in dict.fromkeys(
@@ -245,7 +245,7 @@ class MapView:
 
     def changes(self) -> Iterator[b.Block]:
         """Every model less the first: over the pictures of a prompt, and of several over prompts."""
-        for k, one in enumerate(self.found.biasmap.changes):
+        for k, one in enumerate(self.findings.biasmap.changes):
             if k == 0:
                 told = "Pictures of one prompt and seed are pairs; means over prompts have intervals by Student's t."
                 yield b.Paragraph(told, muted=True)
@@ -277,7 +277,7 @@ class MapView:
         """
         if isinstance(one, Overall):
             return "mean"
-        held = self.found.plan.against
+        held = self.findings.plan.against
         return shorten(
             (held if len({*held}) == len(held) else self.prompts)[self.prompts.index(one.prompt)],
             60,
@@ -299,7 +299,7 @@ class MapView:
         n = sum(one.counts.values())
         shares: list[b.E] = [Missing("not_asked")] * len(counts)
         if n:
-            shares[:] = share_intervals(counts, level=self.found.plan.confidence, missing=lost)
+            shares[:] = share_intervals(counts, level=self.findings.plan.confidence, missing=lost)
         parts = tuple(
             b.ShareSegment(*named, 1 / len(counts))
             for named in zip(one.counts, shares, counts, strict=True)
@@ -353,10 +353,10 @@ class MapView:
         most = SHOWN if len(self.prompts) == 1 else 1
         rows = []
         strips = []
-        for own in self.found.sets[: MOST * len(self.models)]:
+        for own in self.findings.sets[: MOST * len(self.models)]:
             numbered = [(k, one) for k, one in enumerate(own.pictures, 1) if one][:most]
             for k, one in numbered:
-                maps = maps_of(self.found, self.media, a, own.prompt, str(own.model), one)
+                maps = maps_of(self.findings, self.media, a, own.prompt, str(own.model), one)
                 image = self.media.picture(one)
                 if maps is None or image is None or flat_pictures(total := maps.total()).any():
                     continue
@@ -415,7 +415,7 @@ class MapView:
         """Where the maps (2, 1, H, W) of two words are high, over the picture, and how much they
         overlap.
         """
-        first, second = mask(maps[:, 0], self.found.plan.threshold, self.found.plan.tau)
+        first, second = mask(maps[:, 0], self.findings.plan.threshold, self.findings.plan.tau)
         return b.Thumbnail(
             masks(image, first, second), alt, f"{name}IoU {w.number(float(iou(first, second)))}"
         )

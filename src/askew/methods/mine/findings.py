@@ -147,14 +147,14 @@ class MiningResult(Result[MinePlan, MineFindings]):
     def prompts(self) -> list[str]:
         """The prompts found, each once, the lowest loss on fresh seeds first."""
         return [
-            one.prompt for one in ranked(self.found.minethegap.best, self.plan.objective == LEAN)
+            one.prompt for one in ranked(self.findings.minethegap.best, self.plan.objective == LEAN)
         ]
 
     def score(self, prompt: str | None = None) -> Estimate | Missing:
         """The score of a prompt (the first found by default) on fresh seeds. Raises UnknownName for
         one not found.
         """
-        scores = {one.prompt: one.fresh_score for one in self.found.minethegap.best}
+        scores = {one.prompt: one.fresh_score for one in self.findings.minethegap.best}
         wanted = prompt or self.prompts[0]
         UnknownName.unless_known("prompt of this search", wanted, scores)
         return scores[wanted]
@@ -165,7 +165,7 @@ class MiningResult(Result[MinePlan, MineFindings]):
 
         Missing where no random search was made.
         """
-        random = self.found.minethegap.random
+        random = self.findings.minethegap.random
         return random.difference if random else Missing("not_asked", "no random search was made")
 
 

@@ -64,7 +64,7 @@ class BestCandidate:
     and in fresh ones.
     """
 
-    found: Candidate
+    candidate: Candidate
     first: ObjectiveReading | Missing
     fresh: ObjectiveReading | Missing
     shown: PromptEvidence | None = None
@@ -88,7 +88,7 @@ class SearchResults:
     def best(self) -> dict[str, PromptEvidence]:
         """The best prompts mined, each once."""
         return {
-            one.found.text: one.shown for search in self.mined for one in search.best if one.shown
+            one.candidate.text: one.shown for search in self.mined for one in search.best if one.shown
         }
 
 
@@ -98,7 +98,7 @@ class MineGathered(GatheredData):
     variations.
     """
 
-    found: SearchResults
+    searches: SearchResults
 
 
 def gather(plan: MinePlan, run: Run) -> MineGathered:

@@ -59,7 +59,7 @@ def page(found: MineFindings, media: Media) -> b.Page:
 class MineView:
     """Findings and who opens their pictures."""
 
-    found: MineFindings
+    findings: MineFindings
     media: Media
 
     @property
@@ -67,17 +67,17 @@ class MineView:
         """Whether the search was for leans, which are shown turned around: large is what was
         sought.
         """
-        return self.found.plan.objective == LEAN
+        return self.findings.plan.objective == LEAN
 
     @cached_property
     def ranked(self) -> list[BestPrompt]:
         """The prompts found, what was sought first, on fresh seeds."""
-        return ranked(self.found.minethegap.best, self.leans)
+        return ranked(self.findings.minethegap.best, self.leans)
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What was searched, and with whom."""
-        plan = self.found.plan
-        tried = self.found.minethegap.evaluated
+        plan = self.findings.plan
+        tried = self.findings.minethegap.evaluated
         searches = "1 search" if plan.runs == 1 else f"{plan.runs} searches"
         more = f", {w.plural(plan.variations, 'variation')}" if plan.is_bias else ""
         more += f", {plan.fresh_images} of each found" if self.leans else ""
@@ -90,7 +90,7 @@ class MineView:
             ("Written by", w.shorten(plan.llm, 60)),
             ("Target", w.shorten(plan.target, 60)),
         )
-        first, *rest = (fact for fact in skeleton.facts(self.found) if fact[0] != "Pictures")
+        first, *rest = (fact for fact in skeleton.facts(self.findings) if fact[0] != "Pictures")
         return (first, *(fact for fact in own if fact[1]), *rest)
 
     def scores(self) -> Iterator[b.Block]:
@@ -113,8 +113,8 @@ class MineView:
                 tuple(bars),
                 "Prompt",
             )
-        is_bias = self.found.plan.is_bias
-        level = w.percent(self.found.plan.confidence)
+        is_bias = self.findings.plan.is_bias
+        level = w.percent(self.findings.plan.confidence)
         rows = tuple(
             b.IntervalRow(
                 w.shorten(one.prompt, 70),
@@ -171,14 +171,14 @@ class MineView:
 
     def _prompt(self, one: BestPrompt) -> Iterator[b.Block]:
         yield b.Paragraph(finding(one))
-        own = next((s for s in self.found.sets if s.prompt == one.prompt and s.axis is None), None)
+        own = next((s for s in self.findings.sets if s.prompt == one.prompt and s.axis is None), None)
         if own:
             note = least_fitting(own, one.least_aligned_pictures)
             row = picture_row(self.media, own.pictures, one.prompt, PICTURES, note)
             yield b.PictureGrid("", (replace(row, label="On fresh seeds"),))
         if one.missed_visual_concepts:
             yield left_out(self.media, one, "the pictures above")
-        run = f" of search {one.run + 1}" if self.found.plan.runs > 1 else ""
+        run = f" of search {one.run + 1}" if self.findings.plan.runs > 1 else ""
         mutated = f", a mutation of {w.quote(one.parent, 160)}" if one.parent else ""
         origin = b.Paragraph(f"Found in iteration {one.iteration + 1}{run}{mutated}.")
         varied = (b.Paragraph("Variations:", items=one.variations),) if one.variations else ()
@@ -188,8 +188,8 @@ class MineView:
 
     def course(self) -> Iterator[b.Block]:
         """The best so far of the search that found the first prompt, and of random prompts alone."""
-        section = self.found.minethegap
-        plan = self.found.plan
+        section = self.findings.minethegap
+        plan = self.findings.plan
         run = self.ranked[0].run if self.ranked else 0
         turned = -1 if self.leans else 1
         steps = range(
@@ -221,19 +221,19 @@ class MineView:
 
     def against_random(self) -> Iterator[b.Block]:
         """Whether the search found better prompts than a random one of the same size."""
-        random = self.found.minethegap.random
+        random = self.findings.minethegap.random
         if random:
-            yield b.Paragraph(against_random(self.found))
+            yield b.Paragraph(against_random(self.findings))
             best = ranked(random.best, self.leans)
             rows = tuple(b.IntervalRow(w.shorten(one.prompt, 70), one.fresh_score) for one in best)
             lanes = self._lanes(
-                "On fresh seeds", rows, self.found.plan.is_bias, "what chance alone would give"
+                "On fresh seeds", rows, self.findings.plan.is_bias, "what chance alone would give"
             )
             yield b.Details("The best random prompts", (lanes,))
 
     def missed(self) -> Iterator[b.Block]:
         """What the missed variations of all prompts have in common."""
-        missed = self.found.minethegap.missed
+        missed = self.findings.minethegap.missed
         if missed:
             yield b.Paragraph(
                 "Words of missed variations that their prompt does not hold, counted once per prompt, over "

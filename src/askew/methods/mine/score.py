@@ -55,8 +55,8 @@ def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
             [loss for one in own if not isinstance(loss := one.loss(), Missing)] for own in fresh
         ]
 
-    mined = gathered.found.mined
-    drawn = gathered.found.random
+    mined = gathered.searches.mined
+    drawn = gathered.searches.random
     best, course = told(mined)
     random = None
     if drawn:
@@ -71,7 +71,7 @@ def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
 
 def best_prompt(one: BestCandidate, run: int, scoring: Scoring) -> f.BestPrompt:
     """One of the best prompts mined."""
-    found = one.found
+    found = one.candidate
     first = one.first
     fresh = one.fresh
     if isinstance(first, Alignment) and isinstance(fresh, Alignment):

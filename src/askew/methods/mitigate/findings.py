@@ -149,9 +149,9 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
     def file(self, way: str | None = None) -> Path:
         """Where the file of a way lies, by default that of the first. Raises UsageError."""
         name = way or self.plan.ways[0]
-        if name not in self.found.mitigations:
+        if name not in self.findings.mitigations:
             raise UsageError(
-                f"this run has no way {name!r}; it has: {', '.join(self.found.mitigations)}"
+                f"this run has no way {name!r}; it has: {', '.join(self.findings.mitigations)}"
             )
         return self.folder / f"mitigation-{name}.toml"
 
@@ -164,7 +164,7 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
         """Write the file of every way into the run's folder, and beside it what else others may use
         of it.
         """
-        for way, text in self.found.mitigations.items():
+        for way, text in self.findings.mitigations.items():
             path = write_file(self.file(way), text.encode())
             for suffix, content in mitigation.load_mitigation(path).extra().items():
                 write_file(path.with_suffix(suffix), content)

@@ -130,7 +130,7 @@ def compare(
             )
     audits = [finished_run(folder, Path(store) if store else None) for folder in folders]
     found = dict(
-        zip(names_of([(run.folder, run.found) for run in audits], names), audits, strict=True)
+        zip(names_of([(run.folder, run.findings) for run in audits], names), audits, strict=True)
     )
     prompts, warnings = _matched(found)
     compared = [
@@ -163,7 +163,7 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
     """The prompts that can be compared, and what a reader must know. Raises UsageError where
     nothing can.
     """
-    generated = all(is_generated(run.found) for run in runs.values())
+    generated = all(is_generated(run.findings) for run in runs.values())
     by_folder = {str(run.folder): run for run in runs.values()}
     prompts, warnings = comparable_prompts(
         {name: run.plan for name, run in by_folder.items()}, generated
@@ -171,7 +171,7 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
     versions = {
         name: {
             one: version
-            for one, version in (run.found.instruments.vqa or {}).items()
+            for one, version in (run.findings.instruments.vqa or {}).items()
             if one != LABELS
         }
         for name, run in by_folder.items()
@@ -193,7 +193,7 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
     compared = {prompt.text for prompt in prompts}
     counted = dict[tuple[str, str], dict[str, MissingCount]]()
     for name, run in runs.items():
-        for one in run.found.shares:
+        for one in run.findings.shares:
             if (
                 one.set == "initial"
                 and one.instrument == run.plan.vqa[0]
@@ -211,7 +211,7 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
     warnings += survey.missing_sentences(apart, "answers about")
     sets = {
         name: {
-            (one.prompt, one.axis, one.value) for one in run.found.sets if one.prompt in compared
+            (one.prompt, one.axis, one.value) for one in run.findings.sets if one.prompt in compared
         }
         for name, run in runs.items()
     }
@@ -225,7 +225,7 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
     ]
     warnings += [] if generated else [UNPAIRED]
     for run in runs.values():
-        warnings += studio_warnings([run.found.model.name], run.found.instruments.vqa)
+        warnings += studio_warnings([run.findings.model.name], run.findings.instruments.vqa)
     return prompts, list(dict.fromkeys(warnings))
 
 
@@ -290,9 +290,9 @@ def identity(run: AuditResult) -> str:
     """A name for what the run was and saw: the same for the same plan, weights and pictures."""
     sets = [
         {name: value for name, value in asdict(one).items() if name != "model"}
-        for one in run.found.sets
+        for one in run.findings.sets
     ]
-    content = [run.plan.hash, asdict(run.found.model), sets]
+    content = [run.plan.hash, asdict(run.findings.model), sets]
     return digest_of(content)
 
 
@@ -314,7 +314,7 @@ def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, 
     sets = {
         (prompt, observed.name): observed for prompt, some in found.items() for observed in some
     }
-    for entry in run.found.shares:
+    for entry in run.findings.shares:
         axis = axes.get((entry.prompt, entry.axis))
         observed = sets.get((entry.prompt, entry.set))
         if (
@@ -335,7 +335,7 @@ def _sets(
     axes = [axis.axis() for axis in prompt.axes]
     captioner = captioner_of(run.plan.vqa)
     sets: list[tuple[Prompt, list[Picture | Missing]]] = []
-    for one in run.found.sets:
+    for one in run.findings.sets:
         if one.prompt == prompt.text and (prompt.has(one.axis) or not planned.has(one.axis)):
             # findings say of a set, not of a picture, why some are missing
             reason = (
@@ -350,7 +350,7 @@ def _sets(
             sets.append((Prompt(one.text, one.axis, one.value), pictures))
     ids = list({one.id: None for _, some in sets for one in some if isinstance(one, Picture)})
     answers: dict[str, dict[str, list[Answer]]] = {}
-    for name, fingerprint in (run.found.instruments.vqa or {}).items():
+    for name, fingerprint in (run.findings.instruments.vqa or {}).items():
         questions = [question for axis in axes for question in axis.questions]
         questions += [CAPTION] if name == captioner else []
         known = store.answers(fingerprint, ids, questions)

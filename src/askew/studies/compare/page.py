@@ -66,9 +66,9 @@ def page(found: Comparison) -> b.Page:
                     for name, run in found.runs.items()
                     for gap in (
                         *skeleton.picture_gaps(
-                            [one for one in run.found.sets if one.prompt in prompts]
+                            [one for one in run.findings.sets if one.prompt in prompts]
                         ),
-                        *survey.gaps(one for one in run.found.shares if one.prompt in prompts),
+                        *survey.gaps(one for one in run.findings.shares if one.prompt in prompts),
                     )
                 ]
             ),
@@ -78,7 +78,7 @@ def page(found: Comparison) -> b.Page:
                 (
                     b.Details(
                         f"{view.letter(name)}: {w.shorten(name, 80)}",
-                        skeleton.provenance(run.found),
+                        skeleton.provenance(run.findings),
                     )
                     for name, run in found.runs.items()
                 ),
@@ -90,7 +90,7 @@ def page(found: Comparison) -> b.Page:
             "Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err.",
             "An interval is of one difference alone; q allows for all that were tested together.",
         ),
-        version=next(iter(found.runs.values())).found.askew,
+        version=next(iter(found.runs.values())).findings.askew,
     )
 
 
@@ -127,7 +127,7 @@ class ComparisonView:
     @cached_property
     def paired(self) -> bool:
         """Whether pictures of different runs belong together: some have the same seed."""
-        sets = (run.found.sets for run in self.comparison.runs.values())
+        sets = (run.findings.sets for run in self.comparison.runs.values())
         seeds = (
             {(one.text, seed) for one in own for seed in one.seeds if seed is not None}
             for own in sets
@@ -137,7 +137,7 @@ class ComparisonView:
     @cached_property
     def own(self) -> RunEstimate:
         """Who knows a run's own scores."""
-        scores = {name: own_scores(run.found) for name, run in self.comparison.runs.items()}
+        scores = {name: own_scores(run.findings) for name, run in self.comparison.runs.items()}
         return lambda run, entry: scores[run].get(key(entry))
 
     def letter(self, name: str) -> str:
@@ -150,8 +150,8 @@ class ComparisonView:
 
     def fact(self, name: str, run: AuditResult) -> str:
         """A run's name, model and settings where the name does not tell them, and its folder."""
-        model = run.found.model
-        everyone = [other.found.model.settings for other in self.comparison.runs.values()]
+        model = run.findings.model
+        everyone = [other.findings.model.settings for other in self.comparison.runs.values()]
         told = (
             model.name,
             *(
@@ -178,7 +178,7 @@ class ComparisonView:
                 label = f"{self.letter(name)}: {w.shorten(name, 40)}"
                 own = [
                     one
-                    for one in run.found.shares
+                    for one in run.findings.shares
                     if (one.prompt, one.set, one.axis) == (*place, axis)
                 ]
                 bars += [survey.bar(one, label, group, k, _anchor(place, axis)) for one in own[:1]]
@@ -266,7 +266,7 @@ class ComparisonView:
 
     def each(self) -> Iterator[b.Block]:
         """All pictures and all axes of every set of a prompt, folded where there are several."""
-        sets = [one for run in self.comparison.runs.values() for one in run.found.sets]
+        sets = [one for run in self.comparison.runs.values() for one in run.findings.sets]
         most, _ = allowance(
             sum(one.axis is None for one in sets), sum(one.axis is not None for one in sets)
         )
@@ -282,7 +282,7 @@ class ComparisonView:
         found = {
             name: one
             for name, run in self.comparison.runs.items()
-            for one in run.found.sets
+            for one in run.findings.sets
             if (one.prompt, one.axis, one.value) == (prompt, axis, value) and one.pictures
         }
         rows = [

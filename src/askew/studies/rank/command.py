@@ -183,7 +183,7 @@ def _of_searches(
             )
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for run, name in zip(searches, names, strict=True):
-        for one in run.found.minethegap.best:
+        for one in run.findings.minethegap.best:
             if lean or one.variations:
                 found.setdefault(one.prompt, (name, one.variations))
     models: dict[str, ModelPlan] = {}
