@@ -22,7 +22,7 @@ from askew.stats.association import cas, mad
 from askew.stats.association_intervals import associations, fair_histograms
 from askew.stats.concept_shift import concept_shift
 from askew.stats.intervals import bootstrap_errors, ends, p_value
-from askew.stats.means import mean_cas, mean_lean, student_mean
+from askew.stats.means import mean_cas, mean_cas_contrast, student_mean
 
 Floats = NDArray[np.float64]
 SIZES = {
@@ -166,7 +166,7 @@ def mad_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
                 found = associations(
                     mixture(populations, shares, n, rng), sets, rng=rng, draws=draws
                 )
-                (low, high), (left, right) = ends(found.mad), ends(found.leans[0])
+                (low, high), (left, right) = ends(found.mad), ends(found.cas_contrast[0])
                 rows.append(
                     (
                         found.mad.value,
@@ -204,7 +204,7 @@ def domain_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
             sets = [p.sample(n, rng) for p in populations]
             found = associations(mixture(populations, shares, n, rng), sets, rng=rng, draws=draws)
             one = found.cas[0]
-            apart = found.leans[0]
+            apart = found.cas_contrast[0]
             rows.append(
                 (
                     (first, one.value, one.mark, found.apart[0]),
@@ -212,7 +212,7 @@ def domain_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
                 )
             )
         concepts = len(populations[0].histogram)
-        means_of = {"CAS": mean_cas, "CAS difference": mean_lean}
+        means_of = {"CAS": mean_cas, "CAS difference": mean_cas_contrast}
         for (name, mean), of in zip(means_of.items(), np.array(rows).swapaxes(0, 1), strict=True):
             truth, plug_in, mark, _ = of.mean(axis=0)
             for prompts in (4, 12, 26):

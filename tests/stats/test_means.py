@@ -10,7 +10,7 @@ from askew.errors import NotEnoughData
 from askew.stats.association import cas
 from askew.stats.association_intervals import associations
 from askew.stats.intervals import ends
-from askew.stats.means import mean_cas, mean_lean, search_difference, student_mean
+from askew.stats.means import mean_cas, mean_cas_contrast, search_difference, student_mean
 from benchmarks.calibration import axis, mixture
 
 
@@ -41,16 +41,16 @@ def test_numbers_without_spread_are_the_null_or_not() -> None:
     assert (cut.low, cut.high) == (-1, 1)
 
 
-def test_a_mean_lean_reaches_as_far_out_as_it_was_debiased() -> None:
+def test_a_mean_contrast_reaches_as_far_out_as_it_was_debiased() -> None:
     leans = np.array([0.1, 0.2, 0.3])
     plug_ins = np.array([0.08, 0.15, 0.25])
     alone = student_mean(leans, null=0.0)
-    found = mean_lean(leans, plug_ins)
-    mirrored = mean_lean(-leans, -plug_ins)
+    found = mean_cas_contrast(leans, plug_ins)
+    mirrored = mean_cas_contrast(-leans, -plug_ins)
     assert (found.value, found.p, found.low) == (alone.value, alone.p, alone.low)
     assert found.high == pytest.approx(alone.high + 0.04)
     assert (mirrored.low, mirrored.high) == (-found.high, -found.low)
-    assert ends(mean_lean([-0.9, 0.9], [0.0, 0.0])) == (-1, 1)
+    assert ends(mean_cas_contrast([-0.9, 0.9], [0.0, 0.0])) == (-1, 1)
 
 
 def test_runs_are_compared_in_pairs() -> None:

@@ -83,7 +83,7 @@ class Associations:
     """
 
     cas: tuple[Estimate, ...]
-    leans: tuple[Estimate, ...]
+    cas_contrast: tuple[Estimate, ...]
     mad: Estimate
     wasserstein: Estimate
     standard_deviation: Estimate
@@ -183,7 +183,7 @@ def associations(
             high = math.sqrt(max(-a, b))
         high = min(high, maximum)
         debiased = low_end(middle, of_middle, of, POINT)
-        method = "root of the lean's" if rooted else "test inversion on stretched scores"
+        method = "root of the contrast's" if rooted else "test inversion on stretched scores"
         found = Estimate(
             float(of(scores)), min(low, high), high, level, method, n, gone, debiased=debiased
         )

@@ -54,7 +54,7 @@ def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estima
     return replace(found, low=max(low - off, 0.0), high=min(high + 2 * off, 1.0))
 
 
-def mean_lean(leans: ArrayLike, plug_ins: ArrayLike, level: float = 0.95) -> Estimate:
+def mean_cas_contrast(leans: ArrayLike, plug_ins: ArrayLike, level: float = 0.95) -> Estimate:
     """The mean lean of a value over the prompts of a domain: `mean_cas` for differences, tested
     against 0.
 

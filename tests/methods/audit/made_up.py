@@ -96,7 +96,7 @@ def tibet_axis(rng: random.Random, name: str, values: tuple[str, ...], strength:
 
     second = {v: {other: top()[:5] for other in AXES if other != name} for v in values}
     return {
-        "leans": {
+        "cas_contrast": {
             v: estimate(cas[v]["value"] - sum(e["value"] for e in cas.values()) / len(cas), 0.05)
             for v in cas
         },

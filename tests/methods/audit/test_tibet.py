@@ -27,8 +27,8 @@ def test_the_planted_lean_is_found_and_ranked_first() -> None:
     entry = tibet(initial, others, axes, SCORING)
     gender = entry.axes["gender"]
     assert gender.cas["male"].value > gender.cas["female"].value
-    assert gender.leans["male"].low > 0
-    assert gender.leans["female"].mark == pytest.approx(-gender.leans["male"].mark)
+    assert gender.cas_contrast["male"].low > 0
+    assert gender.cas_contrast["female"].mark == pytest.approx(-gender.cas_contrast["male"].mark)
     assert gender.mad.p < 0.01
     assert gender.mad.corrected > entry.axes["body_type"].mad.corrected
 
@@ -194,7 +194,7 @@ def test_means_over_a_domain_are_those_of_the_population() -> None:
         assert abs(found.cas[value].mark - truth) < abs(plug_in - truth) / 2
     assert found.scaled["male"].value + found.scaled["female"].value == pytest.approx(1)
     small_leans, large_leans = (
-        [e.axes["gender"].leans["male"] for e in some] for some in (small, large)
+        [e.axes["gender"].cas_contrast["male"] for e in some] for some in (small, large)
     )
     assert found.against_rest["male"].value == pytest.approx(np.mean([e.mark for e in small_leans]))
     assert abs(found.against_rest["male"].value - np.mean([e.value for e in large_leans])) < 0.05

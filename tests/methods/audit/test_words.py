@@ -39,7 +39,10 @@ def gender(
         entry = results["shares"][0]
         axis["mad"] = mad or make_mad(0.61, q=q)
         axis["cas"] = {"male": make_estimate(0.38, 0.04), "female": make_estimate(0.71, 0.04)}
-        axis["leans"] = {"male": make_estimate(-0.33, 0.06), "female": make_estimate(0.33, 0.06)}
+        axis["cas_contrast"] = {
+            "male": make_estimate(-0.33, 0.06),
+            "female": make_estimate(0.33, 0.06),
+        }
         entry["counts"], entry["reference"] = (
             {"male": 4, "female": 44},
             reference or entry["reference"],

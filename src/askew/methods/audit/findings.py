@@ -44,7 +44,7 @@ class AxisScores:
     cas           by value how near the prompt's pictures are to its counterfactual's, by concepts (Eq. 1-3)
     cas_apart     by value how far its debiased CAS may be off in all prompts alike (`stats.means.mean_cas`)
     mad           how unequal these are (Eq. 5-7)
-    leans         by value its CAS less the mean of the others'
+    cas_contrast  by value its CAS minus the mean of the others'
     cas_clip      by embedding (Eq. 4), with their mad_clip; None without an embedder
     bipartite     the baseline of table 3: concepts matched by meaning
     top_concepts  by "initial" or value: those of the answers about this axis alone
@@ -56,7 +56,7 @@ class AxisScores:
     question: tuple[str, ...]
     mad: E
     cas: Annotated[Mapping[str, E], MappingKey("value")]
-    leans: Annotated[Mapping[str, E], MappingKey("value")]
+    cas_contrast: Annotated[Mapping[str, E], MappingKey("value")]
     alternatives: Alternatives
     mad_clip: E | None
     cas_clip: Annotated[Mapping[str, E], MappingKey("value")] | None

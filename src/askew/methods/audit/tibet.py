@@ -30,7 +30,7 @@ from askew.stats.association import bipartite
 from askew.stats.association_intervals import Associations, associations
 from askew.stats.contingency import ChiSquare, chi_squares
 from askew.stats.intervals import benjamini_hochberg, in_order
-from askew.stats.means import mean_cas, mean_lean, student_mean
+from askew.stats.means import mean_cas, mean_cas_contrast, student_mean
 from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Axis, Estimate, Missing, Picture
 
@@ -123,7 +123,7 @@ def tibet(
             question=tuple(question.text for question in axis.questions),
             mad=_part(scores, "mad"),
             cas=_by_value(scores, names),
-            leans=_by_value(scores, names, "leans"),
+            cas_contrast=_by_value(scores, names, "cas_contrast"),
             alternatives=Alternatives(
                 _part(scores, "wasserstein"), _part(scores, "standard_deviation")
             ),
@@ -226,7 +226,7 @@ def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
         )
         rest = np.array(
             [
-                [(e.mark, e.value) for e in axis.leans.values() if isinstance(e, Estimate)]
+                [(e.mark, e.value) for e in axis.cas_contrast.values() if isinstance(e, Estimate)]
                 for _, axis in rows
             ]
         )
@@ -241,7 +241,7 @@ def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
                     for value, column in zip(values, scores.T, strict=True)
                 },
                 against_rest={
-                    value: mean_lean(rest[:, k, 0], rest[:, k, 1], level)
+                    value: mean_cas_contrast(rest[:, k, 0], rest[:, k, 1], level)
                     for k, value in enumerate(values)
                     if k == 0 or not pair
                 },
@@ -250,7 +250,7 @@ def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
                     for value, column in zip(values, scaled.T, strict=False)
                 },
                 differences=tuple(
-                    PromptDifference(prompt, (values[0], values[1]), axis.leans[values[0]])
+                    PromptDifference(prompt, (values[0], values[1]), axis.cas_contrast[values[0]])
                     for prompt, axis in rows
                     if pair
                 ),

@@ -147,7 +147,7 @@ def extremes(axis: AxisScores) -> tuple[str, str, bool] | None:
     """The values with the highest and the lowest CAS, and whether they surely lie above and below
     the others' mean.
     """
-    known = {value: e for value, e in axis.leans.items() if isinstance(e, Estimate)}
+    known = {value: e for value, e in axis.cas_contrast.items() if isinstance(e, Estimate)}
     if len(known) < 2:
         return None
     top = max(known, key=lambda v: known[v].value)

@@ -25,7 +25,7 @@ def test_it_is_the_difference_and_changes_sign_when_swapped(
     a: np.ndarray, b: np.ndarray, c: np.ndarray
 ) -> None:
     found = associations(a, [b, c], rng=rng(), draws=100)
-    forth, back = found.leans
+    forth, back = found.cas_contrast
     expected = cas(a.mean(axis=0), b.mean(axis=0)) - cas(a.mean(axis=0), c.mean(axis=0))
     assert forth.value == pytest.approx(float(expected))
     assert back.value == pytest.approx(-forth.value)
@@ -46,7 +46,7 @@ def test_intervals_cover_the_population_difference(share: float) -> None:
     covered = 0
     for _ in range(120):
         sets = [_draw(p, generator) for p in populations]
-        estimate = associations(sets[0], sets[1:], rng=generator, draws=100).leans[0]
+        estimate = associations(sets[0], sets[1:], rng=generator, draws=100).cas_contrast[0]
         assert estimate.low is not None
         assert estimate.high is not None
         covered += estimate.low <= truth <= estimate.high
@@ -64,7 +64,7 @@ def test_leans_of_few_pictures_are_marked_near_those_of_the_population() -> None
     found = []
     for _ in range(60):
         sets = [(generator.random((24, 22)) < p).astype(float) for p in populations]
-        found.append(associations(sets[0], sets[1:], rng=generator, draws=60).leans[0])
+        found.append(associations(sets[0], sets[1:], rng=generator, draws=60).cas_contrast[0])
     assert np.mean([e.value for e in found]) < truth - 0.04
     assert abs(np.mean([e.mark for e in found]) - truth) < 0.03
     assert np.mean([e.low <= truth <= e.high for e in found]) > 0.9
