@@ -112,7 +112,9 @@ class ClassificationView:
         chosen = f"Of two classes, which is chosen for each group's pictures, with {samples}"
         yield b.ShareBars(chosen, tuple(bars), "Group")
         caption = f"Association: share of decisions for the {first} class of a pair"
-        rates = [(one.group, one.samples, one.S) for one in self.findings.classification.association]
+        rates = [
+            (one.group, one.samples, one.S) for one in self.findings.classification.association
+        ]
         yield self._rates(caption, rates, HALF, b.DIFFERENCE)
         pooled_first = sorted(
             self.findings.classification.differential, key=lambda one: not one.pooled

@@ -166,7 +166,11 @@ class MapResult(Result[MapPlan, MapFindings]):
         Of the first prompt and model unless named. Raises UsageError for what the run did not look
         at.
         """
-        wanted = (model or self.findings.models[0].name, prompt or self.plan.prompts[0].text, concept)
+        wanted = (
+            model or self.findings.models[0].name,
+            prompt or self.plan.prompts[0].text,
+            concept,
+        )
         for pair in self.findings.biasmap.pairs:
             if (pair.model, pair.prompt, pair.a) == wanted:
                 return pair.miou

@@ -105,7 +105,8 @@ class MapView:
         )
         first = self.models[0]
         said = "; to ".join(
-            finding(self.pairs(a, first), self.overall(a, first)) for a in self.findings.plan.concepts
+            finding(self.pairs(a, first), self.overall(a, first))
+            for a in self.findings.plan.concepts
         )
         return f"In pictures of {where}, {model_label(first, 60)} attends to {said}."
 

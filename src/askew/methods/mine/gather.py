@@ -88,7 +88,10 @@ class SearchResults:
     def best(self) -> dict[str, PromptEvidence]:
         """The best prompts mined, each once."""
         return {
-            one.candidate.text: one.shown for search in self.mined for one in search.best if one.shown
+            one.candidate.text: one.shown
+            for search in self.mined
+            for one in search.best
+            if one.shown
         }
 
 

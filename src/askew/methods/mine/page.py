@@ -171,7 +171,9 @@ class MineView:
 
     def _prompt(self, one: BestPrompt) -> Iterator[b.Block]:
         yield b.Paragraph(finding(one))
-        own = next((s for s in self.findings.sets if s.prompt == one.prompt and s.axis is None), None)
+        own = next(
+            (s for s in self.findings.sets if s.prompt == one.prompt and s.axis is None), None
+        )
         if own:
             note = least_fitting(own, one.least_aligned_pictures)
             row = picture_row(self.media, own.pictures, one.prompt, PICTURES, note)

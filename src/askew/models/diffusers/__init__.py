@@ -5,14 +5,12 @@ Here: settings that the makers of well-known models recommend, and what the mode
 heavy is imported.
 """
 
-import json
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter
 
