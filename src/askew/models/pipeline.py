@@ -16,6 +16,7 @@ from PIL import Image
 from askew.environment import package_versions
 from askew.models.base import Request, Setting
 from askew.models.hub import state_of
+from askew.models.pipeline_constants import CAPTION_CLEANING, SHORT_PROMPT
 from askew.store.files import digest_of
 from askew.types import Missing
 
@@ -23,14 +24,7 @@ if TYPE_CHECKING:
     from askew.models.diffusers.editing import DiffusersEditor
     from askew.models.diffusers.model import DiffusersModel
 
-HARMLESS = 75
-"""A prompt of so few characters has no more tokens than characters, and text encoders read at least
-77.
-"""
-
 FACTS = ("revision", "settings", "batch_size", "dtype")
-CLEANING = {"bs4": "beautifulsoup4", "ftfy": "ftfy"}
-"""Modules, and their packages, without which some pipelines skip the cleaning of captions."""
 
 _OPENED: ContextVar[dict[str, Any]] = ContextVar("opened")
 
@@ -78,7 +72,7 @@ class PipelineModel:
         """The `FACTS` of a network, unless they are known of the same files, packages and machine."""
         opened = _OPENED.get({})
         files = state_of(self._location, str(self._given.get("revision") or "") or None)
-        cleaned = [bool(find_spec(module)) for module in CLEANING]
+        cleaned = [bool(find_spec(module)) for module in CAPTION_CLEANING]
         key = digest_of(
             repr((self.name, self._given, files, package_versions(), cleaned, node(), of))
         )
@@ -125,7 +119,7 @@ class PipelineModel:
         """Words that no text encoder sees, in their order; none if any of them takes prompts of
         other lengths.
         """
-        return [] if len(prompt) <= HARMLESS else self.network.unknown_words(prompt)
+        return [] if len(prompt) <= SHORT_PROMPT else self.network.unknown_words(prompt)
 
     def editor(self, settings: Mapping[str, Setting]) -> "Editor":
         """The model as an editor; `settings` replace its own."""

@@ -17,10 +17,10 @@ from pydantic import TypeAdapter
 from askew.errors import MissingPackage, UsageError
 from askew.models.base import Collection, Model, Setting
 from askew.models.pipeline import Editor, PipelineModel
+from askew.models.pipeline_constants import INDEX
 from askew.store.files import read_json
 
 Settings = Mapping[str, Setting]
-INDEX = "model_index.json"
 
 TURBO = ((64, 2048), (64, 1024))
 """Sides in latents and widths of the text of SDXL-Turbo and SD-Turbo; Stable Diffusion XL has sides

@@ -37,7 +37,7 @@ from askew.models.diffusers.settings import (
     scheduler_class,
 )
 from askew.models.hub import explained, is_out_of_memory
-from askew.models.pipeline import HARMLESS
+from askew.models.pipeline_constants import SHORT_PROMPT
 from askew.store.imagefile import is_blank
 from askew.types import Missing
 
@@ -263,7 +263,7 @@ class DiffusersModel(PipelineMaker[Request]):
         """
         names = [name for name in self.repository.components if "tokenizer" in name]
         kinds = {self.repository.components[name][1].removesuffix("Fast") for name in names}
-        if len(prompt) <= HARMLESS or kinds != {CLIP}:
+        if len(prompt) <= SHORT_PROMPT or kinds != {CLIP}:
             return []
         unseen: list[list[str]] = []  # the first cut word of each may be seen in part
         for name in names:

@@ -19,7 +19,6 @@ from diffusers.utils import logging as diffusers_logging
 from transformers.utils import logging as transformers_logging
 
 from askew.errors import ModelError, UsageError
-from askew.models.diffusers import INDEX
 from askew.models.hub import (
     ANOTHER,
     NO_SAFETENSORS,
@@ -28,6 +27,7 @@ from askew.models.hub import (
     explained,
     find_pretrained,
 )
+from askew.models.pipeline_constants import INDEX
 from askew.store.files import read_json
 
 LIBRARY = f"diffusers {__version__}"

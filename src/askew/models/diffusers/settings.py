@@ -19,7 +19,7 @@ import torch
 from askew.errors import UnknownName, UsageError
 from askew.models.base import Setting
 from askew.models.diffusers.repository import Repository, quiet
-from askew.models.pipeline import CLEANING
+from askew.models.pipeline_constants import CAPTION_CLEANING
 
 with quiet():  # on import, pipelines complain about packages that they could use
     from diffusers import AutoPipelineForText2Image, DiffusionPipeline
@@ -162,7 +162,7 @@ def call_settings(
         if setting not in known:
             raise UsageError(f"{name}: {UnknownName('setting', setting, (*known, *OTHERS))}")
     own = {setting: known[setting].default for setting in RECORDED if setting in known}
-    absent = [package for module, package in CLEANING.items() if find_spec(module) is None]
+    absent = [package for module, package in CAPTION_CLEANING.items() if find_spec(module) is None]
     if "clean_caption" in own and absent:  # it would be skipped silently
         own["clean_caption"] = False
         if given.get("clean_caption") is True:
