@@ -239,7 +239,7 @@ class WriterOptions(TypedDict, total=False):
         SettingsOption, Parameter("--llm-arg", help="Setting of the language model: budget=20000.")
     ]
     axes_on: Annotated[
-        Literal["open", "stated", "all"] | None,
+        Literal["unstated", "stated", "all"] | None,
         Parameter(
             help="Axes on what a prompt leaves open (if not given), on what it states, or on all."
         ),

@@ -239,7 +239,7 @@ def test_a_suggestion_that_does_not_fit_a_prompt_is_not_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("on", "words"), [("stated", "exchanged"), ("all", "and also"), ("open", "leaves it open")]
+    ("on", "words"), [("stated", "exchanged"), ("all", "and also"), ("unstated", "leaves it open")]
 )
 def test_axes_may_be_on_what_a_prompt_states(on: str, words: str) -> None:
     with serving(answer) as server:

@@ -395,7 +395,7 @@ def test_axes_that_are_one_are_merged_and_a_bad_one_does_not_spoil_the_rest() ->
     )
 
 
-@pytest.mark.parametrize(("on", "found"), [("stated", ["activity"]), ("open", [])])
+@pytest.mark.parametrize(("on", "found"), [("stated", ["activity"]), ("unstated", [])])
 def test_an_axis_on_what_a_prompt_states_exchanges_it_where_that_was_asked_for(
     on: str, found: list[str]
 ) -> None:

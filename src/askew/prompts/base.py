@@ -22,7 +22,7 @@ class AxisProposal:
     counterfactuals: Mapping[str, str]
 
 
-AxesOn = Literal["open", "stated", "all"]
+AxesOn = Literal["unstated", "stated", "all"]
 """Whether axes are wanted on what a prompt leaves open, on what it states ("Indian" astronauts), or
 on both.
 """

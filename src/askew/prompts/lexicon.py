@@ -54,7 +54,7 @@ class LexiconWriter:
         axes: int | None = None,
         knows: d.Knows = d.anything,
         vocabulary: str = "",
-        on: AxesOn = "open",
+        on: AxesOn = "unstated",
     ) -> None:
         if axes is not None and axes < 1:
             raise UsageError(
@@ -80,7 +80,9 @@ class LexiconWriter:
             free = [name for name in fitting if name not in stated]
             usual = [name for name in free if name in BIASCONNECT] if people else free[:_OTHER_AXES]
             free = usual if self.axes is None else free
-            axes = {"open": free, "stated": stated, "all": [*stated, *free]}[self._on][: self.axes]
+            axes = {"unstated": free, "stated": stated, "all": [*stated, *free]}[self._on][
+                : self.axes
+            ]
         return [AxisProposal(find_axis(name), counterfactuals(prompt, name)) for name in axes]
 
     def write(
@@ -127,7 +129,7 @@ def create(
     name: str = "",
     *,
     axes: int | None = None,
-    axes_on: AxesOn = "open",
+    axes_on: AxesOn = "unstated",
     cache: CompletionCache | None = None,
 ) -> LexiconWriter:
     """The writer that `--llm lexicon` names; it has nothing to keep in the `cache`. Raises

@@ -67,7 +67,7 @@ class LLMWriter:
     `axes` is the number of axes to ask for, `on` whether they are to be open in a prompt.
     """
 
-    def __init__(self, llm: CachingLLM, *, axes: int = 8, on: AxesOn = "open") -> None:
+    def __init__(self, llm: CachingLLM, *, axes: int = 8, on: AxesOn = "unstated") -> None:
         if axes < 1:
             raise UsageError(f"{llm.name} was asked for {axes} axes; the number must be at least 1")
         self.name = llm.name
@@ -101,7 +101,9 @@ class LLMWriter:
                 except a.UnusableAnswer as error:
                     reason = str(error)
                     continue
-                self._take(answered, text, self._on != "open" or names is not None, found, rejected)
+                self._take(
+                    answered, text, self._on != "unstated" or names is not None, found, rejected
+                )
                 missing = [name for name in names or () if name not in found]
                 if found and not missing:
                     return (

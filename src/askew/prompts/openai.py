@@ -96,7 +96,7 @@ def create(
     concurrency: int = 4,
     budget: int | None = None,
     axes: int = 8,
-    axes_on: AxesOn = "open",
+    axes_on: AxesOn = "unstated",
 ) -> LLMWriter:
     """The writer that `--llm openai/MODEL` names; `budget` is the most tokens to use. Raises
     UsageError.

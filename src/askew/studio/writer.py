@@ -25,7 +25,7 @@ def create(
     name: str = "",
     *,
     axes: int | None = None,
-    axes_on: AxesOn = "open",
+    axes_on: AxesOn = "unstated",
     cache: CompletionCache | None = None,
 ) -> LexiconWriter:
     """The writer that `--llm lexicon/studio` names; see `askew.prompts.lexicon.create`."""
