@@ -207,7 +207,7 @@ def test_a_bar_names_what_has_no_room() -> None:
     )
     assert "<bdi>wheelchair 5</bdi>" in page
     assert f"not seen: blind and {WORD}" in page
-    assert len(re.findall('class="ideal"', page)) == 3
+    assert len(re.findall('class="reference"', page)) == 3
 
 
 def test_bars_of_the_same_values_share_a_key() -> None:

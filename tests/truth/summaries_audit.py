@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.tibet import extract_concepts, tibet, with_q
 from askew.parts.scoring import Scoring
-from askew.parts.survey.blocks import difference_sentence, leans, sentence
+from askew.parts.survey.blocks import difference_sentence, sentence
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.shares import (
     SetShares,
     differences,
+    is_biased,
     shares,
     with_q_of_differences,
     with_verdicts,
@@ -122,8 +123,8 @@ def claims_a_lean(seed: int) -> bool:
     """By any verdict of a fair model; sentences must say the same as verdicts."""
     found = judged(0.0, seed)
     for one in found:
-        assert ("no lean shown" in sentence(one)) == (not leans(one))
-    return any(map(leans, found))
+        assert ("no lean shown" in sentence(one)) == (not is_biased(one))
+    return any(map(is_biased, found))
 
 
 def names_gender(seed: int) -> bool:

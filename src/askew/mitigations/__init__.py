@@ -22,7 +22,26 @@ def opened(name: str, settings: Mapping[str, object]) -> Model | Collection:
     UsageError
         If the mitigation cannot work on the model.
     """
-    own_settings = {key: value for key, value in settings.items() if key != MITIGATION}
-    model = registry.model(name, **own_settings)
+    model = registry.model(name, **_settings_of_model(settings))
     mitigation_file = settings.get(MITIGATION)
     return model if mitigation_file is None else wrapped(model, str(mitigation_file))
+
+
+def planned(name: str, settings: Mapping[str, object]) -> Model | Collection | None:
+    """Load the unmitigated model for the facts that a plan asks of it.
+
+    Parameters
+    ----------
+    name, settings
+        As for `opened`. A mitigation changes none of these facts.
+
+    Returns
+    -------
+    Model, Collection or None
+        None for a model that is slow to open.
+    """
+    return registry.planned(name, **_settings_of_model(settings))
+
+
+def _settings_of_model(settings: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in settings.items() if key != MITIGATION}

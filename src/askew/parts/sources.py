@@ -12,7 +12,7 @@ from typing import Annotated, cast
 
 import numpy as np
 
-from askew import registry
+from askew import mitigations
 from askew.errors import UnknownName, UsageError
 from askew.findings import E, MappingKey
 from askew.measure.base import VQA, Chooser
@@ -141,7 +141,7 @@ def planned_sources(
         )
     given = (given if sources else settings.get("model_args")) or {}
     own = {**paper_settings(maker, PAPER_SOURCES), **given}
-    named = social_groups(registry.planned(maker, **own), groups)
+    named = social_groups(mitigations.planned(maker, own), groups)
     return (
         {**settings, "model": model, "sources_args" if sources else "model_args": own},
         named,

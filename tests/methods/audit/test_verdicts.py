@@ -13,10 +13,10 @@ from statsmodels.stats.multitest import multipletests
 from askew.errors import UsageError
 from askew.methods.audit.plan import AuditPlan
 from askew.parts.scoring import Scoring
-from askew.parts.survey.blocks import leans, sentence, verdict
+from askew.parts.survey.blocks import sentence, verdict
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.propose import survey_plan
-from askew.parts.survey.shares import SetShares, shares, with_verdicts
+from askew.parts.survey.shares import SetShares, is_biased, shares, with_verdicts
 from askew.plan import AxisPlan
 from askew.prompts.axes import find_axis
 from askew.stats.intervals import holm_then_bh
@@ -51,12 +51,12 @@ def test_what_shares_show_is_not_denied_by_a_mad_that_shows_nothing() -> None:
 
 
 def test_few_pictures_all_alike_lean() -> None:
-    assert leans(judged(8, 0))
+    assert is_biased(judged(8, 0))
 
 
 def test_the_ideal_of_the_plan_decides_and_mad_does_not() -> None:
     found = judged(44, 4, mad=0.001, male=0.1, female=0.9)
-    assert not leans(found)
+    assert not is_biased(found)
     assert sentence(found).startswith(
         "92 % perceived female (44 of 48, ideal 90 %): no lean shown with 48 pictures"
     )
@@ -92,7 +92,7 @@ def test_no_more_is_said_of_a_value_than_its_own_interval_allows() -> None:
 
 def test_mad_can_show_what_the_share_does_not() -> None:
     found = judged(26, 22, mad=0.002)
-    assert leans(found)
+    assert is_biased(found)
     assert "leans by concepts, not by these shares" in sentence(found)
 
 

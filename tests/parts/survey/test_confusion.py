@@ -22,7 +22,7 @@ def test_confusion_counts_by_reference_and_keeps_reasons() -> None:
     assert found.counts == ((1, 1), (0, 1))
     assert found.table.tolist() == [[1, 1], [0, 1]]
     assert found.missing == {"a": {"no_person": 1}, "b": {}}
-    assert (found.axis, found.instrument, found.reference, found.values) == (
+    assert (found.axis, found.instrument, found.truth, found.values) == (
         "kind",
         "studio",
         "labels",

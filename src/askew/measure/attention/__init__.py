@@ -7,6 +7,7 @@ from askew.measure.attention.base import (
     attribution_text,
     block_names,
     decode_maps,
+    encode_maps,
     watching,
 )
 
@@ -17,5 +18,6 @@ __all__ = [
     "attribution_text",
     "block_names",
     "decode_maps",
+    "encode_maps",
     "watching",
 ]

@@ -6,7 +6,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
-from askew import registry
+from askew import mitigations, registry
 from askew.errors import LanguageModelError, UsageError
 from askew.measure.labels import LabelVQA
 from askew.models.base import Collection
@@ -62,10 +62,11 @@ def survey_plan(
         for name, field in Plan.model_fields.items()
     }
     chosen = cast("PlanFields", defaults | settings)
-    opened = (
-        registry.planned if chosen["llm"].startswith("lexicon") else registry.model
-    )  # before writers are paid
-    source = opened(chosen["model"], **chosen["model_args"])
+    # a language model costs money: the model must open before it is asked
+    open_source = mitigations.planned
+    if not chosen["llm"].startswith("lexicon"):
+        open_source = mitigations.opened
+    source = open_source(chosen["model"], chosen["model_args"])
     usual_axes = None
     suggested = getattr(source, "suggestion", None)
     if suggested:
