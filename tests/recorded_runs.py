@@ -174,7 +174,7 @@ def _draw(folder: Path) -> None:
 
 
 LABELS: dict[str, Any] = {
-    "model_args": {"label": "gender=gender,ethnicity=race", "initial": "initial"},
+    "model_args": {"label": "gender=gender,ethnicity=race", "baseline_condition": "initial"},
     "aliases": {"both": "missing:several_people"},
     "values": {"ethnicity": ("white", "black", "asian")},
     "embedder": "none",
@@ -279,7 +279,7 @@ def audit_people(at: Workplace, run: Path) -> Path:
         aliases={"both": "missing:several_people"},
         model_args={
             "prompt_column": "occupation",
-            "initial": "baseline",
+            "baseline_condition": "baseline",
             "condition": "condition",
             "label": "gender=gender",
             "where": "model=sdxl_turbo",

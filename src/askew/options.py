@@ -275,7 +275,9 @@ class FolderOptions(ManifestOptions, total=False):
 
     prompt_column: Annotated[str | None, Parameter(help="Column or columns that name the prompt.")]
     condition: Annotated[str | None, Parameter(help="Column of the condition.")]
-    initial: Annotated[str | None, Parameter(help="The condition that is the initial one.")]
+    baseline_condition: Annotated[
+        str | None, Parameter(help="Condition of the baseline images, such as baseline.")
+    ]
     aliases: Annotated[
         PairsOption, Parameter("--alias", help="Read a label as another: both=missing.")
     ]
@@ -312,7 +314,12 @@ class SurveyOptions(PromptOptions, MitigationOptions, VQAOptions, ModelOptions, 
 
 OF_FOLDERS = {
     name: name
-    for name in (*ManifestOptions.__annotations__, "prompt_column", "condition", "initial")
+    for name in (
+        *ManifestOptions.__annotations__,
+        "prompt_column",
+        "condition",
+        "baseline_condition",
+    )
 }
 OF_FOLDERS |= {"file_column": "file", "group_column": "prompt_column"}
 """By option the setting of `folder/PATH` that it is."""

@@ -268,7 +268,7 @@ def test_three_models_of_existing_pictures(shared: Path, tmp_path: Path) -> None
             run=tmp_path / model,
             model_args={
                 "prompt_column": "occupation",
-                "initial": "baseline",
+                "baseline_condition": "baseline",
                 "condition": "condition",
                 "label": "gender=gender",
                 "where": f"model={model}",

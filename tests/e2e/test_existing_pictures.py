@@ -15,7 +15,7 @@ from recorded_runs import in_file
 OPTIONS = [
     "--prompt-column",
     "model,occupation",
-    "--initial",
+    "--baseline-condition",
     "baseline",
     "--label",
     "gender=gender",
@@ -102,7 +102,7 @@ def test_conditions_are_compared(result: askew.AuditResult) -> None:
 PUBLISHED = [
     "--prompt-column",
     "occupation",
-    "--initial",
+    "--baseline-condition",
     "baseline",
     "--alias",
     "both=missing:several_people",
@@ -189,7 +189,7 @@ def test_unknown_labels_stop_the_run_with_a_list(
         "labels",
         "--prompt-column",
         "occupation",
-        "--initial",
+        "--baseline-condition",
         "baseline",
         "--label",
         "gender=gender",
@@ -227,7 +227,7 @@ def test_people_and_faces_are_compared(people: Path, tmp_path: Path) -> None:
         axes=["gender"],
         model_args={
             "prompt_column": "model,occupation",
-            "initial": "baseline",
+            "baseline_condition": "baseline",
             "label": "gender=gender",
             "where": "model=flux_dev,occupation=nurse,occupation=ceo",
         },

@@ -96,7 +96,14 @@ def pictures(folder: Path, texts: list[str]) -> list[str]:
             prompt, label = (part.replace('"', '""') for part in (text, texts[(k + j) % 6]))
             rows.append(f'"{name}","{prompt} nurse","{"plain" if j else label}","{label}"')
     (folder / "manifest.csv").write_text("\n".join([*rows, ""]), encoding="utf-8")
-    return ["--model", f"folder/{folder}", "--condition", "condition", "--initial", "plain"]
+    return [
+        "--model",
+        f"folder/{folder}",
+        "--condition",
+        "condition",
+        "--baseline-condition",
+        "plain",
+    ]
 
 
 def kinds(place: Path, texts: list[str]) -> dict[str, list[list[str]]]:

@@ -227,7 +227,7 @@ def test_generated_people(shared: Path) -> None:
     collection = create(
         str(shared / "data/generated-people"),
         prompt_column="model,occupation",
-        initial="baseline",
+        baseline_condition="baseline",
         label="gender=gender,ethnicity=race",
     )
     with pytest.raises(ManifestError, match="gender 'Both', 23 in all"):

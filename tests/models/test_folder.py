@@ -123,14 +123,18 @@ def test_several_csv_files_need_a_name(folder: Path) -> None:
         (
             "file,prompt,condition\na.png,p,x\nb.png,p,y\n",
             {},
-            "which condition is the initial one: x, y",
+            "condition of the baseline images with baseline_condition=…: x, y",
         ),
         (
             "file,prompt,condition\na.png,p,base\nb.png,p,y\n",
-            {"initial": "bas"},
+            {"baseline_condition": "bas"},
             "Did you mean 'base'",
         ),
-        ("file,prompt\na.png,p\n", {"initial": "base"}, "needs the column of the condition"),
+        (
+            "file,prompt\na.png,p\n",
+            {"baseline_condition": "base"},
+            "needs the column of the condition",
+        ),
     ],
 )
 def test_faults_are_named(
@@ -377,7 +381,7 @@ def test_generated_people(shared: Path) -> None:
     collection = create(
         str(shared / "data/generated-people"),
         prompt_column="model,occupation",
-        initial="baseline",
+        baseline_condition="baseline",
         label="gender=gender,ethnicity=race",
     )
     sets = Counter((picture.prompt, picture.value) for picture in collection.pictures())

@@ -83,7 +83,7 @@ def create(
     file: str = "file",
     prompt_column: Names = "",
     condition: str = "",
-    initial: str | int = "",
+    baseline_condition: str | int = "",
     label: Pairs = "",
     where: Pairs = "",
     strict: bool = False,
@@ -96,7 +96,7 @@ def create(
     file           column of the picture's path, relative to the folder or to the manifest
     prompt_column  column of the prompt, or several (joined by ": "); by default `prompt`
     condition      column of the condition; by default `axis` and `value` if both exist, else `condition` if it does
-    initial        the condition of the initial set; by default an empty cell, "initial", or the only one there is
+    baseline_condition  the condition of the baseline images; by default an empty cell, "initial", or the only one
     label          AXIS=COLUMN, … : what a person saw; by default the columns named like an axis of the catalogue
     where          COLUMN=VALUE, … : rows to use; a column named twice lets either value through
     strict         stop if a file of the manifest is absent; otherwise it counts as missing, and a warning says so
@@ -106,7 +106,7 @@ def create(
     """
     folder, table = _locate(Path(name), manifest)
     if table is None:
-        pictures = _from_folders(folder, str(initial), allow_outside)
+        pictures = _from_folders(folder, str(baseline_condition), allow_outside)
         warnings = list[str]()
     else:
         prompts = [
@@ -128,7 +128,7 @@ def create(
                 raise ManifestError(
                     f"manifest {table.path}: no prompt in column {column!r} on line {shorten(empty)}"
                 )
-        sets = _conditions_of(chosen, condition, str(initial))
+        sets = _conditions_of(chosen, condition, str(baseline_condition))
         pictures = [
             FiledPicture(
                 files[line],
@@ -280,7 +280,7 @@ def _absent(folder: Path, manifest: Path, files: Sequence[Path], strict: bool) -
     ]
 
 
-def _from_folders(folder: Path, initial: str, outside: bool) -> list[FiledPicture]:
+def _from_folders(folder: Path, baseline_condition: str, outside: bool) -> list[FiledPicture]:
     files = _picture_files(folder)
     away = [
         str(file) for file in files if not outside and not file.resolve().is_relative_to(folder)
@@ -298,7 +298,7 @@ def _from_folders(folder: Path, initial: str, outside: bool) -> list[FiledPictur
         raise ManifestError(f"{folder} {fault}: {shorten(deep)}")
     sets = conditions(
         [place[1] if len(place) == 2 else "" for place in places],
-        initial,
+        baseline_condition,
         f"sub-folders of {folder}",
     )
     return [
@@ -364,18 +364,18 @@ class Manifest:
         return Manifest(self.path, self.columns, rows)
 
 
-def _conditions_of(manifest: Manifest, column: str, initial: str) -> list[Condition]:
+def _conditions_of(manifest: Manifest, column: str, baseline_condition: str) -> list[Condition]:
     """The condition of every row. Raises ManifestError where the initial one is unclear."""
     both = not column and {"axis", "value"} <= set(manifest.columns)
     if not column and not both and CONDITION in manifest.columns:
         column = CONDITION
-    if not column and initial:
+    if not column and baseline_condition:
         raise ManifestError(
-            f"manifest {manifest.path}: initial={initial!r} needs the column of the condition"
+            f"manifest {manifest.path}: baseline_condition={baseline_condition!r} needs the column of the condition"
         )
     if column:
         cells = [row[manifest.require(column, "condition")] for row in manifest.rows.values()]
-        return conditions(cells, initial, f"manifest {manifest.path}, column {column!r}")
+        return conditions(cells, baseline_condition, f"manifest {manifest.path}, column {column!r}")
     found: list[Condition] = []
     for line, row in manifest.rows.items():
         axis, value = (row["axis"], row["value"]) if both else ("", "")
@@ -388,17 +388,23 @@ def _conditions_of(manifest: Manifest, column: str, initial: str) -> list[Condit
     return found
 
 
-def conditions(cells: Sequence[str], initial: str, place: str) -> list[Condition]:
-    """Conditions as written, the initial one told apart: `initial`, else an empty one or "initial",
+def conditions(cells: Sequence[str], baseline_condition: str, place: str) -> list[Condition]:
+    """Conditions as written, the initial one told apart: `baseline_condition`, else an empty one or "initial",
     else the only one. Raises ManifestError, naming `place` and the conditions, if that leaves none.
     """
     known = sorted(set(cells))
-    if initial and initial not in known:
-        raise ManifestError(f"{place}: {UnknownName('initial condition', initial, known)}")
-    first = {initial} if initial else {cell for cell in known if cell.lower() in ("", INITIAL)}
+    if baseline_condition and baseline_condition not in known:
+        raise ManifestError(
+            f"{place}: {UnknownName('initial condition', baseline_condition, known)}"
+        )
+    first = (
+        {baseline_condition}
+        if baseline_condition
+        else {cell for cell in known if cell.lower() in ("", INITIAL)}
+    )
     if not first and len(known) > 1:
         raise ManifestError(
-            f"{place}: say with initial=… which condition is the initial one: {', '.join(known)}"
+            f"{place}: name the condition of the baseline images with baseline_condition=…: {', '.join(known)}"
         )
     return [NO_CONDITION if cell in (first or known) else (CONDITION, cell) for cell in cells]
 

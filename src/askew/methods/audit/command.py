@@ -70,7 +70,7 @@ def audit(
     `askew audit --prompts prompts.txt --run runs/mine --dry-run`
 
     `askew audit --model folder/pictures --manifest labels.csv --vqa labels --prompt-column
-    occupation --condition condition --initial baseline`
+    occupation --condition condition --baseline-condition baseline`
 
     Parameters
     ----------
