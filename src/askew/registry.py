@@ -76,13 +76,6 @@ def model(string: str, **settings: object) -> Model | Collection:
     return cast("Model | Collection", _load("model", string, settings))
 
 
-def planned(string: str, **settings: object) -> Model | Collection | None:
-    """What a plan may ask how many pictures, or which, it has; None for a pipeline of diffusers,
-    which does not say and takes seconds to open.
-    """
-    return None if string.startswith("diffusers/") else model(string, **settings)
-
-
 def vqa(string: str, **settings: object) -> VQA:
     """The visual question answering that `string` names."""
     return cast(VQA, _load("vqa", string, settings))

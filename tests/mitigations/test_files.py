@@ -16,7 +16,7 @@ import askew
 from askew import registry
 from askew.errors import UnknownName, UsageError
 from askew.mitigations import base as mitigation
-from askew.mitigations import opened
+from askew.mitigations import open_model
 from askew.mitigations.prompts import Policy, PolicyPart, PromptPolicy
 from askew.models.base import Request
 from askew.run.work import wanted_pictures
@@ -72,7 +72,7 @@ def test_pictures_are_drawn_independently_where_so_said(policy: PromptPolicy) ->
 
 def test_every_command_can_measure_a_mitigated_model(file: Path) -> None:
     plain = registry.model("studio/planted")
-    mitigated = opened("studio/planted", {"mitigation": str(file)})
+    mitigated = open_model("studio/planted", {"mitigation": str(file)})
     wanted = wanted_pictures(mitigated, [NURSE], 8, 0)
     assert {one.key for one in wanted}.isdisjoint(
         one.key for one in wanted_pictures(plain, [NURSE], 8, 0)
@@ -155,4 +155,17 @@ def test_pictures_that_exist_are_not_mitigated(file: Path, tmp_path: Path) -> No
     Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
     (tmp_path / "manifest.csv").write_text("file,prompt\na.png,a nurse\n")
     with pytest.raises(UsageError, match="exist already"):
-        opened(f"folder/{tmp_path}", {"mitigation": str(file)})
+        open_model(f"folder/{tmp_path}", {"mitigation": str(file)})
+
+
+def test_a_mitigated_model_is_loaded_once_in_each_process(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = open_model("studio/planted", {"mitigation": str(file)})
+    task = pickle.dumps(model)
+    monkeypatch.setattr(registry, "_LOADED", {})  # as in a worker that has loaded nothing yet
+    first = pickle.loads(task)
+    second = pickle.loads(task)
+    assert first.model is second.model
+    assert first.mitigation == model.mitigation
+    assert first.settings == model.settings

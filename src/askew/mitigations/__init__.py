@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 
 from askew import registry
-from askew.mitigations.base import MITIGATION, wrapped
-from askew.models.base import Collection, Model
+from askew.mitigations.base import wrap_model
+from askew.models.base import MITIGATION_SETTING, Collection, Model
+
+SLOW_PROVIDER = "diffusers/"
+"""Beginning of the names of models that take seconds to open."""
 
 
-def opened(name: str, settings: Mapping[str, object]) -> Model | Collection:
+def open_model(name: str, settings: Mapping[str, object]) -> Model | Collection:
     """Load a model and wrap it in the mitigation that its settings name.
 
     Parameters
@@ -22,26 +25,16 @@ def opened(name: str, settings: Mapping[str, object]) -> Model | Collection:
     UsageError
         If the mitigation cannot work on the model.
     """
-    model = registry.model(name, **_settings_of_model(settings))
-    mitigation_file = settings.get(MITIGATION)
-    return model if mitigation_file is None else wrapped(model, str(mitigation_file))
+    model_settings = {key: value for key, value in settings.items() if key != MITIGATION_SETTING}
+    model = registry.model(name, **model_settings)
+    mitigation_file = settings.get(MITIGATION_SETTING)
+    return model if mitigation_file is None else wrap_model(model, str(mitigation_file))
 
 
-def planned(name: str, settings: Mapping[str, object]) -> Model | Collection | None:
-    """Load the unmitigated model for the facts that a plan asks of it.
+def open_model_if_fast(name: str, settings: Mapping[str, object]) -> Model | Collection | None:
+    """Open a model as `open_model` does, or return None for a model that takes seconds to open.
 
-    Parameters
-    ----------
-    name, settings
-        As for `opened`. A mitigation changes none of these facts.
-
-    Returns
-    -------
-    Model, Collection or None
-        None for a model that is slow to open.
+    Planning asks a model for the number of images that suits it, or for the images that it has.
+    Diffusers pipelines answer neither question.
     """
-    return registry.planned(name, **_settings_of_model(settings))
-
-
-def _settings_of_model(settings: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in settings.items() if key != MITIGATION}
+    return None if name.startswith(SLOW_PROVIDER) else open_model(name, settings)

@@ -17,15 +17,10 @@ from pydantic import Field, model_validator
 
 from askew import registry
 from askew.errors import UsageError
-from askew.models.base import Collection, Model, Request, Setting
+from askew.models.base import MITIGATION_SETTING, Collection, Model, Request, Setting
 from askew.plan import PlanPart, read_toml
 from askew.store.files import digest_of, sha256
 from askew.types import Missing
-
-MITIGATION = "mitigation"
-"""The setting of a model that names the file of a mitigation, and that of a mitigated one which
-holds its hash.
-"""
 
 
 class Mitigation(PlanPart):
@@ -114,7 +109,7 @@ class MitigatedModel:
         self.batch_size = model.batch_size
         self.settings: Mapping[str, Setting] = {
             **model.settings,
-            MITIGATION: mitigation.fingerprint,
+            MITIGATION_SETTING: mitigation.fingerprint,
         }
 
     def __getattr__(self, name: str) -> Any:
@@ -197,7 +192,7 @@ def of(data: Mapping[str, object], source: str) -> Mitigation:
     return kind.checked(data, source)
 
 
-def wrapped(model: Model | Collection, path: str | Path) -> Model:
+def wrap_model(model: Model | Collection, path: str | Path) -> Model:
     """The model under the mitigation in a file. Raises UsageError for pictures that exist already."""
     found = load_mitigation(path)
     if not isinstance(model, Model):

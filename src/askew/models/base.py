@@ -15,6 +15,9 @@ from askew.types import Missing
 
 Setting = str | int | float | bool
 
+MITIGATION_SETTING = "mitigation"
+"""Setting that names a model's mitigation: by its file when given, by its hash in results."""
+
 
 def check_settings(who: str, known: Mapping[str, Any], given: Mapping[str, object]) -> None:
     """Raises UsageError for settings that do not exist, words for numbers or switches, and broken
@@ -72,6 +75,12 @@ class Model(Protocol):
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Words of `prompt` that this model is known to ignore; empty where that cannot be known."""
+
+
+def is_mitigated(model: object) -> bool:
+    """Check whether a mitigation wraps a model; False for a collection of images."""
+    settings: Mapping[str, Setting] = getattr(model, "settings", {})
+    return MITIGATION_SETTING in settings
 
 
 class WhiteBox(Model, Protocol):

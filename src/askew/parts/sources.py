@@ -12,10 +12,10 @@ from typing import Annotated, cast
 
 import numpy as np
 
-from askew import mitigations
 from askew.errors import UnknownName, UsageError
 from askew.findings import E, MappingKey
 from askew.measure.base import VQA, Chooser
+from askew.mitigations import open_model_if_fast
 from askew.models.base import Collection, FiledPicture, Model, Setting
 from askew.models.diffusers import recommended
 from askew.options import NamesOption
@@ -141,7 +141,7 @@ def planned_sources(
         )
     given = (given if sources else settings.get("model_args")) or {}
     own = {**paper_settings(maker, PAPER_SOURCES), **given}
-    named = social_groups(mitigations.planned(maker, own), groups)
+    named = social_groups(open_model_if_fast(maker, own), groups)
     return (
         {**settings, "model": model, "sources_args" if sources else "model_args": own},
         named,

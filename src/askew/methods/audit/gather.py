@@ -37,7 +37,7 @@ class AuditGathered(SurveyData):
 
 def gather(plan: AuditPlan, run: Run) -> AuditGathered:
     """Everything that the plan names. Raises UsageError for names that do not exist."""
-    source = mitigations.opened(plan.model, plan.model_args)
+    source = mitigations.open_model(plan.model, plan.model_args)
     instruments = instruments_of(plan, source)
     captioner = captioner_of(instruments)
     embedder = None

@@ -5,7 +5,7 @@ method.
 from collections.abc import Iterable, Sequence
 
 from askew.methods.audit.findings import AuditFindings, AxisScores
-from askew.mitigations.base import MITIGATION
+from askew.models.base import MITIGATION_SETTING
 from askew.pages import skeleton, words
 from askew.pages.blocks import Section
 from askew.pages.phrases import say
@@ -29,7 +29,9 @@ def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
     """What was seen, in a sentence of numbers; `leads` are the shares to show, those that lean
     first.
     """
-    who = shorten(found.model.name, 60) + ", mitigated" * (MITIGATION in found.model.settings)
+    who = shorten(found.model.name, 60) + ", mitigated" * (
+        MITIGATION_SETTING in found.model.settings
+    )
     read = [entry for entry in leads if isinstance(entry.distance, Estimate)]
     if not read:
         made = plural(

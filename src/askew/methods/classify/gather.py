@@ -14,7 +14,7 @@ from askew.errors import UsageError
 from askew.findings import GatheredData, Identity, PictureSet
 from askew.measure.class_errors import ClassErrors
 from askew.methods.classify.plan import NONE, ClassificationPlan
-from askew.models.base import Model, WhiteBox
+from askew.models.base import Model, WhiteBox, is_mitigated
 from askew.parts import sources as s
 from askew.parts.survey.reader import (
     fingerprints,
@@ -67,7 +67,7 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     """
     model = diffusion_model(plan)
     source = (
-        mitigations.opened(plan.sources, plan.sources_args)
+        mitigations.open_model(plan.sources, plan.sources_args)
         if plan.sources
         else cast("s.Source", model)
     )
@@ -131,8 +131,8 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
 def diffusion_model(plan: ClassificationPlan) -> WhiteBox:
     """The plan's model. Raises UsageError for a black box, with commands that would work."""
     name = plan.model
-    model = mitigations.opened(plan.model, plan.model_args)
-    if "mitigation" in getattr(model, "settings", {}):
+    model = mitigations.open_model(plan.model, plan.model_args)
+    if is_mitigated(model):
         raise UsageError(
             f"a mitigation changes pictures that {name} makes, and not how it tells noise from a picture, "
             "which is what classifies: leave the setting mitigation out"

@@ -57,9 +57,9 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     """Pictures, edits and readings. Raises UsageError for a model that cannot edit, or pictures
     that it cannot take.
     """
-    model = mitigations.opened(plan.model, plan.model_args)
+    model = mitigations.open_model(plan.model, plan.model_args)
     editor = editor_of(model, plan.edit_args)
-    source = mitigations.opened(plan.sources, plan.sources_args) if plan.sources else model
+    source = mitigations.open_model(plan.sources, plan.sources_args) if plan.sources else model
     instruments = load_instruments(plan.vqa, source, plan.aliases, plan.values, plan.vqa_args)
     embedder = (
         None if plan.embedder == NONE else registry.embedder(plan.embedder, **plan.embedder_args)

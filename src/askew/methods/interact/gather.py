@@ -40,7 +40,7 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
     """Every set of every prompt, and what follows. Raises UsageError for a mitigation that cannot
     be held against it.
     """
-    source = mitigations.opened(plan.model, plan.model_args)
+    source = mitigations.open_model(plan.model, plan.model_args)
     reader = SurveyReader(run, instruments_of(plan, source), person=True)
     others = [name for name in plan.mitigated.values() if not is_run(name)]
     found = surveyed(plan, source, reader, observed_sets(plan, source, reader), also=others)
@@ -73,7 +73,7 @@ def _mitigated(
                 key: value.replace(AXIS, axis) if isinstance(value, str) else value
                 for key, value in plan.mitigated_args.items()
             }
-            model = mitigations.opened(name, settings)
+            model = mitigations.open_model(name, settings)
             if not isinstance(model, Model):
                 raise UsageError(
                     f"{name} holds pictures that exist already; --mitigated needs a model, or a "

@@ -175,7 +175,7 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
 
 def white_box(name: str, settings: Mapping[str, Setting]) -> WhiteBox:
     """The model of that name. Raises UsageError for a black box."""
-    model = mitigations.opened(name, settings)
+    model = mitigations.open_model(name, settings)
     if not getattr(model, "has_pipeline", False):
         raise UsageError(
             f"{model.name} is a black box, and attention maps need a model whose insides can be seen: "

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
-from askew import mitigations
 from askew.errors import UnknownName, UsageError
+from askew.mitigations import open_model_if_fast
 from askew.plan import (
     DEFAULT_MODEL,
     AxisPlan,
@@ -161,7 +161,7 @@ def plan_map(
         settings["masks_digest"] = sha256("\n".join(parts).encode()).hexdigest()
     if "images" not in settings:
         args = cast("PlanFields", settings).get("model_args", {})
-        suggestion = getattr(mitigations.planned(models[0], args), "suggestion", None)
+        suggestion = getattr(open_model_if_fast(models[0], args), "suggestion", None)
         settings["images"] = 24 if suggestion is None else suggestion.images
     read = dict.fromkeys(axes_of(concepts).values()) or ("gender",)
     axes = tuple(AxisPlan.of(find_axis(name)) for name in read)

@@ -223,7 +223,7 @@ class Miner:
         """Load what the plan names; `given` are variations that some prompts have already. Raises
         UsageError.
         """
-        model = mitigations.opened(plan.model, plan.model_args)
+        model = mitigations.open_model(plan.model, plan.model_args)
         if not isinstance(model, Model):
             raise UsageError(
                 f"{plan.model} holds pictures that exist already; a search needs a model to make new ones"

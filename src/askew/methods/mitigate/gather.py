@@ -73,7 +73,7 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
     """Plan, refine, and measure again. Raises UsageError for pictures that exist already and ways
     that do not fit.
     """
-    model = mitigations.opened(plan.model, plan.model_args)
+    model = mitigations.open_model(plan.model, plan.model_args)
     if not isinstance(model, Model):
         raise UsageError(
             f"{model.name} holds pictures that exist already; a mitigation needs a model to work on"

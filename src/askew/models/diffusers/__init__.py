@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from askew.errors import MissingPackage, UsageError
-from askew.models.base import Collection, Model, Setting
+from askew.models.base import Collection, Model, Setting, is_mitigated
 from askew.models.pipeline import Editor, PipelineModel
 from askew.models.pipeline_constants import INDEX
 from askew.store.files import read_json
@@ -109,7 +109,7 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
     UsageError for a model that makes pictures from prompts alone, with the command that would work.
     """
     works = "askew edit --model studio, or --model diffusers/ID-OR-PATH"
-    if "mitigation" in getattr(model, "settings", {}):
+    if is_mitigated(model):
         raise UsageError(
             f"a mitigation changes pictures that {model.name} makes from prompts, and editing begins from a picture: "
             "leave the setting mitigation out"

@@ -6,9 +6,10 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
-from askew import mitigations, registry
+from askew import registry
 from askew.errors import LanguageModelError, UsageError
 from askew.measure.labels import LabelVQA
+from askew.mitigations import open_model, open_model_if_fast
 from askew.models.base import Collection
 from askew.options import ProposalContext
 from askew.parts.references import with_references
@@ -62,10 +63,9 @@ def survey_plan(
         for name, field in Plan.model_fields.items()
     }
     chosen = cast("PlanFields", defaults | settings)
-    # a language model costs money: the model must open before it is asked
-    open_source = mitigations.planned
-    if not chosen["llm"].startswith("lexicon"):
-        open_source = mitigations.opened
+    # A model that cannot be opened is an error before a paid language model is asked.
+    is_free = chosen["llm"].startswith("lexicon")
+    open_source = open_model_if_fast if is_free else open_model
     source = open_source(chosen["model"], chosen["model_args"])
     usual_axes = None
     suggested = getattr(source, "suggestion", None)
