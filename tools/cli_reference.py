@@ -1,4 +1,4 @@
-"""Writes docs/reference/cli.md from the commands' own functions.
+"""Write docs/reference/cli.md from the functions behind the commands.
 
 python tools/cli_reference.py
 """
@@ -18,50 +18,56 @@ FILE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 
 HEAD = """# Command line
 
-`askew COMMAND --help` says the same as this page, which is written from it. `askew --install-completion` lets the shell
-complete commands and options.
+This page is generated from the same source as `askew COMMAND --help`. `askew --install-completion`
+lets the shell complete commands and options.
 
-A result goes to standard output. Progress, warnings and errors go to standard error: bars on a terminal, one JSON
-object a line elsewhere. So `askew audit … --json > results.json` writes nothing but JSON.
+askew writes results to standard output. It writes progress, warnings and errors to standard error:
+as bars on a terminal, as one JSON object per line elsewhere. So `askew audit … --json >
+results.json` writes nothing but JSON.
 
 | exit code | meaning |
 | ---: | --- |
-| 0 | done |
-| 1 | it failed on the way: a model or an instrument broke, the disk is full, a run is not whole |
-| 2 | the request is wrong: an unknown name, an impossible option, an unreadable plan or manifest |
-| 3 | a condition given by `--fail-if` holds |
-| 130 | stopped by Ctrl-C; the same command continues |
+| 0 | The command is done. |
+| 1 | The command failed: a model or an instrument broke, the disk is full, or a run has gaps. |
+| 2 | The request is wrong: an unknown name, an invalid option, an unreadable plan or manifest. |
+| 3 | A condition of `--fail-if` holds. |
+| 130 | Ctrl-C stopped the command. |
 
-After 1 and 130, what was finished is kept. Give the same command again and it goes on from there.
+After 1 and 130, askew keeps what was finished. Repeat the same command to resume.
 """
 
 
 def text() -> str:
-    """The page."""
+    """Return the page."""
     app = application()
-    found = [name for name, function in commands() if function.startswith("askew.")]
-    return "\n".join([HEAD, *(_command(app, name) for name in found)])
+    names = [name for name, function in commands() if function.startswith("askew.")]
+    return "\n".join([HEAD, *(_command(app, name) for name in names)])
 
 
 def _command(app: App, name: str) -> str:
     for part in name.split():
         app = app[part]
-    documented = inspect.getdoc(app.default_command) or ""
-    told = re.split(r"\n\n(?=Parameters\n---|Raises\n---)", documented)[0]
-    rows = [f"| {option} | {help} |" for option, help in _options(app, documented)]
+    documentation = inspect.getdoc(app.default_command) or ""
+    description = re.split(r"\n\n(?=Parameters\n---|Raises\n---)", documentation)[0]
+    rows = [f"| {option} | {help} |" for option, help in _options(app, documentation)]
     table = ["", "| option | meaning |", "| --- | --- |", *rows] if rows else []
-    return "\n".join([f"## askew {name}", "", told, *table, ""])
+    return "\n".join([f"## askew {name}", "", description, *table, ""])
 
 
-def _options(app: App, documented: str) -> Iterator[tuple[str, str]]:
-    """By option its help: of the parameter, or of the function's documentation."""
+def _options(app: App, documentation: str) -> Iterator[tuple[str, str]]:
+    """Yield options with their help text."""
     for argument in app.assemble_argument_collection():
         if argument.show and argument.names:
-            own = re.search(
-                rf"^{argument.field_info.name}\n((?:    \S.*\n?)+)", documented, re.MULTILINE
-            )
-            help = argument.parameter.help or " ".join((own[1] if own else "").split())
-            yield ", ".join(f"`{name}`" for name in argument.names), help.replace("|", "\\|")
+            names = ", ".join(f"`{name}`" for name in argument.names)
+            help = argument.parameter.help or _documented(argument.field_info.name, documentation)
+            yield names, help.replace("|", "\\|")
+
+
+def _documented(parameter: str, documentation: str) -> str:
+    """Return the description of a parameter in a NumPy docstring."""
+    pattern = rf"^{parameter}\n((?:    \S.*\n?)+)"
+    section = re.search(pattern, documentation, re.MULTILINE)
+    return " ".join(section[1].split()) if section else ""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes docs/reference/results.schema.json: what results.json of every method of askew holds.
+"""Write docs/reference/results.schema.json: the JSON Schema of results.json for every method.
 
 python tools/results_schema.py
 """
@@ -17,23 +17,23 @@ FILE = Path(__file__).parents[1] / "docs" / "reference" / "results.schema.json"
 
 
 def schema() -> dict[str, Any]:
-    """One JSON Schema for the findings of all methods, by their plan's field `method`."""
+    """Return one JSON Schema for the findings of all methods of askew."""
     kinds = [
         registry.named("method", name).findings
         for name, point in registry.providers("method").items()
         if point.module.startswith("askew.")
     ]
     inputs = [(kind.__name__, "validation", TypeAdapter(kind)) for kind in kinds]
-    by_input, whole = TypeAdapter.json_schemas(inputs, title="results.json of askew")
+    by_input, common = TypeAdapter.json_schemas(inputs, title="results.json of askew")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **whole,
+        **common,
         "oneOf": list(by_input.values()),
     }
 
 
 def text() -> str:
-    """The file."""
+    """Return the content of the file."""
     return json.dumps(schema(), indent=1, sort_keys=True) + "\n"
 
 
