@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.stats.association import cas, mad
-from askew.stats.association_intervals import associations, fair_histograms
+from askew.stats.association_intervals import associations
 from askew.stats.concept_shift import concept_shift
+from askew.stats.fair_null import fair_histograms
 from askew.stats.intervals import bootstrap_errors, ends, p_value
 from askew.stats.means import mean_cas, mean_cas_contrast, student_mean
 

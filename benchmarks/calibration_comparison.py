@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from askew.stats.association import cas, mad
-from askew.stats.association_intervals import association_differences
+from askew.stats.association_differences import association_differences
 from askew.stats.differences import PairedSets, distance_difference, share_difference
 from askew.stats.distance import total_variation
 from askew.types import Estimate

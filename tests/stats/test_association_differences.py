@@ -15,7 +15,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from askew.errors import NotEnoughData
 from askew.stats.association import cas, mad
-from askew.stats.association_intervals import association_differences
+from askew.stats.association_differences import association_differences
 from askew.stats.differences import PairedSets, distance_difference, share_difference
 from askew.types import Estimate
 from benchmarks import calibration_comparison

@@ -11,20 +11,15 @@ from scipy.stats import norm
 
 from askew.errors import NotEnoughData
 from askew.stats.association import cas, cas_clip, mad, mad_max, standard_deviation, unit_vectors
-from askew.stats.association_intervals import (
-    Associations,
-    Spread,
-    associations,
-    high_end,
-    low_end,
-)
+from askew.stats.association_intervals import Associations, associations
+from askew.stats.spread_intervals import SpreadMeasure, high_end, low_end
 from askew.types import Estimate
 
 WORDS = 0.9 / np.arange(1, 31) ** 0.9
 
 
 def spread_interval(
-    scores: np.ndarray, errors: np.ndarray, spread: Spread, level: float
+    scores: np.ndarray, errors: np.ndarray, spread: SpreadMeasure, level: float
 ) -> tuple[float, float]:
     return low_end(scores, errors, spread, level), high_end(scores, errors, spread, level)
 
@@ -197,7 +192,7 @@ def test_embeddings_of_a_fair_model_rarely_alarm(repeats: int, slack: float) -> 
 
 def test_too_little_data_is_refused() -> None:
     ones = np.ones((4, 3))
-    with pytest.raises(NotEnoughData, match="at least 2 counterfactual sets, got 1"):
+    with pytest.raises(NotEnoughData, match="at least 2 counterfactual sets; 1 given"):
         associations(ones, [ones], rng=rng())
     with pytest.raises(NotEnoughData, match="counterfactual set 1: nothing there"):
         associations(ones, [ones, np.empty((0, 3))], rng=rng())

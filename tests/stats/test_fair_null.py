@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from askew.stats.association import cas, mad
-from askew.stats.association_intervals import fair_histograms, mixture_means
+from askew.stats.fair_null import fair_histograms, mixture_means
 from askew.stats.intervals import p_value
 
 WORDS = 0.9 / np.arange(1, 21) ** 0.9

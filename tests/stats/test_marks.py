@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from askew.stats.association import cas
-from askew.stats.association_intervals import association_differences, associations
+from askew.stats.association_differences import association_differences
+from askew.stats.association_intervals import associations
 from askew.stats.confusion import corrected_share_intervals
 from askew.stats.differences import (
     PairedSets,

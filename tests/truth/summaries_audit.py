@@ -25,7 +25,7 @@ from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.counterfactuals import counterfactuals
 from askew.stats.association import mad
-from askew.stats.association_intervals import fair_histograms
+from askew.stats.fair_null import fair_histograms
 from askew.store.keys import picture_seed
 from askew.studies.compare.findings import changes
 from askew.studies.compare.page import pair_sentence

@@ -1,27 +1,16 @@
-"""All association scores of one axis with their intervals, nulls and p-values, from one set of
-draws.
+"""Intervals, nulls and p-values of all association scores of one axis, from one set of draws.
 
-**What sets values apart.** CAS = (S - D) / (S + D) falls the more slowly the larger D is, and the D
-of few pictures is too large: plug-in scores are too low and too close together. With C a score and
-C* its debiased value, a difference in concepts that clearly differ is ((1 + C*) / (1 + C))**2 = c
-times as large in the population (the ratio of the slopes). Spread over many concepts it is hidden
-further by their noise, in simulated worlds by up to c**3 more. So the pattern of the scores is
-stretched with its errors, by the powers of c in `STRETCH`: one for the low end, one for the high
-end, and one between for the debiased value. Coverage: docs/reference/calibration.md.
-
-**Fair models.** Their initial set is an equal mixture of the counterfactual populations. Redrawing
-it from the counterfactual *samples* and holding those fixed gives a null that is too narrow: the
-samples' mixture is off the populations' by its own sampling error. So a concept on which the
-counterfactual sets clearly differ keeps its counterfactual frequencies, and the initial set is
-drawn from an equal mixture of *resampled* counterfactual sets: that stands for the error of the
-mixture, which is independent of the differences between the sets, and only these enter the scores.
-Any other concept is exchangeable between all pictures of the axis, so its frequencies come from
-permuting them: exact for rare concepts, where resampling would repeat the few pictures that hold
-them.
+CAS = (S - D) / (S + D) falls the more slowly the larger D is, and the D of few images is too large:
+plug-in scores are too low and too close together. With C a score and C* its debiased value, a
+difference in concepts that clearly differ is ((1 + C*) / (1 + C))**2 = c times as large in the
+population (the ratio of the slopes). Spread over many concepts it is hidden further by their noise,
+in simulated worlds by up to c**3 more. So the pattern of the scores is stretched with its errors,
+by three powers of c: for the low end, for the debiased value, and for the high end of intervals.
+Coverage: docs/reference/calibration.md. The null is in `fair_null`.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,54 +21,55 @@ from numpy.typing import ArrayLike
 from askew.errors import NotEnoughData
 from askew.stats.association import (
     SPREADS,
-    Spread,
     Variant,
     cas,
     cas_clip,
-    mad,
     mad_max,
     unit_vectors,
     variant_of,
 )
-from askew.stats.concept_shift import concept_shift
-from askew.stats.differences import ROUNDS, PairedSets, correlations, joined, twice
+from askew.stats.concept_shift import CasInterval, ConceptShift, concept_shift
+from askew.stats.fair_null import fair_histograms, mixture_means
 from askew.stats.intervals import (
     POINT,
     Floats,
     array_of,
     bootstrap_errors,
-    bootstrap_weights,
     corrected,
     ends,
-    first_accepted,
-    p_by_rounds,
     p_value,
     student_stretch,
     tail,
 )
+from askew.stats.spread_intervals import high_end, low_end
 from askew.types import Estimate
 
-STRETCH = 1.0, 1.5, 4.25
-"""Powers of c for the low end, the debiased value and the high end."""
-# standard errors of the bootstrap, which are so much too small where sets differ in everything
+LOW_POWER = 1.0
+MARK_POWER = 1.5
+HIGH_POWER = 4.25
 WIDER = 1.06
-Noisy = tuple[Floats, Floats]  # scores (K,) and draws of their joint error (draws, K)
-Range = tuple[float, float, float]  # low and high end of a score's interval, and the debiased score
-AssociationParts = tuple[Floats, Sequence[Range], tuple[float, ...], str, Sequence[Noisy], Floats]
-"""K scores, their ranges, `Associations.apart`, the interval's name, noisy scores as in `STRETCH`,
-null (draws, K).
-"""
+"""Factor on standard errors of the bootstrap, which are too small where sets differ in all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Associations:
-    """The scores of one axis: CAS and lean per counterfactual, in the order given, and their spread
-    by three measures.
+    """Association scores of one axis.
 
-    A lean is a counterfactual's CAS less the mean of the others, in [-1, 1] (TIBET, section 5.2,
-    figure 4). For two values MAD is the root of its size (paper), and so is MAD's interval. `apart`
-    is how far a debiased CAS may be off because what sets two sets apart may lie in all concepts,
-    or in as few as possible.
+    Attributes
+    ----------
+    cas : tuple of Estimate
+        CAS of every counterfactual, in the order given.
+    cas_contrast : tuple of Estimate
+        CAS of every counterfactual minus the mean of the others, in [-1, 1] (TIBET, section 5.2,
+        figure 4).
+    mad : Estimate
+        Spread of the scores. For two values MAD is the root of the size of their contrast (paper),
+        and so is its interval.
+    wasserstein, standard_deviation : Estimate
+        Alternatives to MAD.
+    apart : tuple of float
+        By counterfactual, the possible error of the debiased CAS, since the difference of two sets
+        may be in all concepts or in as few as possible.
     """
 
     cas: tuple[Estimate, ...]
@@ -88,6 +78,67 @@ class Associations:
     wasserstein: Estimate
     standard_deviation: Estimate
     apart: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyScores:
+    """Scores with draws of their joint error.
+
+    Attributes
+    ----------
+    scores : array, (K,)
+        The scores.
+    errors : array, (draws, K)
+        Draws of their error, centered at 0.
+    """
+
+    scores: Floats
+    errors: Floats
+
+    def stretched(self, factor: float) -> "NoisyScores":
+        """Return the scores and their errors, all multiplied by a factor."""
+        return NoisyScores(scores=self.scores * factor, errors=self.errors * factor)
+
+
+@dataclass(frozen=True, slots=True)
+class AssociationParts:
+    """CAS of one axis, and all that its intervals and its spread are computed from.
+
+    Attributes
+    ----------
+    scores : array, (K,)
+        Plug-in CAS of the counterfactuals.
+    intervals : tuple of CasInterval
+        Their intervals.
+    interval_name : str
+        Method of these intervals.
+    for_low, for_mark, for_high : NoisyScores
+        Scores stretched for low ends, debiased values and high ends.
+    null : array, (draws, K)
+        CAS under the null.
+    """
+
+    scores: Floats
+    intervals: tuple[CasInterval, ...]
+    interval_name: str
+    for_low: NoisyScores
+    for_mark: NoisyScores
+    for_high: NoisyScores
+    null: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class ImageCounts:
+    """Numbers of images of the initial set, then of the counterfactual ones.
+
+    Attributes
+    ----------
+    answered, missing : tuple of int, (K + 1)
+        Images with an answer, and images without.
+    """
+
+    answered: tuple[int, ...]
+    missing: tuple[int, ...]
 
 
 def associations(
@@ -101,348 +152,288 @@ def associations(
     missing: Sequence[int] = (),
     embedded: bool = False,
 ) -> Associations:
-    """CAS of every counterfactual and MAD with its alternatives (TIBET, Eq. 1-3, 6-7, appendix
-    9.4).
+    """Compute CAS of every counterfactual, and MAD with its alternatives.
 
-    Values are the plug-in scores. Intervals are for the population scores: those of CAS by test
-    inversion (`concept_shift`), those of MAD by test inversion on stretched scores. At small n the
-    plug-in CAS is far too low and may lie outside its interval. Nulls: see `fair_histograms`. CAS
+    TIBET, Eq. 1-3, 6-7, appendix 9.4. Values are the plug-in scores. Intervals are for the
+    population scores: of CAS by test inversion (`concept_shift`), of MAD by test inversion on
+    stretched scores. At small n the plug-in CAS is far too low and may be outside its interval. CAS
     has no null.
 
-    `embedded` is for CAS^CLIP (Eq. 4): the mean cosine is a product of two means, so its plug-in
-    value is unbiased and a bootstrap of both sets gives its interval (normal, with the bootstrap
-    standard error).
+    Parameters
+    ----------
+    initial : array, (images, concepts) or (images, dimensions)
+        Counts of concepts in every image, or embeddings without vectors of length zero.
+    counterfactuals : sequence of array
+        K >= 2 counterfactual sets, with the columns of `initial`.
+    rng
+        Generator of all draws.
+    draws
+        Number of draws.
+    level
+        Level of the intervals, in (0, 1).
+    variant
+        As in `association.cas` and `association.mad`.
+    missing : sequence of int, (K + 1,), optional
+        Images of each set without an answer, recorded only.
+    embedded
+        Take the sets as embeddings and compute CAS^CLIP (Eq. 4). The mean cosine is a product of
+        two means, so its plug-in value is unbiased. Its interval is normal, with the standard error
+        from a bootstrap of both sets.
 
-    Sets are counts (pictures, concepts) of the same concepts, or embeddings (pictures, dimensions)
-    without vectors of length zero, K >= 2 of them counterfactual; `variant` as in `cas` and `mad`,
-    `missing` counts the pictures of each set that gave no answer. Raises NotEnoughData where a set
-    has no picture or no concept, or of fewer than two counterfactuals; ValueError for negative
-    counts or other concepts.
+    Raises
+    ------
+    NotEnoughData
+        If a set has no image or no concept, or there are fewer than two counterfactuals.
+    ValueError
+        If a count is negative, or sets have different columns.
     """
-    sets = _sets(initial, counterfactuals, "embeddings" if embedded else "counts")
-    found = (
-        _of_embeddings(sets, draws, level, rng)
-        if embedded
-        else _of_counts(sets, draws, level, variant, rng)
+    sets = _checked_sets(initial, counterfactuals, "embeddings" if embedded else "counts")
+    counts = _image_counts(sets, missing)
+    if embedded:
+        parts = _parts_of_embeddings(sets, draws, level, rng)
+    else:
+        parts = _parts_of_counts(sets, variant, draws=draws, level=level, rng=rng)
+
+    k = len(parts.scores)
+    contrasts = tuple(
+        _contrast(parts, weights, counts, level) for weights in (k * np.eye(k) - 1) / (k - 1)
     )
-    scores, ranges, apart, name, noisy, null = found
-    k = len(scores)
-    of_set = [len(pictures) for pictures in sets]
-    lost = missing or [0] * len(sets)
-    if len(lost) != len(sets):
-        raise ValueError(f"missing counts of {len(lost)} sets were given for {len(sets)} sets")
-    n = sum(of_set)
-    gone = sum(lost)
-    (near, of_near), (middle, of_middle), (far, of_far) = noisy
-    each = tuple(
-        Estimate(
-            score,
-            low,
-            high,
-            level,
-            name,
-            of_set[0] + own,
-            lost[0] + out,
-            max=1.0,
-            debiased=debiased,
-        )
-        for score, (low, high, debiased), own, out in zip(
-            scores.tolist(), ranges, of_set[1:], lost[1:], strict=True
-        )
-    )
-
-    def lean(contrast: Floats) -> Estimate:
-        reaches = [
-            float(scipy.stats.norm.isf(tail(level)) * (drawn @ contrast).std())
-            for drawn in (of_near, of_far)
-        ]
-        ends = [
-            float(at @ contrast) + sign * r
-            for at, r in zip((near, far), reaches, strict=True)
-            for sign in (-1, 1)
-        ]
-        low = max(min(ends), -1.0)
-        high = min(max(ends), 1.0)
-        value = float(scores @ contrast)
-        mark = float(middle @ contrast)
-        return Estimate(
-            value, low, high, level, "normal, stretched", n, gone, null=0.0, max=1.0, debiased=mark
-        )
-
-    leans = tuple(map(lean, (k * np.eye(k) - 1) / (k - 1)))
-
-    def spread(measure: Spread, maximum: float, rooted: bool) -> Estimate:
-        def of(some: Floats) -> Floats:
-            return measure(some, variant)
-
-        low = low_end(near, of_near, of, level)
-        high = high_end(far, of_far, of, level)
-        if rooted:
-            a, b = ends(leans[0])
-            low = math.sqrt(max(a, -b, 0.0))
-            high = math.sqrt(max(-a, b))
-        high = min(high, maximum)
-        debiased = low_end(middle, of_middle, of, POINT)
-        method = "root of the contrast's" if rooted else "test inversion on stretched scores"
-        found = Estimate(
-            float(of(scores)), min(low, high), high, level, method, n, gone, debiased=debiased
-        )
-        fair = of(null)
-        return corrected(found, float(fair.mean()), p_value(found.value, fair), maximum)
-
-    alone = k == 2 and variant == "paper"
-    most = mad_max(k, variant)
-    at_most = {"mad": most, "wasserstein": 1.0, "standard_deviation": math.sqrt(most)}
     spreads = {
-        one: spread(SPREADS[one], top, alone and one != "wasserstein")
-        for one, top in at_most.items()
+        measure: _spread(measure, parts, contrasts, counts, level=level, variant=variant)
+        for measure in SPREADS
     }
-    return Associations(each, leans, **spreads, apart=apart)
+    return Associations(
+        cas=_cas_estimates(parts, counts, level),
+        cas_contrast=contrasts,
+        mad=spreads["mad"],
+        wasserstein=spreads["wasserstein"],
+        standard_deviation=spreads["standard_deviation"],
+        apart=tuple(interval.apart for interval in parts.intervals),
+    )
 
 
-def _sets(initial: ArrayLike, counterfactuals: Sequence[ArrayLike], what: str) -> list[Floats]:
+def _checked_sets(
+    initial: ArrayLike, counterfactuals: Sequence[ArrayLike], content: str
+) -> list[Floats]:
+    """Return all sets as arrays with the same columns, the initial one first."""
     if len(counterfactuals) < 2:
         raise NotEnoughData(
-            f"the spread of an axis needs at least 2 counterfactual sets, got {len(counterfactuals)}"
+            "the spread of an axis needs at least 2 counterfactual sets; "
+            f"{len(counterfactuals)} given"
         )
-    names = ["the initial set", *(f"counterfactual set {k}" for k in range(len(counterfactuals)))]
-    sets = [
-        array_of(s, f"{what} of {name}")
-        for name, s in zip(names, (initial, *counterfactuals), strict=True)
-    ]
-    if len({pictures.shape[1] for pictures in sets}) > 1:
-        raise ValueError(
-            f"{what} of all sets must have the same columns, got {[s.shape[1] for s in sets]}"
-        )
+    sets = [array_of(initial, f"{content} of the initial set")]
+    for k, counterfactual in enumerate(counterfactuals):
+        sets.append(array_of(counterfactual, f"{content} of counterfactual set {k}"))
+    columns = [images.shape[1] for images in sets]
+    if len(set(columns)) > 1:
+        raise ValueError(f"{content} of all sets must have the same columns, got {columns}")
     return sets
 
 
-def _of_counts(
-    sets: list[Floats], draws: int, level: float, variant: Variant, rng: Generator
+def _image_counts(sets: Sequence[Floats], missing: Sequence[int]) -> ImageCounts:
+    """Count the images of every set; no image is missing if `missing` is empty."""
+    counts = tuple(missing) if len(missing) else (0,) * len(sets)
+    if len(counts) != len(sets):
+        raise ValueError(f"missing counts of {len(counts)} sets were given for {len(sets)} sets")
+    return ImageCounts(answered=tuple(len(images) for images in sets), missing=counts)
+
+
+def _parts_of_counts(
+    sets: Sequence[Floats], variant: Variant, *, draws: int, level: float, rng: Generator
 ) -> AssociationParts:
-    """The scores of counts of concepts."""
-    if any(np.any(pictures < 0) for pictures in sets):
+    """Compute CAS from counts of concepts."""
+    if any(np.any(images < 0) for images in sets):
         raise ValueError("counts of concepts cannot be negative")
-    histogram, *others = (pictures.mean(axis=0) for pictures in sets)
-    scores = np.array([cas(histogram, other, variant) for other in others])
+    histograms = [images.mean(axis=0) for images in sets]
+    scores = np.array([cas(histograms[0], other, variant) for other in histograms[1:]])
     if variant_of(variant) == "code":
-        scaled = [pictures / pictures.sum(axis=1).mean() for pictures in sets]
-        # rows whose mean is the histogram scaled to sum 1 and which vary as that histogram does
-        # (first order)
-        sets = [s - s.mean(axis=0) * (s.sum(axis=1, keepdims=True) - 1) for s in scaled]
-    first = sets[0]
-    errors = bootstrap_errors(sets[0], draws, rng)
-    shifts = [
-        concept_shift(first, other, errors, bootstrap_errors(other, draws, rng), rng)
-        for other in sets[1:]
-    ]
-    found = [shift.interval(level) for shift in shifts]
-    ranges = [one[:3] for one in found]
-    apart = tuple(one[3] for one in found)
-    w, v = (
-        np.maximum(fair, 0) for fair in fair_histograms(first, sets[1:], draws, rng)
-    )  # "code" may lead below 0
+        sets = [_scaled_rows(images) for images in sets]
+
+    shifts = _concept_shifts(sets, draws, rng)
+    intervals = tuple(shift.interval(level) for shift in shifts)
+    null = _null_cas(*fair_histograms(sets[0], sets[1:], draws, rng))
+    noisy = NoisyScores(scores=scores, errors=_joint_errors(shifts, sets, level))
+    slope = _slope_ratio(scores, intervals)
+    return AssociationParts(
+        scores=scores,
+        intervals=intervals,
+        interval_name="test inversion, sparse and dense path",
+        for_low=noisy.stretched(slope**LOW_POWER),
+        for_mark=noisy.stretched(slope**MARK_POWER),
+        for_high=noisy.stretched(slope**HIGH_POWER),
+        null=null,
+    )
+
+
+def _scaled_rows(images: Floats) -> Floats:
+    """Return rows (images, concepts) whose mean is their histogram scaled to sum 1.
+
+    They vary as that histogram does, to first order.
+    """
+    scaled = images / images.sum(axis=1).mean()
+    return np.asarray(scaled - scaled.mean(axis=0) * (scaled.sum(axis=1, keepdims=True) - 1))
+
+
+def _concept_shifts(sets: Sequence[Floats], draws: int, rng: Generator) -> list[ConceptShift]:
+    """Compare the initial set with every counterfactual one, with the same errors each time."""
+    initial = sets[0]
+    initial_errors = bootstrap_errors(initial, draws, rng)
+    shifts = []
+    for counterfactual in sets[1:]:
+        errors = bootstrap_errors(counterfactual, draws, rng)
+        shifts.append(concept_shift(initial, counterfactual, initial_errors, errors, rng))
+    return shifts
+
+
+def _null_cas(initial: Floats, counterfactuals: Floats) -> Floats:
+    """CAS of histograms under the null, (draws, concepts) and (K, draws, concepts): (draws, K)."""
+    # rows of the variant "code" may lead below 0
+    w = np.maximum(initial, 0)
+    v = np.maximum(counterfactuals, 0)
+    shared = np.minimum(w, v).sum(axis=-1)
     union = np.maximum(w, v).sum(axis=-1)
-    null = np.divide(
-        np.minimum(w, v).sum(axis=-1), union, out=np.zeros_like(union), where=union > 0
-    ).T
+    return np.asarray(np.divide(shared, union, out=np.zeros_like(union), where=union > 0).T)
+
+
+def _joint_errors(shifts: Sequence[ConceptShift], sets: Sequence[Floats], level: float) -> Floats:
+    """Draws (draws, K) of the joint error of the plug-in scores, widened for few images."""
     drawn = np.stack([shift.draws(shift.difference) for shift in shifts], axis=-1)
-    errors = (
-        (drawn - drawn.mean(axis=0))
-        * student_stretch(level, max(min(map(len, sets)) - 1, 1))
-        * WIDER
-    )
-    marks = np.array([min(max(debiased, low), high) for low, high, debiased in ranges])
-    nearer = max(1.0, float(np.mean(((1 + marks) / (1 + scores)) ** 2)))
-    noisy = [(scores * nearer**power, errors * nearer**power) for power in STRETCH]
-    return scores, ranges, apart, "test inversion, sparse and dense path", noisy, null
+    smallest = min(len(images) for images in sets)
+    stretch = student_stretch(level, max(smallest - 1, 1))
+    return np.asarray((drawn - drawn.mean(axis=0)) * stretch * WIDER)
 
 
-def _of_embeddings(
-    sets: list[Floats], draws: int, level: float, rng: Generator
+def _slope_ratio(scores: Floats, intervals: Sequence[CasInterval]) -> float:
+    """Return c, the ratio of a difference of population scores to the plug-in one; at least 1."""
+    marks = np.array([min(max(end.debiased, end.low), end.high) for end in intervals])
+    return max(1.0, float(np.mean(((1 + marks) / (1 + scores)) ** 2)))
+
+
+def _parts_of_embeddings(
+    sets: Sequence[Floats], draws: int, level: float, rng: Generator
 ) -> AssociationParts:
-    """The scores of embeddings."""
-    first, *others = sets = [unit_vectors(pictures) for pictures in sets]
-    scores = np.array([cas_clip(first, other) for other in others])
-    drawn, *each = (
-        pictures.mean(axis=0) + bootstrap_errors(pictures, draws, rng) for pictures in sets
-    )
-    errors = np.stack([np.einsum("ij,ij->i", drawn, other) for other in each], axis=-1)
+    """Compute CAS^CLIP from embeddings."""
+    units = [unit_vectors(images) for images in sets]
+    initial = units[0]
+    others = units[1:]
+    scores = np.array([cas_clip(initial, other) for other in others])
+    means = [images.mean(axis=0) + bootstrap_errors(images, draws, rng) for images in units]
+    errors = np.stack([np.einsum("ij,ij->i", means[0], mean) for mean in means[1:]], axis=-1)
     errors -= errors.mean(axis=0)
-    reaches = float(scipy.stats.norm.isf(tail(level))) * errors.std(axis=0)
-    ranges = [
-        (max(s - r, -1.0), min(s + r, 1.0), s)
-        for s, r in zip(scores.tolist(), reaches.tolist(), strict=True)
-    ]
-    null = (
-        mixture_means(others, len(first), draws, rng)
-        @ np.stack([other.mean(axis=0) for other in others]).T
-    )
-    noisy = [(scores, errors)] * len(STRETCH)
-    name = "normal, bootstrap standard error"
-    return scores, ranges, (0.0,) * len(others), name, noisy, null
-
-
-CLEAR_DIFFERENCE = (
-    0.05  # p-value of a concept's differences between counterfactual sets below which they are kept
-)
-
-
-def mixture_means(sets: list[Floats], n: int, draws: int, rng: Generator) -> Floats:
-    """Means of n pictures from an equal mixture of resampled sets: [(n_k, columns)] to (draws,
-    columns).
-    """
-    weights = [bootstrap_weights(len(pictures), draws, rng) / len(sets) for pictures in sets]
-    return rng.multinomial(n, np.concatenate(weights, axis=1)) / n @ np.concatenate(sets)
-
-
-def fair_histograms(
-    initial: Floats, counterfactuals: list[Floats], draws: int, rng: Generator
-) -> tuple[Floats, Floats]:
-    """Histograms under the null: (draws, concepts) of the initial set, (K, draws, concepts) of the
-    others.
-    """
-    pooled = np.concatenate(counterfactuals)
-    means = np.stack([pictures.mean(axis=0) for pictures in counterfactuals])
-    n = np.array([len(pictures) for pictures in counterfactuals])[:, None]
-    between = (n * (means - pooled.mean(axis=0)) ** 2).sum(axis=0)
-    differs = between > pooled.var(axis=0) * scipy.stats.chi2.isf(
-        CLEAR_DIFFERENCE, len(counterfactuals) - 1
+    fair = mixture_means(others, len(initial), draws, rng)
+    noisy = NoisyScores(scores=scores, errors=errors)
+    return AssociationParts(
+        scores=scores,
+        intervals=_normal_intervals(noisy, level),
+        interval_name="normal, bootstrap standard error",
+        for_low=noisy,
+        for_mark=noisy,
+        for_high=noisy,
+        null=fair @ np.stack([other.mean(axis=0) for other in others]).T,
     )
 
-    sizes = [len(initial), *n[:, 0]]
-    everything = np.concatenate([initial, pooled])
-    shuffled = rng.permuted(np.tile(np.repeat(np.arange(len(sizes)), sizes), (draws, 1)), axis=1)
-    permuted = np.stack(
-        [(shuffled == k).astype(float) @ everything / size for k, size in enumerate(sizes)]
-    )
-    mixture = mixture_means(counterfactuals, len(initial), draws, rng)
-    return np.where(differs, mixture, permuted[0]), np.where(differs, means[:, None], permuted[1:])
+
+def _normal_intervals(noisy: NoisyScores, level: float) -> tuple[CasInterval, ...]:
+    """Return normal intervals of mean cosines, within [-1, 1]."""
+    reaches = float(scipy.stats.norm.isf(tail(level))) * noisy.errors.std(axis=0)
+    intervals = []
+    for score, reach in zip(noisy.scores.tolist(), reaches.tolist(), strict=True):
+        low = max(score - reach, -1.0)
+        high = min(score + reach, 1.0)
+        intervals.append(CasInterval(low=low, high=high, debiased=score, apart=0.0))
+    return tuple(intervals)
 
 
-Measure = Callable[[Floats], Floats]
-FURTHEST = 8.0  # standard errors beyond the observed pattern at which the search ends
-
-
-def low_end(scores: Floats, errors: Floats, spread: Measure, level: float) -> float:
-    """Low end of the interval of the spread of the K population scores, by test inversion.
-
-    The spread of noisy scores is too large where they are nearly equal, so a percentile interval
-    would never reach 0. Scores are drawn towards their median by the same amount each, so that few
-    stay apart, which is unfavourable to this end: it is the smallest spread whose samples reach the
-    observed one in at least (1 - level) / 2 of cases.
-
-    `scores` are (K,), `errors` draws (draws, K) of their joint error, centred at 0; `spread` maps
-    (..., K) to (...), 0 where all scores are equal.
-    """
-    observed = float(spread(scores))
-
-    def reached(t: Floats) -> bool:
-        return bool(np.quantile(spread(_gathered(scores, t) + errors), 1 - tail(level)) >= observed)
-
-    return float(spread(_gathered(scores, first_accepted(reached, 0.0, 1.0))))
-
-
-def high_end(scores: Floats, errors: Floats, spread: Measure, level: float) -> float:
-    """High end of the same: the smallest spread whose samples exceed the observed one but for (1 -
-    level) / 2 of cases.
-
-    The pattern shrinks or grows as a whole; beyond the observed one each score moves outward by the
-    same number of its standard errors. Scores more alike than equal populations usually give do not
-    exclude a small spread: the observed spread counts at least as the median under equality.
-    """
-    at_least = max(float(spread(scores)), float(np.median(spread(_gathered(scores, 0.0) + errors))))
-    deviation = scores - scores.mean()
-    apart = np.where(
-        np.arange(len(scores)) % 2, 1.0, -1.0
-    )  # equal scores must not all move the same way
-    outward = np.where(deviation == 0, apart, np.sign(deviation)) * errors.std(axis=0)
-
-    def stretched(t: Floats) -> Floats:
-        return np.asarray(
-            scores.mean() + np.minimum(t, 1.0) * deviation + np.maximum(t - 1.0, 0.0) * outward
+def _cas_estimates(
+    parts: AssociationParts, counts: ImageCounts, level: float
+) -> tuple[Estimate, ...]:
+    """CAS of every counterfactual with its interval."""
+    estimates = []
+    for k, (score, interval) in enumerate(zip(parts.scores, parts.intervals, strict=True), start=1):
+        estimate = Estimate(
+            value=float(score),
+            low=interval.low,
+            high=interval.high,
+            level=level,
+            interval=parts.interval_name,
+            n=counts.answered[0] + counts.answered[k],
+            missing=counts.missing[0] + counts.missing[k],
+            max=1.0,
+            debiased=interval.debiased,
         )
-
-    def exceeded(t: Floats) -> bool:
-        return bool(np.quantile(spread(stretched(t) + errors), tail(level)) > at_least)
-
-    within = (0.0, 1.0) if exceeded(np.ones(())) else (1.0, 1.0 + FURTHEST)
-    return float(spread(stretched(first_accepted(exceeded, *within))))
+        estimates.append(estimate)
+    return tuple(estimates)
 
 
-def _gathered(scores: Floats, t: ArrayLike) -> Floats:
-    """t = 0: all at the median; t = 1: as observed; between, every score is pulled in by the same
-    amount.
-    """
-    deviation = scores - np.median(scores)
-    size = np.abs(deviation)
-    return np.asarray(
-        np.median(scores)
-        + np.sign(deviation) * np.maximum(size - (1 - np.asarray(t)) * size.max(), 0.0)
+def _contrast(
+    parts: AssociationParts, weights: Floats, counts: ImageCounts, level: float
+) -> Estimate:
+    """Estimate the contrast of the scores with these weights (K,)."""
+    ends_of_both = []
+    for noisy in (parts.for_low, parts.for_high):
+        error = (noisy.errors @ weights).std()
+        reach = float(scipy.stats.norm.isf(tail(level)) * error)
+        middle = float(noisy.scores @ weights)
+        ends_of_both += [middle - reach, middle + reach]
+    return Estimate(
+        value=float(parts.scores @ weights),
+        low=max(min(ends_of_both), -1.0),
+        high=min(max(ends_of_both), 1.0),
+        level=level,
+        interval="normal, stretched",
+        n=sum(counts.answered),
+        missing=sum(counts.missing),
+        null=0.0,
+        max=1.0,
+        debiased=float(parts.for_mark.scores @ weights),
     )
 
 
-def association_differences(
-    sets: Sequence[PairedSets],
+def _spread(
+    measure: str,
+    parts: AssociationParts,
+    contrasts: Sequence[Estimate],
+    counts: ImageCounts,
     *,
-    rng: Generator,
-    draws: int = 1000,
-    level: float = 0.95,
-    variant: Variant = "paper",
-) -> tuple[tuple[Estimate, ...], Estimate]:
-    """Differences of every counterfactual's CAS, and of MAD, between two models, as in
-    `stats.differences`.
+    level: float,
+    variant: Variant,
+) -> Estimate:
+    """Estimate the spread of the scores by a measure of `SPREADS`."""
 
-    The plug-in scores of few pictures are too low (CAS) or too high (MAD), and not by the same
-    amount in both models. Values are differences of median-unbiased scores. The initial set and the
-    counterfactual ones hold concept counts (pictures, concepts), and errors are as in
-    `associations`.
-    """
+    def spread(scores: Floats) -> Floats:
+        return SPREADS[measure](scores, variant)
 
-    def scores(means: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-        """CAS and MAD of both models, (..., K + 1)."""
-        each = ([cas(x[0], other, variant) for other in x[1:]] for x in zip(*means, strict=True))
-        first, second = (
-            np.stack([*own, mad(np.stack(own, axis=-1), variant)], axis=-1) for own in each
-        )
-        return first, second
-
-    a, b = (
-        associations(rows[0], rows[1:], rng=again, draws=draws, level=level, variant=variant)
-        for rows, again in zip(
-            ([s.first for s in sets], [s.second for s in sets]), twice(rng), strict=True
-        )
+    low = low_end(parts.for_low.scores, parts.for_low.errors, spread, level)
+    high = high_end(parts.for_high.scores, parts.for_high.errors, spread, level)
+    method = "test inversion on stretched scores"
+    if len(contrasts) == 2 and variant == "paper" and measure != "wasserstein":
+        low, high = _root_of_size(contrasts[0])
+        method = "root of the contrast's"
+    maximum = _spread_max(measure, len(contrasts), variant)
+    high = min(high, maximum)
+    estimate = Estimate(
+        value=float(spread(parts.scores)),
+        low=min(low, high),
+        high=high,
+        level=level,
+        interval=method,
+        n=sum(counts.answered),
+        missing=sum(counts.missing),
+        debiased=low_end(parts.for_mark.scores, parts.for_mark.errors, spread, POINT),
     )
-    r = correlations(scores([s.resampled(draws, rng) for s in sets]), min(len(s) for s in sets))
-    observed = np.abs(np.subtract(*scores([s.means for s in sets])))
-    exchanged = (
-        np.abs(np.subtract(*scores([s.exchanged(draws, rng) for s in sets]))) for _ in range(ROUNDS)
-    )
-    p = p_by_rounds(observed, exchanged)
-    found = []
-    for i, (one, other) in enumerate(zip((*a.cas, a.mad), (*b.cas, b.mad), strict=True)):
-        if (
-            i < len(sets) - 1
-        ):  # a CAS may well be 1: of the distances from it, this is the bound 0 that `joined` heeds
-            x, y = ((1 - high, 1 - low) for low, high in map(ends, (other, one)))
-            low, _, high = joined(x, y, (1 - other.mark, 1 - one.mark), float(r[i]))
-        else:
-            low, _, high = joined(ends(one), ends(other), (one.mark, other.mark), float(r[i]))
-        n = (one.n or 0) + (other.n or 0)
-        missing = one.missing + other.missing
-        name = f"MOVER, {one.interval}, paired"
-        found.append(
-            Estimate(
-                one.mark - other.mark,
-                low,
-                high,
-                level,
-                name,
-                n,
-                missing,
-                null=0.0,
-                max=one.max,
-                p=float(p[i]),
-            )
-        )
-    return tuple(found[:-1]), found[-1]
+    null = spread(parts.null)
+    return corrected(estimate, float(null.mean()), p_value(estimate.value, null), maximum)
+
+
+def _root_of_size(contrast: Estimate) -> tuple[float, float]:
+    """Interval of the root of the size of a contrast."""
+    low, high = ends(contrast)
+    return math.sqrt(max(low, -high, 0.0)), math.sqrt(max(-low, high))
+
+
+def _spread_max(measure: str, k: int, variant: Variant) -> float:
+    """Return the largest spread of K scores in [0, 1]."""
+    if measure == "wasserstein":
+        return 1.0
+    maximum = mad_max(k, variant)
+    return maximum if measure == "mad" else math.sqrt(maximum)

@@ -1,17 +1,20 @@
 """Interval of CAS by inverting a test along two paths of possible populations.
 
 With S the sum and D = sum |w0 - w1| the L1 distance of two histograms, CAS = (S - D) / (S + D). D
-computed from n pictures is too large, by up to 0.8 standard errors for each concept that does not
-differ at all, and no resampling of the plug-in value undoes that: how large the excess is depends
-on how the true difference is spread over the concepts, which the data tell only in part. So both
-ends are taken from the spread that is least favourable to them. High CAS: the difference sits in as
-few concepts as possible ("sparse"); concepts enter by falling z-value. Low CAS: it is spread over
-all concepts ("dense"); those that clearly differ keep their difference, the rest is scaled, and
-beyond the observed difference every concept moves further by the same number of standard errors.
+computed from n images is too large, by up to 0.8 standard errors for each concept that does not
+differ at all. No resampling of the plug-in value corrects that: the excess depends on how the true
+difference is spread over the concepts, which the data reveal only in part. So each end is computed
+for the spread that is least favorable to it:
+
+- High CAS, path "sparse": the difference is in as few concepts as possible. Concepts enter by
+  falling z-value.
+- Low CAS, path "dense": the difference is spread over all concepts. Concepts that clearly differ
+  keep their difference, the others are scaled. Beyond the observed difference every concept moves
+  further by the same number of standard errors.
 
 A population on a path is rejected if fewer than (1 - level) / 2 of its samples would be as far out
 as the observed CAS. Concepts that do not differ on the path get their error from permuting the
-pictures of both sets (exact where they are equal), the others from the bootstrap of each set.
+images of both sets (exact where they are equal), the others from the bootstrap of each set.
 """
 
 from dataclasses import dataclass
@@ -25,17 +28,37 @@ from askew.stats.intervals import POINT, Floats, tail
 CLEAR_Z = 3.0  # concepts beyond this z-value keep their difference on the dense path
 SPARSE_STEPS = np.linspace(0.0, 1.0, 13)
 DENSE_STEPS = np.concatenate([np.linspace(0.0, 1.0, 8), [1.25, 1.6, 2.1, 2.8, 4.0, 6.0, 9.0]])
-Populations = tuple[Floats, Floats]
-"""(steps, concepts): the difference, and the share of the observed one that is in it."""
 FEW = 5.0  # shared occurrences below which the normal shape of errors is not to be trusted
+SAME_Z_DIGITS = 9  # z-values are rounded to so many digits, so that rounding decides no order
+
+
+class Populations(NamedTuple):
+    """Populations on a path, from equal histograms outward.
+
+    Attributes
+    ----------
+    difference : array, (steps, concepts)
+        Difference of the two histograms.
+    share : array, (steps, concepts)
+        The part of the observed difference that is in it, in [0, 1].
+    """
+
+    difference: Floats
+    share: Floats
 
 
 class Curve(NamedTuple):
-    """What CAS to expect along a path: population `scores`, and three quantiles of CAS computed
-    from samples.
+    """Calibration curve of CAS along a path: population scores and quantiles of sample scores.
 
-    All (steps,), falling. Reading a curve backwards turns an observed CAS into the population that
-    explains it.
+    Reading a curve backwards turns an observed CAS into the population that explains it. All arrays
+    are (steps,) and do not increase.
+
+    Attributes
+    ----------
+    scores
+        CAS of the populations.
+    low, median, high
+        Quantiles of CAS computed from samples of the populations.
     """
 
     scores: Floats
@@ -44,11 +67,41 @@ class Curve(NamedTuple):
     high: Floats
 
 
+class CasInterval(NamedTuple):
+    """Interval of the CAS of a population.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the interval.
+    debiased : float
+        Middle of the median-unbiased estimates on both paths.
+    apart : float
+        Distance of the estimates on both paths from their middle.
+    """
+
+    low: float
+    high: float
+    debiased: float
+    apart: float
+
+
 @dataclass(frozen=True, slots=True)
 class ConceptShift:
-    """Two histograms and draws of their errors, reduced to what CAS needs. Arrays: (concepts,) or
-    (draws, concepts). `bootstrap` and `permuted` are errors of the difference; `smaller` is the
-    number of pictures of the smaller set.
+    """Two histograms and draws of their errors, reduced to the parts that CAS needs.
+
+    Attributes
+    ----------
+    difference, total : array, (concepts,)
+        Difference and sum of the two histograms.
+    standard_error : array, (concepts,)
+        Standard error of the difference.
+    bootstrap, permuted : array, (draws, concepts)
+        Errors of the difference, from the bootstrap and from permutation.
+    sum_errors : array, (draws, concepts)
+        Errors of the sum.
+    smaller : int
+        Number of images of the smaller set.
     """
 
     difference: Floats
@@ -65,39 +118,47 @@ class ConceptShift:
         return self.score_of(self.difference)
 
     def score_of(self, difference: Floats) -> float:
-        """CAS of the population with this difference and the observed sum."""
+        """Return the CAS of the population with this difference and the observed sum."""
         distance = np.minimum(np.abs(difference), self.total).sum()
         total = self.total.sum()
         return float((total - distance) / (total + distance))
 
     def sparse(self) -> Populations:
-        """On the path on which concepts come to differ by falling z-value."""
+        """Return the path on which concepts come to differ by falling z-value."""
         size = np.abs(self.difference)
-        order = np.argsort(
-            -np.round(size / self.standard_error, 9), kind="stable"
-        )  # so that rounding decides no order
+        z = np.round(size / self.standard_error, SAME_Z_DIGITS)
+        order = np.argsort(-z, kind="stable")
         size = size[order]
-        inside = np.clip(SPARSE_STEPS[:, None] * size.sum() - (np.cumsum(size) - size), 0, size)
+        before = np.cumsum(size) - size
+        inside = np.clip(SPARSE_STEPS[:, None] * size.sum() - before, 0, size)
         share = np.zeros_like(inside)
         share[:, order] = np.divide(inside, size, out=np.zeros_like(inside), where=size > 0)
-        return share * self.difference, share
+        return Populations(difference=share * self.difference, share=share)
 
     def dense(self) -> Populations:
-        """On the path on which all concepts come to differ at once."""
+        """Return the path on which all concepts come to differ at once."""
         steps = DENSE_STEPS[:, None]
         clear = np.abs(self.difference) / self.standard_error > CLEAR_Z
         share = np.where(clear, 1.0, np.minimum(steps, 1.0))
-        outward = (
-            np.where(self.difference < 0, -1.0, 1.0)
-            * self.standard_error
-            * np.maximum(steps - 1.0, 0.0)
-        )
-        return share * self.difference + outward, share
+        direction = np.where(self.difference < 0, -1.0, 1.0)
+        outward = direction * self.standard_error * np.maximum(steps - 1.0, 0.0)
+        return Populations(difference=share * self.difference + outward, share=share)
 
     def draws(self, difference: Floats, share: Floats | float = 1.0) -> Floats:
-        """CAS of samples from the population with this difference: (draws,).
+        """Simulate the CAS of samples from the population with this difference.
 
-        In draw i, pairs of sets that share one share its error.
+        In draw i, pairs of sets that have a set in common have its error in common.
+
+        Parameters
+        ----------
+        difference : array, (concepts,)
+            Difference of the population's histograms.
+        share : array, (concepts,) or float
+            The part of the observed difference that is in it, in [0, 1].
+
+        Returns
+        -------
+        array, (draws,)
         """
         errors = share * self.bootstrap + np.sqrt(1 - share**2) * self.permuted
         totals = np.maximum(self.total + share * self.sum_errors, 0.0)
@@ -106,19 +167,18 @@ class ConceptShift:
         return np.asarray((total - distance) / np.maximum(total + distance, np.finfo(float).tiny))
 
     def curve(self, path: Populations, level: float) -> Curve:
-        """The calibration curve along a path, with the quantiles that a central interval of `level`
-        needs.
-        """
+        """Return the calibration curve along a path for a central interval of `level`."""
+        probabilities = [tail(level), 0.5, 1 - tail(level)]
         quantiles = [
-            np.quantile(self.draws(*p), [tail(level), 0.5, 1 - tail(level)])
-            for p in zip(*path, strict=True)
+            np.quantile(self.draws(difference, share), probabilities)
+            for difference, share in zip(path.difference, path.share, strict=True)
         ]
-        scores = np.minimum.accumulate([self.score_of(difference) for difference in path[0]])
-        return Curve(scores, *np.minimum.accumulate(np.array(quantiles), axis=0).T)
+        scores = [self.score_of(difference) for difference in path.difference]
+        low, median, high = np.minimum.accumulate(np.array(quantiles), axis=0).T
+        return Curve(scores=np.minimum.accumulate(scores), low=low, median=median, high=high)
 
-    def interval(self, level: float) -> tuple[float, float, float, float]:
-        """Interval of the population CAS; the middle of both paths' median-unbiased estimates, and
-        how far these lie from it.
+    def interval(self, level: float) -> CasInterval:
+        """Return the interval of the population CAS, and its debiased value.
 
         Two sets that are more alike than equal populations usually give do not exclude small
         differences: for the low end the observed CAS counts at most as the median under equality.
@@ -127,33 +187,36 @@ class ConceptShift:
         dense = self.curve(self.dense(), level)
         at_most = min(self.score, float(dense.median[0]))
 
-        def ends(of_dense: Floats, of_sparse: Floats, level: float) -> tuple[float, float]:
-            high = max(
-                float(np.interp(self.score, of_sparse[::-1], sparse.scores[::-1])),
-                self._rare_end(level),
-            )
-            return min(float(np.interp(at_most, of_dense[::-1], dense.scores[::-1])), high), high
+        def high_end(quantile: Floats, level: float) -> float:
+            end = _population_score(self.score, quantile, sparse.scores)
+            return max(end, self._rare_end(level))
 
-        of_dense, of_sparse = ends(dense.median, sparse.median, POINT)
-        return (
-            *ends(dense.high, sparse.low, level),
-            (of_dense + of_sparse) / 2,
-            (of_sparse - of_dense) / 2,
+        def low_end(quantile: Floats, high: float) -> float:
+            return min(_population_score(at_most, quantile, dense.scores), high)
+
+        debiased_sparse = high_end(sparse.median, POINT)
+        debiased_dense = low_end(dense.median, debiased_sparse)
+        high = high_end(sparse.low, level)
+        return CasInterval(
+            low=low_end(dense.high, high),
+            high=high,
+            debiased=(debiased_dense + debiased_sparse) / 2,
+            apart=(debiased_sparse - debiased_dense) / 2,
         )
 
     def _rare_end(self, level: float) -> float:
-        """High end for sets that share fewer than `FEW` occurrences: no resampling shows how many
-        more there could be.
+        """High end for sets that share fewer than `FEW` occurrences, otherwise 0.
 
-        The shared occurrences count as successes among the smaller set's pictures
-        (Clopper-Pearson). 0 otherwise.
+        No resampling shows how many more occurrences such sets could share. The shared ones count
+        as successes among the smaller set's images (Clopper-Pearson).
         """
         mass = float(self.total.sum())
         unit = float(self.total.max())
-        seen = (mass - float(np.abs(self.difference).sum())) / 2 / unit * self.smaller
-        if seen >= min(FEW, self.smaller):
+        shared = (mass - float(np.abs(self.difference).sum())) / 2 / unit * self.smaller
+        if shared >= min(FEW, self.smaller):
             return 0.0
-        possible = unit * float(scipy.stats.beta.isf(tail(level), seen + 1, self.smaller - seen))
+        share = float(scipy.stats.beta.isf(tail(level), shared + 1, self.smaller - shared))
+        possible = unit * share
         return min(possible / max(mass - possible, possible), 1.0)
 
 
@@ -164,25 +227,48 @@ def concept_shift(
     errors: Floats,
     rng: np.random.Generator,
 ) -> ConceptShift:
-    """Reduce two (pictures, concepts) sets and their bootstrap errors (draws, concepts) to a
-    `ConceptShift`.
+    """Reduce two sets and their bootstrap errors to a `ConceptShift`.
+
+    Parameters
+    ----------
+    initial, counterfactual : array, (images, concepts)
+        The two sets.
+    initial_errors, errors : array, (draws, concepts)
+        Bootstrap errors of their histograms.
+    rng
+        Generator of the permutations.
     """
-    seen = initial.mean(axis=0) + counterfactual.mean(axis=0) > 0
-    first = initial[:, seen]
-    second = counterfactual[:, seen]
+    used = initial.mean(axis=0) + counterfactual.mean(axis=0) > 0
+    first = initial[:, used]
+    second = counterfactual[:, used]
     n = len(initial)
     m = len(counterfactual)
     w = first.mean(axis=0)
     v = second.mean(axis=0)
-    frequency = (first.sum(axis=0) + second.sum(axis=0) + 0.5) / (n + m + 1)
-    variance = np.maximum(
-        frequency * (1 - frequency), 0.25 / min(n, m)
-    )  # words may occur more than once per picture
-    error = np.sqrt(variance * (1 / n + 1 / m))
+
     weights = np.repeat([1 / n, -1 / m], [n, m])
-    permuted = rng.permuted(np.tile(weights, (len(errors), 1)), axis=1) @ np.concatenate(
-        [first, second]
+    permutations = rng.permuted(np.tile(weights, (len(errors), 1)), axis=1)
+    return ConceptShift(
+        difference=w - v,
+        total=w + v,
+        standard_error=_standard_errors(first, second),
+        bootstrap=(initial_errors - errors)[:, used],
+        permuted=permutations @ np.concatenate([first, second]),
+        sum_errors=(initial_errors + errors)[:, used],
+        smaller=min(n, m),
     )
-    apart = (initial_errors - errors)[:, seen]
-    together = (initial_errors + errors)[:, seen]
-    return ConceptShift(w - v, w + v, error, apart, permuted, together, min(n, m))
+
+
+def _population_score(score: float, quantile: Floats, scores: Floats) -> float:
+    """CAS of the population on a path whose `quantile` is the observed score."""
+    return float(np.interp(score, quantile[::-1], scores[::-1]))
+
+
+def _standard_errors(first: Floats, second: Floats) -> Floats:
+    """Return standard errors of the difference of two histograms with a common frequency."""
+    n = len(first)
+    m = len(second)
+    frequency = (first.sum(axis=0) + second.sum(axis=0) + 0.5) / (n + m + 1)
+    # words may occur more than once per image
+    variance = np.maximum(frequency * (1 - frequency), 0.25 / min(n, m))
+    return np.asarray(np.sqrt(variance * (1 / n + 1 / m)))

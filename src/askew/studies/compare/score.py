@@ -19,7 +19,7 @@ from askew.parts.survey.observed import ObservedSet, why_missing
 from askew.parts.survey.reader import captioner_of
 from askew.parts.survey.shares import DISTANCE, reference_of
 from askew.plan import PromptPlan
-from askew.stats.association_intervals import association_differences
+from askew.stats.association_differences import association_differences
 from askew.stats.differences import PairedSets, distance_difference, share_difference
 from askew.stats.intervals import holm_then_bh
 from askew.studies.compare.findings import ScoreDifference

@@ -1,0 +1,98 @@
+"""Interval of the spread of several noisy scores, by test inversion.
+
+The spread of noisy scores is too large where they are nearly equal, so a percentile interval would
+never reach 0. Instead, patterns of population scores are tried, and a pattern is rejected if too
+few of its samples have a spread as far out as the observed one.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from askew.stats.intervals import Floats, first_accepted, tail
+
+FURTHEST = 8.0  # standard errors beyond the observed pattern at which the search ends
+SpreadMeasure = Callable[[Floats], Floats]
+"""Scores (..., K) to their spread (...), 0 where all scores are equal."""
+
+
+def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
+    """Return the low end of the interval of the spread of K population scores.
+
+    Scores are drawn towards their median by the same amount each, so that few stay apart, which is
+    unfavorable to this end. It is the smallest spread whose samples reach the observed one in at
+    least (1 - level) / 2 of cases.
+
+    Parameters
+    ----------
+    scores : array, (K,)
+        The observed scores.
+    errors : array, (draws, K)
+        Draws of their joint error, centered at 0.
+    spread
+        Measure of spread.
+    level
+        Level of the interval, in (0, 1).
+    """
+    observed = float(spread(scores))
+
+    def reached(t: Floats) -> bool:
+        spreads = spread(_gathered(scores, t) + errors)
+        return bool(np.quantile(spreads, 1 - tail(level)) >= observed)
+
+    return float(spread(_gathered(scores, first_accepted(reached, 0.0, 1.0))))
+
+
+def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
+    """Return the high end of the interval of the spread of K population scores.
+
+    It is the smallest spread whose samples exceed the observed one but for (1 - level) / 2 of
+    cases. Scores more alike than equal populations usually give do not exclude a small spread: the
+    observed spread counts at least as the median under equality.
+
+    Parameters
+    ----------
+    scores, errors, spread, level
+        As in `low_end`.
+    """
+    under_equality = spread(_gathered(scores, 0.0) + errors)
+    observed = max(float(spread(scores)), float(np.median(under_equality)))
+    outward = _outward(scores, errors)
+
+    def exceeded(t: Floats) -> bool:
+        spreads = spread(_stretched(scores, outward, t) + errors)
+        return bool(np.quantile(spreads, tail(level)) > observed)
+
+    start = 0.0
+    stop = 1.0
+    if not exceeded(np.ones(())):
+        start = 1.0
+        stop = 1.0 + FURTHEST
+    return float(spread(_stretched(scores, outward, first_accepted(exceeded, start, stop))))
+
+
+def _gathered(scores: Floats, t: ArrayLike) -> Floats:
+    """Pull every score towards the median by one amount: all there at t = 0, as observed at 1."""
+    median = np.median(scores)
+    deviation = scores - median
+    size = np.abs(deviation)
+    remaining = np.maximum(size - (1 - np.asarray(t)) * size.max(), 0.0)
+    return np.asarray(median + np.sign(deviation) * remaining)
+
+
+def _stretched(scores: Floats, outward: Floats, t: Floats) -> Floats:
+    """Scale the pattern by t, up to the observed one at t = 1; beyond, move scores outward."""
+    mean = scores.mean()
+    return np.asarray(
+        mean + np.minimum(t, 1.0) * (scores - mean) + np.maximum(t - 1.0, 0.0) * outward
+    )
+
+
+def _outward(scores: Floats, errors: Floats) -> Floats:
+    """One standard error of every score, away from the mean of the scores: (K,)."""
+    deviation = scores - scores.mean()
+    # equal scores must not all move the same way
+    alternating = np.where(np.arange(len(scores)) % 2, 1.0, -1.0)
+    direction = np.where(deviation == 0, alternating, np.sign(deviation))
+    return np.asarray(direction * errors.std(axis=0))
