@@ -120,7 +120,10 @@ def costs(given: argparse.Namespace) -> None:
     bare = registry.model("studio")
     assert isinstance(bare, Model)
     requests = [Request("a photo of a nurse", 100 + k, k) for k in range(pictures)]
-    ways = {name: mitigation.of({"method": name, **own}, name) for name, own in WAYS.items()}
+    ways = {
+        name: mitigation.parse_mitigation({"method": name, **own}, name)
+        for name, own in WAYS.items()
+    }
     models: dict[str, Model] = {
         "bare": bare,
         **{name: one.wrap(bare) for name, one in ways.items()},
@@ -368,7 +371,9 @@ def maps(given: argparse.Namespace) -> None:
         file = given.folder / f"{way}.toml"
         what = {"policies": alternation} if way == "prompts" else {}
         if not file.exists():
-            file.write_text(mitigation.of({"method": way, "targets": EVEN, **what}, way).to_toml())
+            file.write_text(
+                mitigation.parse_mitigation({"method": way, "targets": EVEN, **what}, way).to_toml()
+            )
         made = askew.map(
             **own, mitigation=file, baseline=given.folder / "maps", run=given.folder / f"maps-{way}"
         )
@@ -587,7 +592,7 @@ def variety(given: argparse.Namespace) -> None:
         )
         models: dict[str, Any] = {
             "plain": miner.model,
-            "CADS": mitigation.of({"method": "cads"}, "CADS").wrap(miner.model),
+            "CADS": mitigation.parse_mitigation({"method": "cads"}, "CADS").wrap(miner.model),
         }
         models |= {
             f"guidance {scale:g}": registry.model("studio", guidance_scale=scale)

@@ -24,7 +24,7 @@ from askew.document import Document, EstimateRow, rows
 from askew.environment import environment
 from askew.errors import UsageError
 from askew.findings import FORMAT, RESULTS_FILE, GatheredData, Head, LocatedEstimate, PictureSet
-from askew.models.pipeline import remembering
+from askew.models.pipeline import remember_facts
 from askew.options import RunOptions
 from askew.pages.blocks import Page
 from askew.plan import PLAN_FILE, RunPlan, read_toml
@@ -96,7 +96,7 @@ class Method(Generic[P, G, F, R_co]):
         found = self._finished(plan, folder, store)
         if found is None:
             started = datetime.now(UTC)
-            with opened_run(plan, folder, store, **options) as live, remembering({}) as known:
+            with opened_run(plan, folder, store, **options) as live, remember_facts({}) as known:
                 gathered = self.gather(plan, live)
                 live.settle()
                 live.warn(*lost(gathered.sets))
@@ -165,7 +165,7 @@ class Method(Generic[P, G, F, R_co]):
         ):
             return None
         with (
-            remembering(read_json(folder / OPENED_FILE)),
+            remember_facts(read_json(folder / OPENED_FILE)),
             counted_run(plan, folder, store) as counted,
         ):
             gathered = self.gather(plan, counted)

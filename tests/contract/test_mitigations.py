@@ -16,7 +16,7 @@ from askew.errors import UsageError
 from askew.measure.studio import StudioEmbedder
 from askew.mitigations import base as mitigation
 from askew.mitigations.base import Mitigation
-from askew.mitigations.iti_gen import as_text, digest
+from askew.mitigations.iti_gen import encode_tokens, encoder_digest
 from askew.mitigations.steering import Steering
 from askew.models.base import Model, Request
 from askew.types import Missing
@@ -35,7 +35,7 @@ CASES: dict[str, Mapping[str, object]] = {
     "guidance": {"scale": 3.0},
     "iti-gen": {
         "targets": EVEN,
-        "tokens": {"gender": as_text(np.ones((2, 3, 128), np.float32))},
+        "tokens": {"gender": encode_tokens(np.ones((2, 3, 128), np.float32))},
         "width": 128,
     },
     "negative-prompt": {"words": "a female person"},
@@ -46,11 +46,11 @@ REQUESTS = [Request(NURSE, seed, number) for number, seed in enumerate((5, 2**62
 
 def load(name: str) -> Mitigation:
     learned = (
-        {"encoder": digest(StudioEmbedder().text_tower()[0].text_model)}
+        {"encoder": encoder_digest(StudioEmbedder().text_tower()[0].text_model)}
         if name == "iti-gen"
         else {}
     )
-    return mitigation.of({"method": name, **CASES[name], **learned}, name)
+    return mitigation.parse_mitigation({"method": name, **CASES[name], **learned}, name)
 
 
 def studio() -> Model:
@@ -85,7 +85,7 @@ def test_its_file_is_all_of_it(name: str, tmp_path: Path) -> None:
     assert (again, again.fingerprint, again.method) == (one, one.fingerprint, name)
     assert again.cost >= 1
     with pytest.raises(UsageError, match="nonsense"):
-        mitigation.of({**one.model_dump(), "nonsense": 1}, "m.toml")
+        mitigation.parse_mitigation({**one.model_dump(), "nonsense": 1}, "m.toml")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -107,7 +107,7 @@ def test_pictures_depend_on_the_request_alone_and_are_other_ones(
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_asked_is_of_the_targets(name: str) -> None:
     one = load(name)
-    for said in map(one.statement, REQUESTS):
+    for said in map(one.requested_values, REQUESTS):
         assert all(value in one.targets[axis] for axis, value in said.items())
 
 

@@ -43,7 +43,7 @@ def latents(
     pipeline: Any, steering: Entanglement | None, requests: list[Request], scale: float = 5.0
 ) -> np.ndarray:
     generators = [torch.Generator("cpu").manual_seed(one.seed) for one in requests]
-    with steering.steered(pipeline, requests) if steering else nullcontext():
+    with steering.steer(pipeline, requests) if steering else nullcontext():
         made = pipeline(
             [one.prompt for one in requests],
             generator=generators,
@@ -109,7 +109,7 @@ def test_what_is_added_is_the_formula(pipeline: Any) -> None:
 
     with torch.no_grad():
         plain = network(x)
-        with steering.steered(pipeline, REQUESTS[:1]):
+        with steering.steer(pipeline, REQUESTS[:1]):
             added = (network(x) - plain).detach()
         assert not added[0].any()
         left = float(pipeline.scheduler.alphas_cumprod[t])
@@ -173,7 +173,9 @@ def test_it_moves_words_apart_on_the_studio_and_can_be_watched() -> None:
     found = []
     for one in (
         model,
-        mitigation.of({"method": "entanglement", "targets": EVEN}, "m.toml").wrap(model),
+        mitigation.parse_mitigation({"method": "entanglement", "targets": EVEN}, "m.toml").wrap(
+            model
+        ),
     ):
         with AttentionMaps(model.pipeline, "a photo of a nurse and gender") as maps:
             one.generate(REQUESTS)

@@ -53,7 +53,7 @@ def test_what_is_written_is_read_again(policy: PromptPolicy, file: Path) -> None
 @pytest.mark.parametrize(("images", "off"), [(2, 0), (48, 0), (96, 0), (7, 1)])
 def test_a_quota_gives_each_part_its_share(policy: PromptPolicy, images: int, off: int) -> None:
     requests = [Request(NURSE, picture_seed(0, NURSE, k), k) for k in range(images)]
-    asked = Counter(policy.statement(one)["gender"] for one in requests)
+    asked = Counter(policy.requested_values(one)["gender"] for one in requests)
     assert abs(asked["male"] - asked["female"]) <= off
     thirds = Policy(
         prompt=NURSE, parts=tuple(PolicyPart(text=f"{k}", weight=1 / 3) for k in range(3))
@@ -121,16 +121,18 @@ def test_a_wrong_file_is_one_sentence(
     policy: PromptPolicy, change: dict[str, object], why: str
 ) -> None:
     with pytest.raises(UsageError, match=why):
-        mitigation.of(policy.model_dump(mode="json") | change, "the mitigation m.toml")
+        mitigation.parse_mitigation(
+            policy.model_dump(mode="json") | change, "the mitigation m.toml"
+        )
 
 
 def test_files_that_are_none(tmp_path: Path, file: Path) -> None:
     with pytest.raises(UsageError, match="cannot read the mitigation"):
         askew.load_mitigation(tmp_path / "absent.toml")
     with pytest.raises(UsageError, match="does not name its method"):
-        mitigation.of({}, "m.toml")
+        mitigation.parse_mitigation({}, "m.toml")
     with pytest.raises(UnknownName, match="mitigation 'prompt'"):
-        mitigation.of({"method": "prompt"}, "m.toml")
+        mitigation.parse_mitigation({"method": "prompt"}, "m.toml")
     with pytest.raises(UsageError, match=r"sum to 0\.5; they must sum to 1"):
         Policy.checked({"prompt": NURSE, "parts": [HALVES.parts[0].model_dump()]}, "m.toml")
     with pytest.raises(

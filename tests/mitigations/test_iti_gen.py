@@ -17,7 +17,14 @@ import tiny_pipelines
 from askew.errors import UsageError
 from askew.measure.studio import StudioEmbedder
 from askew.mitigations import base as mitigation
-from askew.mitigations.iti_gen import ITIGen, as_text, digest, direction_loss, injected, learn
+from askew.mitigations.iti_gen import (
+    ITIGen,
+    direction_loss,
+    encode_tokens,
+    encoder_digest,
+    learn_tokens,
+    states_with_tokens,
+)
 from askew.models.base import Request
 from askew.models.diffusers.model import DiffusersModel
 
@@ -71,7 +78,11 @@ def learned() -> tuple[StudioEmbedder, dict[str, np.ndarray], list[np.ndarray]]:
     pictures = [
         unit(one + 0.02 * rng.normal(size=(20, len(one)))).astype(np.float32) for one in texts
     ]
-    return embedder, learn(*embedder.text_tower(), [PROMPT], {"gender": pictures}, 0), pictures
+    return (
+        embedder,
+        learn_tokens(*embedder.text_tower(), [PROMPT], {"gender": pictures}, 0),
+        pictures,
+    )
 
 
 def test_learned_texts_differ_as_the_pictures_do(
@@ -82,7 +93,7 @@ def test_learned_texts_differ_as_the_pictures_do(
     texts = []
     with torch.no_grad():
         for table in tokens["gender"]:
-            states, place = injected(model, tokenizer, PROMPT, torch.tensor(table)[None])
+            states, place = states_with_tokens(model, tokenizer, PROMPT, torch.tensor(table)[None])
             texts.append(unit(model.text_projection(states[0, place]).numpy()))
     away = unit(pictures[0].mean(axis=0) - pictures[1].mean(axis=0))
     assert float(unit(texts[0] - texts[1]) @ away) > 0.9
@@ -96,19 +107,21 @@ def test_a_cut_file_and_an_empty_value_are_one_sentence(
     whole = {
         "method": "iti-gen",
         "targets": EVEN,
-        "tokens": {"gender": as_text(tokens["gender"])},
+        "tokens": {"gender": encode_tokens(tokens["gender"])},
         "width": 128,
-        "encoder": digest(embedder.text_tower()[0].text_model),
+        "encoder": encoder_digest(embedder.text_tower()[0].text_model),
     }
-    found = mitigation.of(whole, "m.toml")
+    found = mitigation.parse_mitigation(whole, "m.toml")
     assert isinstance(found, ITIGen)
     assert np.array_equal(found.table("gender"), tokens["gender"])
     with pytest.raises(
         UsageError, match="the tokens of 'gender' are cut or damaged: 3072 bytes are needed"
     ):
-        mitigation.of(whole | {"tokens": {"gender": whole["tokens"]["gender"][:-8]}}, "m.toml")
+        mitigation.parse_mitigation(
+            whole | {"tokens": {"gender": whole["tokens"]["gender"][:-8]}}, "m.toml"
+        )
     with pytest.raises(UsageError, match="a value of 'gender' has none"):
-        learn(
+        learn_tokens(
             *embedder.text_tower(), [PROMPT], {"gender": [np.zeros((0, 128)), np.ones((1, 128))]}, 0
         )
 
@@ -126,12 +139,12 @@ def test_learning_that_is_killed_goes_on_to_the_same_bytes(
 
     asked = (*embedder.text_tower(), [PROMPT], {"gender": pictures}, 0, tmp_path / "kept")
     with pytest.raises(KeyboardInterrupt):
-        learn(*asked, killed)
+        learn_tokens(*asked, killed)
     done.clear()
-    again = learn(*asked, done.append)
+    again = learn_tokens(*asked, done.append)
     assert done == [12] + [1] * 48
     assert again["gender"].tobytes() == tokens["gender"].tobytes()
-    assert learn(*asked)["gender"].tobytes() == tokens["gender"].tobytes()
+    assert learn_tokens(*asked)["gender"].tobytes() == tokens["gender"].tobytes()
 
 
 def test_tokens_are_there_for_others(
@@ -140,15 +153,15 @@ def test_tokens_are_there_for_others(
     embedder, tokens, _ = learned
     made = ITIGen(
         targets=EVEN,
-        tokens={"gender": as_text(tokens["gender"])},
+        tokens={"gender": encode_tokens(tokens["gender"])},
         width=128,
-        encoder=digest(embedder.text_tower()[0].text_model),
+        encoder=encoder_digest(embedder.text_tower()[0].text_model),
     )
-    assert np.array_equal(load(made.extra()[".safetensors"])["gender"], tokens["gender"])
+    assert np.array_equal(load(made.extra_files()[".safetensors"])["gender"], tokens["gender"])
 
 
 def test_tokens_of_another_text_encoder_are_refused_by_name(tmp_path: Path) -> None:
-    tokens = {"gender": as_text(np.ones((2, 3, 32), np.float32))}
+    tokens = {"gender": encode_tokens(np.ones((2, 3, 32), np.float32))}
     made = ITIGen(targets=EVEN, tokens=tokens, width=32, encoder="0" * 16)
     for family, kind in (
         ("stable-diffusion", "StableDiffusionPipeline"),
@@ -166,7 +179,9 @@ def test_tokens_of_another_text_encoder_are_refused_by_name(tmp_path: Path) -> N
 def test_no_room_is_said() -> None:
     model, tokenizer = StudioEmbedder().text_tower()
     with pytest.raises(UsageError, match="leaves no room for 3 tokens more"):
-        injected(model, tokenizer, "a photo of " + "old " * 60 + "nurse", torch.zeros(1, 3, 128))
+        states_with_tokens(
+            model, tokenizer, "a photo of " + "old " * 60 + "nurse", torch.zeros(1, 3, 128)
+        )
 
 
 @pytest.mark.slow

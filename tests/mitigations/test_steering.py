@@ -42,7 +42,7 @@ def latents(
     pipeline: Any, steering: Steering | None, requests: list[Request], **how: Any
 ) -> np.ndarray:
     generators = [torch.Generator("cpu").manual_seed(one.seed) for one in requests]
-    with steering.steered(pipeline, requests) if steering else nullcontext():
+    with steering.steer(pipeline, requests) if steering else nullcontext():
         made = pipeline(
             [one.prompt for one in requests], generator=generators, **(HOW | how)
         ).images
@@ -52,7 +52,7 @@ def latents(
 def test_fair_diffusion_is_diffusers_semantic_guidance(pipeline: Any) -> None:
     steering = FairDiffusion(targets=EVEN, warm_up=1 / 3)
     request = Request(PROMPT, 7, 0)
-    asked = steering.statement(request)["gender"]
+    asked = steering.requested_values(request)["gender"]
     parts = {
         name: pipeline.components[name]
         for name in ("vae", "text_encoder", "tokenizer", "unet", "scheduler")
@@ -149,7 +149,7 @@ def test_semantic_guidance_of_a_transformer_is_the_formula() -> None:
 
     def made(steering: Steering | None, some: list[Request], **more: Any) -> torch.Tensor:
         generators = [torch.Generator("cpu").manual_seed(one.seed) for one in some]
-        with steering.steered(pipeline, some) if steering else nullcontext():
+        with steering.steer(pipeline, some) if steering else nullcontext():
             return pipeline(
                 [one.prompt for one in some], generator=generators, **how, **more
             ).images
@@ -165,7 +165,7 @@ def test_semantic_guidance_of_a_transformer_is_the_formula() -> None:
         return noise - out  # one step from all noise to none
 
     steering = FairDiffusion(targets=EVEN, warm_up=0, momentum=0)
-    value = steering.statement(asked[0])["gender"]
+    value = steering.requested_values(asked[0])["gender"]
     none = velocity("")
     plain = velocity(PROMPT)
     total = none + 5 * (plain - none)

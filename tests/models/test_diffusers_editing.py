@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from askew.errors import ModelError, UsageError
-from askew.models.base import EditRequest, heard_by
+from askew.models.base import EditRequest, progress_listener
 from askew.models.diffusers import create, editor_of
 from askew.models.diffusers.editing import DiffusersEditor
 from askew.models.diffusers.model import DiffusersModel
@@ -56,7 +56,7 @@ def test_edits_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None
     one = editor(tiny, family)
     wanted = requests()
     told: list[int] = []
-    with heard_by(told.append):
+    with progress_listener(told.append):
         together = arrays(one.edit(wanted))
     assert sum(told) == 8
     assert together.shape == (8, SIDE, SIDE, 3)

@@ -19,7 +19,7 @@ from safetensors.torch import save_file
 import tiny_pipelines
 from askew.errors import UsageError
 from askew.models.base import Request
-from askew.models.diffusers import RECOMMENDED, recommended
+from askew.models.diffusers import RECOMMENDED, recommended_settings
 from askew.models.diffusers.editing import DiffusersEditor
 from askew.models.diffusers.model import DiffusersModel
 from askew.models.diffusers.settings import parameters
@@ -209,8 +209,8 @@ TURBO = {"sample_size": 64, "cross_attention_dim": 2048}
 def test_a_folder_tells_by_its_files_how_its_makers_use_it(
     tmp_path: Path, index: dict[str, Any], parts: dict[str, Any], settings: dict[str, Any]
 ) -> None:
-    assert recommended(written(tmp_path / "mine", index, **parts)) == settings
-    assert recommended(SD_TURBO) == {"num_inference_steps": 1, "guidance_scale": 0.0}
+    assert recommended_settings(written(tmp_path / "mine", index, **parts)) == settings
+    assert recommended_settings(SD_TURBO) == {"num_inference_steps": 1, "guidance_scale": 0.0}
 
 
 def test_a_refiner_is_no_model_of_its_own(tmp_path: Path) -> None:

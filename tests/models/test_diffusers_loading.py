@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from askew import errors, registry
 from askew.errors import MissingPackage, ModelError, UsageError
 from askew.models.base import Model, Request
-from askew.models.diffusers import RECOMMENDED, loading, recommended, settings
+from askew.models.diffusers import RECOMMENDED, loading, recommended_settings, settings
 from askew.models.diffusers.loading import DeviceSetup, free_bytes, weights_bytes
 from askew.models.diffusers.model import DiffusersModel
 
@@ -80,11 +80,11 @@ def test_defaults_of_the_makers_give_way_to_what_a_user_sets(tiny: Saved) -> Non
 
 
 def test_recommended_settings_are_ones_that_their_pipelines_take() -> None:
-    assert recommended("stabilityai/sdxl-turbo") == {
+    assert recommended_settings("stabilityai/sdxl-turbo") == {
         "num_inference_steps": 1,
         "guidance_scale": 0.0,
     }
-    assert recommended("somebody/else") == {}
+    assert recommended_settings("somebody/else") == {}
     paper = {
         name: dict(one.biasconnect)
         for name, one in RECOMMENDED.items()

@@ -16,7 +16,7 @@ from PIL import Image
 
 import tiny_pipelines
 from askew.errors import ModelError, UsageError
-from askew.models.base import Request, Setting, heard_by
+from askew.models.base import Request, Setting, progress_listener
 from askew.models.diffusers import model as diffusers_model
 from askew.models.diffusers.model import DiffusersModel
 from askew.types import Missing
@@ -129,7 +129,7 @@ def test_noise_that_no_generator_reaches_is_found_and_its_pictures_are_made_alon
     monkeypatch.setattr(diffusers_model, "_draws_noise", lambda part: False)
     one = model(tiny, "flux-stochastic", batch_size=4)
     told: list[int] = []
-    with heard_by(told.append):
+    with progress_listener(told.append):
         together = in_batches(one, 4)
     assert told == [1] * 4
     torch.manual_seed(5)
@@ -181,7 +181,7 @@ def test_a_batch_that_is_too_large_is_halved_until_it_fits(tiny: Saved, error: E
     assert greedy.sizes == [8, 4, 2, 2, 2, 2]
     greedy.sizes.clear()
     told: list[int] = []
-    with heard_by(told.append):
+    with progress_listener(told.append):
         one.generate(REQUESTS)
     assert greedy.sizes == told == [2, 2, 2, 2]
     assert one.batch_size == 8, "the slices of a run must stay the same"

@@ -16,7 +16,7 @@ from PIL import Image
 
 from askew.errors import ManifestError
 from askew.models.base import Collection
-from askew.models.folder import conditions, create, pairs, read_manifest
+from askew.models.folder import conditions, create, parse_pairs, read_manifest
 
 Write = Callable[[str], Path]
 
@@ -360,7 +360,9 @@ def test_the_revision_follows_content_and_conditions_but_not_place_or_labels(
 @settings(suppress_health_check=[HealthCheck.too_slow])
 def test_pairs_read_what_they_write(values: dict[str, list[str]]) -> None:
     text = ", ".join(f"{key} = {value}" for key, row in values.items() for value in row)
-    assert pairs(text) == {key: tuple(row) for key, row in values.items()} == pairs(values)
+    assert (
+        parse_pairs(text) == {key: tuple(row) for key, row in values.items()} == parse_pairs(values)
+    )
 
 
 @given(st.lists(st.sampled_from(["", "Initial", "x", "y"]), min_size=1))

@@ -15,7 +15,7 @@ import pytest
 from askew import registry
 from askew.cli import run
 from askew.errors import UsageError
-from askew.models.pipeline import remembering
+from askew.models.pipeline import remember_facts
 
 HEAVY = {"torch", "transformers", "diffusers", "scipy.stats"}
 MODEL = ["-M", "num_inference_steps=2", "--images", "2", "--model"]
@@ -81,7 +81,7 @@ def test_a_finished_run_is_shown_without_importing_what_made_it(
 
 def test_a_pipeline_whose_files_or_settings_are_others_is_opened_again(copy: Path) -> None:
     def opened(**settings: object) -> bool:
-        with remembering(known):
+        with remember_facts(known):
             return "network" in vars(registry.model(f"diffusers/{copy}", **settings))
 
     known: dict[str, object] = {}

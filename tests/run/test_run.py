@@ -31,7 +31,7 @@ from doubles import (
 
 from askew.environment import environment
 from askew.errors import Interrupted, ModelError, RunError, UsageError
-from askew.models.base import FiledPicture, Request, pictures_made
+from askew.models.base import FiledPicture, Request, report_images
 from askew.run.live import LiveRun, opened_run
 from askew.run.progress import Event, JsonLines, Terminal, choose
 from askew.run.work import Budget
@@ -440,7 +440,7 @@ class Telling(PatternModel):
             if request.prompt == "a pilot, stopped":
                 raise KeyboardInterrupt
             images += super().generate([request])
-            pictures_made(1)
+            report_images(1)
         return images
 
 

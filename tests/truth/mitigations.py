@@ -112,7 +112,7 @@ def measured(
     """Fresh pictures before and after a policy; after none of it where nothing is done."""
     way = policy(found or chosen(bias, 0))
     requests = [Request(NURSE, picture_seed(seed, NURSE, k), k) for k in range(confirm)]
-    texts = [way.sent(one) for one in requests] if found else [NURSE] * confirm
+    texts = [way.prompt_for(one) for one in requests] if found else [NURSE] * confirm
     before = seen(Prompt(NURSE), [NURSE] * confirm, bias, seed)
     after = seen(Prompt(NURSE, WAY, "prompts"), texts, bias, seed + 500_000)
     return told(judged(before), judged(after), way)

@@ -24,7 +24,7 @@ from askew.measure.loading import (
     shared,
 )
 from askew.models.device import dtype_name
-from askew.models.hub import Pretrained, explained
+from askew.models.hub import Pretrained, explain_errors
 from askew.prompts.axes import CatalogueAxis, catalogue
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.vocabulary import article
@@ -175,7 +175,7 @@ class ClipEmbedder(CachingEmbedder):
 
     @torch.inference_mode()
     def _features(self, tower: str, inputs: Any) -> Vectors:
-        with explained(self._network.name):
+        with explain_errors(self._network.name):
             moved = {
                 k: v.to(self.device, self.dtype if v.is_floating_point() else None)
                 for k, v in inputs.items()

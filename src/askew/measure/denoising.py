@@ -20,7 +20,7 @@ from torch import Tensor
 from askew.errors import ModelError, UnknownName, UsageError
 from askew.measure.class_errors import BATCH
 from askew.measure.denoising_networks import Conditions, network_of
-from askew.models.device import in_range
+from askew.models.device import overflow_safe
 from askew.store.imagefile import as_rgb
 
 Errors = NDArray[np.float32]
@@ -178,7 +178,7 @@ class Denoiser:
         pixels = torch.from_numpy(np.asarray(square, dtype=np.float32) / 127.5 - 1).permute(
             2, 0, 1
         )[None]
-        with in_range(vae):
+        with overflow_safe(vae):
             encoded = vae.encode(pixels.to(self.pipe._execution_device, vae.dtype))
         mean: Tensor = (
             encoded.latent_dist.mean if hasattr(encoded, "latent_dist") else encoded.latent

@@ -13,7 +13,15 @@ import numpy as np
 
 from askew.errors import ManifestError, UnknownName, UsageError
 from askew.models.base import FiledPicture
-from askew.models.folder import FolderCollection, Names, Pairs, pairs, shorten, single, split
+from askew.models.folder import (
+    FolderCollection,
+    Names,
+    Pairs,
+    parse_pairs,
+    shorten,
+    single_values,
+    split_names,
+)
 from askew.prompts.axes import AXES, table_question
 from askew.stats.contingency import ChiSquare, chi_square
 from askew.stats.intervals import benjamini_hochberg
@@ -134,8 +142,8 @@ def create(
     """
     if name:
         raise UsageError(f"labels/{name}: the instrument 'labels' takes no name")
-    given = {axis: split(names) for axis, names in (values or {}).items()}
-    return LabelVQA(collection, single(pairs(aliases)), given)
+    given = {axis: split_names(names) for axis, names in (values or {}).items()}
+    return LabelVQA(collection, single_values(parse_pairs(aliases)), given)
 
 
 def _values(

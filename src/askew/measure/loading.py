@@ -16,7 +16,7 @@ from transformers.utils import is_torchvision_available, logging
 from askew.errors import UsageError
 from askew.models.base import check_settings
 from askew.models.device import AUTO, choose_device, choose_dtype
-from askew.models.hub import Pretrained, explained, find_pretrained
+from askew.models.hub import Pretrained, explain_errors, find_pretrained
 
 LIBRARY = f"transformers {__version__}"
 VIDEO = "video_processor"
@@ -101,7 +101,7 @@ def load_part(auto_class: Any, network: Pretrained) -> Any:
     """What `auto_class` (AutoConfig, AutoTokenizer, AutoImageProcessor, …) makes of a network's
     small files.
     """
-    with explained(network.name, LIBRARY):
+    with explain_errors(network.name, LIBRARY):
         return auto_class.from_pretrained(network.folder, trust_remote_code=False)
 
 
@@ -113,7 +113,7 @@ def load_weights(
     random numbers.
     """
     folder = network.fetch(filter(WEIGHTS.fullmatch, network.files))
-    with explained(network.name, LIBRARY):
+    with explain_errors(network.name, LIBRARY):
         model, info = model_class.from_pretrained(
             folder,
             trust_remote_code=False,
@@ -152,7 +152,7 @@ def load_processor(network: Pretrained, config: Any) -> Any:
             return super().check_argument_for_proper_class(argument_name, argument)
 
     parts = {"tokenizer": AutoTokenizer, "image_processor": AutoImageProcessor}
-    with explained(network.name, LIBRARY):
+    with explain_errors(network.name, LIBRARY):
         known, _ = family.get_processor_dict(network.folder)
         loaded = [
             load_part(parts[name], network) if name in parts else None

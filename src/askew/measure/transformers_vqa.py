@@ -34,7 +34,7 @@ from askew.measure.loading import (
     shared,
 )
 from askew.models.device import dtype_name
-from askew.models.hub import Pretrained, explained
+from askew.models.hub import Pretrained, explain_errors
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture, Question, slices
 
@@ -194,7 +194,7 @@ class TransformersVQA:
     def _generate(
         self, images: Sequence[Image.Image], prompts: Sequence[str], reader: OptionReader
     ) -> None:
-        with explained(self._network.name):
+        with explain_errors(self._network.name):
             inputs = self._inputs(images, prompts).to(self.device, self.dtype)
             self._model.generate(
                 **inputs, **GREEDY, max_new_tokens=reader.steps, logits_processor=[reader]

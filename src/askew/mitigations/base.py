@@ -62,19 +62,19 @@ class Mitigation(PlanPart):
         """A diffusers pipeline of one's own, called as before: its pictures are mitigated."""
         return MitigatedPipeline(self, pipeline)
 
-    def sent(self, request: Request) -> str:
+    def prompt_for(self, request: Request) -> str:
         """The prompt that is sent for a picture."""
         return request.prompt
 
-    def texts(self, prompt: str) -> list[str]:
+    def possible_prompts(self, prompt: str) -> list[str]:
         """All that may be sent for a prompt."""
         return [prompt]
 
-    def steered(self, pipeline: Any, requests: Sequence[Request]) -> AbstractContextManager[None]:
+    def steer(self, pipeline: Any, requests: Sequence[Request]) -> AbstractContextManager[None]:
         """A context within which a pipeline makes the pictures of `requests` under this mitigation."""
         return nullcontext()
 
-    def statement(self, request: Request) -> Mapping[str, str]:
+    def requested_values(self, request: Request) -> Mapping[str, str]:
         """By axis the value that was asked of this picture beyond what its prompt says; empty where
         nothing was.
         """
@@ -85,7 +85,7 @@ class Mitigation(PlanPart):
         """A digest of all that decides pictures."""
         return digest_of(self.model_dump(mode="json"))[:16]
 
-    def extra(self) -> Mapping[str, bytes]:
+    def extra_files(self) -> Mapping[str, bytes]:
         """What else is written beside its file, by suffix, for others to use."""
         return {}
 
@@ -120,12 +120,12 @@ class MitigatedModel:
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """The model's pictures under the mitigation."""
-        sent = [replace(one, prompt=self.mitigation.sent(one)) for one in requests]
+        sent = [replace(one, prompt=self.mitigation.prompt_for(one)) for one in requests]
         asked = dict(zip(sent, requests, strict=True))
         watch = self.watch
         inside = getattr(self.model, "has_pipeline", False)
         if inside:
-            self.model.steer = lambda pipeline, some: self.mitigation.steered(
+            self.model.steer = lambda pipeline, some: self.mitigation.steer(
                 pipeline, [asked[one] for one in some]
             )
             self.model.watch = watch and (
@@ -143,7 +143,7 @@ class MitigatedModel:
         return sorted(
             {
                 word
-                for text in self.mitigation.texts(prompt)
+                for text in self.mitigation.possible_prompts(prompt)
                 for word in self.model.unknown_words(text)
             }
         )
@@ -175,16 +175,16 @@ class MitigatedPipeline:
                 Request(text, one.initial_seed() if one is not None else 0, self._made[text])
             )
             self._made[text] += 1
-        with self.mitigation.steered(self.pipeline, requests):
-            return self.pipeline([self.mitigation.sent(one) for one in requests], **named)
+        with self.mitigation.steer(self.pipeline, requests):
+            return self.pipeline([self.mitigation.prompt_for(one) for one in requests], **named)
 
 
 def load_mitigation(path: str | Path) -> Mitigation:
     """The mitigation in a TOML file. Raises UsageError that says what is wrong and where."""
-    return of(read_toml(Path(path), "the mitigation"), f"the mitigation {path}")
+    return parse_mitigation(read_toml(Path(path), "the mitigation"), f"the mitigation {path}")
 
 
-def of(data: Mapping[str, object], source: str) -> Mitigation:
+def parse_mitigation(data: Mapping[str, object], source: str) -> Mitigation:
     """The mitigation that `data` describes. Raises UsageError, which names the source."""
     if "method" not in data:
         raise UsageError(f'{source} does not name its method, such as: method = "prompts"')
@@ -211,7 +211,7 @@ within a few, whatever n; by "independent" every picture draws by its seed, as a
 """
 
 
-def drawn(
+def choose_part(
     shares: Sequence[float], prompt: str, request: Request, rule: Rule = "quota", axis: int = 0
 ) -> int:
     """Which of several parts, with these shares, a picture gets of those that its prompt is parted

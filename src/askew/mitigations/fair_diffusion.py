@@ -58,7 +58,9 @@ class FairDiffusion(TargetSteering):
         if not self.scale:
             return out
         plain, prompted = out.chunk(2)
-        asked = call.once("asked", lambda: [self.statement(request) for request in call.requests])
+        asked = call.once(
+            "asked", lambda: [self.requested_values(request) for request in call.requests]
+        )
         every = [
             [1.0 if one[axis] == value else -1.0 / (len(shares) - 1) for one in asked]
             for axis, shares in self.targets.items()

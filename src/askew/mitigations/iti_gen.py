@@ -76,7 +76,7 @@ class ITIGen(TargetSteering):
         numbers = np.frombuffer(base64.b64decode(self.tokens[axis]), dtype="<f4")
         return numbers.reshape(len(self.targets[axis]), PLACES, self.width)
 
-    def extra(self) -> dict[str, bytes]:
+    def extra_files(self) -> dict[str, bytes]:
         """The tokens as safetensors, by axis."""
         from safetensors.numpy import save
 
@@ -98,32 +98,34 @@ class ITIGen(TargetSteering):
 
         encoder = call.pipeline.text_encoder
         tokenizer = call.pipeline.tokenizer
-        if hasattr(call.pipeline, "text_encoder_2") or digest(encoder) != self.encoder:
+        if hasattr(call.pipeline, "text_encoder_2") or encoder_digest(encoder) != self.encoder:
             kind = type(call.pipeline).__name__
             raise UsageError(
                 f"iti-gen: these tokens were learned by another text encoder than that of {kind}"
             )
         found = []
         for request in call.requests:
-            said = self.statement(request)
+            said = self.requested_values(request)
             added = sum(
                 self.table(axis)[list(self.targets[axis]).index(value)]
                 for axis, value in said.items()
             )
             with torch.inference_mode():
                 found.append(
-                    injected(encoder, tokenizer, request.prompt, torch.tensor(added)[None])[0]
+                    states_with_tokens(
+                        encoder, tokenizer, request.prompt, torch.tensor(added)[None]
+                    )[0]
                 )
         return torch.cat(found)
 
 
-def digest(encoder: CLIPTextModel) -> str:
+def encoder_digest(encoder: CLIPTextModel) -> str:
     """A digest of a text encoder's token embeddings, whatever number format they are in."""
     weights = encoder.get_input_embeddings().weight.detach().float().cpu().numpy().astype("<f2")
     return sha256(np.ascontiguousarray(weights).tobytes())[:16]
 
 
-def injected(
+def states_with_tokens(
     encoder: CLIPTextModel, tokenizer: CLIPTokenizer, prompt: str, added: Tensor
 ) -> tuple[Tensor, int]:
     """States (n, tokens, width) of a prompt with `added` (n, 3, width) from its end mark on, and
@@ -185,7 +187,7 @@ def direction_loss(
     return torch.stack(losses).sum() / (shape[axis] - 1)
 
 
-def learn(
+def learn_tokens(
     model: CLIPModel,
     tokenizer: CLIPTokenizer,
     prompts: Sequence[str],
@@ -232,7 +234,7 @@ def learn(
         learned(begin)
 
     def features(prompt: str, added: Tensor) -> Tensor:
-        states, place = injected(model, tokenizer, prompt, added)
+        states, place = states_with_tokens(model, tokenizer, prompt, added)
         return normalize(model.text_projection(states[:, place]), dim=-1)
 
     with torch.no_grad():
@@ -278,6 +280,6 @@ def learn(
     return {axis: one.detach().numpy() for axis, one in zip(pictures, tokens, strict=True)}
 
 
-def as_text(tokens: NDArray[np.float32]) -> str:
+def encode_tokens(tokens: NDArray[np.float32]) -> str:
     """Tokens as they stand in a file."""
     return base64.b64encode(np.ascontiguousarray(tokens, dtype="<f4").tobytes()).decode("ascii")

@@ -11,7 +11,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.mitigations.base import Mitigation, Rule, drawn
+from askew.mitigations.base import Mitigation, Rule, choose_part
 from askew.models.base import Request
 from askew.plan import NonEmptyText, PlanPart
 
@@ -61,18 +61,18 @@ class PromptPolicy(Mitigation):
         if self.policy(prompt) is None:
             known = ", ".join(repr(one.prompt) for one in self.policies)
             raise UsageError(f"this policy is not for {prompt!r}; it is for: {known}")
-        return self.sent(Request(prompt, seed, number))
+        return self.prompt_for(Request(prompt, seed, number))
 
-    def sent(self, request: Request) -> str:
+    def prompt_for(self, request: Request) -> str:
         """The text of the picture's part."""
         return self.part_for(request).text
 
-    def texts(self, prompt: str) -> list[str]:
+    def possible_prompts(self, prompt: str) -> list[str]:
         """The texts of the prompt's policy."""
         policy = self.policy(prompt)
         return [part.text for part in policy.parts] if policy else [prompt]
 
-    def statement(self, request: Request) -> Mapping[str, str]:
+    def requested_values(self, request: Request) -> Mapping[str, str]:
         """What the picture's prompt says by the policy."""
         return self.part_for(request).says
 
@@ -82,5 +82,5 @@ class PromptPolicy(Mitigation):
         if policy is None:
             return PolicyPart(text=request.prompt, weight=1)
         return policy.parts[
-            drawn([part.weight for part in policy.parts], request.prompt, request, self.rule)
+            choose_part([part.weight for part in policy.parts], request.prompt, request, self.rule)
         ]

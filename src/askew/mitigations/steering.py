@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 from pydantic import Field
 
 from askew.errors import UsageError
-from askew.mitigations.base import Mitigation, Rule, drawn
+from askew.mitigations.base import Mitigation, Rule, choose_part
 from askew.models.base import Model, Request
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Steering(Mitigation):
         return network(sample)
 
     @contextmanager
-    def steered(self, pipeline: DiffusionPipeline, requests: Sequence[Request]) -> Iterator[None]:
+    def steer(self, pipeline: DiffusionPipeline, requests: Sequence[Request]) -> Iterator[None]:
         """Within, the pipeline's network is evaluated under this mitigation."""
         import torch
         from diffusers.models.unets.unet_2d_condition import UNet2DConditionOutput
@@ -182,11 +182,11 @@ class TargetSteering(Steering):
     targets: dict[str, dict[str, float]] = Field(min_length=1)
     rule: Rule = "quota"
 
-    def statement(self, request: Request) -> Mapping[str, str]:
+    def requested_values(self, request: Request) -> Mapping[str, str]:
         """The value of every target axis that is asked of a picture."""
         return {
             axis: [*shares][
-                drawn([*shares.values()], f"{request.prompt} {axis}", request, self.rule, k)
+                choose_part([*shares.values()], f"{request.prompt} {axis}", request, self.rule, k)
             ]
             for k, (axis, shares) in enumerate(self.targets.items())
         }

@@ -136,7 +136,7 @@ class EditRequest:
 _LISTENER: ContextVar[Callable[[int], None]] = ContextVar("listener", default=lambda count: None)
 
 
-def pictures_made(count: int) -> None:
+def report_images(count: int) -> None:
     """Tell whoever listens that `count` more pictures of the batch are made, for progress alone; no
     model has to.
     """
@@ -144,7 +144,7 @@ def pictures_made(count: int) -> None:
 
 
 @contextmanager
-def heard_by(listener: Callable[[int], None]) -> Iterator[None]:
+def progress_listener(listener: Callable[[int], None]) -> Iterator[None]:
     """Within, `listener` is called with every number of pictures that a model of this process tells
     of.
     """

@@ -57,7 +57,7 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 @contextmanager
-def in_range(vae: Any) -> Iterator[None]:
+def overflow_safe(vae: Any) -> Iterator[None]:
     """Within, an autoencoder whose numbers overflow in half precision works in single precision."""
     overflows = vae.dtype == torch.float16 and getattr(vae.config, "force_upcast", False)
     if overflows:

@@ -110,17 +110,18 @@ def create(
         warnings = list[str]()
     else:
         prompts = [
-            table.require(column, "prompt_column") for column in split(prompt_column) or ("prompt",)
+            table.require(column, "prompt_column")
+            for column in split_names(prompt_column) or ("prompt",)
         ]
         taken = {file, *prompts, condition or CONDITION, "axis", "value"}
-        labels = single(pairs(label)) or {
+        labels = single_values(parse_pairs(label)) or {
             axis: axis for axis in AXES if axis in set(table.columns) - taken
         }
         seen = {axis: table.require(column, "label") for axis, column in labels.items()}
         if condition:
             table.require(condition, "condition")
         files, warnings = _files(folder, table, table.require(file, "file"), allow_outside)
-        chosen = table.where(pairs(where))
+        chosen = table.where(parse_pairs(where))
         warnings += _absent(folder, table.path, [files[line] for line in chosen.rows], strict)
         for column in prompts:
             empty = [str(line) for line, row in chosen.rows.items() if not row[column]]
@@ -151,13 +152,13 @@ def create(
     return FolderCollection(f"folder/{name}", pictures, warnings)
 
 
-def split(names: Names) -> tuple[str, ...]:
+def split_names(names: Names) -> tuple[str, ...]:
     """The names in a comma-separated text, or in a sequence."""
     parts = names.split(",") if isinstance(names, str) else names
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def pairs(text: Pairs) -> dict[str, tuple[str, ...]]:
+def parse_pairs(text: Pairs) -> dict[str, tuple[str, ...]]:
     """The values by key in "key=value, key=value", or in a mapping. ManifestError for a part
     without "=".
     """
@@ -167,7 +168,7 @@ def pairs(text: Pairs) -> dict[str, tuple[str, ...]]:
             for key, values in text.items()
         }
     found: dict[str, tuple[str, ...]] = {}
-    for part in split(text):
+    for part in split_names(text):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not (key and equals and value):
             raise ManifestError(f"{part!r} should read KEY=VALUE")
@@ -175,7 +176,7 @@ def pairs(text: Pairs) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def single(values: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def single_values(values: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The one value of every key. ManifestError for a key with several."""
     several = [f"{key} ({', '.join(found)})" for key, found in values.items() if len(found) != 1]
     if several:

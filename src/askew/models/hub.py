@@ -95,7 +95,7 @@ class Pretrained:
         from huggingface_hub.errors import LocalEntryNotFoundError
 
         wanted = list(files)
-        with explained(self.name):
+        with explain_errors(self.name):
             try:
                 return _snapshot(self.name, self.identity, wanted, local_files_only=True)
             except LocalEntryNotFoundError:
@@ -135,7 +135,7 @@ def find_pretrained(name: str, revision: str | None = None) -> Pretrained:
         from huggingface_hub import get_cached_repo_tree
         from huggingface_hub.errors import CachedRepoTreeNotFoundError
 
-        with explained(name):
+        with explain_errors(name):
             folder = _snapshot(name, revision, [*(f"*{suffix}" for suffix in SMALL), CARD])
             try:
                 files = tuple(
@@ -151,7 +151,7 @@ def find_pretrained(name: str, revision: str | None = None) -> Pretrained:
     return found
 
 
-def state_of(name: str, revision: str | None = None) -> object:
+def file_state(name: str, revision: str | None = None) -> object:
     """What changes whenever the files of the network `name` do. Those of a folder are not read."""
     path = Path(name).expanduser()
     if not name or not path.exists():
@@ -194,7 +194,7 @@ def _file_digest(path: Path, size: int, changed: int) -> bytes:
 
 
 @contextmanager
-def explained(name: str, library: str = "", part: str = "") -> Iterator[None]:
+def explain_errors(name: str, library: str = "", part: str = "") -> Iterator[None]:
     """Turns what goes wrong while the network `name` is found, downloaded or loaded into an error
     for users.
 

@@ -15,7 +15,7 @@ from PIL import Image
 
 from askew.environment import package_versions
 from askew.models.base import Request, Setting
-from askew.models.hub import state_of
+from askew.models.hub import file_state
 from askew.models.pipeline_constants import CAPTION_CLEANING, SHORT_PROMPT
 from askew.store.files import digest_of
 from askew.types import Missing
@@ -30,7 +30,7 @@ _OPENED: ContextVar[dict[str, Any]] = ContextVar("opened")
 
 
 @contextmanager
-def remembering(opened: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def remember_facts(opened: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Within, what is found out about pipelines is kept in `opened`, and what stands there is not
     found out again.
     """
@@ -71,7 +71,7 @@ class PipelineModel:
     def facts(self, network: Callable[[], Any], *of: object) -> Mapping[str, Any]:
         """The `FACTS` of a network, unless they are known of the same files, packages and machine."""
         opened = _OPENED.get({})
-        files = state_of(self._location, str(self._given.get("revision") or "") or None)
+        files = file_state(self._location, str(self._given.get("revision") or "") or None)
         cleaned = [bool(find_spec(module)) for module in CAPTION_CLEANING]
         key = digest_of(
             repr((self.name, self._given, files, package_versions(), cleaned, node(), of))

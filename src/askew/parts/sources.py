@@ -17,7 +17,7 @@ from askew.findings import E, MappingKey
 from askew.measure.base import VQA, Chooser
 from askew.mitigations import open_model_if_fast
 from askew.models.base import Collection, FiledPicture, Model, Setting
-from askew.models.diffusers import recommended
+from askew.models.diffusers import recommended_settings
 from askew.options import NamesOption
 from askew.pages import words
 from askew.pages.blocks import Paragraph, Section
@@ -155,7 +155,7 @@ def paper_settings(model: str, settings: Mapping[str, Setting]) -> dict[str, Set
     none.
     """
     provider, _, name = model.partition("/")
-    return {} if provider != "diffusers" or recommended(name) else dict(settings)
+    return {} if provider != "diffusers" or recommended_settings(name) else dict(settings)
 
 
 FURTHER = 2

@@ -16,7 +16,7 @@ from askew.console import neutral
 from askew.environment import environment
 from askew.errors import Interrupted, RunError, UsageError
 from askew.measure.base import VQA, PictureReader, VectorVQA
-from askew.models.base import Collection, FiledPicture, heard_by
+from askew.models.base import Collection, FiledPicture, progress_listener
 from askew.options import RunOptions
 from askew.plan import PLAN_FILE, RunPlan, read_plan
 from askew.run.base import (
@@ -398,7 +398,7 @@ def _partwise(current: Stage, absent: int) -> Iterator[None]:
             current.advance(more)
 
     try:
-        with heard_by(hear):
+        with progress_listener(hear):
             yield
     except BaseException:
         current.advance(-told)

@@ -166,7 +166,7 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
         """
         for way, text in self.findings.mitigations.items():
             path = write_file(self.file(way), text.encode())
-            for suffix, content in mitigation.load_mitigation(path).extra().items():
+            for suffix, content in mitigation.load_mitigation(path).extra_files().items():
                 write_file(path.with_suffix(suffix), content)
 
 

@@ -178,14 +178,14 @@ def _tokens(
 
     def flow() -> Mapping[str, object]:
         model, tokenizer = tower()
-        encoder = iti_gen.digest(model.text_model)
+        encoder = iti_gen.encoder_digest(model.text_model)
         texts = [*dict.fromkeys([*(one.text for one in plan.prompts), iti_gen.ANYBODY])]
         seed = derived_seed(plan.seed, TOKENS)
         pictures = [one.tobytes() for some in vectors.values() for one in some]
         recipe = json.dumps([encoder, texts, iti_gen.EPOCHS, seed, *vectors]).encode()
         kept = sha256(b"".join([recipe, *pictures]))
         with run.steps("tokens", TOKENS, iti_gen.EPOCHS) as steps:
-            found = iti_gen.learn(
+            found = iti_gen.learn_tokens(
                 model,
                 tokenizer,
                 texts,
@@ -194,7 +194,7 @@ def _tokens(
                 run.store.path / TOKENS / kept,
                 steps.advance,
             )
-        tokens = {axis: iti_gen.as_text(table) for axis, table in found.items()}
+        tokens = {axis: iti_gen.encode_tokens(table) for axis, table in found.items()}
         return {"tokens": tokens, "width": next(iter(found.values())).shape[-1], "encoder": encoder}
 
     return run.decide("the tokens", flow, Work(), {})
@@ -222,7 +222,7 @@ def _way(plan: MitigationPlan, way: str, learned: Mapping[str, object]) -> Mitig
         axis: shares for axis, shares in first.items() if all(one[axis] == shares for one in others)
     }
     own: dict[str, object] = {"method": way, "targets": common, **plan.settings_of(way), **learned}
-    return mitigation.of(own, f"the mitigation {way}")
+    return mitigation.parse_mitigation(own, f"the mitigation {way}")
 
 
 def _judged(
@@ -239,7 +239,7 @@ def _judged(
     requests = [
         Request(prompt.text, picture_seed(seed, prompt.text, k), k) for k in range(len(pictures))
     ]
-    said = [ways[way].statement(one) if way is not None else {} for one in requests]
+    said = [ways[way].requested_values(one) if way is not None else {} for one in requests]
     asked = {
         axis: [one.get(axis) for one in said]
         for axis in dict.fromkeys(a for one in said for a in one)

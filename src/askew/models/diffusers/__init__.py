@@ -54,7 +54,7 @@ RECOMMENDED = TypeAdapter(dict[str, Recommendation]).validate_python(
 """By the model's ID."""
 
 
-def recommended(model: str) -> Settings:
+def recommended_settings(model: str) -> Settings:
     """The settings that the makers of `model` recommend: an ID on the Hub, or a folder whose own
     files tell.
 
@@ -101,7 +101,7 @@ def create(name: str, **settings: Setting) -> PipelineModel:
     pipeline takes when called.
     """
     MissingPackage.unless_installed("torch", "models", f"the model {f'diffusers/{name}'!r}")
-    return PipelineModel(name, f"diffusers/{name}", recommended(name), None, **settings)
+    return PipelineModel(name, f"diffusers/{name}", recommended_settings(name), None, **settings)
 
 
 def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Editor:

@@ -14,8 +14,8 @@ import torch
 from PIL import Image
 
 from askew.errors import UsageError
-from askew.models.base import EditRequest, Setting, pictures_made
-from askew.models.device import in_range
+from askew.models.base import EditRequest, Setting, report_images
+from askew.models.device import overflow_safe
 from askew.models.diffusers.model import DiffusersModel, Made, PipelineMaker
 from askew.models.diffusers.repository import quiet
 from askew.models.diffusers.settings import call_settings, check_heard, parameters
@@ -150,7 +150,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
         processor = getattr(self.pipeline, "image_processor", None) or VaeImageProcessor()
         unquantized = {"force_not_quantize": True} if isinstance(vae, diffusers.VQModel) else {}
         back: list[Made] = []
-        with in_range(vae):
+        with overflow_safe(vae):
             for picture in pictures:
                 pixels = processor.preprocess(as_rgb(picture)).to(
                     self.pipeline._execution_device, vae.dtype
@@ -165,7 +165,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
                 decoded = vae.decode(latents, return_dict=False, **unquantized)[0]
                 decoded = decoded[:, :, 0] if of_videos else decoded
                 back += processor.postprocess(decoded.float(), output_type="pil")
-                pictures_made(1)
+                report_images(1)
         return back
 
 

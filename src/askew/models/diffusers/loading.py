@@ -22,7 +22,7 @@ from askew.models.base import Setting
 from askew.models.device import choose_device, choose_dtype, dtype_name
 from askew.models.diffusers.repository import LIBRARY, Repository, find_repository, quiet
 from askew.models.diffusers.settings import loader
-from askew.models.hub import ANOTHER, CARD, explained
+from askew.models.hub import ANOTHER, CARD, explain_errors
 
 SAFE = {"use_safetensors": True, "trust_remote_code": False}
 PRIOR = "prior"
@@ -134,9 +134,9 @@ def load(
             sizes.append(sum(weights_bytes(file, place.dtype) for file in files if file.exists()))
     place.check_memory(first.name, sizes)
     parts: dict[str, Any] = {}
-    with quiet(), explained(first.name):
+    with quiet(), explain_errors(first.name):
         if scheduler is not None:
-            with explained(first.name, LIBRARY, "scheduler"):
+            with explain_errors(first.name, LIBRARY, "scheduler"):
                 config = first.kind("scheduler").load_config(folders[0], subfolder="scheduler")
                 parts["scheduler"] = scheduler.from_config(config)  # type: ignore[attr-defined]
         for source, folder, prefix in zip(sources, folders, ("", f"{PRIOR}_"), strict=False):
@@ -144,7 +144,7 @@ def load(
                 if issubclass(source.kind(part), torch.nn.Module):
                     parts[prefix + part] = _network(source, part, folder, place.dtype, variant)
             parts |= {prefix + part: None for part in source.absent}
-        with explained(first.name, LIBRARY):
+        with explain_errors(first.name, LIBRARY):
             try:
                 read = loader(found).from_pretrained
                 pipeline = read(
@@ -168,7 +168,7 @@ def _network(
     """diffusers and transformers would fill weights that the files lack with random numbers."""
     own = source.weights(part, variant) != source.weights(part)
     told = {"use_safetensors": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
-    with explained(source.name, LIBRARY, part):
+    with explain_errors(source.name, LIBRARY, part):
         read = source.kind(part).from_pretrained
         network, found = read(folder / part, dtype=dtype, variant=variant if own else None, **told)
     lacking = sorted({*found["missing_keys"], *(key for key, *_ in found["mismatched_keys"])})

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from askew.errors import ModelError, UsageError
-from askew.models.base import EditRequest, Request, Setting, pictures_made
+from askew.models.base import EditRequest, Request, Setting, report_images
 from askew.models.device import AUTO, dtype_name
 from askew.models.diffusers.loading import DeviceSetup, all_sources, load
 from askew.models.diffusers.repository import LIBRARY, find_repository, quiet
@@ -36,7 +36,7 @@ from askew.models.diffusers.settings import (
     pipeline_class,
     scheduler_class,
 )
-from askew.models.hub import explained, is_out_of_memory
+from askew.models.hub import explain_errors, is_out_of_memory
 from askew.models.pipeline_constants import SHORT_PROMPT
 from askew.store.imagefile import is_blank
 from askew.types import Missing
@@ -130,7 +130,7 @@ class PipelineMaker(ABC, Generic[R]):
                 if self.place.device.type in ("cuda", "mps"):
                     getattr(torch, self.place.device.type).empty_cache()
             made += found
-            pictures_made(len(found))
+            report_images(len(found))
         return made
 
     def _call(self, requests: Sequence[R]) -> list[Made]:
@@ -267,7 +267,7 @@ class DiffusersModel(PipelineMaker[Request]):
             return []
         unseen: list[list[str]] = []  # the first cut word of each may be seen in part
         for name in names:
-            with explained(self.repository.name, LIBRARY, name):
+            with explain_errors(self.repository.name, LIBRARY, name):
                 tokenizer = _tokenizer(self.repository.network.folder / name)
             ids = tokenizer(prompt, add_special_tokens=False, verbose=False).input_ids
             unseen.append(tokenizer.decode(ids[tokenizer.model_max_length - 2 :]).split())

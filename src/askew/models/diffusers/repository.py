@@ -24,7 +24,7 @@ from askew.models.hub import (
     NO_SAFETENSORS,
     WEIGHTS,
     Pretrained,
-    explained,
+    explain_errors,
     find_pretrained,
 )
 from askew.models.pipeline_constants import INDEX
@@ -118,7 +118,7 @@ class Repository:
         """Raises UsageError for a component that lacks files, as far as names tell, or cannot be
         loaded safely.
         """
-        with explained(self.name), quiet():
+        with explain_errors(self.name), quiet():
             for component in self.components:
                 self._check(component, variant)
         if variant and not any(
