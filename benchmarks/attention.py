@@ -27,7 +27,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
 
 from askew import registry
-from askew.measure.attention import AttentionMaps, attribution_text
+from askew.measure.attention import AttentionMaps, AttentionRecorder, attribution_text
 from askew.studio import weights
 
 PROMPT = "a photo of a nurse"
@@ -117,7 +117,7 @@ def larger() -> StableDiffusionPipeline:
 NETWORKS: dict[str, Callable[[], Any]] = {"studio": studio, "larger": larger}
 
 
-def watchers(pipe: Any, watched: str) -> list[AttentionMaps]:
+def watchers(pipe: Any, watched: str) -> list[AttentionRecorder]:
     """One per concept; of several as in `askew map`, which reads the middle block too."""
     concepts = WATCHED[watched]
     texts = [attribution_text(PROMPT, concept, WORD) for concept in concepts]

@@ -160,6 +160,7 @@ def test_nothing_heavy_is_imported_before_it_is_asked_for(statement: str) -> Non
 WITH_NETWORKS = (
     "measure.attention.transformer",
     "measure.attention.unet",
+    "measure.attention.words",
     "measure.attribution",
     "measure.clip",
     "measure.decoding",

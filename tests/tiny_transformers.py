@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import tiny_pipelines
-from askew.measure.attention.transformer import TransformerAttentionMaps, layer_blocks
+from askew.measure.attention.transformer import TransformerAttentionRecorder, layer_blocks
 
 HEADS = 2
 SIDES = (8, 6)
@@ -137,7 +137,7 @@ def guided(family: str, steps: int = 2) -> dict[str, Any]:
 def maps_of(
     family: str, attribution: str = ATTRIBUTION, softmax: Any = "text", **more: Any
 ) -> dict[str, np.ndarray]:
-    with TransformerAttentionMaps(pipeline(family), attribution, softmax=softmax) as maps:
+    with TransformerAttentionRecorder(pipeline(family), attribution, softmax=softmax) as maps:
         draw(family, **more)
     return maps.layers()
 

@@ -131,7 +131,7 @@ def test_maps_of_pictures_that_are_there_come_from_making_them_again(
     with (
         monkeypatch.context() as patch
     ):  # given again, it loads no network for the nearness of words
-        patch.delattr("askew.measure.attribution.word_vector")
+        patch.delattr("askew.measure.attention.words.word_vector")
         askew.map(
             PROMPT,
             concept=["sex", "cat", "dog", "a ship"],

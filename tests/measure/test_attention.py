@@ -17,7 +17,8 @@ import torch
 
 from askew.errors import ModelError, NotEnoughData, UsageError
 from askew.measure.attention import AttentionMaps, block_names
-from askew.measure.attribution import encode_attribution, word_vector
+from askew.measure.attention.words import word_vector
+from askew.measure.attribution import encode_attribution
 
 PROMPT = "a nurse"
 ATTRIBUTION = "a nurse and sex"
@@ -247,7 +248,7 @@ class TestRefusals:
             AttentionMaps(sd, "a" * 100)
 
     def test_a_word_that_is_not_there(self, sd: Any) -> None:
-        with pytest.raises(UsageError, match="does not hold 'race'"):
+        with pytest.raises(UsageError, match="does not contain 'race'"):
             AttentionMaps(sd, ATTRIBUTION).positions("race")
 
     def test_an_empty_word(self, sd: Any) -> None:
@@ -259,9 +260,9 @@ class TestRefusals:
             AttentionMaps(load("kandinsky"), ATTRIBUTION)
 
     def test_unknown_branch_and_definition(self, sd: Any) -> None:
-        with pytest.raises(UsageError, match="'cond' and 'uncond' alone"):
+        with pytest.raises(UsageError, match="only 'cond' and 'uncond'"):
             AttentionMaps(sd, ATTRIBUTION, "both")
-        with pytest.raises(UsageError, match="'ovam' alone"):
+        with pytest.raises(UsageError, match="only 'ovam'"):
             AttentionMaps(sd, ATTRIBUTION, definition="mine")
 
     def test_no_unconditional_branch(self, sd: Any) -> None:
@@ -281,7 +282,7 @@ class TestRefusals:
             sd.unet(torch.randn(2, 4, 8, 8), 1, torch.zeros(2, 3, 32))
 
     def test_nothing_made(self, sd: Any) -> None:
-        with pytest.raises(NotEnoughData, match="no picture"):
+        with pytest.raises(NotEnoughData, match="need an image"):
             AttentionMaps(sd, ATTRIBUTION).layers()
 
     def test_different_sizes(self, sd: Any) -> None:

@@ -15,7 +15,7 @@ from torch import Tensor
 import tiny_pipelines
 from askew.errors import NotEnoughData, UsageError
 from askew.measure.attention import AttentionMaps, block_names
-from askew.measure.attention.transformer import TransformerAttentionMaps, layer_blocks
+from askew.measure.attention.transformer import TransformerAttentionRecorder, layer_blocks
 from tiny_transformers import (
     ATTRIBUTION,
     FAMILIES,
@@ -39,7 +39,7 @@ def test_pictures_stay_the_same_to_the_bit(family: str, guidance: bool) -> None:
     more = guided(family) if guidance else {}
     bare = draw(family, **more)
     for softmax in ("text", "joint"):
-        with TransformerAttentionMaps(pipeline(family), ATTRIBUTION, softmax=softmax):
+        with TransformerAttentionRecorder(pipeline(family), ATTRIBUTION, softmax=softmax):
             watched = draw(family, **more)
         assert np.array_equal(bare, watched)
     assert np.array_equal(bare, draw(family, **more))
@@ -65,7 +65,7 @@ def test_maps_do_not_depend_on_the_batch(family: str) -> None:
 
 @every_family
 def test_calls_append_their_pictures_even_of_one_step(family: str) -> None:
-    with TransformerAttentionMaps(pipeline(family), ATTRIBUTION) as maps:
+    with TransformerAttentionRecorder(pipeline(family), ATTRIBUTION) as maps:
         draw(family, steps=1)
         draw(family, prompts=("a baker",), steps=1, seed=9)
     last = maps_of(family, prompts=("a baker",), steps=1, seed=9)
@@ -78,8 +78,8 @@ def test_calls_append_their_pictures_even_of_one_step(family: str) -> None:
 @every_family
 def test_two_texts_can_listen_at_once(family: str) -> None:
     with (
-        TransformerAttentionMaps(pipeline(family), ATTRIBUTION) as first,
-        TransformerAttentionMaps(pipeline(family), "race") as second,
+        TransformerAttentionRecorder(pipeline(family), ATTRIBUTION) as first,
+        TransformerAttentionRecorder(pipeline(family), "race") as second,
     ):
         draw(family)
     for maps, text in ((first, ATTRIBUTION), (second, "race")):
@@ -93,12 +93,12 @@ def test_a_call_that_breaks_off_leaves_no_maps(family: str) -> None:
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    with TransformerAttentionMaps(pipe, ATTRIBUTION) as maps:
+    with TransformerAttentionRecorder(pipe, ATTRIBUTION) as maps:
         hook = layer_blocks(pipe.transformer)["joint-2"].register_forward_hook(stop)
         with pytest.raises(KeyboardInterrupt):
             draw(family)
         hook.remove()
-        with pytest.raises(NotEnoughData, match="no picture was made"):
+        with pytest.raises(NotEnoughData, match="need an image"):
             maps.layers()
         draw(family)
     assert error(maps.layers(), list(maps_of(family).values())) == 0
@@ -160,9 +160,9 @@ def test_hooks_are_gone_afterwards(family: str) -> None:
 
 
 def test_tokens_are_those_of_each_text_encoder() -> None:
-    flux = TransformerAttentionMaps(pipeline("flux-dev"), "a cat")
+    flux = TransformerAttentionRecorder(pipeline("flux-dev"), "a cat")
     assert flux.tokens == ["▁", "a", "▁", "c", "a", "t", "</s>"]
-    sd3 = TransformerAttentionMaps(pipeline("sd3"), "a cat")
+    sd3 = TransformerAttentionRecorder(pipeline("sd3"), "a cat")
     assert sd3.tokens == [
         "<|startoftext|>",
         "a</w>",
@@ -179,7 +179,7 @@ def test_sd3_without_its_largest_text_encoder_has_clip_tokens_alone() -> None:
         **{**pipeline("sd3").components, "text_encoder_3": None, "tokenizer_3": None}
     )
     pipe.set_progress_bar_config(disable=True)
-    with TransformerAttentionMaps(pipe, "cat") as maps:
+    with TransformerAttentionRecorder(pipe, "cat") as maps:
         pipe("a cat", num_inference_steps=1, **PICTURE)
     assert maps.tokens == ["<|startoftext|>", "c", "a", "t</w>", "<|endoftext|>"]
     assert maps.aggregate().shape == (1, 5, *SIDES)
@@ -192,7 +192,7 @@ def test_pictures_made_from_pictures_are_watched_too(kind: Any) -> None:
     pipe = kind(**{name: part for name, part in parts.items() if part is not None})
     pipe.set_progress_bar_config(disable=True)
     image = np.full((2, 32, 24, 3), 0.5)
-    with TransformerAttentionMaps(pipe, ATTRIBUTION) as maps:
+    with TransformerAttentionRecorder(pipe, ATTRIBUTION) as maps:
         pipe(["a cat", "a dog"], image=image, strength=0.5, num_inference_steps=4, **PICTURE)
     np.testing.assert_allclose(
         maps.aggregate().sum(axis=1), 2 * HEADS * len(maps.layers()), rtol=1e-5
@@ -204,7 +204,7 @@ def test_pictures_made_from_pictures_are_watched_too(kind: Any) -> None:
 def test_half_precision(family: str, softmax: Any) -> None:
     exact = maps_of(family, softmax=softmax)
     pipe = copy.deepcopy(pipeline(family)).to(torch.bfloat16)
-    with TransformerAttentionMaps(pipe, ATTRIBUTION, softmax=softmax) as maps:
+    with TransformerAttentionRecorder(pipe, ATTRIBUTION, softmax=softmax) as maps:
         pipe(list(PROMPTS), num_inference_steps=2, max_sequence_length=32, **PICTURE)
     for name, layer in maps.layers().items():
         assert layer.dtype == np.float32
@@ -219,7 +219,7 @@ def test_fused_projections_are_refused(family: str) -> None:
     try:
         with (
             pytest.raises(UsageError, match="unfuse_qkv_projections"),
-            TransformerAttentionMaps(pipe, ATTRIBUTION),
+            TransformerAttentionRecorder(pipe, ATTRIBUTION),
         ):
             pass
     finally:
@@ -235,13 +235,13 @@ def test_qwen_image_cannot_be_fused() -> None:
 
 
 def test_auraflow_sets_registers_before_every_text() -> None:
-    maps = TransformerAttentionMaps(pipeline("auraflow"), "a cat")
+    maps = TransformerAttentionRecorder(pipeline("auraflow"), "a cat")
     assert maps.tokens == ["<register>"] * 8 + ["▁", "a", "▁", "c", "a", "t", "</s>"]
     assert maps.positions("cat") == [10, 11, 12, 13]
 
 
 def test_the_instruction_of_qwen_image_has_no_maps() -> None:
-    maps = TransformerAttentionMaps(pipeline("qwen-image"), "a cat")
+    maps = TransformerAttentionRecorder(pipeline("qwen-image"), "a cat")
     assert "".join(maps.tokens[:6]) == "aĠcat<"
     assert maps.positions("cat") == [1, 2, 3, 4]
 
@@ -249,29 +249,29 @@ def test_the_instruction_of_qwen_image_has_no_maps() -> None:
 def test_what_cannot_be_met_is_said() -> None:
     pipe = pipeline("flux-dev")
     with pytest.raises(UsageError, match="empty"):
-        TransformerAttentionMaps(pipe, " ")
-    with pytest.raises(UsageError, match="'cond' alone"):
-        TransformerAttentionMaps(pipe, "a", branch="uncond")
-    with pytest.raises(UsageError, match="'ovam' and 'output' alone"):
-        TransformerAttentionMaps(pipe, "a", definition="mine")
+        TransformerAttentionRecorder(pipe, " ")
+    with pytest.raises(UsageError, match="only 'cond'"):
+        TransformerAttentionRecorder(pipe, "a", branch="uncond")
+    with pytest.raises(UsageError, match="only 'ovam' and 'output'"):
+        TransformerAttentionRecorder(pipe, "a", definition="mine")
     with pytest.raises(UsageError, match="Known: joint, text"):
-        TransformerAttentionMaps(pipe, "a", softmax="pixels")
+        TransformerAttentionRecorder(pipe, "a", softmax="pixels")
     with pytest.raises(UsageError, match="SanaPipeline"):
-        TransformerAttentionMaps(tiny_pipelines.sana(), "a")
+        TransformerAttentionRecorder(tiny_pipelines.sana(), "a")
     with (
         pytest.raises(UsageError, match="82 CLIP tokens, but this model reads 77"),
-        TransformerAttentionMaps(pipeline("sd3"), "c" * 80),
+        TransformerAttentionRecorder(pipeline("sd3"), "c" * 80),
     ):
         pass
     with (
-        TransformerAttentionMaps(pipe, "a nurse and perceived gender"),
+        TransformerAttentionRecorder(pipe, "a nurse and perceived gender"),
         pytest.raises(UsageError, match="reads 8"),
     ):
         draw("flux-dev", max_sequence_length=8)
 
 
 def test_pictures_of_two_sizes_are_refused() -> None:
-    with TransformerAttentionMaps(pipeline("sd3"), ATTRIBUTION) as maps:
+    with TransformerAttentionRecorder(pipeline("sd3"), ATTRIBUTION) as maps:
         draw("sd3", steps=1)
         draw("sd3", steps=1, width=32)
     with pytest.raises(UsageError, match="different sizes"):

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from askew.measure.attention import transformer as attention_transformers
-from askew.measure.attention.transformer import TransformerAttentionMaps
+from askew.measure.attention.transformer import TransformerAttentionRecorder
 from askew.measure.attribution import encode_rows
 from tiny_transformers import (
     ATTRIBUTION,
@@ -113,7 +113,7 @@ def test_outputs_of_the_prompt_itself_are_those_of_its_own_text(family: str) -> 
     bare = draw(family, **more)
     for hook in hooks:
         hook.remove()
-    with TransformerAttentionMaps(pipe, FULL, definition="output") as maps:
+    with TransformerAttentionRecorder(pipe, FULL, definition="output") as maps:
         assert np.array_equal(draw(family, **more), bare)
     for name, layer in maps.layers().items():
         expected = 0

@@ -5,53 +5,74 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from askew.errors import UsageError
-from askew.measure.attention.base import AttentionMaps
 from askew.models.diffusers.repository import quiet
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """A text's tokens, special ones kept and padding left out, and their vectors (tokens,
-    channels).
+    """Tokens of a text, special ones kept and padding left out, with their vectors.
+
+    Attributes
+    ----------
+    tokens
+        Tokens as the tokenizer writes them.
+    vectors
+        Vectors (tokens, channels).
     """
 
     tokens: list[str]
     vectors: Tensor
 
 
-def _fitting(ids: Sequence[int], length: int, text: str, kind: str = "") -> None:
+@dataclass(frozen=True, slots=True)
+class _EncoderRows:
+    """Rows `start` to `stop` of an encoded prompt, which one encoder and its tokenizer fill."""
+
+    encoder: str
+    tokenizer: Any
+    start: int
+    stop: int
+
+
+def _check_length(ids: Sequence[int], length: int, text: str, encoder: str = "") -> None:
     if len(ids) > length:
         raise UsageError(
-            f"the attribution prompt {text!r} has {len(ids)} {kind}tokens, but this model reads {length}: shorten the "
-            f"prompt or the concept"
+            f"the attribution prompt {text!r} has {len(ids)} {encoder}tokens, "
+            f"but this model reads {length}; shorten the prompt or the concept"
         )
 
 
 @torch.no_grad()
 def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> EncodedText:
-    """An attribution prompt as Stable Diffusion 1, 2 and XL read it: CLIP's tokens do not see the
-    padding after them.
+    """Encode a text as Stable Diffusion 1, 2 and XL do: CLIP's tokens do not see later padding.
 
-    `clip_skip` last layers of the text encoders are left out, as by the pipeline's setting of that
-    name. Raises UsageError for a text that is longer than the tokenizer's window.
+    Parameters
+    ----------
+    pipe
+        Pipeline with a CLIP text encoder.
+    text
+        The attribution prompt.
+    clip_skip
+        Number of last layers of the text encoder to leave out, as in the pipeline's setting.
+
+    Raises
+    ------
+    UsageError
+        If the pipeline has no text encoder or the text exceeds the tokenizer's window.
     """
-    if (
-        getattr(pipe, "text_encoder", None) is None
-        and getattr(pipe, "text_encoder_2", None) is None
-    ):
+    encoders = (getattr(pipe, "text_encoder", None), getattr(pipe, "text_encoder_2", None))
+    if encoders == (None, None):
         raise UsageError(
-            f"a {type(pipe).__name__} was loaded without a text encoder, which reads the attribution prompt: load it "
-            f"with one"
+            f"{type(pipe).__name__} was loaded without a text encoder; "
+            f"load it with a text encoder to read the attribution prompt"
         )
     tokenizer = getattr(pipe, "tokenizer", None) or pipe.tokenizer_2
     ids = tokenizer(text, verbose=False).input_ids
-    _fitting(ids, tokenizer.model_max_length, text)
+    _check_length(ids, tokenizer.model_max_length, text)
     with quiet():
         rows = pipe.encode_prompt(
             text,
@@ -60,82 +81,94 @@ def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> En
             do_classifier_free_guidance=False,
             clip_skip=clip_skip,
         )[0]
-    return EncodedText(tokenizer.convert_ids_to_tokens(ids), rows[0, : len(ids)])
+    return EncodedText(tokens=tokenizer.convert_ids_to_tokens(ids), vectors=rows[0, : len(ids)])
 
 
 @torch.no_grad()
 def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
-    """An attribution prompt as PixArt and Sana read it: in small letters, and Sana behind its own
-    instruction, of which the first token stays, and the last. Raises UsageError if it is too long.
+    """Encode a text as PixArt and Sana do, in lower case.
+
+    Sana puts an instruction before the text; its first token is kept, and its last.
+
+    Raises
+    ------
+    UsageError
+        If the text has more tokens than the pipeline reads.
     """
-    told = signature(type(pipe).__call__).parameters.get("complex_human_instruction")
-    own = {"complex_human_instruction": told.default} if told and told.default else {}
-    before = "\n".join(own.get("complex_human_instruction", ()))
-    ids = pipe.tokenizer(before + text.lower().strip(), verbose=False).input_ids
-    if before:
-        ids = [ids[0], *ids[len(pipe.tokenizer.encode(before)) - 1 :]]
+    parameter = signature(type(pipe).__call__).parameters.get("complex_human_instruction")
+    options = {}
+    instruction = ""
+    if parameter is not None and parameter.default:
+        options["complex_human_instruction"] = parameter.default
+        instruction = "\n".join(parameter.default)
+    ids = pipe.tokenizer(instruction + text.lower().strip(), verbose=False).input_ids
+    if instruction:
+        ids = [ids[0], *ids[len(pipe.tokenizer.encode(instruction)) - 1 :]]
     with quiet():
-        rows, mask, *_ = pipe.encode_prompt(text, **own)
-    _fitting(ids, len(mask[0]), text)
-    return EncodedText(pipe.tokenizer.convert_ids_to_tokens(ids), rows[0, : len(ids)])
+        rows, mask, *_ = pipe.encode_prompt(text, **options)
+    _check_length(ids, len(mask[0]), text)
+    tokens = pipe.tokenizer.convert_ids_to_tokens(ids)
+    return EncodedText(tokens=tokens, vectors=rows[0, : len(ids)])
 
 
 @torch.no_grad()
 def encode_rows(
     pipe: Any, text: str, length: int | None = None, clip_skip: int | None = None
 ) -> EncodedText:
-    """An attribution prompt as SD3 (rows of CLIP, then of T5), Flux, Chroma, AuraFlow (of T5) and
-    Qwen-Image (of Qwen, behind an instruction whose tokens are left out) read it in `length` rows.
+    """Encode a text as SD3, Flux, Chroma, AuraFlow and Qwen-Image do.
 
-    The length matters because T5 reads the padding too; None is what the pipeline does by default.
-    Raises UsageError for an attribution prompt with more tokens than rows.
+    SD3 has rows of CLIP, then of T5; Flux, Chroma and AuraFlow have rows of T5; Qwen-Image has
+    rows of Qwen, after an instruction whose tokens are left out.
+
+    Parameters
+    ----------
+    pipe
+        Pipeline of one of these models.
+    text
+        The attribution prompt.
+    length
+        Number of rows of the encoded prompt, which matters because T5 reads the padding too. By
+        default the pipeline's own.
+    clip_skip
+        Number of last layers of CLIP to leave out, for SD3.
+
+    Raises
+    ------
+    UsageError
+        If the text has more tokens than rows.
     """
-    with_clip = hasattr(pipe, "tokenizer_3")
-    start = pipe.tokenizer_max_length if with_clip else 0
-    length = (
-        length or start + signature(type(pipe).__call__).parameters["max_sequence_length"].default
-    )
-    parts = [("", getattr(pipe, "tokenizer_2", pipe.tokenizer), 0, length)]
-    if with_clip:
-        parts = [("CLIP ", pipe.tokenizer, 0, start)]
-        if pipe.text_encoder_3 is not None:  # without it, its rows are zeros
-            parts.append(("T5 ", pipe.tokenizer_3, start, length))
-    told = getattr(pipe, "prompt_template_encode", "{}").format(text)
+    has_clip = hasattr(pipe, "tokenizer_3")
+    start = pipe.tokenizer_max_length if has_clip else 0
+    if not length:
+        default = signature(type(pipe).__call__).parameters["max_sequence_length"].default
+        length = start + default
+    template = getattr(pipe, "prompt_template_encode", "{}").format(text)
+    skipped = getattr(pipe, "prompt_template_encode_start_idx", 0)
     tokens: list[str] = []
-    used: list[int] = []
-    for encoder, tokenizer, first, end in parts:
-        ids = tokenizer(told, verbose=False).input_ids[
-            getattr(pipe, "prompt_template_encode_start_idx", 0) :
-        ]
-        _fitting(ids, end - first, text, encoder)
-        tokens += tokenizer.convert_ids_to_tokens(ids)
-        used += range(first, first + len(ids))
-    more: dict[str, Any] = {"clip_skip": clip_skip} if with_clip else {}
+    rows_of_tokens: list[int] = []
+    for part in _parts(pipe, start, length):
+        ids = part.tokenizer(template, verbose=False).input_ids[skipped:]
+        _check_length(ids, part.stop - part.start, text, part.encoder)
+        tokens += part.tokenizer.convert_ids_to_tokens(ids)
+        rows_of_tokens += range(part.start, part.start + len(ids))
+    options: dict[str, Any] = {"clip_skip": clip_skip} if has_clip else {}
     if "do_classifier_free_guidance" in signature(pipe.encode_prompt).parameters:
-        more["do_classifier_free_guidance"] = False
+        options["do_classifier_free_guidance"] = False
+    other_prompts = [None, None] if has_clip else [None]
     with quiet():
         rows = pipe.encode_prompt(
-            text, *[None] * (1 + with_clip), max_sequence_length=length - start, **more
+            text, *other_prompts, max_sequence_length=length - start, **options
         )[0]
-    return EncodedText(tokens, rows[0][used])
+    return EncodedText(tokens=tokens, vectors=rows[0][rows_of_tokens])
 
 
-@torch.no_grad()
-def word_vector(pipe: Any, word: str) -> NDArray[np.float32]:
-    """The meaning of a word to a pipeline: a unit vector, what its text encoder gives at the end of
-    the word. Of SD3, at CLIP's end-of-text token; of Flux, CLIP's summary, since T5 has no token
-    that sums a text up.
-    """
-    if (
-        hasattr(pipe, "tokenizer_2")
-        and not hasattr(pipe, "tokenizer_3")
-        and hasattr(pipe, "transformer")
-    ):
-        with quiet():
-            row = pipe.encode_prompt(word, None)[1][0]
-    else:
-        text = AttentionMaps(pipe, word).text
-        end = pipe.tokenizer.eos_token
-        row = text.vectors[text.tokens.index(end) if end in text.tokens else -1]
-    states = row.float().cpu().numpy()
-    return np.asarray(states / np.linalg.norm(states))
+def _parts(pipe: Any, start: int, length: int) -> list[_EncoderRows]:
+    """Return the rows that each text encoder fills; those of a missing T5 are zeros."""
+    if not hasattr(pipe, "tokenizer_3"):
+        tokenizer = getattr(pipe, "tokenizer_2", pipe.tokenizer)
+        return [_EncoderRows(encoder="", tokenizer=tokenizer, start=0, stop=length)]
+    parts = [_EncoderRows(encoder="CLIP ", tokenizer=pipe.tokenizer, start=0, stop=start)]
+    if pipe.text_encoder_3 is not None:
+        tokenizer = pipe.tokenizer_3
+        parts.append(_EncoderRows(encoder="T5 ", tokenizer=tokenizer, start=start, stop=length))
+    return parts

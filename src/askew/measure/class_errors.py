@@ -17,7 +17,7 @@ from askew.types import Picture
 if TYPE_CHECKING:
     from askew.measure.denoising import Denoiser
 
-BATCH = 64
+PICTURES_PER_BATCH = 64
 Errors = NDArray[np.float32]
 
 VERSION = 3
@@ -48,7 +48,7 @@ class ClassErrors:
         self.prompts = tuple(prompts)
         self.samples = samples
         self.evaluations = samples * len(prompts)
-        self.at_once = max(1, min(BATCH, AT_ONCE // self.evaluations))
+        self.at_once = max(1, min(PICTURES_PER_BATCH, AT_ONCE // self.evaluations))
         self._model = model
         self._loss = loss
         self._seed_of = seed_of

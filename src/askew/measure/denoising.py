@@ -18,12 +18,13 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 from askew.errors import ModelError, UnknownName, UsageError
-from askew.measure.class_errors import BATCH
 from askew.measure.denoising_networks import Conditions, network_of
 from askew.models.device import overflow_safe
 from askew.store.imagefile import as_rgb
 
 Errors = NDArray[np.float32]
+
+EVALUATIONS_PER_BATCH = 64
 
 LOSSES: Mapping[str, Callable[..., Tensor]] = {
     "l2": F.mse_loss,
@@ -64,7 +65,7 @@ def class_errors(
     noise: ArrayLike,
     loss: str = "l2",
     *,
-    batch_size: int = BATCH,
+    batch_size: int = EVALUATIONS_PER_BATCH,
 ) -> Errors:
     """How badly a pipeline finds the noise in pictures when it is told each of several texts:
     smaller is more fitting.
@@ -94,7 +95,11 @@ class Denoiser:
     """
 
     def __init__(
-        self, pipe: Any, prompts: Sequence[str], loss: str = "l2", batch_size: int = BATCH
+        self,
+        pipe: Any,
+        prompts: Sequence[str],
+        loss: str = "l2",
+        batch_size: int = EVALUATIONS_PER_BATCH,
     ) -> None:
         UnknownName.unless_known("loss", loss, LOSSES)
         self.pipe = pipe

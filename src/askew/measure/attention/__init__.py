@@ -1,20 +1,20 @@
-"""Attention maps of UNets and transformers."""
+"""Attention maps of UNets and transformers. Networks are imported when a pipeline is watched."""
 
-from askew.measure.attention.base import (
-    WATCHED,
-    AttentionMaps,
+from askew.measure.attention.base import SUPPORTED_MODELS, AttentionRecorder, block_names
+from askew.measure.attention.choice import AttentionMaps
+from askew.measure.attention.reader import (
     AttentionReader,
     attribution_text,
-    block_names,
     decode_maps,
     encode_maps,
     watching,
 )
 
 __all__ = [
-    "WATCHED",
+    "SUPPORTED_MODELS",
     "AttentionMaps",
     "AttentionReader",
+    "AttentionRecorder",
     "attribution_text",
     "block_names",
     "decode_maps",

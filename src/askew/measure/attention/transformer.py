@@ -1,12 +1,11 @@
-"""Open-vocabulary attention maps of pictures by transformers where text and image attend to each
-other in one sequence: SD3, SD3.5, Flux dev and schnell, Chroma, AuraFlow, Qwen-Image.
+"""Recorders of transformers where text and image attend to each other in one sequence.
 
-The tokens of any text, the *passive stream*, run through the text side of every block while a
-picture is made. They attend to the picture and to themselves; neither the picture nor its own
-prompt attends to them, so that the picture stays what it would have been, to the bit. If the text
-is the prompt itself, the stream is the prompt's own. A second pass of the model would cost more and
-describe another picture. The pattern of attention is that of ConceptAttention (Helbling et al.,
-arXiv 2502.04320), with attention weights as the map.
+SD3, SD3.5, Flux dev and schnell, Chroma, AuraFlow, Qwen-Image. The tokens of any text, the *passive
+stream*, run through the text side of each block while an image is made. They attend to the image
+and to themselves; neither the image nor its own prompt attends to them, so the image stays the same
+to the bit. If the text is the prompt itself, the stream is the prompt's own. A second pass of the
+model would cost more and describe another image. The pattern of attention is that of
+ConceptAttention (Helbling et al., arXiv 2502.04320), with attention weights as the map.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +20,7 @@ from torch.nn import functional
 from torch.utils.hooks import RemovableHandle
 
 from askew.errors import UnknownName, UsageError
-from askew.measure.attention.base import WATCHED, AttentionMaps
+from askew.measure.attention.base import SUPPORTED_MODELS, AttentionRecorder
 from askew.measure.attribution import encode_rows
 
 FAMILIES = ("AuraFlow", "Chroma", "Flux", "QwenImage", "StableDiffusion3")
@@ -34,19 +33,25 @@ BLOCKS = {
     "joint": ("transformer_blocks", "joint_transformer_blocks"),
     "single": ("single_transformer_blocks",),
 }
-"""Where transformers hold their blocks, those with a text side of their own first."""
+"""Attributes with a transformer's blocks; blocks with a text side of their own come first."""
 
 PROJECTIONS = ("to_q", "to_k", "to_v")
 OF_TEXT = ("add_q_proj", "add_k_proj", "add_v_proj")
-BEFORE = -1
-"""No step was listened to yet; a scheduler counts its first one as None."""
+BEFORE_FIRST_STEP = -1
+"""Step before any is recorded; a scheduler counts its first step as None."""
 
 Softmax = Literal["text", "joint"]
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionSide:
-    """What pixels, or tokens, bring to the attention of a block: each (pictures, heads, n, width)."""
+    """Contribution of pixels, or tokens, to the attention of a block.
+
+    Attributes
+    ----------
+    queries, keys, values
+        Each (images, heads, n, width).
+    """
 
     queries: Tensor
     keys: Tensor
@@ -56,23 +61,46 @@ class AttentionSide:
 def side(
     attn: Any, projected: Iterable[Tensor], norms: tuple[Any, Any], rotation: Tensor | None
 ) -> AttentionSide:
-    """From queries, keys and values as they were projected, each (pictures, n, heads x width):
-    normed, then rotated. `rotation`: complex numbers (n, width / 2) by which pairs turn with their
-    place; None where places are not told so.
+    """Return normalized, then rotated queries and keys, with values, by head.
+
+    Parameters
+    ----------
+    attn
+        The attention module.
+    projected
+        Queries, keys and values, each (images, n, heads x width).
+    norms
+        Norms of queries and of keys; None for no norm.
+    rotation
+        Complex numbers (n, width / 2) by which pairs turn with their place, or None.
     """
     queries, keys, values = projected
-    queries, keys = (
-        _by_head(attn, part, norm) for part, norm in zip((queries, keys), norms, strict=True)
-    )
+    query_norm, key_norm = norms
     return AttentionSide(
-        _rotated(queries, rotation), _rotated(keys, rotation), _by_head(attn, values)
+        queries=_rotated(_by_head(attn, queries, query_norm), rotation),
+        keys=_rotated(_by_head(attn, keys, key_norm), rotation),
+        values=_by_head(attn, values),
     )
 
 
 class PassiveAttention:
-    """What stands in a block for its attention while tokens pass: they attend to [pixels, tokens].
-    Afterwards it holds their side, and what they gathered, (pictures, tokens, heads x width),
-    before it is projected.
+    """Stand-in for a block's attention while tokens pass: they attend to [pixels, tokens].
+
+    Parameters
+    ----------
+    attn
+        The attention module that it replaces.
+    pixels
+        The pixels' side of the attention.
+    rotation
+        Rotation of the tokens, as in `side`.
+
+    Attributes
+    ----------
+    tokens
+        The tokens' side, set by the call.
+    gathered
+        Result of the tokens' attention, (images, tokens, heads x width), before it is projected.
     """
 
     tokens: AttentionSide
@@ -86,6 +114,7 @@ class PassiveAttention:
     def __call__(
         self, hidden_states: Tensor, encoder_hidden_states: Tensor | None = None, **_: Any
     ) -> Any:
+        """Gather the tokens' result, and return what the attention would return for them."""
         attn = self._attn
         if has_text_side(attn):
             states = encoder_hidden_states
@@ -95,73 +124,97 @@ class PassiveAttention:
             states = hidden_states
             names = PROJECTIONS
             norms = (attn.norm_q, attn.norm_k)
-        self.tokens = side(
-            attn, (getattr(attn, name)(states) for name in names), norms, self._rotation
-        )
+        projected = (getattr(attn, name)(states) for name in names)
+        self.tokens = side(attn, projected, norms, self._rotation)
         self.gathered = _attended(self.tokens, self._pixels)
-        if has_text_side(attn):
-            return hidden_states, self.gathered if attn.to_add_out is None else attn.to_add_out(
-                self.gathered
-            )
-        return attn.to_out[0](self.gathered) if hasattr(attn, "to_out") else self.gathered
+        if not has_text_side(attn):
+            return attn.to_out[0](self.gathered) if hasattr(attn, "to_out") else self.gathered
+        if attn.to_add_out is None:
+            return hidden_states, self.gathered
+        return hidden_states, attn.to_add_out(self.gathered)
 
 
 def has_text_side(attn: Any) -> bool:
-    """Whether an attention has weights for text; those of single blocks serve text and picture
-    alike.
-    """
+    """Check whether an attention has weights for text; single blocks share one set of weights."""
     return getattr(attn, "add_q_proj", None) is not None
 
 
 def advance(
-    block: Any, given: Mapping[str, Any], tokens: Tensor, listening: PassiveAttention
+    block: Any, arguments: Mapping[str, Any], tokens: Tensor, attention: PassiveAttention
 ) -> Tensor:
-    """The tokens (pictures, tokens, channels) after a block, by the block's own code. `given` is
-    what it was called with, of the pictures that count. SD3's last block leaves its text as it was.
+    """Return the tokens (images, tokens, channels) after a block, by the block's own code.
+
+    SD3's last block does not change its text.
+
+    Parameters
+    ----------
+    block
+        Block of the transformer.
+    arguments
+        Arguments that the block was called with, restricted to the recorded images.
+    tokens
+        Tokens before the block.
+    attention
+        Stand-in for the block's attention.
     """
     twin = copy(block)
-    twin._modules = {**block._modules, "attn": listening}
+    twin._modules = {**block._modules, "attn": attention}
+    forward = type(block).forward
+    if "encoder_hidden_states" not in arguments:
+        result: Tensor = forward(twin, **{**arguments, "hidden_states": tokens})
+        return result
+    # A block with a text side needs a pixel, whose result is dropped.
+    pixels = arguments["hidden_states"][:, : int(has_text_side(block.attn))]
+    states = {"hidden_states": pixels, "encoder_hidden_states": tokens}
     after: Tensor | None
-    if "encoder_hidden_states" not in given:
-        after = type(block).forward(twin, **{**given, "hidden_states": tokens})
-    else:
-        pixels = given["hidden_states"][
-            :, : int(has_text_side(block.attn))
-        ]  # one that is thrown away, or none
-        after, _ = type(block).forward(
-            twin, **{**given, "hidden_states": pixels, "encoder_hidden_states": tokens}
-        )
+    after, _ = forward(twin, **{**arguments, **states})
     return tokens if after is None else after
 
 
 def shares_among_tokens(image: AttentionSide, keys: Tensor) -> Tensor:
-    """How every pixel's attention divides among the tokens alone, summed over heads: (pictures,
-    tokens, pixels).
+    """Return how each pixel's attention divides among the tokens only, summed over heads.
+
+    Parameters
+    ----------
+    image
+        The pixels' side of the attention.
+    keys
+        Keys of the tokens, (images, heads, tokens, width).
+
+    Returns
+    -------
+    Tensor
+        Shares (images, tokens, pixels).
     """
     scores = torch.matmul(keys * keys.shape[-1] ** -0.5, image.queries.transpose(-1, -2))
     return scores.softmax(dim=2, dtype=torch.float32).sum(dim=1)
 
 
 def shares_among_all(image: AttentionSide, keys: Tensor) -> Tensor:
-    """The part of every pixel's attention to [pixels, tokens] that falls on each token, summed over
-    heads.
+    """Return the part of each pixel's attention to [pixels, tokens] that falls on each token.
 
-    Shaped (pictures, tokens, pixels). Attention to values that are 1 for a single token reads its
-    share off without the matrix of pixels by pixels; the values of a head hold as many tokens as
-    the head is wide.
+    Parts are summed over heads: (images, tokens, pixels). Values that are 1 for a single token make
+    the attention return that token's share, without the matrix of pixels by pixels. The values of a
+    head hold as many tokens as the head is wide.
+
+    Parameters
+    ----------
+    image
+        The pixels' side of the attention.
+    keys
+        Keys of the tokens, (images, heads, tokens, width).
     """
     width = keys.shape[-1]
     tokens = keys.shape[2]
     pixels = image.keys.shape[2]
-    everything = torch.cat([image.keys, keys], dim=2)
+    all_keys = torch.cat([image.keys, keys], dim=2)
     parts = []
     for start in range(0, tokens, width):
-        marks = everything.new_zeros(pixels + tokens, width)
+        marks = all_keys.new_zeros(pixels + tokens, width)
         marked = torch.arange(start, min(start + width, tokens))
         marks[pixels + marked, marked - start] = 1
-        shares = functional.scaled_dot_product_attention(
-            image.queries, everything, marks.expand_as(everything)
-        )
+        values = marks.expand_as(all_keys)
+        shares = functional.scaled_dot_product_attention(image.queries, all_keys, values)
         parts.append(shares[..., : len(marked)].float().sum(dim=1))
     return torch.cat(parts, dim=2).transpose(1, 2)
 
@@ -170,59 +223,71 @@ SHARES = {"text": shares_among_tokens, "joint": shares_among_all}
 
 
 def _attended(tokens: AttentionSide, pixels: AttentionSide) -> Tensor:
-    """What the tokens gather from [pixels, tokens]: (pictures, tokens, heads x width)."""
+    """Return the result of attention to [pixels, tokens]: (images, tokens, channels)."""
     keys = torch.cat([pixels.keys, tokens.keys], dim=2)
     values = torch.cat([pixels.values, tokens.values], dim=2)
-    return (
-        functional.scaled_dot_product_attention(tokens.queries, keys, values)
-        .transpose(1, 2)
-        .flatten(2)
-    )
+    by_head = functional.scaled_dot_product_attention(tokens.queries, keys, values)
+    return by_head.transpose(1, 2).flatten(2)
 
 
 def _by_head(attn: Any, projected: Tensor, norm: nn.Module | None = None) -> Tensor:
-    """(pictures, n, heads x width) -> (pictures, heads, n, width), normed."""
+    """Reshape (images, n, heads x width) to (images, heads, n, width), then apply the norm."""
     by_head = projected.view(*projected.shape[:2], attn.heads, -1).transpose(1, 2)
     return by_head if norm is None else norm(by_head)
 
 
 def _rotated(by_head: Tensor, rotation: Tensor | None) -> Tensor:
-    """Turn neighbouring pairs of numbers, in fp32 as Flux does."""
+    """Turn neighboring pairs of numbers, in fp32 as Flux does."""
     if rotation is None:
         return by_head
     pairs = torch.view_as_complex(by_head.float().reshape(*by_head.shape[:-1], -1, 2))
     return torch.view_as_real(pairs * rotation).flatten(-2).to(by_head.dtype)
 
 
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Height and width of the maps, and the rotations by place of pixels and of tokens."""
+
+    size: tuple[int, int]
+    pixel_rotation: Tensor | None = None
+    token_rotation: Tensor | None = None
+
+
 @dataclass(slots=True)
 class _TransformerCall:
-    """One call of the transformer that is listened to; its maps have a pixel per patch of the
-    latents.
+    """One recorded call of the transformer. Its maps have a pixel per patch of the latents.
+
+    `rows` are the recorded images of the batch, `tokens` the passive stream. `arguments` are those
+    of the current block, `activations` the results of the block's parts.
     """
 
-    pictures: slice
-    size: tuple[int, int]
-    pixel_rotation: Tensor | None
-    token_rotation: Tensor | None
+    rows: slice
+    layout: _Layout
     tokens: Tensor
     embedded: bool = False
-    block: Mapping[str, Any] = field(default_factory=dict)
-    kept: dict[str, Tensor] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    activations: dict[str, Tensor] = field(default_factory=dict)
 
 
-class TransformerAttentionMaps(AttentionMaps):
-    """`AttentionMaps` of Stable Diffusion 3, 3.5, Flux, Chroma, AuraFlow or Qwen-Image.
+class TransformerAttentionRecorder(AttentionRecorder):
+    """Recorder of Stable Diffusion 3, 3.5, Flux, Chroma, AuraFlow or Qwen-Image.
 
-    definition   `ovam`: attention weights. `output`: what pixels gather from attention against what tokens gather,
-                 softmax(o_x o_cᵀ) over the tokens, which ConceptAttention found to fit objects
-                 better
-    softmax      of `ovam`. `text`: each pixel's attention divided among the tokens of the attribution alone, so that
-                 its maps sum to steps x heads; `joint`: among all pixels and these tokens, the
-                 weights that the model itself would use for them as its prompt
+    The conditional rows of the first call of each step count. The unconditional rows, and further
+    calls for true guidance and skip-layer guidance, are left out. AuraFlow sets registers before
+    each text, which are tokens here too.
 
-    Of every step the conditional rows of the first call count: neither the unconditional rows, nor
-    the calls that true guidance and skip-layer guidance add. AuraFlow sets registers before every
-    text, which are tokens here too.
+    Parameters
+    ----------
+    pipe, attribution, branch
+        As in `AttentionMaps`.
+    definition
+        `ovam`: attention weights. `output`: the pixels' attention results against the tokens'
+        results, softmax(o_x o_cᵀ) over the tokens, which ConceptAttention found to fit objects
+        better.
+    softmax
+        Of `ovam`. `text`: each pixel's attention divides among the tokens of the attribution only,
+        so that its maps sum to steps x heads. `joint`: it divides among all pixels and these
+        tokens, with the weights that the model would use for them as its prompt.
     """
 
     branches = ("cond",)
@@ -239,161 +304,162 @@ class TransformerAttentionMaps(AttentionMaps):
     ) -> None:
         if type(pipe).__name__ not in PIPELINES:
             raise UsageError(
-                f"a {type(pipe).__name__} has no attention that can be watched by its text: use {WATCHED}"
+                f"{type(pipe).__name__} has no attention to its text that askew can watch; "
+                f"use {SUPPORTED_MODELS}"
             )
         super().__init__(pipe, attribution, branch, definition)
         UnknownName.unless_known("softmax", softmax, SHARES)
         self._shares = SHARES[softmax]
-        self._outputs = definition == "output"
-        blocks = layer_blocks(pipe.transformer)
-        silent = {
-            name
-            for name, block in blocks.items()
-            if self._outputs and getattr(block, "context_pre_only", False)
+        self._compares_outputs = definition == "output"
+        self._layers = {
+            name: block
+            for name, block in layer_blocks(pipe.transformer).items()
+            if not (self._compares_outputs and getattr(block, "context_pre_only", False))
         }
-        self._layers = {name: block for name, block in blocks.items() if name not in silent}
         self._call: _TransformerCall | None = None
-        self._heard: int | None = BEFORE
+        self._last_step: int | None = BEFORE_FIRST_STEP
         registers = getattr(pipe.transformer, "register_tokens", None)
         self._registers = 0 if registers is None else registers.shape[1]
         self._read_text(None, None)
 
     @property
     def tokens(self) -> list[str]:
-        """The tokens of the attribution prompt; of AuraFlow, its registers come first."""
+        """Return the tokens of the attribution prompt; of AuraFlow, its registers come first."""
         return ["<register>"] * self._registers + super().tokens
 
     def _watch(self) -> Iterator[RemovableHandle]:
         transformer = self._pipe.transformer
         if any(_fused(block.attn) for block in layer_blocks(transformer).values()):
             raise UsageError(
-                "the projections of this transformer are fused, which hides its queries and breaks SD3.5: "
+                "the projections of this transformer are fused, so its queries cannot be read; "
                 "call pipe.transformer.unfuse_qkv_projections() first"
             )
         yield transformer.register_forward_pre_hook(self._begin, with_kwargs=True)
         yield transformer.register_forward_hook(self._end)
         for name, block in self._layers.items():
-            attn = block.attn
-            yield block.register_forward_pre_hook(self._enter, with_kwargs=True)
-            for projection in PROJECTIONS:
-                yield getattr(attn, projection).register_forward_hook(
-                    partial(self._keep, projection)
-                )
-            if self._outputs and hasattr(attn, "to_out"):
-                yield attn.to_out[0].register_forward_pre_hook(partial(self._keep, "pixels"))
-            yield attn.register_forward_hook(partial(self._listen, name, block))
+            yield from self._watch_block(name, block)
+
+    def _watch_block(self, name: str, block: Any) -> Iterator[RemovableHandle]:
+        attn = block.attn
+        yield block.register_forward_pre_hook(self._enter, with_kwargs=True)
+        for projection in PROJECTIONS:
+            keep = partial(self._keep, projection)
+            yield getattr(attn, projection).register_forward_hook(keep)
+        if self._compares_outputs and hasattr(attn, "to_out"):
+            yield attn.to_out[0].register_forward_pre_hook(partial(self._keep, "pixels"))
+        yield attn.register_forward_hook(partial(self._pass_tokens, name, block))
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()
         self._call = None
 
     def _begin(self, transformer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Before the transformer: is this the conditional call of a step? It comes first, and the
-        scheduler counts.
-        """
+        """Before the transformer: record the conditional call, which is the first of each step."""
         self._call = None
-        if not self._begin_run() and self._pipe.scheduler.step_index == self._heard:
+        if not self._begin_run() and self._pipe.scheduler.step_index == self._last_step:
             return
         hidden = args[0] if args else kwargs["hidden_states"]
         text = kwargs["encoder_hidden_states"]
-        whole = (
-            hidden.ndim == 4
-        )  # not packed into patches: SD3 and AuraFlow, which guide within one call
-        unconditional = len(hidden) // 2 if whole and self._pipe.guidance_scale > 1 else 0
+        # SD3 and AuraFlow do not pack latents into patches, and guide within one call.
+        guided = hidden.ndim == 4 and self._pipe.guidance_scale > 1
+        unconditional = len(hidden) // 2 if guided else 0
         # Qwen-Image's text is as long as the longest prompt of a batch, not of a given length.
         length = None if "img_shapes" in kwargs else text.shape[1]
         self._read_text(length, getattr(self._pipe, "_clip_skip", None))
         tokens = self.text.vectors.to(text).expand(len(hidden) - unconditional, -1, -1)
-        places = _places(transformer, hidden, kwargs, tokens.shape[1])
-        self._call = _TransformerCall(slice(unconditional, None), *places, tokens)
+        self._call = _TransformerCall(
+            rows=slice(unconditional, None),
+            layout=_layout(transformer, hidden, kwargs, tokens.shape[1]),
+            tokens=tokens,
+        )
 
     def _end(self, *_: Any) -> None:
         if self._call is not None:
-            self._heard = self._pipe.scheduler.step_index
+            self._last_step = self._pipe.scheduler.step_index
         self._call = None
 
     def _enter(self, block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Before a block: keep what it is given. The first one embeds the tokens, where scales of
-        LoRA hold already.
-        """
-        if self._call is None:
+        """Before a block: note its arguments; embed tokens at the first, where LoRA scales hold."""
+        call = self._call
+        if call is None:
             return
-        if not self._call.embedded:
-            self._call.tokens = _embedded(self._pipe.transformer, self._call.tokens)
-            self._call.embedded = True
-        rows = {name: kwargs[name][self._call.pictures] for name in ("hidden_states", "temb")}
-        self._call.block = {
-            name: kwargs[name] for name in kwargs if name != "attention_mask"
-        } | rows  # none is padding
-        self._call.kept = {}
+        if not call.embedded:
+            call.tokens = _embedded(self._pipe.transformer, call.tokens)
+            call.embedded = True
+        # No token is padding, so the attention mask is left out.
+        arguments = {name: value for name, value in kwargs.items() if name != "attention_mask"}
+        for name in ("hidden_states", "temb"):
+            arguments[name] = kwargs[name][call.rows]
+        call.arguments = arguments
+        call.activations = {}
 
     def _keep(
         self, name: str, _module: Any, args: tuple[Tensor, ...], output: Tensor | None = None
     ) -> None:
-        """What a part of a block gave, or was given, at its first use: later ones are those of
-        passive streams.
-        """
+        """Keep a part's output, or input, of its first use; passive streams use it later."""
         if self._call is not None:
-            self._call.kept.setdefault(name, args[0] if output is None else output)
+            self._call.activations.setdefault(name, args[0] if output is None else output)
 
-    def _listen(self, name: str, block: Any, attn: Any, _args: Any, output: Any) -> None:
+    def _pass_tokens(self, name: str, block: Any, attn: Any, _args: Any, output: Any) -> None:
         """After a block's attention: let the tokens attend too, and add their maps."""
         call = self._call
         if call is None:
             return
-        pixels = slice(
-            -call.size[0] * call.size[1], None
-        )  # text comes first, where it has no side of its own
-        projected = (call.kept[projection][call.pictures, pixels] for projection in PROJECTIONS)
-        image = side(attn, projected, (attn.norm_q, attn.norm_k), call.pixel_rotation)
-        listening = PassiveAttention(attn, image, call.token_rotation)
-        call.tokens = advance(block, call.block, call.tokens, listening)
-        if self._outputs:
-            gathered = call.kept.get("pixels", output)[call.pictures, pixels].float()
-            shares = torch.matmul(listening.gathered.float(), gathered.mT).softmax(dim=1)
+        layout = call.layout
+        height, width = layout.size
+        # Text comes first where it has no side of its own.
+        pixels = slice(-height * width, None)
+        projected = (call.activations[projection][call.rows, pixels] for projection in PROJECTIONS)
+        image = side(attn, projected, (attn.norm_q, attn.norm_k), layout.pixel_rotation)
+        attention = PassiveAttention(attn, image, layout.token_rotation)
+        call.tokens = advance(block, call.arguments, call.tokens, attention)
+        if self._compares_outputs:
+            gathered = call.activations.get("pixels", output)[call.rows, pixels].float()
+            shares = torch.matmul(attention.gathered.float(), gathered.mT).softmax(dim=1)
         else:
-            shares = self._shares(image, listening.tokens.keys)
-        maps = shares.reshape(*shares.shape[:2], *call.size)
+            shares = self._shares(image, attention.tokens.keys)
+        maps = shares.reshape(*shares.shape[:2], height, width)
         run = self._runs[-1]
         run[name] = run[name] + maps if name in run else maps.contiguous()
 
 
-def _places(
-    transformer: Any, hidden: Tensor, call: Mapping[str, Any], tokens: int
-) -> tuple[tuple[int, int], Tensor | None, Tensor | None]:
-    """Height and width of the maps, and the rotations that tell the places of pixels and of tokens."""
-    if "img_shapes" in call:
-        ((_, height, width),) = call["img_shapes"][0]
-        turned = transformer.pos_embed(
-            call["img_shapes"], max_txt_seq_len=tokens, device=hidden.device
+def _layout(transformer: Any, hidden: Tensor, arguments: Mapping[str, Any], tokens: int) -> _Layout:
+    """Return size and rotations of a call of the transformer."""
+    if "img_shapes" in arguments:
+        ((_, height, width),) = arguments["img_shapes"][0]
+        pixel_rotation, token_rotation = transformer.pos_embed(
+            arguments["img_shapes"], max_txt_seq_len=tokens, device=hidden.device
         )
-        return (height, width), *turned
-    if "img_ids" in call:
-        height, width = (int(call["img_ids"][..., axis].max()) + 1 for axis in (1, 2))
-        cosines, sines = transformer.pos_embed(call["img_ids"])  # every angle twice
-        return (height, width), torch.complex(cosines[:, ::2], sines[:, ::2]), None
-    height, width = (side // transformer.config.patch_size for side in hidden.shape[-2:])
-    return (height, width), None, None
+        return _Layout((height, width), pixel_rotation, token_rotation)
+    if "img_ids" in arguments:
+        places = arguments["img_ids"]
+        height, width = (int(places[..., axis].max()) + 1 for axis in (1, 2))
+        # Each angle is given twice.
+        cosines, sines = transformer.pos_embed(places)
+        return _Layout((height, width), torch.complex(cosines[:, ::2], sines[:, ::2]))
+    height, width = (length // transformer.config.patch_size for length in hidden.shape[-2:])
+    return _Layout((height, width))
 
 
 def _embedded(transformer: Any, tokens: Tensor) -> Tensor:
-    """Tokens as the first block is given them."""
+    """Return the tokens as the first block is given them."""
     embedder = getattr(transformer, "context_embedder", None)
-    embedded: Tensor = (
-        embedder(tokens) if embedder else transformer.txt_in(transformer.txt_norm(tokens))
-    )
+    if embedder:
+        embedded: Tensor = embedder(tokens)
+    else:
+        embedded = transformer.txt_in(transformer.txt_norm(tokens))
     registers = getattr(transformer, "register_tokens", embedded[:1, :0])
     return torch.cat([registers.to(embedded).expand(len(embedded), -1, -1), embedded], dim=1)
 
 
 def layer_blocks(transformer: Any) -> dict[str, Any]:
-    """The blocks of a transformer in order of depth, called joint-1, joint-2, …, single-1, …"""
-    return {
-        f"{kind}-{k}": block
-        for kind, names in BLOCKS.items()
-        for name in names
-        for k, block in enumerate(getattr(transformer, name, ()), start=1)
-    }
+    """Return the blocks of a transformer by depth: joint-1, …, then single-1, and so on."""
+    blocks = {}
+    for kind, names in BLOCKS.items():
+        for name in names:
+            for k, block in enumerate(getattr(transformer, name, ()), start=1):
+                blocks[f"{kind}-{k}"] = block
+    return blocks
 
 
 def _fused(attn: Any) -> bool:

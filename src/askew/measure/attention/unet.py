@@ -1,9 +1,8 @@
-"""Open-vocabulary maps of plain cross-attention: Stable Diffusion 1, 2 and XL and their like,
-PixArt, Sana.
+"""Recorders of plain cross-attention: Stable Diffusion 1, 2 and XL and their like, PixArt, Sana.
 
-Hooks read the queries of every cross-attention while a picture is made; keys come from the
-attribution prompt. No query is kept and no processor is replaced, so the picture is the same to the
-bit. After OVAM (Marcos-Manchón et al., CVPR 2024, arXiv 2403.14291).
+Hooks read the queries of each cross-attention while an image is made; keys come from the
+attribution prompt. Queries are not stored and no processor is replaced, so the image is the same to
+the bit. After OVAM (Marcos-Manchón et al., CVPR 2024, arXiv 2403.14291).
 """
 
 from collections.abc import Callable, Iterator
@@ -16,13 +15,13 @@ from torch import Tensor
 from torch.utils.hooks import RemovableHandle
 
 from askew.errors import ModelError, UsageError
-from askew.measure.attention.base import WATCHED, AttentionMaps
+from askew.measure.attention.base import SUPPORTED_MODELS, AttentionRecorder
 from askew.measure.attribution import EncodedText, encode_attribution, encode_by_pipeline
 
 
 @dataclass(slots=True)
 class _Layer:
-    """One cross-attention. `image` is the module that holds it, which knows height and width."""
+    """One cross-attention. `image` is the module around it, which knows height and width."""
 
     attention: Any
     image: Any
@@ -30,9 +29,15 @@ class _Layer:
     keys: Tensor | None = None
 
 
-class UNetAttentionMaps(AttentionMaps):
-    """`AttentionMaps` of Stable Diffusion 1, 2 or XL: keys of the attribution prompt, softmax over
-    its tokens alone. `middle` reads the middle block too.
+class UNetAttentionRecorder(AttentionRecorder):
+    """Recorder of Stable Diffusion 1, 2 or XL: softmax over the tokens of the attribution prompt.
+
+    Parameters
+    ----------
+    pipe, attribution, branch, definition
+        As in `AttentionMaps`.
+    middle
+        Record the middle block too.
     """
 
     _encode: Callable[..., EncodedText] = staticmethod(encode_attribution)
@@ -55,13 +60,11 @@ class UNetAttentionMaps(AttentionMaps):
     def _watch(self) -> Iterator[RemovableHandle]:
         yield self._network.register_forward_pre_hook(self._begin, with_kwargs=True)
         for name, layer in self._layers.items():
-            yield layer.image.register_forward_pre_hook(
-                partial(self._enter, layer), with_kwargs=True
-            )
-            asks = (
-                layer.attention.to_q if layer.attention.norm_q is None else layer.attention.norm_q
-            )
-            yield asks.register_forward_hook(partial(self._add, name, layer))
+            enter = partial(self._enter, layer)
+            yield layer.image.register_forward_pre_hook(enter, with_kwargs=True)
+            attention = layer.attention
+            queries = attention.to_q if attention.norm_q is None else attention.norm_q
+            yield queries.register_forward_hook(partial(self._add, name, layer))
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()
@@ -72,13 +75,12 @@ class UNetAttentionMaps(AttentionMaps):
             layer.keys = None
 
     def _begin(self, network: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Before the UNet: which rows of its batch are read, and whether a new call of the pipeline
-        has begun.
-        """
+        """Before the UNet: choose the rows of its batch, and note a new call of the pipeline."""
         guided = getattr(self._pipe, "do_classifier_free_guidance", None)
         if guided is None:
             raise UsageError(
-                f"a {type(self._pipe).__name__} does not tell whether it guides: use {WATCHED}"
+                f"{type(self._pipe).__name__} does not report whether guidance is on; "
+                f"use {SUPPORTED_MODELS}"
             )
         self._rows = self._rows_of(args[0] if args else kwargs["sample"], bool(guided))
         if self._read_text(getattr(self._pipe, "_clip_skip", None)):
@@ -86,31 +88,38 @@ class UNetAttentionMaps(AttentionMaps):
         self._begin_run()
 
     def _rows_of(self, sample: Tensor, guided: bool) -> slice:
-        """The rows of the branch: pipelines put unconditional pictures first, then conditional,
-        then perturbed ones.
+        """Return the rows of the branch.
+
+        Pipelines order a batch by branch: unconditional, conditional, perturbed.
         """
         if self._branch == "uncond" and not guided:
             raise UsageError(
-                "this run has no guidance and so no unconditional branch: use branch='cond'"
+                "this call has no guidance and so no unconditional branch; use branch='cond'"
             )
-        copies = 1 + guided + bool(getattr(self._pipe, "do_perturbed_attention_guidance", False))
-        pictures, rest = divmod(len(sample), copies)
-        latents = sample[:, : self._network.config.out_channels]
-        if rest or (
-            copies > 1 and not torch.equal(latents[:pictures], latents[pictures : 2 * pictures])
-        ):
+        copies = 1
+        if guided:
+            copies += 1
+        if getattr(self._pipe, "do_perturbed_attention_guidance", False):
+            copies += 1
+        images, rest = divmod(len(sample), copies)
+        if rest or (copies > 1 and not self._halves_are_equal(sample, images)):
             raise ModelError(
-                f"a {type(self._pipe).__name__} arranges its pictures for guidance in a way that is not known: "
-                f"make them without guidance"
+                f"{type(self._pipe).__name__} orders the images of a guided batch in an unknown "
+                f"way; make the images without guidance"
             )
-        start = pictures if guided and self._branch == "cond" else 0
-        return slice(start, start + pictures)
+        start = images if guided and self._branch == "cond" else 0
+        return slice(start, start + images)
+
+    def _halves_are_equal(self, sample: Tensor, images: int) -> bool:
+        """Check whether the first two branches of a batch have the same latents."""
+        latents = sample[:, : self._network.config.out_channels]
+        return torch.equal(latents[:images], latents[images : 2 * images])
 
     @torch.no_grad()
     def _enter(
         self, layer: _Layer, image: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        """Before a layer's module: keep the size, and make the keys, now that scales of LoRA hold."""
+        """Before a layer's module: note the size, and make the keys, now that LoRA scales hold."""
         hidden = args[0] if args else kwargs["hidden_states"]
         layer.size = hidden.shape[-2:]
         if layer.keys is None:
@@ -118,31 +127,30 @@ class UNetAttentionMaps(AttentionMaps):
 
     @torch.no_grad()
     def _add(self, name: str, layer: _Layer, _module: Any, _args: Any, output: Tensor) -> None:
-        """Add the weights of queries (rows, pixels, channels), summed over heads, to sums
-        (pictures, tokens, h, w). Softmax over the tokens, which stand before pixels: on a CPU the
-        other order takes several times as long.
+        """Add the weights of queries (rows, pixels, channels), summed over heads, to the sums.
+
+        Sums are (images, tokens, h, w). The softmax runs over tokens, which come before pixels: on
+        a CPU the other order takes several times as long.
         """
         queries = output[self._rows]
         sums = self._runs[-1]
         heads = layer.attention.heads
         assert layer.keys is not None
-        keys = (
-            layer.keys.float().reshape(len(layer.keys), heads, -1).transpose(0, 1)
-            * layer.attention.scale
-        )
+        keys_by_head = layer.keys.float().reshape(len(layer.keys), heads, -1).transpose(0, 1)
+        keys = keys_by_head * layer.attention.scale
         if name not in sums:
-            sums[name] = queries.new_zeros(
-                (len(queries), keys.shape[1], *layer.size), dtype=torch.float32
-            )
-        for total, one in zip(sums[name].flatten(-2), queries, strict=True):
-            q = one.float().reshape(len(one), heads, -1).permute(1, 2, 0)
-            total += torch.bmm(keys, q).softmax(dim=1).sum(dim=0)
+            shape = (len(queries), keys.shape[1], *layer.size)
+            sums[name] = queries.new_zeros(shape, dtype=torch.float32)
+        for total, query in zip(sums[name].flatten(-2), queries, strict=True):
+            query_by_head = query.float().reshape(len(query), heads, -1).permute(1, 2, 0)
+            total += torch.bmm(keys, query_by_head).softmax(dim=1).sum(dim=0)
 
 
-class PlainTransformerAttentionMaps(UNetAttentionMaps):
-    """`AttentionMaps` of PixArt and Sana, every block of which attends to the text as those of
-    UNets do. Not all tell whether they guide: a batch whose halves differ in their text alone is
-    guided.
+class PlainTransformerAttentionRecorder(UNetAttentionRecorder):
+    """Recorder of PixArt and Sana, whose blocks attend to the text as a UNet's layers do.
+
+    Some of these pipelines do not report whether guidance is on. A batch whose halves differ only
+    in their text counts as guided.
     """
 
     _encode = staticmethod(encode_by_pipeline)
@@ -150,10 +158,10 @@ class PlainTransformerAttentionMaps(UNetAttentionMaps):
     def __init__(
         self, pipe: Any, attribution: str, branch: str = "cond", definition: str = "ovam"
     ) -> None:
-        super(UNetAttentionMaps, self).__init__(pipe, attribution, branch, definition)
+        super(UNetAttentionRecorder, self).__init__(pipe, attribution, branch, definition)
         self._network = pipe.transformer
         self._rows = slice(None)
-        blocks = enumerate(self._network.transformer_blocks, 1)
+        blocks = enumerate(self._network.transformer_blocks, start=1)
         self._layers = {f"block-{k}": _Layer(block.attn2, block) for k, block in blocks}
         self._read_text()
 
@@ -164,8 +172,8 @@ class PlainTransformerAttentionMaps(UNetAttentionMaps):
         doubled = not rest and torch.equal(sample[:half], sample[half:])
         if doubled and torch.equal(text[:half], text[half:]):
             raise UsageError(
-                "pictures that are alike, or guidance by a negative prompt that is the prompt itself: this model does "
-                "not tell which; give another negative prompt, or another seed to each picture"
+                "both halves of the batch are equal: the images are alike, or the negative prompt "
+                "equals the prompt; give another negative prompt, or each image another seed"
             )
         self._rows = self._rows_of(sample, doubled)
         for layer in self._layers.values():
@@ -177,35 +185,55 @@ class PlainTransformerAttentionMaps(UNetAttentionMaps):
         self, layer: _Layer, block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         if layer.keys is None:
-            text = self._network.caption_projection(
-                self.text.vectors.to(args[0] if args else kwargs["hidden_states"])
-            )
+            hidden = args[0] if args else kwargs["hidden_states"]
+            text = self._network.caption_projection(self.text.vectors.to(hidden))
             if hasattr(self._network, "caption_norm"):
                 text = self._network.caption_norm(text)
             keys = layer.attention.to_k(text)
             layer.keys = keys if layer.attention.norm_k is None else layer.attention.norm_k(keys)
 
 
-def cross_attention(pipe: Any, middle: bool) -> Iterator[tuple[str, _Layer]]:
-    """The cross-attention of a pipeline's UNet, from input to output, named as OVAM names it."""
+def cross_attention(pipe: Any, middle: bool) -> list[tuple[str, _Layer]]:
+    """Return the cross-attention layers of a pipeline's UNet, from input to output.
+
+    Parameters
+    ----------
+    pipe
+        Pipeline with a UNet.
+    middle
+        Include the middle block.
+
+    Returns
+    -------
+    list
+        Name, as OVAM names it, and layer.
+
+    Raises
+    ------
+    UsageError
+        If the pipeline has no cross-attention to a text.
+    """
     unet = getattr(pipe, "unet", None)
-    mid = [block for block in (getattr(unet, "mid_block", None),) if middle and block is not None]
-    parts = {
-        "down": getattr(unet, "down_blocks", ()),
-        "mid": mid,
-        "up": getattr(unet, "up_blocks", ()),
-    }
-    found = [
-        (f"{kind}-{i}-attentions-{j}-transformer-{k}-attn2", _Layer(block.attn2, image))
-        for kind, blocks in parts.items()
-        for i, outer in enumerate(blocks, 1)
-        for j, image in enumerate(getattr(outer, "attentions", None) or (), 1)
-        for k, block in enumerate(getattr(image, "transformer_blocks", ()), 1)
-        if getattr(block, "attn2", None) is not None and block.attn2.is_cross_attention
-    ]
-    if not found:
-        kind = type(pipe).__name__
+    sides = [("down", getattr(unet, "down_blocks", ()))]
+    mid_block = getattr(unet, "mid_block", None)
+    if middle and mid_block is not None:
+        sides.append(("mid", [mid_block]))
+    sides.append(("up", getattr(unet, "up_blocks", ())))
+    layers: list[tuple[str, _Layer]] = []
+    for kind, blocks in sides:
+        for k, block in enumerate(blocks, start=1):
+            layers.extend(_block_layers(f"{kind}-{k}", block))
+    if not layers:
         raise UsageError(
-            f"a {kind} has no cross-attention to words that could be watched: use {WATCHED}"
+            f"{type(pipe).__name__} has no cross-attention to words; use {SUPPORTED_MODELS}"
         )
-    yield from found
+    return layers
+
+
+def _block_layers(name: str, block: Any) -> Iterator[tuple[str, _Layer]]:
+    """Yield name and layer of each cross-attention in a block of a UNet."""
+    for j, image in enumerate(getattr(block, "attentions", None) or (), start=1):
+        for k, transformer in enumerate(getattr(image, "transformer_blocks", ()), start=1):
+            attention = getattr(transformer, "attn2", None)
+            if attention is not None and attention.is_cross_attention:
+                yield f"{name}-attentions-{j}-transformer-{k}-attn2", _Layer(attention, image)

@@ -230,7 +230,7 @@ def _watched(
 
 def nearness(against: str, concepts: Sequence[str], model: WhiteBox) -> dict[str, float]:
     """By concept the cosine of its text embedding with that of the word `against`."""
-    from askew.measure.attribution import word_vector  # imports torch
+    from askew.measure.attention.words import word_vector  # imports torch
 
     anchor = word_vector(model.pipeline, against)
     return {concept: float(anchor @ word_vector(model.pipeline, concept)) for concept in concepts}

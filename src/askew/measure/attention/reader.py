@@ -1,0 +1,230 @@
+"""Attention maps of the images of a prompt, as vectors that a store can keep.
+
+The maps are recorded while the model makes the images.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from askew.errors import ModelError
+from askew.measure.attention.base import AttentionRecorder, Maps
+from askew.measure.attention.choice import AttentionMaps
+from askew.models.base import Request, WhiteBox
+from askew.store.files import digest_of
+from askew.store.imagefile import opened
+from askew.types import Missing, Picture, slices
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+VERSION = 2
+TOLERANCE = 2.0
+"""Mean difference, of 255, up to which an image that is made a second time counts as the same."""
+
+
+def attribution_text(prompt: str, concept: str, against: str) -> str:
+    """Return the attribution prompt "<prompt> and <concept>" (BiasMap, section 3).
+
+    The word `against` is added too if the prompt does not contain it; "artist" does not contain
+    "art".
+    """
+    whole_word = rf"(?<!\w){re.escape(against.strip())}(?!\w)"
+    words = [concept]
+    if re.search(whole_word, prompt, re.IGNORECASE) is None:
+        words.append(against)
+    return " and ".join([prompt, *words])
+
+
+class AttentionReader:
+    """Reader of a model's attention to concepts, and to the word that each is compared with.
+
+    A reading is a vector of `encode_maps` with two maps for each concept.
+
+    Parameters
+    ----------
+    model
+        Model whose pipeline is watched.
+    prompt
+        Prompt of the images.
+    concepts
+        Words such as "gender".
+    against
+        Word that each concept is compared with, such as "nurse".
+    definition, branch
+        As in `AttentionMaps`.
+    numbers
+        Number of each image, by its seed.
+    """
+
+    name = "attention"
+
+    def __init__(
+        self,
+        model: WhiteBox,
+        prompt: str,
+        concepts: Sequence[str],
+        against: str,
+        definition: str,
+        branch: str,
+        numbers: Mapping[int | None, int | None],
+    ) -> None:
+        self._model = model
+        self.prompt = prompt
+        self._numbers = numbers
+        self._definition = definition
+        self._branch = branch
+        self.words = [(concept, against) for concept in concepts]
+        self.attributions = [attribution_text(prompt, *pair) for pair in self.words]
+        content = [
+            VERSION,
+            model.name,
+            model.revision,
+            dict(model.settings),
+            self.attributions,
+            self.words,
+            definition,
+            branch,
+        ]
+        self.fingerprint = f"attention-{digest_of(content)[:16]}"
+
+    def embed_pictures(self, pictures: Sequence[Picture]) -> Maps:
+        """Return the maps of images whose maps are not stored, by making the images a second time.
+
+        Raises
+        ------
+        ModelError
+            If an image differs from the stored image.
+        """
+        rows: list[Maps] = []
+        for part in slices(pictures, self._model.batch_size):
+            rows += self._maps_of_remade(part)
+        return np.stack(rows)
+
+    def _maps_of_remade(self, pictures: Sequence[Picture]) -> list[Maps]:
+        requests = [
+            Request(self.prompt, picture.seed or 0, self._numbers.get(picture.seed))
+            for picture in pictures
+        ]
+        with watching(self._model, self) as maps_by_request:
+            images = self._model.generate(requests)
+        for picture, image in zip(pictures, images, strict=True):
+            if not _is_same(picture, image):
+                raise ModelError(
+                    f"{self._model.name} made an image of {picture.prompt!r} "
+                    f"(seed {picture.seed}) that differs from the stored image, "
+                    f"so its attention maps would not describe the stored image: "
+                    f"use another store (--store)"
+                )
+        return [maps_by_request[request] for request in requests]
+
+    def check(self) -> None:
+        """Load the model and check that its tokenizers find each word.
+
+        Raises
+        ------
+        UsageError
+            If a word cannot be found, or the model cannot be watched.
+        """
+        recorders = self.recorders(self._model.pipeline)
+        for recorder, words in zip(recorders, self.words, strict=True):
+            for word in words:
+                recorder.positions(word)
+
+    def recorders(self, pipeline: Any) -> list[AttentionRecorder]:
+        """Return a recorder of the pipeline for each attribution prompt."""
+        options = {} if getattr(pipeline, "transformer", None) else {"middle": True}
+        return [
+            AttentionMaps(pipeline, text, self._branch, self._definition, **options)
+            for text in self.attributions
+        ]
+
+
+def _is_same(picture: Picture, image: Image.Image | Missing) -> bool:
+    """Check whether a stored image equals the image that the model makes now."""
+    stored = np.asarray(opened(picture.path), dtype=float)
+    if isinstance(image, Missing):
+        return False
+    remade = np.asarray(image.convert("RGB"), dtype=float)
+    return remade.shape == stored.shape and np.abs(remade - stored).mean() <= TOLERANCE
+
+
+@contextmanager
+def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request, Maps]]:
+    """Record the maps of all images that a model makes of the reader's prompt.
+
+    Yields
+    ------
+    dict
+        The reader's vector of each request, filled whenever a batch is made.
+    """
+    maps_by_request: dict[Request, Maps] = {}
+
+    @contextmanager
+    def watch(pipeline: Any, requests: Sequence[Request]) -> Iterator[None]:
+        with ExitStack() as stack:
+            recorders = [stack.enter_context(recorder) for recorder in reader.recorders(pipeline)]
+            yield
+        vectors = _vectors(recorders, reader.words)
+        maps_by_request.update(zip(requests, vectors, strict=True))
+
+    model.watch = watch
+    try:
+        yield maps_by_request
+    finally:
+        model.watch = None
+
+
+def _vectors(
+    recorders: Sequence[AttentionRecorder], words: Sequence[tuple[str, str]]
+) -> list[Maps]:
+    """Return for each image the vector of the maps of all words in all layers."""
+    layers: dict[str, list[Maps]] = {}
+    for recorder, pair in zip(recorders, words, strict=True):
+        for word in pair:
+            for name, maps in recorder.word_layers(word).items():
+                layers.setdefault(name, []).append(maps)
+    stacked = {name: np.stack(maps, axis=1) for name, maps in layers.items()}
+    vectors = []
+    for maps_of_image in zip(*stacked.values(), strict=True):
+        vectors.append(encode_maps(dict(zip(stacked, maps_of_image, strict=True))))
+    return vectors
+
+
+def encode_maps(layers: Mapping[str, Maps]) -> Maps:
+    """Return maps as one vector that describes its content: first a JSON header, byte by byte.
+
+    Parameters
+    ----------
+    layers
+        Maps (words, h, w) of each layer.
+    """
+    shapes = [[name, *maps.shape] for name, maps in layers.items()]
+    header = json.dumps(shapes, separators=(",", ":")).encode()
+    parts = [np.array([len(header), *header]), *(maps.ravel() for maps in layers.values())]
+    return np.concatenate(parts).astype(np.float32)
+
+
+def decode_maps(rows: Maps) -> dict[str, Maps]:
+    """Return the maps (images, words, h, w) of each layer.
+
+    Parameters
+    ----------
+    rows
+        Vectors (images, numbers) of `encode_maps`, all with the same layers and shapes.
+    """
+    length = int(rows[0, 0])
+    header = json.loads(bytes(rows[0, 1 : 1 + length].astype(np.uint8)).decode())
+    layers = {}
+    start = 1 + length
+    for name, words, height, width in header:
+        stop = start + words * height * width
+        layers[name] = rows[:, start:stop].reshape(-1, words, height, width)
+        start = stop
+    return layers

@@ -1,0 +1,37 @@
+"""Meaning of a word to a pipeline, as a vector."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from askew.measure.attention.choice import AttentionMaps
+from askew.models.diffusers.repository import quiet
+
+
+@torch.no_grad()
+def word_vector(pipe: Any, word: str) -> NDArray[np.float32]:
+    """Return the unit vector that a pipeline's text encoder gives at the end of a word.
+
+    Of SD3, the vector is taken at CLIP's end-of-text token. Of Flux it is CLIP's summary, because
+    T5 has no token that sums up a text.
+    """
+    if _has_summary_of_clip(pipe):
+        with quiet():
+            row = pipe.encode_prompt(word, None)[1][0]
+    else:
+        text = AttentionMaps(pipe, word).text
+        end = pipe.tokenizer.eos_token
+        row = text.vectors[text.tokens.index(end) if end in text.tokens else -1]
+    states = row.float().cpu().numpy()
+    return np.asarray(states / np.linalg.norm(states))
+
+
+def _has_summary_of_clip(pipe: Any) -> bool:
+    """Check whether a pipeline is a Flux: a transformer that is given two texts' encodings."""
+    return (
+        hasattr(pipe, "tokenizer_2")
+        and not hasattr(pipe, "tokenizer_3")
+        and hasattr(pipe, "transformer")
+    )
