@@ -104,7 +104,7 @@ def ranking(options: argparse.Namespace) -> None:
         miner = Miner.prepare(plan, live)
         prompts = (
             miner.writer.write(
-                "random prompts", "", options.prompts, seed=plan.seed, target="people"
+                "random prompts", "", options.prompts, seed=plan.seed, topic="people"
             )
             if options.random
             else [f"photo portrait of {article(one)} {one}" for one in spread(options.prompts)]
@@ -179,7 +179,7 @@ def fair(options: argparse.Namespace) -> None:
         miner = Miner.prepare(plan, live)
         axis = find_axis("gender")
         prompts = miner.writer.write(
-            "random prompts", "", options.prompts, seed=options.seed, target="people"
+            "random prompts", "", options.prompts, seed=options.seed, topic="people"
         )
         for reader in (registry.embedder("studio"), registry.vqa("studio")):
             objective = SkewObjective(
@@ -290,9 +290,7 @@ def categories(options: argparse.Namespace) -> None:
     score's first tenth.
     """
     writer = LexiconWriter(knows=lambda text: not parse(text).unknown, vocabulary="studio")
-    written = writer.write(
-        "random prompts", "", options.prompts, seed=options.seed, target="people"
-    )
+    written = writer.write("random prompts", "", options.prompts, seed=options.seed, topic="people")
     found = [Candidate(text) for text in written if parse(text).person]
     lean, gap = (
         np.array([loss(one, options.seed, 15) for one in found])

@@ -588,7 +588,7 @@ def variety(given: argparse.Namespace) -> None:
     with opened_run(plan, given.folder / "variety", given.folder / ".askew") as live:
         miner = Miner.prepare(plan, live)
         texts = miner.writer.write(
-            "random prompts", "", given.prompts, seed=plan.seed, target="people"
+            "random prompts", "", given.prompts, seed=plan.seed, topic="people"
         )
         models: dict[str, Any] = {
             "plain": miner.model,

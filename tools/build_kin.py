@@ -157,7 +157,7 @@ def usable_nouns() -> dict[str, Noun]:
     return {
         noun.singular: noun
         for noun in nouns().values()
-        if noun.singular not in VAGUE and "geography" not in noun.says
+        if noun.singular not in VAGUE and "geography" not in noun.implies
     }
 
 

@@ -74,5 +74,5 @@ def test_questions_by_name(name: str, question: str) -> None:
 
 def test_no_word_states_two_values_of_an_axis() -> None:
     for name, entry in catalogue().items():
-        words = [word for stated in entry.stated.values() for word in stated]
+        words = [word for stated in entry.synonyms.values() for word in stated]
         assert len(set(words)) == len(words), name

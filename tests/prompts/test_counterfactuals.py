@@ -159,7 +159,7 @@ PEOPLE = sorted(
     {
         noun.singular
         for noun in nouns().values()
-        if noun.kind == "person" and not noun.says.keys() & {"age"}
+        if noun.kind == "person" and not noun.implies.keys() & {"age"}
     }
 )
 OPENINGS = ("a photo of {}", "{} at work", "A portrait of {}, detailed", "{}", "a street with {}")

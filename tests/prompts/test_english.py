@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 from scipy.stats import chisquare
 
-from askew.prompts.axes import find_entry
+from askew.prompts.axes import find_catalogue_axis
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.open_details import groups, open_details
@@ -146,7 +146,7 @@ def test_random_prompts_say_every_value_of_an_axis_about_equally_often(
     texts = [
         text
         for seed in range(4)
-        for text in writer.write("random prompts", "", 300, seed=seed, target="people", words=words)
+        for text in writer.write("random prompts", "", 300, seed=seed, topic="people", words=words)
     ]
     for axis, patterns in VALUES.items():
         counts = Counter(
@@ -160,7 +160,9 @@ def test_random_prompts_say_every_value_of_an_axis_about_equally_often(
 def test_adjectives_and_phrases_of_a_group_do_not_repeat_what_its_axes_say() -> None:
     for group in groups().values():
         axes = {*group.varies, *group.who} - {"style"}
-        said = {form.words for axis in axes for form in find_entry(axis).spoken.values()}
+        said = {
+            form.words for axis in axes for form in find_catalogue_axis(axis).plain_forms.values()
+        }
         for adjective in group.before:
             noun = group.nouns[0]
             new = [

@@ -152,7 +152,7 @@ class FewWords(LexiconWriter):
         count: int,
         *,
         seed: int,
-        target: str | None = None,
+        topic: str | None = None,
         words: Words | None = None,
     ) -> list[str]:
         houses = ["a red house", "the red house", "a house red", "a blue house", "a green house"]
@@ -187,7 +187,7 @@ class Moody(LexiconWriter):
         count: int,
         *,
         seed: int,
-        target: str | None = None,
+        topic: str | None = None,
         words: Words | None = None,
     ) -> list[str]:
         self.asked += kind == "random prompts"

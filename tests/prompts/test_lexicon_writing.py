@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from askew import registry
 from askew.errors import UsageError
 from askew.prompts.axes import AXES
-from askew.prompts.base import Writer, bare, has_length
+from askew.prompts.base import Writer, has_length, simplify
 from askew.prompts.lexicon import LexiconWriter, create
 from askew.prompts.open_details import group_of, groups, kin, main_phrase
 from askew.prompts.statements import parse_prompt, states
@@ -50,7 +50,7 @@ def test_they_are_writers_of_prompts() -> None:
 @pytest.mark.parametrize("words", [(3, 8), (2, 4), (5, 5), (16, 30)])
 def test_random_prompts_have_the_length_and_are_all_different(words: tuple[int, int]) -> None:
     found = WRITER.write("random prompts", "", 60, seed=1, words=words)
-    assert len(found) == len({bare(prompt) for prompt in found}) == 60
+    assert len(found) == len({simplify(prompt) for prompt in found}) == 60
     assert all(has_length(prompt, words) for prompt in found)
     assert not [prompt for prompt in found if WRONG_ARTICLE.search(prompt)]
 
@@ -62,7 +62,7 @@ def test_random_prompts_cover_the_three_areas_evenly() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "about"),
+    ("topic", "about"),
     [
         ("people", lambda prompt: area(prompt) == "people"),
         (
@@ -84,9 +84,9 @@ def test_random_prompts_cover_the_three_areas_evenly() -> None:
         ),
     ],
 )
-def test_targets(target: str, about: object) -> None:
-    words = (2, 3) if target == "animals" else (3, 9)
-    found = WRITER.write("random prompts", "", 12, seed=3, target=target, words=words)
+def test_targets(topic: str, about: object) -> None:
+    words = (2, 3) if topic == "animals" else (3, 9)
+    found = WRITER.write("random prompts", "", 12, seed=3, topic=topic, words=words)
     assert found
     assert all(about(prompt) for prompt in found), found  # type: ignore[operator]
 
@@ -102,26 +102,26 @@ def test_a_doctor_becomes_a_surgeon_and_a_dentist() -> None:
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_mutations_differ_and_stay_related(prompt: str) -> None:
     found = WRITER.write("mutations", prompt, 8, seed=5, words=(2, 12))
-    assert len({bare(text) for text in found}) == 8
-    assert bare(prompt) not in map(bare, found)
+    assert len({simplify(text) for text in found}) == 8
+    assert simplify(prompt) not in map(simplify, found)
     assert all(has_length(text, (2, 12)) for text in found)
     assert all(text[0].isupper() == prompt[0].isupper() for text in found)
     assert not [text for text in found if WRONG_ARTICLE.search(text)]
-    kept = set(bare(prompt).split())
+    kept = set(simplify(prompt).split())
     group = group_of(main_phrase(parse_prompt(prompt)))
     near = [
-        group_of(main_phrase(parse_prompt(text))) == group or kept & set(bare(text).split())
+        group_of(main_phrase(parse_prompt(text))) == group or kept & set(simplify(text).split())
         for text in found
     ]
     assert sum(map(bool, near)) >= 6
 
 
 def test_mutations_follow_the_target() -> None:
-    people = WRITER.write("mutations", "a red bicycle on a road", 6, seed=1, target="people")
+    people = WRITER.write("mutations", "a red bicycle on a road", 6, seed=1, topic="people")
     assert all(area(text) == "people" for text in people)
     assert all(
         "teapot" in text
-        for text in WRITER.write("mutations", "a cup on a table", 4, seed=1, target="teapot")
+        for text in WRITER.write("mutations", "a cup on a table", 4, seed=1, topic="teapot")
     )
 
 
@@ -133,10 +133,10 @@ def test_plurals_stay_plural() -> None:
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_variations_keep_all_that_the_prompt_says(prompt: str) -> None:
     found = WRITER.write("variations", prompt, 15, seed=7)
-    assert len({bare(text) for text in found}) == 15
-    lacking = Counter(bare(prompt).split())
+    assert len({simplify(text) for text in found}) == 15
+    lacking = Counter(simplify(prompt).split())
     for text in found:
-        lost = {word for word in lacking - Counter(bare(text).split()) if word != "photo"}
+        lost = {word for word in lacking - Counter(simplify(text).split()) if word != "photo"}
         assert not lost, text
         assert has_length(text, (3, 20))
         assert not WRONG_ARTICLE.search(text)
@@ -188,15 +188,15 @@ def test_an_aspect_is_said_as_often_as_another() -> None:
 
 def test_variations_for_people_tell_who_somebody_is() -> None:
     who = groups()["people"].who
-    for text in WRITER.write("variations", "a firefighter", 20, seed=10, target="people"):
+    for text in WRITER.write("variations", "a firefighter", 20, seed=10, topic="people"):
         assert any(states(text, axis) for axis in who), text
         assert not any(states(text, axis) for axis in ("setting", "style", "clothing")), text
 
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**40), st.sampled_from([None, "people", "clothing", "style"]))
-def test_the_studio_understands_all_that_is_written_for_it(seed: int, target: str | None) -> None:
-    prompts = STUDIO.write("random prompts", "", 3, seed=seed, target=target)
+def test_the_studio_understands_all_that_is_written_for_it(seed: int, topic: str | None) -> None:
+    prompts = STUDIO.write("random prompts", "", 3, seed=seed, topic=topic)
     assert len(prompts) == 3
     for prompt in prompts:
         written = STUDIO.write("mutations", prompt, 2, seed=seed) + STUDIO.write(
@@ -215,7 +215,7 @@ def test_any_text_can_be_mutated_and_varied(prompt: str, seed: int) -> None:
         *WRITER.write("variations", prompt, 2, seed=seed),
     ]:
         assert text.strip()
-        assert bare(text) != bare(prompt)
+        assert simplify(text) != simplify(prompt)
 
 
 def test_the_seed_decides_and_nothing_else() -> None:
@@ -254,12 +254,12 @@ def test_bad_requests_are_usage_errors() -> None:
         WRITER.write("mutations", "a cat", 1, seed=0, words=(9, 8))
     with pytest.raises(UsageError, match="empty"):
         WRITER.write("variations", "  ", 1, seed=0)
-    with pytest.raises(UsageError, match="target is empty"):
-        WRITER.write("random prompts", "", 1, seed=0, target=" ")
+    with pytest.raises(UsageError, match="topic is empty"):
+        WRITER.write("random prompts", "", 1, seed=0, topic=" ")
     with pytest.raises(UsageError, match="vocabulary"):
-        STUDIO.write("random prompts", "", 1, seed=0, target="red shoe")
+        STUDIO.write("random prompts", "", 1, seed=0, topic="red shoe")
     with pytest.raises(UsageError, match="vocabulary"):
-        STUDIO.write("random prompts", "", 1, seed=0, target="food")
+        STUDIO.write("random prompts", "", 1, seed=0, topic="food")
 
 
 def test_every_axis_and_noun_of_the_groups_is_known() -> None:
@@ -269,15 +269,15 @@ def test_every_axis_and_noun_of_the_groups_is_known() -> None:
 
 
 @pytest.mark.parametrize("writer", [WRITER, STUDIO], ids=["lexicon", "studio"])
-@pytest.mark.parametrize("target", ["people", "clothing", "style"])
+@pytest.mark.parametrize("topic", ["people", "clothing", "style"])
 def test_a_target_leaves_no_prompt_of_its_own_without_variations(
-    writer: LexiconWriter, target: str
+    writer: LexiconWriter, topic: str
 ) -> None:
-    for prompt in writer.write("random prompts", "", 6, seed=1, target=target):
-        assert len(writer.write("variations", prompt, 15, seed=3, target=target)) == 15
+    for prompt in writer.write("random prompts", "", 6, seed=1, topic=topic):
+        assert len(writer.write("variations", prompt, 15, seed=3, topic=topic)) == 15
 
 
 def test_what_a_target_is_about_comes_first() -> None:
-    found = STUDIO.write("variations", "a photo of a nurse", 15, seed=3, target="style")
+    found = STUDIO.write("variations", "a photo of a nurse", 15, seed=3, topic="style")
     assert not any(text.startswith("a photo of") for text in found[:3])
     assert any(text.startswith("a photo of") for text in found[3:])

@@ -110,9 +110,9 @@ def test_a_model_that_gives_no_more_gives_fewer() -> None:
 def test_targets_and_lengths_are_passed_on() -> None:
     with serving(lambda number, content: prompts("a nurse in a text of eight words")) as server:
         writer = create("m", url=server.url)
-        writer.write("random prompts", "", 1, seed=0, target="red shoes", words=(8, 30))
-        writer.write("mutations", "a dress", 1, seed=0, target="clothing", words=(5, 9))
-        writer.write("variations", "a nurse", 1, seed=0, target="people")
+        writer.write("random prompts", "", 1, seed=0, topic="red shoes", words=(8, 30))
+        writer.write("mutations", "a dress", 1, seed=0, topic="clothing", words=(5, 9))
+        writer.write("variations", "a nurse", 1, seed=0, topic="people")
     first, second, third = (request["messages"][-1]["content"] for request in server.requests)
     assert "red shoes" in first
     assert "8 to 30 words" in first

@@ -96,11 +96,11 @@ def asked_value(question: Question) -> tuple[str, Texts] | None:
 def is_about_a_person(question: Question) -> bool:
     """Whether the question can only be answered where a person is seen."""
     entry = catalogue().get(question.axis or "")
-    return entry is not None and entry.about == {"person"} and question != PERSON
+    return entry is not None and entry.subject_kinds == {"person"} and question != PERSON
 
 
 def _said(entry: CatalogueAxis, value: str) -> tuple[str, ...]:
-    subjects = [subject for kind in sorted(entry.about) for subject in SUBJECTS[kind]]
+    subjects = [subject for kind in sorted(entry.subject_kinds) for subject in SUBJECTS[kind]]
     return tuple(
         dict.fromkeys(counterfactual(text, entry.axis.name, value) for text in _framed(subjects))
     )

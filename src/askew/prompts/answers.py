@@ -15,10 +15,10 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from askew.prompts.axes import catalogue
-from askew.prompts.base import bare
+from askew.prompts.base import simplify
 from askew.prompts.llm import Completion
-from askew.prompts.open_details import kin, main_phrase, topics
-from askew.prompts.statements import FRAME, parse_prompt, statements, states, values_said
+from askew.prompts.open_details import kin, main_phrase, themes
+from askew.prompts.statements import FRAME, find_statements, parse_prompt, stated_values, states
 from askew.prompts.vocabulary import nouns
 
 _STARTS = 40
@@ -235,7 +235,7 @@ def prompt_fault(text: str) -> str | None:
     """What shows that a text is no prompt: a question, somebody addressed, a word said three times;
     None if nothing.
     """
-    words = bare(text).split()
+    words = simplify(text).split()
     if _CHATTER.match(text):
         return "a text was no prompt but a remark or a question"
     if max(Counter(word for word in words if word not in _SMALL).values(), default=0) >= 3:
@@ -268,11 +268,11 @@ def counterfactual_fault(
     change one thing, and stay short. A value of an axis that may be `stated` by the prompt may take
     the place of other words.
     """
-    if bare(text) == bare(prompt):
+    if simplify(text) == simplify(prompt):
         return "it repeats the prompt"
-    words = [_singular(word) for word in bare(text).split()]
+    words = [_singular(word) for word in simplify(text).split()]
     entry = catalogue().get(axis)
-    known = values_said(text, axis) if axis in catalogue() else set()
+    known = stated_values(text, axis) if axis in catalogue() else set()
     said = {
         one
         for one in (value, *values, *(entry.axis.values if entry else ()))
@@ -301,7 +301,7 @@ def counterfactual_fault(
     subject = main_phrase(parse_prompt(prompt))
     kinds = {"any", subject.noun.kind if subject and subject.noun else "person"}
     for other, others in catalogue().items():
-        may = not others.about & kinds or other == axis or topics(other) & topics(axis)
+        may = not others.subject_kinds & kinds or other == axis or themes(other) & themes(axis)
         if not may and states(rest, other) and not states(prompt, other):
             return f"it says something of {other.replace('_', ' ')}, too"
     return prompt_fault(text)
@@ -316,13 +316,17 @@ def _lost_fault(
     parsed = parse_prompt(prompt)
     subject = main_phrase(parsed)
     may_go = {*_spelled(prompt, axis)}
-    if subject and subject.noun and (axis in subject.noun.says or axis in subject.noun.swap):
+    if (
+        subject
+        and subject.noun
+        and (axis in subject.noun.implies or axis in subject.noun.counterparts)
+    ):
         may_go.add(subject.noun.singular.split()[-1])
     gone = [word for word in lost if word not in may_go]
     if subject and set(content(parsed.words[subject.end - 1].text)) & set(gone):
         return "it loses the subject"
-    a = bare(prompt).split()
-    b = bare(text).split()
+    a = simplify(prompt).split()
+    b = simplify(text).split()
     blocks = [
         code
         for code in SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
@@ -346,10 +350,10 @@ def _spelled(text: str, axis: str) -> list[str]:
     if entry is None:
         return []
     parsed = parse_prompt(text)
-    subjects = parsed.subjects(entry.about)
-    found = [text[one.start : one.end] for one in statements(parsed, entry, subjects)]
+    subjects = parsed.subjects(entry.subject_kinds)
+    found = [text[one.start : one.end] for one in find_statements(parsed, entry, subjects)]
     found += [
-        parsed.words[one.end - 1].text for one in subjects if one.noun and axis in one.noun.says
+        parsed.words[one.end - 1].text for one in subjects if one.noun and axis in one.noun.implies
     ]
     return content(" ".join(found))
 
@@ -357,7 +361,7 @@ def _spelled(text: str, axis: str) -> list[str]:
 def content(text: str) -> list[str]:
     """The words of a text that say something, in the singular, without its frame ("a photo of")."""
     frame = FRAME.match(text)
-    words = bare(text[frame.end() :] if frame else text).split()
+    words = simplify(text[frame.end() :] if frame else text).split()
     return [_singular(word) for word in words if word not in _SMALL]
 
 

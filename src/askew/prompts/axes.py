@@ -46,15 +46,15 @@ class ValueForm:
 class CatalogueAxis:
     """An axis of the catalogue with its language.
 
-    `spoken` is `forms` in better English, where those are a paper's; `stated` lists, by value, the
+    `plain_forms` is `forms` in better English, where those are a paper's; `synonyms` lists, by value, the
     words that say it besides its form; `mentions` matches text that settles the axis.
     """
 
     axis: Axis
-    about: frozenset[str]
+    subject_kinds: frozenset[str]
     forms: Mapping[str, ValueForm]
-    spoken: Mapping[str, ValueForm]
-    stated: Mapping[str, tuple[str, ...]]
+    plain_forms: Mapping[str, ValueForm]
+    synonyms: Mapping[str, tuple[str, ...]]
     mentions: re.Pattern[str] | None
 
 
@@ -79,19 +79,19 @@ def find_axis(name: str) -> Axis:
     """The axis that `name` spells ("body_type", "Body type" or "bodytype"). Raises UnknownName,
     with the nearest.
     """
-    return find_entry(name).axis
+    return find_catalogue_axis(name).axis
 
 
-def find_entry(name: str) -> CatalogueAxis:
+def find_catalogue_axis(name: str) -> CatalogueAxis:
     """The axis that `name` spells, with its language. Raises UnknownName."""
-    known = first_name(name)
+    known = canonical_name(name)
     if known not in catalogue():
         raise UnknownName("axis", name, catalogue())
     return catalogue()[known]
 
 
 @lru_cache(maxsize=1024)
-def first_name(name: str) -> str:
+def canonical_name(name: str) -> str:
     """The catalogue's name of the axis that `name` spells, by a second name too ("sexes"); `name`
     where it has none.
     """
@@ -121,7 +121,7 @@ def value_words() -> frozenset[str]:
     phrases = [
         words
         for entry in catalogue().values()
-        for stated in entry.stated.values()
+        for stated in entry.synonyms.values()
         for words in stated
     ]
     phrases += [
@@ -144,10 +144,14 @@ def _entry(name: str, table: Mapping[str, Any]) -> CatalogueAxis:
     scale: Literal["ordinal", "nominal"] = "ordinal" if table.get("ordinal") else "nominal"
     return CatalogueAxis(
         axis=Axis(name, tuple(values), table.get("kind", "societal"), scale, tuple(questions)),
-        about=frozenset(table["about"]),
+        subject_kinds=frozenset(table["about"]),
         forms={value: _form(text) for value, text in values.items()},
-        spoken={value: _form(text) for value, text in (values | table.get("spoken", {})).items()},
-        stated={value: tuple(table.get("stated", {}).get(value, ())) for value in (*values, OTHER)},
+        plain_forms={
+            value: _form(text) for value, text in (values | table.get("spoken", {})).items()
+        },
+        synonyms={
+            value: tuple(table.get("stated", {}).get(value, ())) for value in (*values, OTHER)
+        },
         mentions=re.compile(rf"\b(?:{'|'.join(table['mentions'])})\b", re.I)
         if "mentions" in table
         else None,

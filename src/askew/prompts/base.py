@@ -72,19 +72,19 @@ class Writer(Protocol):
         count: int,
         *,
         seed: int,
-        target: str | None = None,
+        topic: str | None = None,
         words: Words | None = None,
     ) -> list[str]:
         """At most `count` texts, all different, each of `words` words; `prompt` is "" for random
         prompts.
 
-        `target` (people, clothing, style, food, or any words) steers them. Fewer texts come back
+        `topic` (people, clothing, style, food, or any words) steers them. Fewer texts come back
         where the writer finds no more. Raises LanguageModelError where a language model gives none,
         and UsageError for an empty prompt and for counts or lengths that are impossible.
         """
 
 
-def whole_prompt(text: str) -> str:
+def normalize_prompt(text: str) -> str:
     """A prompt with single spaces. Raises UsageError for an empty one."""
     if not text.strip():
         raise UsageError(
@@ -93,7 +93,7 @@ def whole_prompt(text: str) -> str:
     return " ".join(text.split())
 
 
-def bare(text: str) -> str:
+def simplify(text: str) -> str:
     """A prompt as it is compared with others: small letters, no punctuation, no articles."""
     found = re.findall(r"[^\W_]+(?:[-'’][^\W_]+)*", text.lower())
     return " ".join(word for word in found if word not in ("a", "an", "the"))
@@ -114,5 +114,5 @@ def length_of(kind: Kind, prompt: str, count: int, words: Words | None) -> Words
             f"prompts of {words[0]} to {words[1]} words were asked for; write it as 3 to 8, for instance"
         )
     if kind != "random prompts":
-        whole_prompt(prompt)
+        normalize_prompt(prompt)
     return words

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from askew.errors import UnknownName, UsageError
-from askew.prompts.axes import CatalogueAxis, ValueForm, catalogue, find_entry
-from askew.prompts.base import whole_prompt
+from askew.prompts.axes import CatalogueAxis, ValueForm, catalogue, find_catalogue_axis
+from askew.prompts.base import normalize_prompt
 from askew.prompts.statements import (
     DETERMINERS,
     FRAME,
@@ -21,8 +21,8 @@ from askew.prompts.statements import (
     NounPhrase,
     ParsedPrompt,
     Statement,
+    find_statements,
     parse_prompt,
-    statements,
 )
 from askew.prompts.vocabulary import adjectives, agree, article, nouns, plural, replace
 
@@ -40,7 +40,10 @@ def counterfactuals(prompt: str, axis: str) -> dict[str, str]:
     """One counterfactual text per value of `axis`, in the order of its values. Errors as in
     `counterfactual`.
     """
-    return {value: counterfactual(prompt, axis, value) for value in find_entry(axis).axis.values}
+    return {
+        value: counterfactual(prompt, axis, value)
+        for value in find_catalogue_axis(axis).axis.values
+    }
 
 
 def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = None) -> str:
@@ -52,9 +55,9 @@ def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = 
     UnknownName for an axis or value that is not in the catalogue, and UsageError for an empty
     prompt or one in which there is nothing that could have the value.
     """
-    entry = find_entry(axis)
+    entry = find_catalogue_axis(axis)
     UnknownName.unless_known(f"value of axis {entry.axis.name!r}:", value, entry.axis.values)
-    text = whole_prompt(prompt)
+    text = normalize_prompt(prompt)
     if text.isupper() and " " in text and not text.lower().isupper():
         return counterfactual(text.lower(), axis, value, form).upper()
     form = form or entry.forms[value]
@@ -75,13 +78,13 @@ def _edits(
 ) -> Iterator[Edit]:
     axis = entry.axis.name
     subjects = _subjects(parsed, entry)
-    found = list(statements(parsed, entry, subjects))
+    found = list(find_statements(parsed, entry, subjects))
     rivals = [statement for statement in found if statement.value != value]
     said = [statement for statement in found if statement.value == value]
     for phrase in subjects:
         noun = (
-            phrase.noun.swap.get(axis)
-            if phrase.noun and phrase.noun.says.get(axis) != value
+            phrase.noun.counterparts.get(axis)
+            if phrase.noun and phrase.noun.implies.get(axis) != value
             else None
         )
         if noun and phrase.plural:
@@ -90,7 +93,7 @@ def _edits(
             yield (*parsed.span(phrase.noun_start, phrase.end), noun)
         if form.place == "before":
             shown = nouns().get(noun) if noun else phrase.noun
-            already = bool(shown and shown.says.get(axis) == value)
+            already = bool(shown and shown.implies.get(axis) == value)
             already = already or any(
                 not one.before or _modifies(parsed, one, phrase) for one in said
             )
@@ -106,7 +109,9 @@ def _edits(
                     else []
                 )
                 nearer = [
-                    one for name in later for one in statements(parsed, catalogue()[name], [phrase])
+                    one
+                    for name in later
+                    for one in find_statements(parsed, catalogue()[name], [phrase])
                 ]
                 at = min(
                     [parsed.words[phrase.head].start, *(one.start for one in nearer if one.before)]
@@ -116,7 +121,9 @@ def _edits(
     if form.place == "before":
         yield from ((rival.start, rival.end, "") for rival in elsewhere)
         return
-    already = bool(said) or any(one.noun and one.noun.says.get(axis) == value for one in subjects)
+    already = bool(said) or any(
+        one.noun and one.noun.implies.get(axis) == value for one in subjects
+    )
     for rival in rivals:
         at_work = (
             f"{form.at_work} " if parsed.text.startswith(form.at_work or " ", rival.start) else ""
@@ -131,14 +138,14 @@ def _subjects(parsed: ParsedPrompt, entry: CatalogueAxis) -> list[NounPhrase]:
     """The phrases that an axis changes. An unknown noun may be anything; an animal may stand for a
     person.
     """
-    subjects = parsed.subjects(entry.about) or (
-        parsed.subjects({"animal"}) if "person" in entry.about else []
+    subjects = parsed.subjects(entry.subject_kinds) or (
+        parsed.subjects({"animal"}) if "person" in entry.subject_kinds else []
     )
     subjects = subjects or [phrase for phrase in parsed.phrases if phrase.noun is None][:1]
-    if not subjects and "any" not in entry.about:
+    if not subjects and "any" not in entry.subject_kinds:
         raise UsageError(
             f"axis {entry.axis.name!r} cannot be varied in the prompt {parsed.text!r}: it names no "
-            f"{' or '.join(sorted(entry.about))}; leave the axis out, or name one"
+            f"{' or '.join(sorted(entry.subject_kinds))}; leave the axis out, or name one"
         )
     return subjects or list(parsed.phrases[:1])
 
@@ -179,7 +186,9 @@ def phrase_edit(parsed: ParsedPrompt, form: ValueForm, subjects: list[NounPhrase
             and not parsed.text[at : parsed.words[after].start].strip()
         )
         words += " and" if goes_on else ""
-    elif form.at_work and subjects[-1].noun is not None and "occupation" in subjects[-1].noun.says:
+    elif (
+        form.at_work and subjects[-1].noun is not None and "occupation" in subjects[-1].noun.implies
+    ):
         words = f"{form.at_work} {words}"
     return at, at, f" {words}"
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from askew.errors import LanguageModelError
-from askew.prompts.base import LENGTHS, Kind, Words, Writer, bare
+from askew.prompts.base import LENGTHS, Kind, Words, Writer, simplify
 from askew.stats.intervals import Floats
 
 Origin = Literal["random", "mutation"]
@@ -62,7 +62,7 @@ class Evolution:
     population: int = 15
     selected: int = 5
     mutations: int = 2
-    target: str | None = None
+    topic: str | None = None
     words: Words = LENGTHS["mutations"]
     selection: Selection = "score"
 
@@ -86,7 +86,7 @@ def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) ->
             seed = seeds(*names, attempt)
             try:
                 written = writer.write(
-                    kind, prompt, asked, seed=seed, target=size.target, words=size.words
+                    kind, prompt, asked, seed=seed, topic=size.topic, words=size.words
                 )
             except LanguageModelError as error:
                 refusal = error
@@ -172,7 +172,7 @@ def essence(prompt: str) -> str:
 
 def content_words(text: str) -> list[str]:
     """The words of a text that say something, in small letters and their order."""
-    return [word for word in bare(text).split() if word not in _EMPTY_WORDS]
+    return [word for word in simplify(text).split() if word not in _EMPTY_WORDS]
 
 
 def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> Expected | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from askew.errors import UsageError
 from askew.prompts.axes import BIASCONNECT
-from askew.prompts.statements import values_said
+from askew.prompts.statements import stated_values
 from askew.prompts.vocabulary import article
 from askew.store.files import read_text
 from askew.types import Axis, Question
@@ -146,5 +146,5 @@ def stated_value(words: str, axis: str) -> str | None:
     """The value of an axis that a group's name says ("caucasian man": male); None for none, or more
     than one.
     """
-    said = values_said(words, axis)
+    said = stated_values(words, axis)
     return said.pop() if len(said) == 1 else None

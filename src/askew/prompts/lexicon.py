@@ -16,20 +16,20 @@ from typing import TypeVar
 
 from askew.errors import UsageError
 from askew.prompts import open_details as d
-from askew.prompts.axes import BIASCONNECT, catalogue, find_axis, find_entry
+from askew.prompts.axes import BIASCONNECT, catalogue, find_axis, find_catalogue_axis
 from askew.prompts.base import (
     AxesOn,
     AxisProposal,
     Kind,
     Words,
-    bare,
     has_length,
     length_of,
-    whole_prompt,
+    normalize_prompt,
+    simplify,
 )
 from askew.prompts.counterfactuals import clause_end, counterfactuals
 from askew.prompts.llm import CompletionCache
-from askew.prompts.statements import NounPhrase, ParsedPrompt, parse_prompt, statements, states
+from askew.prompts.statements import NounPhrase, ParsedPrompt, find_statements, parse_prompt, states
 from askew.prompts.vocabulary import article, nouns, replace
 from askew.types import grouped
 
@@ -68,14 +68,14 @@ class LexiconWriter:
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
         """Axes with counterfactuals; see `askew.prompts.base.Writer`. `seed` changes nothing."""
-        text = whole_prompt(prompt)
+        text = normalize_prompt(prompt)
         if axes is None:
             kinds = [
                 phrase.noun.kind if phrase.noun else "any" for phrase in parse_prompt(text).phrases
             ]
             people = "person" in kinds
             about = {"any", "person" if people else next(iter(kinds), "any")}
-            fitting = [name for name, entry in catalogue().items() if entry.about & about]
+            fitting = [name for name, entry in catalogue().items() if entry.subject_kinds & about]
             stated = [name for name in fitting if states(prompt, name)]
             free = [name for name in fitting if name not in stated]
             usual = [name for name in free if name in BIASCONNECT] if people else free[:_OTHER_AXES]
@@ -92,34 +92,34 @@ class LexiconWriter:
         count: int,
         *,
         seed: int,
-        target: str | None = None,
+        topic: str | None = None,
         words: Words | None = None,
     ) -> list[str]:
         """Random prompts about things, people and nature in equal parts, mutations or variations;
         see `Writer`.
 
-        Variations of another target fill up where a prompt leaves too few open, as one that tells
+        Variations of another topic fill up where a prompt leaves too few open, as one that tells
         clothes does of them.
         """
         words = length_of(kind, prompt, count, words)
         if kind == "random prompts":
-            rng = Random(f"{kind} {seed} {target}")
+            rng = Random(f"{kind} {seed} {topic}")
             return _distinct(
-                invent(d.find_target(target, self._knows), words, self._knows, rng), count
+                invent(d.find_topic(topic, self._knows), words, self._knows, rng), count
             )
         if kind == "mutations":
-            rng = Random(f"{kind} {seed} {target} {prompt}")
+            rng = Random(f"{kind} {seed} {topic} {prompt}")
             return _distinct(
-                mutate(prompt, d.find_target(target, self._knows), words, self._knows, rng),
+                mutate(prompt, d.find_topic(topic, self._knows), words, self._knows, rng),
                 count,
                 prompt,
             )
         found: list[str] = []
-        for aim in dict.fromkeys((target, None)):
+        for aim in dict.fromkeys((topic, None)):
             if len(found) < count:
                 rng = Random(f"{kind} {seed} {aim} {prompt}")
                 more = _distinct(
-                    vary(prompt, d.find_target(aim), words, self._knows, rng), count, prompt
+                    vary(prompt, d.find_topic(aim), words, self._knows, rng), count, prompt
                 )
                 found = _distinct(iter([*found, *more]), count, prompt)
         return found
@@ -148,8 +148,8 @@ def _distinct(texts: Iterator[str], count: int, prompt: str = "") -> list[str]:
     """
     found: dict[str, str] = {}
     for text in islice(texts, count * _TRIES):
-        if text and bare(text) != bare(prompt):
-            found.setdefault(bare(text), text)
+        if text and simplify(text) != simplify(prompt):
+            found.setdefault(simplify(text), text)
         if len(found) == count:
             break
     return list(found.values())
@@ -165,9 +165,7 @@ def _data_hash() -> str:
 T = TypeVar("T")
 
 
-def mutate(
-    prompt: str, target: d.Topic, words: Words, knows: d.Knows, rng: Random
-) -> Iterator[str]:
+def mutate(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
     """Mutations without end, "" for a try that came to nothing. Most have another subject, some
     more than that.
     """
@@ -186,28 +184,26 @@ def mutate(
     while True:
         changed = text
         for change in rng.choice(recipes):
-            changed = change(changed, target, knows, rng)
+            changed = change(changed, topic, knows, rng)
         yield (
-            changed
-            if changed != text and has_length(changed, words) and target.has(changed)
-            else ""
+            changed if changed != text and has_length(changed, words) and topic.has(changed) else ""
         )
 
 
-def _other_subject(text: str, target: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """The main noun exchanged for a near one, or for one that the target asks for."""
+def _other_subject(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
+    """The main noun exchanged for a near one, or for one that the topic asks for."""
     parsed = parse_prompt(text)
     phrase = d.main_phrase(parsed)
-    if phrase is None or (target.words is not None and target.has(text)):
+    if phrase is None or (topic.words is not None and topic.has(text)):
         return text
-    if target.words is not None:
-        return parsed.put(phrase.start, phrase.end, d.named(target.words))
-    if target.covers(phrase):
+    if topic.words is not None:
+        return parsed.put(phrase.start, phrase.end, d.named(topic.words))
+    if topic.covers(phrase):
         return _exchanged(parsed, phrase, knows, rng)
-    return _renamed(parsed, phrase, rng.choice(d.nouns_of(rng.choice(target.groups), knows)))
+    return _renamed(parsed, phrase, rng.choice(d.nouns_of(rng.choice(topic.groups), knows)))
 
 
-def _other_noun(text: str, target: d.Topic, knows: d.Knows, rng: Random) -> str:
+def _other_noun(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
     """Any noun but the main one exchanged for a near one."""
     parsed = parse_prompt(text)
     others = [
@@ -216,7 +212,7 @@ def _other_noun(text: str, target: d.Topic, knows: d.Knows, rng: Random) -> str:
     return _exchanged(parsed, rng.choice(others), knows, rng) if others else text
 
 
-def _other_place(text: str, target: d.Topic, knows: d.Knows, rng: Random) -> str:
+def _other_place(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
     """The place exchanged for another, or one given."""
     parsed = parse_prompt(text)
     without = text
@@ -224,7 +220,7 @@ def _other_place(text: str, target: d.Topic, knows: d.Knows, rng: Random) -> str
     told = [
         one
         for axis in ("setting", "environment")
-        for one in statements(parsed, find_entry(axis), [subject] if subject else [])
+        for one in find_statements(parsed, find_catalogue_axis(axis), [subject] if subject else [])
     ]
     place = next((one for one in told if not one.before), None)
     if place:
@@ -236,20 +232,20 @@ def _other_place(text: str, target: d.Topic, knows: d.Knows, rng: Random) -> str
     return d.say(without, rng.choice(options[aspects[0]])) if aspects else without
 
 
-def _other_detail(text: str, target: d.Topic, knows: d.Knows, rng: Random) -> str:
+def _other_detail(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
     """Something said that was open."""
     group = d.group_of(d.main_phrase(parse_prompt(text)))
-    silent = () if target.name in d.STYLES else (d.STYLE, d.MONOCHROME)
+    silent = () if topic.name in d.STYLES else (d.STYLE, d.MONOCHROME)
     options = {
         aspect: found
         for aspect, found in d.open_details(text, knows).items()
-        if aspect not in silent and all(target.wants(one, group) for one in found)
+        if aspect not in silent and all(topic.wants(one, group) for one in found)
     }
     aspects = rng.sample(list(options), len(options))
     return d.say(text, rng.choice(options[aspects[0]])) if aspects else text
 
 
-def _shorter(text: str, target: d.Topic, knows: d.Knows, rng: Random) -> str:
+def _shorter(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
     """Adjectives of the subject left out, or all that follows it in its clause."""
     parsed = parse_prompt(text)
     phrase = d.main_phrase(parsed)
@@ -278,7 +274,7 @@ DETAILS = 2
 """How many open aspects a variation says something about."""
 
 
-def vary(prompt: str, target: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
+def vary(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
     """Variations without end, "" for a try that came to nothing. Nothing at all if the prompt
     leaves nothing open.
 
@@ -298,7 +294,7 @@ def vary(prompt: str, target: d.Topic, words: Words, knows: d.Knows, rng: Random
     details = {
         aspect: wanted
         for aspect, found in d.open_details(text, knows).items()
-        if (wanted := [one for one in found if target.wants(one, group)])
+        if (wanted := [one for one in found if topic.wants(one, group)])
     }
     aspects: list[str] = []
     values: dict[str, list[d.Detail]] = {aspect: [] for aspect in details}
@@ -347,14 +343,14 @@ else with.
 """
 
 
-def invent(target: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
+def invent(topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
     """Prompts without end; those that come out too long or too short are left out, so some tries
     yield nothing ("").
     """
-    areas = grouped(target.groups, lambda group: group.area)
+    areas = grouped(topic.groups, lambda group: group.area)
     while True:
         group = rng.choice(areas[rng.choice(list(areas))])
-        subject = d.named(target.words) if target.words else ""
+        subject = d.named(topic.words) if topic.words else ""
         if not subject:
             noun = rng.choice(d.nouns_of(group, knows))
             adjectives = [word for word in group.before if knows(f"{word} {noun}")]
@@ -365,11 +361,11 @@ def invent(target: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterat
             subject = f"{article(adjective + noun)} {adjective}{noun}"
             subject = several if rng.random() < _SEVERAL and knows(several) else subject
         opening = "a photo of " if rng.random() < _FRAMED and words[1] >= 6 else ""
-        text = _with_details(opening + subject, words, target, knows, rng)
-        yield text if has_length(text, words) and target.has(text) else ""
+        text = _with_details(opening + subject, words, topic, knows, rng)
+        yield text if has_length(text, words) and topic.has(text) else ""
 
 
-def _with_details(text: str, words: Words, target: d.Topic, knows: d.Knows, rng: Random) -> str:
+def _with_details(text: str, words: Words, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
     """The prompt with details that go together, as many as a length drawn at random has room for;
     styles never.
 
@@ -385,7 +381,7 @@ def _with_details(text: str, words: Words, target: d.Topic, knows: d.Knows, rng:
         if aspect in group.varies or some[0].is_phrase
     }
     steered = {
-        aspect for aspect in options if target.name == d.CLOTHING and "wearing" in d.topics(aspect)
+        aspect for aspect in options if topic.name == d.CLOTHING and "wearing" in d.themes(aspect)
     }
     phrases = [aspect for aspect, details in options.items() if details[0].is_phrase]
     axes = [aspect for aspect in options if aspect not in (*phrases, d.STYLE, d.MONOCHROME)]
@@ -402,7 +398,9 @@ def _with_details(text: str, words: Words, target: d.Topic, knows: d.Knows, rng:
         fitting = [
             one for one in fitting if len(d.say_all(text, [*chosen, one]).split()) <= words[1]
         ]
-        whole = options[aspect][0].is_phrase or len(fitting) == len(find_entry(aspect).spoken)
+        whole = options[aspect][0].is_phrase or len(fitting) == len(
+            find_catalogue_axis(aspect).plain_forms
+        )
         if fitting and (whole or aspect in steered):
             chosen.append(rng.choice(fitting))
     return d.say_all(text, chosen)

@@ -113,7 +113,7 @@ class AnswerTally:
         ]
 
 
-def tell_usage(writer: object, tell: Callable[[str], object] | None) -> None:
+def report_usage(writer: object, tell: Callable[[str], object] | None) -> None:
     """Tell how much a writer has asked its language model, and what was of no use; nothing of a
     writer without one.
     """

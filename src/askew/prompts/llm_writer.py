@@ -13,16 +13,16 @@ from typing import Any
 
 from askew.errors import UsageError
 from askew.prompts import answers as a
-from askew.prompts.axes import AXES, OTHER, catalogue, first_name, table_question
+from askew.prompts.axes import AXES, OTHER, canonical_name, catalogue, table_question
 from askew.prompts.base import (
     AxesOn,
     AxisProposal,
     Kind,
     Words,
-    bare,
     has_length,
     length_of,
-    whole_prompt,
+    normalize_prompt,
+    simplify,
 )
 from askew.prompts.llm import (
     ATTEMPTS,
@@ -40,7 +40,7 @@ from askew.types import Axis, Question
 VERSION = 2
 """To be raised whenever a change of code or instructions changes what is asked or kept."""
 
-MOST_VALUES = 8
+MAX_VALUES = 8
 NAMED = "lists of axes"
 WRITTEN = "drafts of counterfactual prompts"
 READ = "answers in JSON"
@@ -48,7 +48,7 @@ TEXTS = "counterfactual prompts"
 PROPOSED = "axes"
 """The steps whose answers are counted."""
 
-TOLD: Mapping[str, Any] = tomllib.loads(
+INSTRUCTIONS: Mapping[str, Any] = tomllib.loads(
     (files("askew.prompts") / "instructions.toml").read_text(encoding="utf-8")
 )
 """What a language model is told."""
@@ -87,7 +87,7 @@ class LLMWriter:
         UsageError for an empty prompt, LanguageModelError if no axis is left, or one that was asked
         for.
         """
-        text = whole_prompt(prompt)
+        text = normalize_prompt(prompt)
         names = None if axes is None else [axis_name(name) for name in axes]
         if names is not None and not all(names):
             raise UsageError(f"an axis needs a name of letters: {', '.join(map(repr, axes or ()))}")
@@ -124,7 +124,7 @@ class LLMWriter:
         """One try: axes, counterfactuals, and both as JSON. Axes that a person has chosen are told,
         not asked for.
         """
-        messages = [Message("system", TOLD["reasoning"])]
+        messages = [Message("system", INSTRUCTIONS["reasoning"])]
 
         def answer(
             step: str,
@@ -143,24 +143,24 @@ class LLMWriter:
             messages.append(Message("assistant", str(said)))
             return said
 
-        told = TOLD["counterfactuals"].format(prompt=prompt)
+        told = INSTRUCTIONS["counterfactuals"].format(prompt=prompt)
         if names is None:
-            asked = TOLD["named_axes"].format(
-                prompt=prompt, about=TOLD["about"][self._on], most=self._axes
+            asked = INSTRUCTIONS["named_axes"].format(
+                prompt=prompt, about=INSTRUCTIONS["about"][self._on], most=self._axes
             )
             answer(NAMED, asked, 1, a.whole, None)
         else:
             chosen = ", ".join(name.replace("_", " ") for name in names)
-            told = f"{TOLD['given_axes'].format(prompt=prompt, names=chosen)} {told}"
+            told = f"{INSTRUCTIONS['given_axes'].format(prompt=prompt, names=chosen)} {told}"
         answer(WRITTEN, told, 2, a.whole, None)
         one = a.an_object(value=a.a_text(40), prompt=a.a_text(len(prompt) + 80))
         kind = {"type": "string", "enum": ["societal", "incidental"]}
         axis = a.an_object(
-            name=a.a_text(40), kind=kind, counterfactuals=a.a_list(one, 2, MOST_VALUES)
+            name=a.a_text(40), kind=kind, counterfactuals=a.a_list(one, 2, MAX_VALUES)
         )
         form = a.an_object(axes=a.a_list(axis, 1, self._axes if names is None else len(names)))
         found: list[a.ParsedAxis] = answer(
-            READ, TOLD["as_json"], 3, lambda last: a.read_axes(a.parse(last)), form
+            READ, INSTRUCTIONS["as_json"], 3, lambda last: a.read_axes(a.parse(last)), form
         )
         return found
 
@@ -179,11 +179,11 @@ class LLMWriter:
             name = axis_name(axis.name)
             texts, faults = _counterfactuals(name, axis, prompt, stated)
             self.tally.note(TEXTS, *faults)
-            mine = {*map(bare, texts.values())}
+            mine = {*map(simplify, texts.values())}
             same = [
                 other
                 for other, one in found.items()
-                if other == name or len(mine & {*map(bare, one.counterfactuals.values())}) >= 2
+                if other == name or len(mine & {*map(simplify, one.counterfactuals.values())}) >= 2
             ]
             reason = None if name else "it has no name"
             if len(texts) < 2:
@@ -204,7 +204,7 @@ class LLMWriter:
         count: int,
         *,
         seed: int,
-        target: str | None = None,
+        topic: str | None = None,
         words: Words | None = None,
     ) -> list[str]:
         """What `Writer` says; texts that are missing are asked for again, with what was wrong,
@@ -216,13 +216,13 @@ class LLMWriter:
         with self._llm.remembering(goes_on=True) as complete:
             for attempt in range(ATTEMPTS):
                 left = count - len(found)
-                told = _asking(kind, prompt, left, words, target)
+                told = _asking(kind, prompt, left, words, topic)
                 told += f" Last time something was wrong: {', '.join(faults)}." if faults else ""
                 listed = "; ".join([*found.values()][-_LISTED:])
                 told += (
                     f" These are there already and must not come again: {listed}." if listed else ""
                 )
-                messages = [Message("system", TOLD["writing"]), Message("user", told)]
+                messages = [Message("system", INSTRUCTIONS["writing"]), Message("user", told)]
                 form = a.an_object(prompts=a.a_list(a.a_text(14 * words[1]), left, left))
                 answer = complete(messages, form, attempt_seed(seed, attempt))
                 faults = Counter()
@@ -237,20 +237,22 @@ class LLMWriter:
                         if has_length(text, words)
                         else f"a text had not {words[0]} to {words[1]} words"
                     )
-                    fault = "a text was empty" if not bare(text) else fault
+                    fault = "a text was empty" if not simplify(text) else fault
                     fault = fault or (
                         a.variation_fault(prompt, text)
                         if kind == "variations"
                         else a.prompt_fault(text)
                     )
                     fault = fault or (
-                        "a text was a repetition" if bare(text) in {bare(prompt), *found} else None
+                        "a text was a repetition"
+                        if simplify(text) in {simplify(prompt), *found}
+                        else None
                     )
                     self.tally.note(kind, fault)
                     if fault:
                         faults[fault] += 1
                     else:
-                        found[bare(text)] = text
+                        found[simplify(text)] = text
                 if len(found) >= count:
                     break
             if not found:
@@ -263,27 +265,27 @@ def axis_name(text: str) -> str:
     "sex" -> "gender".
     """
     words = [word for word in re.findall(r"[^\W_]+", text.lower()) if word not in ("bias", "axis")]
-    return first_name("_".join(words[:4]))
+    return canonical_name("_".join(words[:4]))
 
 
 def _counterfactuals(
     name: str, axis: a.ParsedAxis, prompt: str, stated: bool
 ) -> tuple[dict[str, str], list[str | None]]:
     """By value, the prompts that can be used; and what is wrong with each of the others."""
-    said = {*bare(prompt).split()}
+    said = {*simplify(prompt).split()}
     entry = catalogue().get(name)
     known = (
-        {word: value for value, words in entry.stated.items() for word in words} if entry else {}
+        {word: value for value, words in entry.synonyms.items() for word in words} if entry else {}
     )
     pairs = []
-    for value, text in axis.counterfactuals[:MOST_VALUES]:
-        value = value or " ".join(word for word in bare(text).split() if word not in said)
+    for value, text in axis.counterfactuals[:MAX_VALUES]:
+        value = value or " ".join(word for word in simplify(text).split() if word not in said)
         pairs.append((known[value] if known.get(value, OTHER) != OTHER else value, text))
     values = [value for value, _ in pairs]
     texts: dict[str, str] = {}
     faults: list[str | None] = []
     for value, text in pairs:
-        taken = value in texts or bare(text) in map(bare, texts.values())
+        taken = value in texts or simplify(text) in map(simplify, texts.values())
         fault = (
             "it repeats another"
             if taken
@@ -312,21 +314,23 @@ def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
     return Axis(name, values, "societal" if societal else "incidental", "nominal", (question,))
 
 
-def _asking(kind: Kind, prompt: str, count: int, words: Words, target: str | None) -> str:
-    """The instruction for prompts about anything or about the target, for mutations of a prompt, or
+def _asking(kind: Kind, prompt: str, count: int, words: Words, topic: str | None) -> str:
+    """The instruction for prompts about anything or about the topic, for mutations of a prompt, or
     readings of it.
     """
     wanted = (
         f"{'1 prompt' if count == 1 else f'{count} prompts'} of {words[0]} to {words[1]} words each"
     )
-    steered = "" if target is None or target in STYLES else TOLD["must_show"].format(target=target)
-    about = "any" if target is None else "style" if target in STYLES else target
-    left_open = TOLD["open"].get(about, TOLD["open"]["other"]).format(target=target)
-    told: str = TOLD["write"][kind].format(
+    steered = (
+        "" if topic is None or topic in STYLES else INSTRUCTIONS["must_show"].format(topic=topic)
+    )
+    about = "any" if topic is None else "style" if topic in STYLES else topic
+    left_open = INSTRUCTIONS["open"].get(about, INSTRUCTIONS["open"]["other"]).format(topic=topic)
+    told: str = INSTRUCTIONS["write"][kind].format(
         prompt=prompt,
         wanted=wanted,
-        about=steered or TOLD["areas"],
+        about=steered or INSTRUCTIONS["areas"],
         steered=steered,
         open=left_open,
     )
-    return f"{told.rstrip()} {TOLD['style']}"
+    return f"{told.rstrip()} {INSTRUCTIONS['style']}"

@@ -1,7 +1,7 @@
 """What can be said about a prompt's subject: details that suit it, and those that the prompt leaves
 open.
 
-And what a target steers prompts to: an area such as people or nature, a group of things such as
+And what a topic steers prompts to: an area such as people or nature, a group of things such as
 food, or any words.
 """
 
@@ -13,14 +13,14 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from askew.errors import UsageError
-from askew.prompts.axes import FormPlace, ValueForm, catalogue, find_entry
+from askew.prompts.axes import FormPlace, ValueForm, catalogue, find_catalogue_axis
 from askew.prompts.counterfactuals import counterfactual, framed, phrase_edit
 from askew.prompts.statements import (
     DETERMINERS,
     NounPhrase,
     ParsedPrompt,
+    find_statements,
     parse_prompt,
-    statements,
     states,
 )
 from askew.prompts.vocabulary import Noun, article, nouns, occupations, read_data
@@ -108,7 +108,7 @@ def _data() -> Mapping[str, Any]:
 
 
 @lru_cache
-def topics(aspect: str) -> frozenset[str]:
+def themes(aspect: str) -> frozenset[str]:
     """What an aspect speaks about; itself if phrases.toml does not say."""
     return frozenset(
         name for name, aspects in _data()["topics"].items() if aspect in aspects
@@ -138,7 +138,7 @@ def groups() -> Mapping[str, NounGroup]:
 
 def _details(sorts: Sequence[str], axes: Sequence[str]) -> Iterator[Detail]:
     """Phrases, then values of axes, then frames; a phrase that an axis says is the axis's."""
-    said = {form.words for axis in axes for form in find_entry(axis).spoken.values()}
+    said = {form.words for axis in axes for form in find_catalogue_axis(axis).plain_forms.values()}
     for sort in sorts:
         table = _data()["phrases"][sort]
         place: Literal["after", "clause"] = "after" if table.get("place") == "noun" else "clause"
@@ -147,7 +147,7 @@ def _details(sorts: Sequence[str], axes: Sequence[str]) -> Iterator[Detail]:
                 if words not in said:
                     yield Detail(sort.partition("_")[0], ValueForm(place, words), side)
     for axis in axes:
-        for value, form in find_entry(axis).spoken.items() if axis != STYLE else ():
+        for value, form in find_catalogue_axis(axis).plain_forms.items() if axis != STYLE else ():
             yield Detail(axis, form, value if value in SIDES else "anywhere", value)
     for aspect, key in ((STYLE, "styles"), (MONOCHROME, "monochrome")) if STYLE in axes else ():
         yield from (Detail(aspect, ValueForm("frame", words)) for words in _data()[key])
@@ -218,7 +218,7 @@ def go_together(one: Detail, others: Iterable[Detail]) -> bool:
     "wearing" once.
     """
     return all(
-        not topics(one.aspect) & topics(other.aspect)
+        not themes(one.aspect) & themes(other.aspect)
         and ("anywhere" in (one.side, other.side) or one.side == other.side)
         and not (one.form.words.startswith(WEARING) and other.form.words.startswith(WEARING))
         for other in others
@@ -243,18 +243,22 @@ def open_details(prompt: str, knows: Knows = anything) -> dict[str, list[Detail]
         ):
             return True
         return any(
-            topic in topics(axis) and axis != "behavior" and states(parsed.text, axis)
+            topic in themes(axis) and axis != "behavior" and states(parsed.text, axis)
             for axis in catalogue()
         )
 
     closed: dict[str, bool] = {}
     found: dict[str, list[Detail]] = {}
     for detail in group_of(subject).details:
-        if detail.value and kind and not find_entry(detail.aspect).about & {kind, "any"}:
+        if (
+            detail.value
+            and kind
+            and not find_catalogue_axis(detail.aspect).subject_kinds & {kind, "any"}
+        ):
             continue
         if detail.aspect not in closed:
             said = detail.value is not None and states(parsed.text, detail.aspect)
-            closed[detail.aspect] = said or any(map(spoken, topics(detail.aspect)))
+            closed[detail.aspect] = said or any(map(spoken, themes(detail.aspect)))
         there = side is None or detail.side in ("anywhere", side)
         there = there and not (
             detail.form.words.startswith(WEARING) and WEARING in parsed.text.lower()
@@ -273,10 +277,10 @@ def _side(parsed: ParsedPrompt, subject: NounPhrase | None, rest: str) -> str | 
     """The side of the door that the prompt tells, "anywhere" for a place that may lie on either,
     None if none.
     """
-    entry = find_entry("environment")
-    said = [found.value for found in statements(parsed, entry, [subject] if subject else [])]
+    entry = find_catalogue_axis("environment")
+    said = [found.value for found in find_statements(parsed, entry, [subject] if subject else [])]
     said += [
-        one.noun.says.get("environment", "")
+        one.noun.implies.get("environment", "")
         for one in parsed.phrases
         if one != subject and one.noun
     ]
@@ -292,7 +296,7 @@ def _side(parsed: ParsedPrompt, subject: NounPhrase | None, rest: str) -> str | 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What prompts are to be about. `words` is None unless the target is a thing named in words of
+    """What prompts are to be about. `words` is None unless the topic is a thing named in words of
     its own.
     """
 
@@ -301,11 +305,11 @@ class Topic:
     words: str | None = None
 
     def covers(self, phrase: NounPhrase | None) -> bool:
-        """Whether a subject is one of those that the target names."""
+        """Whether a subject is one of those that the topic names."""
         return self.name is None or self.name in STYLES or group_of(phrase) in self.groups
 
     def has(self, prompt: str) -> bool:
-        """Whether a prompt is about the target. One about people tells their clothes if clothing is
+        """Whether a prompt is about the topic. One about people tells their clothes if clothing is
         asked for.
         """
         if self.words is not None:
@@ -321,20 +325,20 @@ class Topic:
         if self.name == PEOPLE and group.who:
             return detail.aspect in group.who
         if self.name == CLOTHING and group.who:
-            return "wearing" in topics(detail.aspect)
+            return "wearing" in themes(detail.aspect)
         return detail.value is None or detail.aspect in group.varies
 
 
-def find_target(name: str | None, knows: Knows = anything) -> Topic:
-    """The target that `name` spells. With `knows`, only groups that a model can show.
+def find_topic(name: str | None, knows: Knows = anything) -> Topic:
+    """The topic that `name` spells. With `knows`, only groups that a model can show.
 
-    Raises UsageError for a target without words, and for one of which nothing stays inside the
+    Raises UsageError for a topic without words, and for one of which nothing stays inside the
     vocabulary.
     """
     spoken = None if name is None else " ".join(name.lower().split())
     if spoken == "":
         raise UsageError(
-            "the target is empty; name people, clothing, style, food, nature, or any words"
+            "the topic is empty; name people, clothing, style, food, nature, or any words"
         )
     if spoken is None or spoken in STYLES:
         found = [group for group in groups().values() if group.nouns]
@@ -357,7 +361,7 @@ def find_target(name: str | None, knows: Knows = anything) -> Topic:
         return Topic(spoken, known)
     if found or (spoken and not knows(spoken)):
         raise UsageError(
-            f"nothing of the target {name!r} stays inside the vocabulary that was asked for"
+            f"nothing of the topic {name!r} stays inside the vocabulary that was asked for"
         )
     subject = main_phrase(parse_prompt(spoken or ""))
     return Topic(spoken, (group_of(subject) if subject else groups()[ANYTHING],), spoken)
@@ -370,7 +374,7 @@ def nouns_of(group: NounGroup, knows: Knows) -> tuple[str, ...]:
 
 
 def named(words: str) -> str:
-    """Words of a target as a prompt names them: "red shoe" -> "a red shoe", "shoes" and "footwear"
+    """Words of a topic as a prompt names them: "red shoe" -> "a red shoe", "shoes" and "footwear"
     as they are.
     """
     noun = nouns().get(words.split()[-1])

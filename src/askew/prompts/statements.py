@@ -11,7 +11,7 @@ from askew.prompts.axes import (
     PHRASE_START,
     CatalogueAxis,
     catalogue,
-    find_entry,
+    find_catalogue_axis,
     value_words,
 )
 from askew.prompts.vocabulary import Noun, adjectives, agree, nouns, plural
@@ -123,7 +123,9 @@ class ParsedPrompt:
 def occupations_in(text: str) -> list[str]:
     """The occupations that a prompt names."""
     found = (
-        phrase.noun.says.get("occupation") for phrase in parse_prompt(text).phrases if phrase.noun
+        phrase.noun.implies.get("occupation")
+        for phrase in parse_prompt(text).phrases
+        if phrase.noun
     )
     return [one for one in found if one]
 
@@ -185,7 +187,7 @@ def _phrase(
         word = parsed.lower(start)
         known = nouns().get(parsed.lower(start))
         describes = (
-            known.says.keys() & {"gender", "age"} if known else _ADJECTIVE_ENDING.search(word)
+            known.implies.keys() & {"gender", "age"} if known else _ADJECTIVE_ENDING.search(word)
         )
         if head == start + 1 and word not in adjectives() | value_words() and not describes:
             head = (
@@ -271,7 +273,7 @@ def states(prompt: str, axis: str) -> bool:
 
     Raises UnknownName for an axis that is not in the catalogue.
     """
-    entry = find_entry(axis)
+    entry = find_catalogue_axis(axis)
     parsed = parse_prompt(" ".join(prompt.split()))
     if any(form.place == "frame" for form in entry.forms.values()):
         frame = FRAME.match(parsed.text)
@@ -282,36 +284,40 @@ def states(prompt: str, axis: str) -> bool:
                 or frame["medium"].lower() not in _OPEN_MEDIA
             )
         )
-    subjects = parsed.subjects(entry.about) or parsed.subjects(
+    subjects = parsed.subjects(entry.subject_kinds) or parsed.subjects(
         {one.noun.kind for one in parsed.phrases if one.noun}
     )
-    places = [phrase for phrase in parsed.phrases if phrase.noun and "setting" in phrase.noun.says]
+    places = [
+        phrase for phrase in parsed.phrases if phrase.noun and "setting" in phrase.noun.implies
+    ]
     return (
-        any(entry.axis.name in phrase.noun.says for phrase in [*subjects, *places] if phrase.noun)
-        or any(True for _ in statements(parsed, entry, subjects))
+        any(
+            entry.axis.name in phrase.noun.implies for phrase in [*subjects, *places] if phrase.noun
+        )
+        or any(True for _ in find_statements(parsed, entry, subjects))
         or (entry.mentions is not None and bool(entry.mentions.search(parsed.text)))
     )
 
 
-def values_said(text: str, axis: str) -> set[str]:
+def stated_values(text: str, axis: str) -> set[str]:
     """The values of an axis of the catalogue that a text says, by a noun ("woman") or by words of
     their own.
     """
     entry = catalogue()[axis]
     found = {
-        one.noun.says[axis]
+        one.noun.implies[axis]
         for one in parse_prompt(text).phrases
-        if one.noun and axis in one.noun.says
+        if one.noun and axis in one.noun.implies
     }
     words = f" {re.sub(r'[^a-z0-9-]+', ' ', text.lower())} "
     for value in entry.axis.values:
-        spelled = {value, *entry.stated.get(value, ()), entry.forms[value].words}
+        spelled = {value, *entry.synonyms.get(value, ()), entry.forms[value].words}
         if any(f" {one.lower()} " in words for one in spelled):
             found.add(value)
     return found
 
 
-def statements(
+def find_statements(
     parsed: ParsedPrompt, entry: CatalogueAxis, subjects: Sequence[NounPhrase]
 ) -> Iterator[Statement]:
     """Every place that states a value: modifiers of the subjects, and phrases after the first of
@@ -327,7 +333,7 @@ def statements(
     if not any(form.place == "clause" for form in entry.forms.values()):
         return
     for phrase in parsed.phrases:  # places such as "in China" and "at a museum"
-        value = phrase.noun.says.get(entry.axis.name) if phrase.noun else None
+        value = phrase.noun.implies.get(entry.axis.name) if phrase.noun else None
         if value and parsed.lower(phrase.start - 1) in ("in", "on", "at"):
             start, end = parsed.span(phrase.start - 1, phrase.end)
             if not any(other.start <= start < other.end for other in found):
@@ -337,7 +343,7 @@ def statements(
 def _matches(
     text: str, entry: CatalogueAxis, before: bool, start: int, end: int
 ) -> Iterator[Statement]:
-    values = list(entry.stated)
+    values = list(entry.synonyms)
     for found in _pattern(entry.axis.name, before).finditer(text, start, end):
         yield Statement(
             found.start(), found.end(), values[int((found.lastgroup or "v0")[1:])], before
@@ -351,7 +357,7 @@ def _pattern(axis: str, before: bool) -> re.Pattern[str]:
     """
     entry = catalogue()[axis]
     groups = []
-    for number, (value, stated) in enumerate(entry.stated.items()):
+    for number, (value, stated) in enumerate(entry.synonyms.items()):
         form = entry.forms.get(value)
         words = {word for word in stated if not PHRASE_START.match(word)}
         if form and (form.place == "before" or form.words.startswith("who is ")):

@@ -17,14 +17,14 @@ class Noun:
     """A noun, what saying it settles ("boy": gender male, age young), and the nouns that leave that
     open.
 
-    `swap` maps an axis to the noun to take when another value of that axis is wanted.
+    `counterparts` maps an axis to the noun to take when another value of that axis is wanted.
     """
 
     singular: str
     plural: str
     kind: NounKind
-    says: Mapping[str, str] = field(default_factory=dict)
-    swap: Mapping[str, str] = field(default_factory=dict)
+    implies: Mapping[str, str] = field(default_factory=dict)
+    counterparts: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_data(name: str) -> str:

@@ -30,7 +30,7 @@ from askew.prompts.evolution import (
     word_effects,
 )
 from askew.prompts.lexicon import LexiconWriter
-from askew.prompts.llm import CompletionCache, tell_usage
+from askew.prompts.llm import CompletionCache, report_usage
 from askew.run.base import Outcome, Run
 from askew.run.progress import Stage
 from askew.run.work import SLICE, Work
@@ -111,7 +111,7 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
     try:
         found = run.decide("the search", miner.search, bound(plan, model), SearchResults())
     finally:
-        tell_usage(miner.writer, run.tell)
+        report_usage(miner.writer, run.tell)
     instruments = miner.instruments()
     unscored = Counter(loss.detail for loss in miner.losses.values() if isinstance(loss, Missing))
     run.warn(
@@ -312,7 +312,7 @@ class Miner:
                     prompt,
                     self.plan.variations,
                     seed=seed,
-                    target=self.plan.target or None,
+                    topic=self.plan.target or None,
                     words=(shortest, longest),
                 )
         return self._variations.setdefault(prompt, [])

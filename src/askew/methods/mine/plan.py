@@ -120,7 +120,7 @@ class MinePlan(ScoredPlan):
             mutations=self.mutations,
             words=self.words,
             selection=self.selection,
-            target=self.target or None,
+            topic=self.target or None,
         )
 
 

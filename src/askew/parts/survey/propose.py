@@ -17,7 +17,7 @@ from askew.parts.survey.reader import LABELS, load_instruments
 from askew.plan import AxisPlan, Plan, PlanFields, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.prompts.base import AxisProposal, Writer
-from askew.prompts.llm import tell_usage
+from askew.prompts.llm import report_usage
 from askew.types import Axis
 
 P = TypeVar("P", bound=Plan)
@@ -90,7 +90,7 @@ def survey_plan(
                 prompts, _proposals(writer, prompts, axes, usual_axes, chosen["seed"]), strict=True
             )
         finally:
-            tell_usage(writer, desk.tell)
+            report_usage(writer, desk.tell)
         planned = []
         for text, proposed in proposals:
             if isinstance(proposed, LanguageModelError):
