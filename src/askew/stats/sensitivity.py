@@ -1,30 +1,34 @@
-"""Intersectional Sensitivity: how far an intervention on one axis moves another one towards its
-ideal (BiasConnect).
+"""Intersectional Sensitivity: effect of an intervention on one axis on another axis (BiasConnect).
 
-IS = w_init - w_after (Eq. 4), the distances of the target axis from its ideal before and after. The
-distribution after is the equal-weight mean of the counterfactual sets' shares, so that no set
-counts more because it has more answers.
+    IS = d(before, reference) - d(after, reference)                                         (Eq. 4)
 
-**Value.** Distances of few pictures are too large, and the more so the fewer: 48 pictures against
-48 K alone give a positive IS where nothing happens. A distance is a sum of |f . (p - q)| over
-linear forms f (`distance.linear_forms`); the sampling error of f . p makes each of them too large,
-by an amount known from its variance. The more exact of the two distributions is therefore taken as
-blurred by as much normal noise as the other one has, which makes both excesses equal wherever the
-populations are; what is left is reduced by extrapolating from twice the variance.
+`before` are the shares of the target axis in the initial images. `after` is the mean of its shares
+over the counterfactual sets of the intervened axis. Every set has the same weight, however many
+answers it has. IS is positive where the intervention brings the target axis closer to its
+reference.
 
-**Interval.** Each distance's population value is found by test inversion (`distance_intervals`), of
-samples that are looked up in tables, and both are joined by MOVER. An ideal that was counted in
-pictures of a reference errs as they do.
+**Value.** A distance that is computed from few images is too large, and the fewer the images, the
+larger the excess. With 48 initial images against K sets of 48, the plain difference of distances is
+positive even where nothing happens. Every distance used here is a sum of |f . (p - q)| over linear
+forms f (`distance.linear_forms`), and the excess of each term is known from the sampling variance
+of f . p. The more exact of the two distributions is blurred with normal noise until both have the
+same variance, so that both excesses are equal. The remaining excess is removed by extrapolation
+from twice the variance.
 
-**An instrument that errs.** Where its confusion matrix is known, both distributions are corrected
-for it, and populations that are tried in the inversion are read with its errors before they are
-held against the answers. The matrix errs too, for both distributions alike; MOVER counts that as if
-it were not common, to be safe.
+**Interval.** The population value of each distance is computed by test inversion
+(`distance_intervals`), with samples that are looked up in tables. The two intervals are joined by
+MOVER. A reference distribution that was itself counted in images is treated as uncertain, too.
+
+**Reading errors.** Where the confusion matrix of the instrument is known, both distributions are
+corrected for it. Each population that the inversion tries is read with the same errors before it is
+compared with the answers. The matrix has a sampling error, which is common to both distributions.
+MOVER counts it as independent, which is the safe side.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -44,29 +48,41 @@ from askew.stats.distance_intervals import (
 from askew.stats.intervals import TOLERANCE, Floats, tail
 from askew.types import Estimate, Missing, grouped, slices
 
-# of the step that would remove an excess in proportion to the standard error; more costs variance
 EXTRAPOLATION = 0.35
-AT_ONCE = 256  # margins whose samples are held in memory together
+"""Share of the step that would remove an excess proportional to the standard error.
+
+A larger step would remove more of the excess at the price of more variance.
+"""
+
+AT_ONCE = 256
+"""Number of distributions inverted together; bounds the memory of their samples."""
+
 INTERVAL = f"MOVER, {METHOD}"
 CORRECTED_INTERVAL = f"{INTERVAL}, instrument corrected"
-
-Key = tuple[bytes, bytes, int, bytes, str, bytes]
-Intervals = Mapping[Key, tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class AxisPairSample:
-    """What is known of one pair of axes, the intervened one and the target.
+    """Counts of one ordered pair of axes: the intervened axis and the target axis.
 
-    initial         (m,) counts of the initial set's answers on the target axis, or (sets, m) of several sets of the
-                    same weight: those of several prompts (Eq. 9-11)
-    counterfactual  (K, m) counts of each counterfactual set of the intervened axis, of every prompt
-    ideal           (m,) desired shares, or weights, of the target axis
-    distance        a name of `distance.DISTANCES`
-    missing         pictures without an answer, recorded only
-    confusion       (m, m) counts of the instrument's answers (columns) on pictures whose truth is known (rows), for
-                    which the sensitivity is corrected; None takes the answers for the truth
-    reference_images  in how many pictures of a reference the ideal was counted; None takes it for exact
+    Attributes
+    ----------
+    initial : array, (m,) or (sets, m)
+        Answers about the target axis in the initial images, by value. Several rows are the
+        initial sets of several prompts, which get the same weight (Eq. 9-11).
+    counterfactual : array, (K, m)
+        The same for each counterfactual set of the intervened axis.
+    reference : array, (m,)
+        Desired shares of the target axis, or weights that are scaled to shares.
+    distance : str
+        Name of the distance from the reference, one of `distance.DISTANCES`.
+    missing : int
+        Images without an answer; reported, not used.
+    confusion : array, (m, m), optional
+        Answers of the instrument (columns) about images whose true value (rows) is known. If
+        given, the sensitivity is corrected for these reading errors.
+    reference_images : int, optional
+        Number of images in which the reference was counted. None means that it is exact.
     """
 
     initial: ArrayLike
@@ -85,81 +101,121 @@ def interactions(
     level: float = 0.95,
     draws: int = 1000,
 ) -> tuple[Estimate | Missing, ...]:
-    """Intersectional Sensitivity of pairs of axes, debiased; positive where the intervention helps.
-    In [-1, 1].
+    """Estimate the Intersectional Sensitivity of each pair of axes.
 
-    Interval: of the population's IS, at `level`. p: two-sided, of IS = 0, from the same interval:
-    below 1 - level where it leaves out 0. null: mean of the value if nothing happens, all sets
-    being drawn from one population. The answer for one pair does not depend on which others are
-    asked. Missing where a set has no answer, or the axis fewer than two values. Raises ValueError
-    for shapes that do not fit and for what is no count, NotEnoughData for a confusion matrix
-    without a picture of some true value.
+    The result for a pair does not depend on which other pairs are passed along with it.
+
+    Parameters
+    ----------
+    pairs
+        Counts of each pair of axes.
+    rng
+        Source of the seed of all random draws.
+    level
+        Confidence level of the intervals, in (0, 1).
+    draws
+        Simulated samples per population that is tried.
+
+    Returns
+    -------
+    tuple of Estimate or Missing
+        One entry per pair. `value` is the debiased IS, in [-1, 1], kept within its interval. `p` is
+        two-sided for IS = 0 and agrees with the interval: it is below 1 - level exactly where the
+        interval excludes 0. `null` is the mean value if nothing happens, that is, if all sets are
+        drawn from one population. Missing where a set has no answer, where the axis has fewer than
+        two values, or where the instrument cannot tell the values apart.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, or an entry is not a count.
+    NotEnoughData
+        If the confusion matrix contains no image of some true value.
     """
-    found = [margins_of(pair) for pair in pairs]
-    common = CommonDraws(int(rng.integers(2**63)), draws)
-    intervals = _intervals(
-        [one for m in found if not isinstance(m, Missing) for one in m], common, level
-    )
-    made: list[Estimate | Missing] = []
-    for pair, m in zip(pairs, found, strict=True):
-        if isinstance(m, Missing):
-            made.append(m)
-            continue
-        before, after = m
-        low, centre, high = joined(intervals[before.key], intervals[after.key])
-        reach = centre - low if centre > 0 else high - centre
-        p = float(abs(centre) <= TOLERANCE)
-        if (
-            reach > TOLERANCE
-        ):  # half the interval, towards 0, is a normal quantile times a standard error
-            p = float(
-                2 * scipy.stats.norm.sf(abs(centre) / reach * scipy.stats.norm.isf(tail(level)))
-            )
-        name = INTERVAL if before.errors is None else CORRECTED_INTERVAL
-        n = before.answers + after.answers
-        value = min(max(_value(m), low), high)
-        null = float(_null(m, common).mean())
-        top = distance_max(before.reference, before.distance)
-        made.append(
-            Estimate(value, low, high, level, name, n, pair.missing, null=null, max=top, p=p)
-        )
-    return tuple(made)
+    changes = [change_of(pair) for pair in pairs]
+    known = [change for change in changes if not isinstance(change, Missing)]
+    common = CommonDraws(seed=int(rng.integers(2**63)), draws=draws)
+    intervals = _intervals([target for change in known for target in change], common, level)
+
+    estimates: list[Estimate | Missing] = []
+    for pair, change in zip(pairs, changes, strict=True):
+        if isinstance(change, Missing):
+            estimates.append(change)
+        else:
+            estimates.append(_estimate(change, pair.missing, intervals, common, level))
+    return tuple(estimates)
 
 
 def debiased_value(pair: AxisPairSample) -> float | Missing:
-    """The value of `interactions` alone, before it is kept within its interval: no draws,
-    microseconds.
+    """Return the value of `interactions` alone: no draws and no interval, a few microseconds.
+
+    Unlike the value in an estimate it is not kept within an interval.
     """
-    m = margins_of(pair)
-    return m if isinstance(m, Missing) else _value(m)
+    change = change_of(pair)
+    if isinstance(change, Missing):
+        return change
+    return _debiased_sensitivity(change)
 
 
 def null_sizes(
     pairs: Sequence[AxisPairSample], *, rng: np.random.Generator, draws: int = 1000
 ) -> tuple[Floats, ...]:
-    """|IS| (draws,) if nothing happens of each pair that has one: what its noise adds to the amplification (Eq. 14).
+    """Simulate |IS| if nothing happens: the part of noise in the amplification of a graph (Eq. 14).
 
-    Pairs of equal sizes share their draws, so that sums over pairs vary more than those of
-    independent ones.
+    Pairs with equally many images share their draws, so that sums over pairs vary more than sums
+    of independent values would.
+
+    Returns
+    -------
+    tuple of array, (draws,)
+        One array for every pair that is not missing, in the order of the pairs.
     """
-    common = CommonDraws(int(rng.integers(2**63)), draws)
+    common = CommonDraws(seed=int(rng.integers(2**63)), draws=draws)
+    changes = [change_of(pair) for pair in pairs]
     return tuple(
-        np.abs(_null(m, common)) for one in pairs if not isinstance(m := margins_of(one), Missing)
+        np.abs(_null_sensitivities(change, common))
+        for change in changes
+        if not isinstance(change, Missing)
     )
+
+
+class DistributionKey(NamedTuple):
+    """The data that determine an interval of a distance: equal keys have equal intervals."""
+
+    shares: bytes
+    excess: bytes
+    pictures: int
+    reference: bytes
+    distance: str
+    errors: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class TargetDistribution:
-    """An estimated distribution of the target axis, as exact as that of so many independent
-    answers.
+    """An estimated distribution of the target axis, and how exact it is.
 
-    shares          (m,) on the simplex
-    excess          (L,) the linear forms of the gap to the ideal, of shares that were not cut to the simplex
-    variances       (L,) their sampling variances
-    pictures        for the interval, rounded
-    null_pictures   the same if all sets were drawn from one population
-    coefficients    (L, m) the linear forms of the distance as forms of the shares of answers
-    errors          those of the instrument; None where it has none
+    Attributes
+    ----------
+    shares : array, (m,)
+        The shares, on the simplex.
+    excess : array, (L,)
+        Linear forms of the gap to the reference, from shares that were not cut to the simplex.
+    variances : array, (L,)
+        Sampling variances of these forms.
+    pictures : int
+        Number of independent images that would be as exact; rounded to a table.
+    null_pictures : int
+        The same if all sets were drawn from one population.
+    answers : int
+        Answers that were counted.
+    reference : array, (m,)
+        The reference shares.
+    distance : str
+        Name of the distance.
+    coefficients : array, (L, m)
+        The linear forms of the distance, as forms of the shares of *answers*.
+    errors : ReadingErrors, optional
+        Known reading errors of the instrument.
     """
 
     shares: Floats
@@ -174,210 +230,309 @@ class TargetDistribution:
     errors: ReadingErrors | None
 
     @property
-    def key(self) -> Key:
-        """What its interval depends on."""
-        errors = b"" if self.errors is None else self.errors.key
-        return (
-            self.shares.tobytes(),
-            self.excess.tobytes(),
-            self.pictures,
-            self.reference.tobytes(),
-            self.distance,
-            errors,
+    def key(self) -> DistributionKey:
+        """The data that determine the interval of its distance."""
+        return DistributionKey(
+            shares=self.shares.tobytes(),
+            excess=self.excess.tobytes(),
+            pictures=self.pictures,
+            reference=self.reference.tobytes(),
+            distance=self.distance,
+            errors=b"" if self.errors is None else self.errors.key,
         )
 
     def sampled(
         self, populations: Floats, pictures: int, common: CommonDraws, stream: int = 0
     ) -> Floats:
-        """Shares of the answers about so many pictures of populations (..., m): (..., draws, m)."""
+        """Simulate shares of answers, (..., draws, m), about images of populations, (..., m)."""
         if self.errors is None:
             return common.counts(populations, pictures, stream) / pictures
-        answered = np.einsum(
-            "...t,dto->...do", populations, self.errors.drawn(common.draws, common.seed)
-        )
+        confusion = self.errors.drawn(common.draws, common.seed)
+        answered = np.einsum("...t,dto->...do", populations, confusion)
         return common.counts_of_each(answered, pictures, stream) / pictures
 
 
-Margins = tuple[TargetDistribution, TargetDistribution]
-"""The target axis before and after the intervention."""
+class Change(NamedTuple):
+    """The target axis before and after the intervention."""
+
+    before: TargetDistribution
+    after: TargetDistribution
 
 
-def margins_of(pair: AxisPairSample) -> Margins | Missing:
-    """The target axis before and after, from counts, or why there is none. Errors as in
-    `interactions`.
+Intervals = Mapping[DistributionKey, tuple[float, float]]
+"""Low and high end of a target's distance from its reference."""
+
+
+def change_of(pair: AxisPairSample) -> Change | Missing:
+    """Estimate the target axis before and after the intervention, or say why that is impossible.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, or an entry is not a count.
+    NotEnoughData
+        If the confusion matrix contains no image of some true value.
     """
+    initial, counterfactual, reference = _checked_counts(pair)
+    if len(reference) < 2:
+        detail = "an axis with fewer than two values has no distribution that could change"
+        return Missing("error", detail)
+    reference = normalised(reference, "the reference")
+
+    answers = np.vstack([initial, counterfactual]).sum(axis=1)
+    if len(counterfactual) == 0 or not np.all(answers):
+        return Missing("not_asked", "an image set has no answer on the target axis")
+
+    errors = None
+    if pair.confusion is not None:
+        errors = ReadingErrors.of(pair.confusion)
+        if len(errors.rates) != len(reference):
+            raise ValueError(
+                f"a confusion matrix of {len(errors.rates)} values for an axis of {len(reference)}"
+            )
+        if not errors.tell_values_apart:
+            detail = "the instrument hardly tells the values of the target axis apart"
+            return Missing("error", detail)
+
+    return Change(
+        before=_target_distribution(
+            initial, reference, pair.distance, errors, pair.reference_images
+        ),
+        after=_target_distribution(
+            counterfactual, reference, pair.distance, errors, pair.reference_images
+        ),
+    )
+
+
+def _checked_counts(pair: AxisPairSample) -> tuple[Floats, Floats, Floats]:
+    """Return the initial sets (sets, m), the counterfactual sets (K, m) and the reference (m,)."""
     initial = np.asarray(pair.initial, dtype=float)
-    sets = np.asarray(pair.counterfactual, dtype=float)
+    counterfactual = np.asarray(pair.counterfactual, dtype=float)
     reference = np.asarray(pair.reference, dtype=float)
-    if (
-        initial.ndim not in (1, 2)
-        or sets.ndim != 2
-        or not initial.shape[-1:] == sets.shape[1:] == reference.shape
-    ):
+
+    right_axes = initial.ndim in (1, 2) and counterfactual.ndim == 2
+    if not right_axes or not initial.shape[-1:] == counterfactual.shape[1:] == reference.shape:
         raise ValueError(
-            f"counts of shapes {initial.shape}, {sets.shape} and an ideal of {reference.shape}; (m,), (K, m), (m,) needed"
+            f"counts of shapes {initial.shape}, {counterfactual.shape} and a reference of "
+            f"{reference.shape}; (m,), (K, m), (m,) needed"
         )
+
     initial = np.atleast_2d(initial)
-    counts = np.vstack([initial, sets])
+    counts = np.vstack([initial, counterfactual])
     if not np.all(np.isfinite(counts)) or np.any(counts < 0) or np.any(counts % 1):
         raise ValueError("counts must be whole numbers that are not negative")
-    if len(reference) < 2:
-        return Missing(
-            "error", "an axis with fewer than two values has no distribution that could change"
-        )
-    reference = normalised(reference, "the ideal")
-    if len(sets) == 0 or not np.all(counts.sum(axis=1)):
-        return Missing("not_asked", "a picture set has no answer on the target axis")
-    errors = None if pair.confusion is None else ReadingErrors.of(pair.confusion)
-    if errors is not None and len(errors.rates) != len(reference):
-        raise ValueError(
-            f"a confusion matrix of {len(errors.rates)} values for an axis of {len(reference)}"
-        )
-    if errors is not None and not errors.tell_values_apart:
-        return Missing("error", "the instrument hardly tells the values of the target axis apart")
-    before, after = (
-        _counted(c, reference, pair.distance, errors, pair.reference_images)
-        for c in (initial, sets)
-    )
-    return before, after
+    return initial, counterfactual, reference
 
 
-def _counted(
+def _target_distribution(
     sets: Floats,
     reference: Floats,
     distance: str,
     errors: ReadingErrors | None,
     reference_images: int | None,
 ) -> TargetDistribution:
-    """The mean of the sets' shares, each with the same weight. The error of an ideal that was
-    counted is added before and after alike, which is safe: common to both, it would partly cancel.
-    """
-    each = normalised(sets)
-    n = sets.sum(axis=1, keepdims=True)
-    mean, (forms, _) = each.mean(axis=0), linear_forms(distance, len(reference))
-    coefficients = forms if errors is None else forms @ errors.inverse.T
-    shares = mean if errors is None else errors.shares(mean)
-    variances = (form_variances(each, coefficients) / np.maximum(n - 1, 1)).sum(axis=0) / len(
-        sets
-    ) ** 2
+    """Average the shares of several sets (sets, m), all with the same weight."""
+    answers = sets.sum(axis=1, keepdims=True)
+    mean = normalised(sets).mean(axis=0)
+    forms, _ = linear_forms(distance, len(reference))
+    if errors is None:
+        shares = mean
+        coefficients = forms
+    else:
+        shares = errors.shares(mean)
+        coefficients = forms @ errors.inverse.T
+
+    variances = _variances_of_mean(sets, coefficients)
     if errors is not None:
         variances = variances + errors.variances(shares, coefficients)
     if reference_images is not None:
+        # Before and after share this error, so it would partly cancel. Counting it twice is safe.
         variances = variances + form_variances(reference, forms) / max(reference_images - 1, 1)
-    smooth = (sets + 1 / sets.shape[1]) / (n + 1)  # so that a set of one value varies too
-    common = smooth.mean(axis=0)
-    variance = (smooth * (1 - smooth) / n).sum() / len(sets) ** 2
-    effective = max(
-        1, round(float((common * (1 - common)).sum() / variance))
-    )  # independent pictures as exact as these
-    pictures = rounded_pictures(as_exact_together(effective, reference_images))
-    alike = rounded_pictures(len(sets) ** 2 / float((1 / n).sum()))
-    excess = mean @ coefficients.T - forms @ reference
-    answers = int(sets.sum())
+
+    pictures = as_exact_together(_effective_pictures(sets), reference_images)
+    null_pictures = len(sets) ** 2 / float((1 / answers).sum())
     return TargetDistribution(
-        shares,
-        excess,
-        variances,
-        pictures,
-        alike,
-        answers,
-        reference,
-        distance,
-        coefficients,
-        errors,
+        shares=shares,
+        excess=mean @ coefficients.T - forms @ reference,
+        variances=variances,
+        pictures=rounded_pictures(pictures),
+        null_pictures=rounded_pictures(null_pictures),
+        answers=int(sets.sum()),
+        reference=reference,
+        distance=distance,
+        coefficients=coefficients,
+        errors=errors,
     )
 
 
-def _value(m: Margins) -> float:
-    before, after = m
-    _, weight = linear_forms(before.distance, len(before.reference))
-    return weight * float(_debiased(before.excess, before.variances, after.excess, after.variances))
+def _variances_of_mean(sets: Floats, coefficients: Floats) -> Floats:
+    """Return sampling variances (L,) of forms (L, m) of the mean share of sets (sets, m)."""
+    answers = sets.sum(axis=1, keepdims=True)
+    of_sets = form_variances(normalised(sets), coefficients) / np.maximum(answers - 1, 1)
+    return np.asarray(of_sets.sum(axis=0) / len(sets) ** 2)
 
 
-def _debiased(
-    before: Floats, variance_before: Floats, after: Floats, variance_after: Floats
-) -> Floats:
-    """Difference of the sums of |gap| (..., L), both blurred to the larger variance and
-    extrapolated to none: (...).
+def _effective_pictures(sets: Floats) -> int:
+    """Return how many independent images are as exact as the mean share of sets (sets, m).
+
+    Counts are smoothed, so that a set that shows a single value is not taken as exact.
     """
-    common = np.maximum(variance_before, variance_after)
-    sizes = []
-
-    def size(mean: Floats, variance: Floats) -> Floats:
-        """E |X| of a normal X."""
-        error = np.sqrt(2 * np.maximum(variance, 0))
-        z = np.divide(
-            mean, error, out=np.full(np.broadcast(mean, error).shape, np.inf), where=error > 0
-        )
-        return np.asarray(
-            error / math.sqrt(math.pi) * np.exp(-(z**2))
-            + np.abs(mean) * scipy.special.erf(np.abs(z))
-        )
-
-    for gap, variance in ((before, variance_before), (after, variance_after)):
-        blurred, twice = (size(gap, times * common - variance) for times in (1, 2))
-        sizes.append(blurred - EXTRAPOLATION / (math.sqrt(2) - 1) * (twice - blurred))
-    return np.asarray((sizes[0] - sizes[1]).sum(axis=-1))
+    answers = sets.sum(axis=1, keepdims=True)
+    smooth = (sets + 1 / sets.shape[1]) / (answers + 1)
+    mean = smooth.mean(axis=0)
+    variance = (smooth * (1 - smooth) / answers).sum() / len(sets) ** 2
+    variance_of_one = float((mean * (1 - mean)).sum() / variance)
+    return max(1, round(variance_of_one))
 
 
-def _null(m: Margins, common: CommonDraws) -> Floats:
-    """The value where nothing happens: (draws,)."""
-    before, after = m
+def _estimate(
+    change: Change, missing: int, intervals: Intervals, common: CommonDraws, level: float
+) -> Estimate:
+    """Put together the sensitivity, its interval, its null and its p."""
+    before, after = change
+    low, centre, high = joined(intervals[before.key], intervals[after.key])
+    value = min(max(_debiased_sensitivity(change), low), high)
+    null = float(_null_sensitivities(change, common).mean())
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        level=level,
+        interval=INTERVAL if before.errors is None else CORRECTED_INTERVAL,
+        n=before.answers + after.answers,
+        missing=missing,
+        null=null,
+        max=distance_max(before.reference, before.distance),
+        p=_p_of_interval(low, centre, high, level),
+    )
+
+
+def _p_of_interval(low: float, centre: float, high: float, level: float) -> float:
+    """Two-sided p of the value 0, from the interval.
+
+    The half of the interval that points towards 0 is taken as a normal quantile times a standard
+    error.
+    """
+    reach = centre - low if centre > 0 else high - centre
+    if reach <= TOLERANCE:
+        return float(abs(centre) <= TOLERANCE)
+    quantile = scipy.stats.norm.isf(tail(level))
+    return float(2 * scipy.stats.norm.sf(abs(centre) / reach * quantile))
+
+
+def _debiased_sensitivity(change: Change) -> float:
+    """Compute IS without the excess of few images."""
+    before, after = change
+    _, weight = linear_forms(before.distance, len(before.reference))
+    difference = _debiased_difference(
+        before.excess, before.variances, after.excess, after.variances
+    )
+    return weight * float(difference)
+
+
+def _null_sensitivities(change: Change, common: CommonDraws) -> Floats:
+    """Debiased IS, (draws,), of samples from one population: what it is if nothing happens."""
+    before, after = change
     forms, weight = linear_forms(before.distance, len(before.reference))
     n = before.null_pictures
     k = after.null_pictures
     population = (n * before.shares + k * after.shares) / (n + k)
-    of_matrix = (
-        0.0 if before.errors is None else before.errors.variances(population, before.coefficients)
-    )
-    parts: list[Floats] = []
-    for stream, pictures in enumerate((n, k)):
+    matrix_variances: Floats | float = 0.0
+    if before.errors is not None:
+        matrix_variances = before.errors.variances(population, before.coefficients)
+
+    def simulated(pictures: int, stream: int) -> tuple[Floats, Floats]:
+        """Return gaps to the reference, and their variances, in samples of so many images."""
         answered = before.sampled(population, pictures, common, stream)
-        variances = form_variances(answered, before.coefficients) / max(pictures - 1, 1) + of_matrix
-        parts += [answered @ before.coefficients.T - before.reference @ forms.T, variances]
-    return weight * _debiased(*parts)
+        gaps = answered @ before.coefficients.T - before.reference @ forms.T
+        variances = form_variances(answered, before.coefficients) / max(pictures - 1, 1)
+        return gaps, variances + matrix_variances
+
+    gaps_before, variances_before = simulated(n, stream=0)
+    gaps_after, variances_after = simulated(k, stream=1)
+    return weight * _debiased_difference(gaps_before, variances_before, gaps_after, variances_after)
+
+
+def _debiased_difference(
+    before: Floats, variances_before: Floats, after: Floats, variances_after: Floats
+) -> Floats:
+    """Difference of two sums of |gap| (..., L), both without the excess of their variance."""
+    common = np.maximum(variances_before, variances_after)
+    size_before = _debiased_sizes(before, variances_before, common)
+    size_after = _debiased_sizes(after, variances_after, common)
+    return np.asarray((size_before - size_after).sum(axis=-1))
+
+
+def _debiased_sizes(gaps: Floats, variances: Floats, common: Floats) -> Floats:
+    """|gap| blurred to the `common` variance, then extrapolated to no variance."""
+    blurred = _mean_sizes(gaps, common - variances)
+    blurred_twice = _mean_sizes(gaps, 2 * common - variances)
+    step = EXTRAPOLATION / (math.sqrt(2) - 1)
+    return blurred - step * (blurred_twice - blurred)
+
+
+def _mean_sizes(means: Floats, variances: Floats) -> Floats:
+    """E |X| of normal X with these means and variances."""
+    scale = np.sqrt(2 * np.maximum(variances, 0))
+    shape = np.broadcast(means, scale).shape
+    z = np.divide(means, scale, out=np.full(shape, np.inf), where=scale > 0)
+    of_noise = scale / math.sqrt(math.pi) * np.exp(-(z**2))
+    return np.asarray(of_noise + np.abs(means) * scipy.special.erf(np.abs(z)))
 
 
 def _intervals(
-    margins: Sequence[TargetDistribution], common: CommonDraws, level: float
+    targets: Sequence[TargetDistribution], common: CommonDraws, level: float
 ) -> Intervals:
-    """The interval of every margin's distance from its ideal, by its key; those with as many
-    pictures at once.
-    """
-    found: dict[Key, tuple[float, float]] = {}
-    each = {one.key: one for one in margins}.values()
-    for alike in grouped(
-        each, lambda one: (one.pictures, one.distance, len(one.reference), one.key[-1])
-    ).values():
+    """Find the interval of every target; targets that can share samples are inverted together."""
+    distinct = {target.key: target for target in targets}.values()
+
+    def sharing(target: TargetDistribution) -> tuple[int, str, int, bytes]:
+        return target.pictures, target.distance, len(target.reference), target.key.errors
+
+    intervals: dict[DistributionKey, tuple[float, float]] = {}
+    for alike in grouped(distinct, sharing).values():
         for part in slices(alike, AT_ONCE):
-            found |= _intervals_of_alike(part, common, level)
-    return found
+            intervals |= _intervals_of_alike(part, common, level)
+    return intervals
 
 
 def _intervals_of_alike(
-    margins: Sequence[TargetDistribution], common: CommonDraws, level: float
-) -> Intervals:
-    first = margins[0]
-    errors, (forms, weight) = first.errors, linear_forms(first.distance, len(first.reference))
-    shares = np.stack([m.shares for m in margins])
-    references = np.stack([m.reference for m in margins])
-    wanted = (references @ forms.T)[:, None]
+    targets: Sequence[TargetDistribution], common: CommonDraws, level: float
+) -> dict[DistributionKey, tuple[float, float]]:
+    """Invert the test for targets of equal images, distance, number of values and errors."""
+    first = targets[0]
+    forms, weight = linear_forms(first.distance, len(first.reference))
+    references = np.stack([target.reference for target in targets])
+    reference_forms = (references @ forms.T)[:, None]
+
     sample = SampledShares(
-        shares, np.array([m.pictures for m in margins]), references, DISTANCES[first.distance]
+        shares=np.stack([target.shares for target in targets]),
+        pictures=np.array([target.pictures for target in targets]),
+        reference=references,
+        measure=DISTANCES[first.distance],
     )
-    if errors is not None:
-        uncut = np.array([weight * np.abs(m.excess).sum() for m in margins])
-        spread = np.array(
-            [
-                [errors.standard_errors(p, m.pictures) for p in (m.shares, m.reference)]
-                for m in margins
-            ]
+    if first.errors is not None:
+        sample = replace(
+            sample,
+            uncut=np.array([weight * np.abs(target.excess).sum() for target in targets]),
+            standard_errors=_standard_errors(targets, first.errors),
         )
-        sample = replace(sample, uncut=uncut, standard_errors=spread.max(axis=1))
 
-    def sampler(populations: Floats) -> Floats:
-        sums = first.sampled(populations, first.pictures, common) @ first.coefficients.T
-        return np.asarray(weight * np.abs(sums - wanted).sum(axis=-1))
+    def sampled_distances(populations: Floats) -> Floats:
+        answered = first.sampled(populations, first.pictures, common)
+        gaps = answered @ first.coefficients.T - reference_forms
+        return np.asarray(weight * np.abs(gaps).sum(axis=-1))
 
-    low, high = distance_intervals(sample, sampler(references), sampler, level)
-    return {m.key: (float(a), float(b)) for m, a, b in zip(margins, low, high, strict=True)}
+    low, high = distance_intervals(sample, sampled_distances(references), sampled_distances, level)
+    ends = zip(low.tolist(), high.tolist(), strict=True)
+    return {target.key: end for target, end in zip(targets, ends, strict=True)}
+
+
+def _standard_errors(targets: Sequence[TargetDistribution], errors: ReadingErrors) -> Floats:
+    """Return the larger standard errors (targets, m) of those at shares and at the reference."""
+    rows = []
+    for target in targets:
+        at_shares = errors.standard_errors(target.shares, target.pictures)
+        at_reference = errors.standard_errors(target.reference, target.pictures)
+        rows.append(np.maximum(at_shares, at_reference))
+    return np.array(rows)
