@@ -14,7 +14,7 @@ import askew
 from askew.cli import run
 from askew.methods.edit import METHOD
 from askew.methods.edit.plan import EditPlan
-from askew.parts.sources import FURTHER
+from askew.parts.sources.group_check import EXTRA_FACTOR
 from askew.prompts.given import PAPER_GROUPS
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
@@ -153,10 +153,10 @@ def test_a_dry_run_tells_exactly_what_would_be_made(
     assert run(command) == 0
     sources = 2 * 3
     edits = 2 * 3 * 4 * 2
-    most = (3 + FURTHER) * sources + edits
+    most = (3 + EXTRA_FACTOR) * sources + edits
     told = capsys.readouterr().out
     assert f"pictures    at most {most} (0 stored, {most} left)" in told
-    assert f"further sources at most {FURTHER * sources} of the pictures" in told
+    assert f"further sources at most {EXTRA_FACTOR * sources} of the pictures" in told
     assert not (tmp_path / "run").exists()
 
 

@@ -14,18 +14,10 @@ from askew.measure.studio import StudioVQA
 from askew.models.folder import FolderCollection
 from askew.models.folder import create as folder
 from askew.models.planted import PlantedModel
-from askew.parts.sources import (
-    OCCUPATION,
-    Neutrality,
-    check_filled,
-    names_target,
-    neutrality_section,
-    neutrality_warnings,
-    occupation_question,
-    sampled_files,
-    social_groups,
-    source_pictures,
-)
+from askew.parts.sources.findings import Neutrality
+from askew.parts.sources.groups import check_filled, sampled_files, social_groups, source_pictures
+from askew.parts.sources.neutrality import OCCUPATION, names_target, occupation_question
+from askew.parts.sources.words import neutrality_section, neutrality_warnings
 from askew.prompts.given import PAPER_GROUPS
 from askew.run.count import CountingRun
 from askew.store.store import Store
@@ -58,7 +50,7 @@ def test_a_model_makes_groups_by_the_template_and_by_default_the_papers() -> Non
 def test_the_prompts_of_a_collection_are_its_groups(faces: FolderCollection) -> None:
     assert [group.name for group in social_groups(faces, None)] == ["black woman", "white man"]
     assert [group.name for group in social_groups(faces, "white man")] == ["white man"]
-    with pytest.raises(UnknownName, match=r"no pictures.*white woman.*white man"):
+    with pytest.raises(UnknownName, match=r"no images.*white woman.*white man"):
         social_groups(faces, "white woman")
 
 
@@ -121,9 +113,9 @@ def test_only_groups_that_are_not_neutral_are_warned_of() -> None:
     assert "doctor" in warning
     (text,) = neutrality_section([*entries, unread]).blocks
     assert [str(item) for item in text.items] == [
-        "White man: not neutral; by studio, 40 % of 10 pictures show a target: doctor 30 % and ceo 10 %.",
-        "White man: neutral; by studio, 40 % of 10 pictures show a target: doctor 30 % and ceo 10 %.",
-        "Black man: labels does not tell occupations.",
+        "White man: not neutral; studio labels 40 % of 10 images as a target: doctor 30 % and ceo 10 %.",
+        "White man: neutral; studio labels 40 % of 10 images as a target: doctor 30 % and ceo 10 %.",
+        "Black man: labels cannot label occupations.",
     ]
 
 
@@ -148,7 +140,7 @@ def test_a_group_of_which_nothing_is_left_is_named() -> None:
     one = Picture("a", "", "")
     check_filled({"WM": [one, Missing("blank_image")]}, "folder/faces")
     with pytest.raises(
-        UsageError, match="'BF' has no pictures from folder/faces, cropped and resized: blank_image"
+        UsageError, match="'BF' has no images from folder/faces, cropped and resized: blank_image"
     ):
         check_filled(
             {"WM": [one], "BF": [Missing("blank_image")]}, "folder/faces, cropped and resized"

@@ -299,7 +299,7 @@ def test_the_page_says_what_was_seen_first_and_holds_all(page: Page) -> None:
         "Skin tone of edits",
         "What else moved",
         "Perceived gender: ",
-        "Are the pictures neutral?",
+        "Neutrality of the input images",
         "Missing data",
         "individual typology angle",
         "Intervals of rates",

@@ -10,7 +10,7 @@ from askew.errors import UsageError
 from askew.findings import Address, E, Head, IdentifyingField, LocatedEstimate, pattern, scored
 from askew.method import Result
 from askew.methods.classify.plan import ClassificationPlan
-from askew.parts.sources import GroupCheck, Neutrality
+from askew.parts.sources.findings import GroupCheck, Neutrality
 from askew.types import Estimate, Missing, record
 
 Samples = Annotated[int, IdentifyingField()]  # of noise, by which classes were told apart

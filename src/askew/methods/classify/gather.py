@@ -15,7 +15,10 @@ from askew.findings import GatheredData, Identity, PictureSet
 from askew.measure.class_errors import ClassErrors
 from askew.methods.classify.plan import NONE, ClassificationPlan
 from askew.models.base import Model, WhiteBox, is_mitigated
-from askew.parts import sources as s
+from askew.parts.sources.findings import GroupCheck, Neutrality
+from askew.parts.sources.group_check import checked_pictures
+from askew.parts.sources.groups import Outcomes, Source, present, size_of, social_groups
+from askew.parts.sources.neutrality import neutrality
 from askew.parts.survey.reader import (
     fingerprints,
     load_instruments,
@@ -40,7 +43,7 @@ class ErrorsOfClasses:
     errors: Mapping[str, Rows]
 
     @classmethod
-    def of(cls, samples: int, classes: tuple[str, ...], rows: Rows, sources: s.Outcomes) -> Self:
+    def of(cls, samples: int, classes: tuple[str, ...], rows: Rows, sources: Outcomes) -> Self:
         """Of rows of the pictures of all groups, one after another."""
         ends = np.cumsum(
             [sum(isinstance(one, Picture) for one in outcomes) for outcomes in sources.values()]
@@ -57,8 +60,8 @@ class ClassesGathered(GatheredData):
 
     targets: tuple[ErrorsOfClasses, ...]
     labels: tuple[ErrorsOfClasses, ...]
-    showing: tuple[s.GroupCheck, ...]
-    neutrality: tuple[s.Neutrality, ...]
+    showing: tuple[GroupCheck, ...]
+    neutrality: tuple[Neutrality, ...]
 
 
 def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
@@ -69,14 +72,14 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     source = (
         mitigations.open_model(plan.sources, plan.sources_args)
         if plan.sources
-        else cast("s.Source", model)
+        else cast("Source", model)
     )
     asked = () if plan.vqa == NONE else (plan.vqa,)
     instruments = load_instruments(asked, source, {}, {}, plan.vqa_args)
-    groups = s.social_groups(source, plan.groups)
+    groups = social_groups(source, plan.groups)
     (pixels,) = run.look(_pixels, [model])
     readers = tuple(instruments.values())
-    sources, shown = s.showing_pictures(
+    sources, shown = checked_pictures(
         run, source, groups, plan.images, plan.seed, readers, plan.confidence
     )
 
@@ -88,12 +91,12 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
             reader = ClassErrors(
                 model, prompts, samples, seed=plan.seed, seed_of=seed_of, loss=plan.loss
             )
-            rows = run.read(reader, s.present(sources), "errors", reader.at_once)
+            rows = run.read(reader, present(sources), "errors", reader.at_once)
             yield ErrorsOfClasses.of(samples, classes, rows, sources)
 
     targets = tuple(read(plan.target_classes))
     labels = tuple(read(plan.classes))
-    neutral = s.neutrality(run, readers, sources, plan.target_classes, plan.confidence)
+    neutral = neutrality(run, readers, sources, plan.target_classes, plan.confidence)
     classes = [prompt_of(word, plan.template) for word in (*plan.target_classes, *plan.classes)]
     run.warn(*oddities([group.prompt for group in groups], source, instruments))
     run.warn(*unknown_words(cast("Model", model), classes))
@@ -102,7 +105,7 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
             "nobody has read whether the pictures show their group, or one of the classes already: name who does "
             "by --vqa, or of a folder a person's labels by --label occupation=COLUMN"
         )
-    sizes = run.look(s.size_of, s.present(sources))
+    sizes = run.look(size_of, present(sources))
     if not isinstance(pixels, Missing) and (others := sum(size != pixels for size in sizes)):
         run.warn(
             f"{others} pictures were cut square and scaled to {pixels[0]}x{pixels[1]} pixels, the model's own"

@@ -9,7 +9,7 @@ from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.media import Media, shot
 from askew.pages.phrases import say
-from askew.parts.sources import neutrality_section, showing_fact, showing_section
+from askew.parts.sources.words import group_check_fact, group_check_section, neutrality_section
 from askew.types import Estimate
 
 SHOWN = 36
@@ -29,7 +29,7 @@ def page(found: ClassificationFindings, media: Media) -> b.Page:
     view = ClassificationView(found, media, (first, second), most, shares)
     facts = (
         ("Pictures by", w.shorten(plan.sources or found.model.name, 120)),
-        *showing_fact(section.showing),
+        *group_check_fact(section.showing),
         ("Classes", " against ".join(str(len(classes)) for classes in plan.targets.values())),
         ("Noise samples", ", ".join(map(str, plan.samples))),
         ("Error", {"l2": "squared", "l1": "absolute", "huber": "Huber"}[plan.loss]),
@@ -44,7 +44,7 @@ def page(found: ClassificationFindings, media: Media) -> b.Page:
             b.Section("Pictures of one comparison", view.pictures(), screen=False),
             b.Section("Pairs that are decided one way", view.pairs(), screen=False),
             b.Section("Accuracy", view.accuracy(), screen=False),
-            showing_section(section.showing),
+            group_check_section(section.showing),
             neutrality_section(section.neutrality),
         ),
         facts=(*skeleton.facts(found), *facts),

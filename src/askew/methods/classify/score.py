@@ -16,7 +16,7 @@ from askew.methods.classify.findings import ClassificationFindings
 from askew.methods.classify.gather import ClassesGathered, ErrorsOfClasses
 from askew.methods.classify.plan import GENDER, ClassificationPlan
 from askew.parts.scoring import Scoring, or_missing
-from askew.parts.sources import GroupCheck, Neutrality
+from askew.parts.sources.findings import GroupCheck, Neutrality
 from askew.prompts.given import stated_value
 from askew.stats import classification as stats
 from askew.stats.clustered import clustered_rate

@@ -21,7 +21,10 @@ from askew.methods.edit.reading import EditedGroup, EditReadings, read
 from askew.models.base import EditRequest, Model
 from askew.models.diffusers import editor_of
 from askew.models.pipeline import Editor
-from askew.parts import sources as s
+from askew.parts.sources.findings import GroupCheck, Neutrality
+from askew.parts.sources.group_check import checked_pictures
+from askew.parts.sources.groups import Outcomes, SocialGroup, check_filled, present, size_of
+from askew.parts.sources.neutrality import neutrality
 from askew.parts.survey.reader import (
     fingerprints,
     identity_of,
@@ -48,8 +51,8 @@ class EditsGathered(GatheredData):
     landmarks: str | None
     groups: tuple[EditedGroup, ...]
     readings: EditReadings
-    showing: tuple[s.GroupCheck, ...]
-    neutrality: tuple[s.Neutrality, ...]
+    showing: tuple[GroupCheck, ...]
+    neutrality: tuple[Neutrality, ...]
     average_faces: tuple[AverageFace, ...]
 
 
@@ -66,19 +69,19 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     )
     finder = None if plan.landmarks == NONE else landmark_finder(plan.landmarks)
     named = [
-        s.SocialGroup(name, prompt.text)
+        SocialGroup(name, prompt.text)
         for name, prompt in zip(plan.groups, plan.prompts, strict=True)
     ]
     readers = tuple(instruments.values())
-    given, shown = s.showing_pictures(
+    given, shown = checked_pictures(
         run, source, named, plan.images, plan.seed, readers, plan.confidence
     )
     sources = _fitted(run, given, plan.side) if plan.side else given
-    s.check_filled(sources, f"{source.name}, cropped and resized")
-    _check_editable(plan, run, editor, s.present(sources))
+    check_filled(sources, f"{source.name}, cropped and resized")
+    _check_editable(plan, run, editor, present(sources))
     groups = _edited(plan, run, editor, sources)
     readings = read(plan, run, instruments, embedder, groups)
-    neutral = s.neutrality(run, readers, sources, plan.words, plan.confidence)
+    neutral = neutrality(run, readers, sources, plan.words, plan.confidence)
     run.warn(*oddities(plan.texts(), source, instruments))
     if plan.skin == "rule":
         run.warn(
@@ -111,7 +114,7 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     )
 
 
-def _fitted(run: Run, sources: s.Outcomes, side: int) -> s.Outcomes:
+def _fitted(run: Run, sources: Outcomes, side: int) -> Outcomes:
     """Pictures cropped to a square around their middle and resized to `side` pixels."""
     name = "cropped and resized"
 
@@ -125,7 +128,7 @@ def _fitted(run: Run, sources: s.Outcomes, side: int) -> s.Outcomes:
 def _check_editable(plan: EditPlan, run: Run, editor: Editor, sources: Sequence[Picture]) -> None:
     """Raises UsageError unless the editor can edit every source at every strength."""
     sizes: dict[tuple[int, int], Picture] = {}
-    for one, size in zip(sources, run.look(s.size_of, sources), strict=True):
+    for one, size in zip(sources, run.look(size_of, sources), strict=True):
         if not isinstance(size, Missing):
             sizes.setdefault(size, one)
     if len(sizes) > 1:
@@ -140,9 +143,7 @@ def _check_editable(plan: EditPlan, run: Run, editor: Editor, sources: Sequence[
         editor.check(size, plan.strengths)
 
 
-def _edited(
-    plan: EditPlan, run: Run, editor: Editor, sources: s.Outcomes
-) -> tuple[EditedGroup, ...]:
+def _edited(plan: EditPlan, run: Run, editor: Editor, sources: Outcomes) -> tuple[EditedGroup, ...]:
     """Encode and decode all sources, and make all edits, in a fixed order.
 
     Pictures that were given twice are edited twice, from different noise.

@@ -13,7 +13,7 @@ from askew.pages import words as w
 from askew.pages.media import TOTAL, Media, picture_row, shot
 from askew.pages.phrases import say
 from askew.pages.words import shorten
-from askew.parts.sources import neutrality_section, showing_fact, showing_section
+from askew.parts.sources.words import group_check_fact, group_check_section, neutrality_section
 from askew.parts.survey.blocks import missing_sentence
 from askew.types import Estimate
 
@@ -39,7 +39,7 @@ def page(found: EditFindings, media: Media) -> b.Page:
     facts = (
         ("Pictures from", shorten(found.sources.name, 120)),
         ("Groups", f"{len(plan.groups)}, {w.plural(plan.images, 'picture')} each"),
-        *showing_fact(found.showing),
+        *group_check_fact(found.showing),
         ("Edits", f"{sum(one.n for one in found.editing):,}"),
         ("Strengths", ", ".join(f"{one:g}" for one in plan.strengths)),
     )
@@ -69,7 +69,7 @@ def page(found: EditFindings, media: Media) -> b.Page:
                 ),
                 screen=False,
             ),
-            showing_section(found.showing),
+            group_check_section(found.showing),
             neutrality_section(found.neutrality),
         ),
         facts=(*skeleton.facts(found), *facts),

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from askew.errors import UsageError
 from askew.measure.faces import installed
 from askew.models.base import Setting
-from askew.parts.sources import paper_settings, planned_sources
+from askew.parts.sources.groups import paper_settings, planned_sources
 from askew.parts.survey.reader import LABELS, STUDIO, is_studio
 from askew.plan import AxisPlan, NonEmptyText, Plan, PromptPlan, Settings, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis

@@ -15,7 +15,8 @@ from askew.measure.portraits import NOT_SOUGHT, Face, SkinChange, find_face, ski
 from askew.measure.skin import Bytes
 from askew.methods.edit.plan import NONE, EditPlan
 from askew.parts.scoring import Vectors
-from askew.parts.sources import axis_values, occupation_question
+from askew.parts.sources.group_check import axis_values
+from askew.parts.sources.neutrality import occupation_question
 from askew.run.base import Answer, Outcome, Run
 from askew.types import Missing, Picture
 

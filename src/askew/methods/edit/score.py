@@ -27,7 +27,7 @@ from askew.methods.edit.gather import EditsGathered
 from askew.methods.edit.plan import GENDER, EditPlan
 from askew.methods.edit.reading import EditCell, EditedGroup, EditReadings, Floats, average
 from askew.parts.scoring import Scoring, Vectors, or_missing
-from askew.parts.sources import names_target
+from askew.parts.sources.neutrality import names_target
 from askew.parts.survey.observed import MissingCount, tally_missing, uneven
 from askew.prompts.given import stated_value
 from askew.run.base import Answer, Outcome

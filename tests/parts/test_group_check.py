@@ -18,15 +18,10 @@ from doubles import PatternModel, small_plan
 
 from askew.errors import UsageError
 from askew.models.base import FiledPicture, Request
-from askew.parts.sources import (
-    FURTHER,
-    GroupCheck,
-    SocialGroup,
-    showing_fact,
-    showing_pictures,
-    showing_warnings,
-    stated_values,
-)
+from askew.parts.sources.findings import GroupCheck
+from askew.parts.sources.group_check import EXTRA_FACTOR, checked_pictures, stated_values
+from askew.parts.sources.groups import SocialGroup
+from askew.parts.sources.words import group_check_fact, group_check_warnings
 from askew.run.count import CountingRun
 from askew.run.live import LiveRun
 from askew.store.imagefile import opened
@@ -94,18 +89,18 @@ def test_names_say_values_of_axes_about_people() -> None:
 
 def test_where_all_show_their_group_nothing_further_is_drawn(run: LiveRun) -> None:
     model = Hearing(1.0)
-    found, (entry,) = showing_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
+    found, (entry,) = checked_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
     assert len(model.made) == len(GROUPS) * IMAGES
     assert found == {
         one.name: run.pictures(model, [one.prompt], IMAGES, 0)[one.prompt] for one in GROUPS
     }
     assert (entry.group, entry.share.value, entry.drawn, entry.empty) == ("a man", 1.0, IMAGES, 0)
-    assert showing_warnings([entry], given=False) == []
+    assert group_check_warnings([entry], given=False) == []
 
 
 def test_those_that_show_another_group_make_way_for_further_ones(run: LiveRun) -> None:
     model = Hearing(0.5)
-    found, (entry,) = showing_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
+    found, (entry,) = checked_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
     first = run.pictures(model, [GROUPS[0].prompt], IMAGES, 0)[GROUPS[0].prompt]
     assert 2 <= sum(light(first)) <= 10
     assert all(light(found["a man"]))
@@ -116,9 +111,9 @@ def test_those_that_show_another_group_make_way_for_further_ones(run: LiveRun) -
     drawn = run.pictures(model, [GROUPS[0].prompt], entry.drawn, 0)[GROUPS[0].prompt]
     assert (entry.share.n, entry.empty) == (entry.drawn, 0)
     assert entry.share.value == pytest.approx(sum(light(drawn)) / entry.drawn)
-    (said,) = showing_warnings([entry], given=False)
+    (said,) = group_check_warnings([entry], given=False)
     assert (
-        f"perceived gender male): {sum(light(drawn))} of {entry.drawn}: those that do not were left out"
+        f"(perceived gender male): {sum(light(drawn))} of {entry.drawn} images pass; askew leaves out"
         in said
     )
     assert not all(light(found["a nurse"])), "whose name says nothing is not checked"
@@ -126,28 +121,30 @@ def test_those_that_show_another_group_make_way_for_further_ones(run: LiveRun) -
 
 def test_a_model_that_never_shows_a_group_is_given_up_at_the_limit(run: LiveRun) -> None:
     model = Hearing(0.0)
-    with pytest.raises(UsageError, match="'a man' has no pictures from test/pattern: other_group"):
-        showing_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
-    assert len(model.made) == IMAGES * (1 + FURTHER) + IMAGES
+    with pytest.raises(UsageError, match="'a man' has no images from test/pattern: other_group"):
+        checked_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
+    assert len(model.made) == IMAGES * (1 + EXTRA_FACTOR) + IMAGES
 
 
 def test_places_without_such_a_picture_are_missing(run: LiveRun) -> None:
-    found, (entry,) = showing_pictures(run, Hearing(0.1), GROUPS, IMAGES, 0, [ByLight()], 0.95)
+    found, (entry,) = checked_pictures(run, Hearing(0.1), GROUPS, IMAGES, 0, [ByLight()], 0.95)
     gone = [one for one in found["a man"] if isinstance(one, Missing)]
     assert entry.empty == len(gone) > 0
     assert {one.reason for one in gone} == {"other_group"}
-    assert entry.drawn == IMAGES * (1 + FURTHER)
-    assert f"{entry.empty} of the places stay empty" in showing_warnings([entry], given=False)[0]
+    assert entry.drawn == IMAGES * (1 + EXTRA_FACTOR)
+    assert (
+        f"{entry.empty} places could not be filled" in group_check_warnings([entry], given=False)[0]
+    )
 
 
 @pytest.mark.parametrize("instruments", [[], [ByLight(blind=True)]])
 def test_what_nobody_reads_is_kept(run: LiveRun, instruments: list[ByLight]) -> None:
     model = Hearing(0.0)
-    found, entries = showing_pictures(run, model, GROUPS, IMAGES, 0, instruments, 0.95)
+    found, entries = checked_pictures(run, model, GROUPS, IMAGES, 0, instruments, 0.95)
     assert all(isinstance(one, Picture) for one in found["a man"])
     assert len(model.made) == len(GROUPS) * IMAGES
     assert all(isinstance(one.share, Missing) for one in entries)
-    assert showing_fact(entries) == ()
+    assert group_check_fact(entries) == ()
 
 
 class Given:
@@ -172,20 +169,20 @@ class Given:
 
 def test_pictures_that_are_given_are_counted_and_kept(run: LiveRun, tmp_path: Path) -> None:
     source = Given(tmp_path)
-    found, (entry,) = showing_pictures(
+    found, (entry,) = checked_pictures(
         run, source, [SocialGroup("a man", "a man")], IMAGES, 0, [ByLight()], 0.95
     )
     assert len(found["a man"]) == IMAGES
     assert 0 < entry.share.value < 0.9
-    assert "they are kept" in showing_warnings([entry], given=True)[0]
+    assert "askew keeps all of them" in group_check_warnings([entry], given=True)[0]
 
 
 def test_a_dry_run_says_how_many_are_drawn_at_most(tmp_path: Path) -> None:
     with Store(tmp_path / "store") as store:
         count = CountingRun(store)
-        showing_pictures(count, Hearing(0.5), GROUPS, IMAGES, 0, [ByLight()], 0.95)
+        checked_pictures(count, Hearing(0.5), GROUPS, IMAGES, 0, [ByLight()], 0.95)
     assert count.work.pictures == len(GROUPS) * IMAGES
-    assert count.bounds["further sources"].pictures == FURTHER * IMAGES
+    assert count.bounds["further sources"].pictures == EXTRA_FACTOR * IMAGES
 
 
 def test_the_fact_is_of_all_groups() -> None:
@@ -193,4 +190,4 @@ def test_the_fact_is_of_all_groups() -> None:
         GroupCheck("a", {"gender": "male"}, Estimate(0.5, n=6), 6, 0),
         GroupCheck("b", {}, Estimate(1.0, n=4), 4, 0),
     ]
-    assert showing_fact(entries) == (("Sources that show their group", "7 of 10"),)
+    assert group_check_fact(entries) == (("Input images that pass the group check", "7 of 10"),)

@@ -1,0 +1,57 @@
+"""Findings about source images: the group check and neutrality."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from askew.findings import E, MappingKey
+from askew.types import record
+
+
+@record
+class GroupCheck:
+    """Number of source images of a group that show what the name of the group states.
+
+    Attributes
+    ----------
+    group : str
+        Name of the group.
+    says : mapping of axis to value
+        Values that the name states.
+    share : Estimate or Missing
+        Share of the labeled images that show all these values. `missing` counts unlabeled images.
+    drawn : int
+        Number of images that were generated for the group, or given.
+    empty : int
+        Number of places without an image that shows the group.
+    """
+
+    group: str
+    says: Mapping[str, str]
+    share: E
+    drawn: int
+    empty: int
+
+
+@record
+class Neutrality:
+    """Share of a group's images that show a target before they are edited.
+
+    Attributes
+    ----------
+    group : str
+        Name of the group.
+    instrument : str
+        VQA model that labeled the images.
+    share : Estimate or Missing
+        Share of the images that show any target.
+    targets : mapping of target to Estimate or Missing
+        Share of the images that show each target.
+    neutral : bool or None
+        True if the group is neutral. None if the instrument cannot label occupations.
+    """
+
+    group: str
+    instrument: str
+    share: E
+    targets: Annotated[Mapping[str, E], MappingKey("target")]
+    neutral: bool | None
