@@ -9,7 +9,7 @@ import numpy as np
 from askew.errors import UnknownName, UsageError
 from askew.mitigations import open_model_if_fast
 from askew.models.base import Collection, FiledPicture, Model, Setting
-from askew.models.diffusers import recommended
+from askew.models.diffusers import recommended_settings
 from askew.options import NamesOption
 from askew.plan import DEFAULT_MODEL, PlanFields
 from askew.prompts.given import PAPER_GROUPS, group_names, prompt_of
@@ -191,6 +191,6 @@ def planned_sources(groups: NamesOption, fields: Mapping[str, object]) -> Planne
 def paper_settings(model: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:
     """Return the paper's settings for a diffusers model without recommended settings."""
     provider, _, name = model.partition("/")
-    if provider != "diffusers" or recommended(name):
+    if provider != "diffusers" or recommended_settings(name):
         return {}
     return dict(settings)
