@@ -31,7 +31,8 @@ from askew.run.live import LiveRun
 from askew.run.work import wanted_pictures
 from askew.store.files import write_whole
 from askew.store.imagefile import EncodedPicture
-from askew.store.store import PictureRequest, Store
+from askew.store.requests import PictureRequest
+from askew.store.store import Store
 from askew.types import Missing, Picture, Question, slices
 
 BATCH = 16

@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("stats",),
     ("store.files", "store.imagefile", "prompts.base", "hosted"),
     ("prompts",),
-    ("models.base", "measure.base", "store.index", "run.progress"),
+    ("models.base", "measure.base", "store.index", "run.progress", "engine"),
     ("studio",),
     ("models", "measure"),
     ("registry", "plan", "store.keys"),

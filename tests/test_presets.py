@@ -84,7 +84,7 @@ def test_options_beside_a_preset_on_the_command_line_and_in_python(
     monkeypatch.chdir(tmp_path)
     chosen = ("--model", "studio/planted", "--vqa", "studio", "--embedder", "none")
     assert run(["audit", "a photo of a nurse", "--preset", "sdxl-clip", *chosen, "--dry-run"]) == 0
-    assert "pictures" in capsys.readouterr().out
+    assert "images" in capsys.readouterr().out
     result = askew.audit(
         "a photo of a nurse",
         preset="biasconnect-flux",
@@ -174,7 +174,7 @@ def test_a_preset_and_offload_on_the_command_line_of_maps(
     ]
     chosen = ["--model", "studio", "--vqa", "studio"]
     assert run([*arguments, *chosen, "--preset", "sd15-clip", "--offload"]) == 0
-    assert "pictures    2" in capsys.readouterr().out
+    assert "images      2" in capsys.readouterr().out
     assert run([*arguments, "--preset", "nothing"]) == 2
     assert "unknown preset 'nothing'" in capsys.readouterr().err
 

@@ -27,7 +27,7 @@ from askew.plan import PLAN_FILE, read_toml
 from askew.presets import presets
 from askew.run.check import check as check_run
 from askew.run.check import set_aside
-from askew.run.live import HASH_FILE, plan_hash_in
+from askew.run.folder import HASH_FILE, plan_hash_in
 from askew.store.files import changed_files
 from askew.store.store import Store, default_store, is_store
 from askew.studies.compare import COMPARISON_FILE

@@ -1,47 +1,55 @@
-"""Every exception that askew raises on purpose."""
+"""Exceptions that askew raises on purpose."""
 
 import difflib
 from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 
-STOPPED = "stopped: what was made is kept; the same command continues"
-"""What is said of Ctrl-C where nothing better is known."""
+RESUME = "Finished work is kept. Repeat the command to continue"
+"""The last sentence of errors that end a run."""
+
+STOPPED = f"stopped. {RESUME}"
+"""Message for Ctrl-C where no count of finished images is known."""
 
 
 class AskewError(Exception):
-    """Root of all errors that askew raises on purpose. The message says what was wrong and what
-    would be right.
+    """Root of all errors that askew raises on purpose.
 
-    `code` is that with which the command line exits.
+    The message states what is wrong, what is needed, and the option that fixes it.
+
+    Attributes
+    ----------
+    code
+        Exit code of the command line.
     """
 
     code = 1
 
 
 class UsageError(AskewError):
-    """The request itself is wrong: an unknown name, an impossible option, an unreadable plan."""
+    """A wrong request: an unknown name, an impossible option, an unreadable plan."""
 
     code = 2
 
 
 class UnknownName(UsageError):
-    """A name that is not in a known list."""
+    """A name that is not in a list of known names."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
         near = difflib.get_close_matches(name, names, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        super().__init__(f"unknown {what} {name!r}.{hint} Known: {', '.join(names) or 'none'}.")
+        listed = ", ".join(names) if names else "none"
+        super().__init__(f"unknown {what} {name!r}.{hint} Known: {listed}.")
 
     @classmethod
     def unless_known(cls, what: str, name: str, known: Collection[str]) -> None:
-        """Raises itself for a name that is not among those that are known."""
+        """Raise this error unless `name` is known."""
         if name not in known:
             raise cls(what, name, known)
 
 
 class MissingPackage(UsageError):
-    """An optional package is not installed."""
+    """An optional package that is not installed."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
@@ -50,35 +58,44 @@ class MissingPackage(UsageError):
 
     @classmethod
     def unless_installed(cls, package: str, extra: str, purpose: str) -> None:
-        """Raises itself where the package is absent. The package is looked for, and not imported."""
+        """Raise this error if the package is absent. The package is not imported."""
         if find_spec(package) is None:
             raise cls(package, extra, purpose)
 
 
 class ManifestError(UsageError):
-    """A manifest of existing pictures cannot be used as it is."""
+    """A manifest of existing images that cannot be used as it is."""
 
 
 class StoreError(AskewError):
-    """The store cannot be written or read, or does not hold what it should."""
+    """A store that cannot be read or written, or that lacks what it should hold."""
 
 
 class RunError(AskewError):
-    """A run cannot go on."""
+    """A run that cannot continue."""
 
 
 class Interrupted(AskewError):
-    """A person stopped the run (Ctrl-C). What was finished is kept; the same command continues."""
+    """A run that a person stopped with Ctrl-C, or a program with a stop flag.
+
+    Finished work is kept, and the same command continues.
+    """
 
     code = 130
 
 
 class ModelError(AskewError):
-    """The model under audit, or an instrument, failed."""
+    """A failure of the model under audit, or of an instrument."""
 
 
 class ServerError(ModelError):
-    """A server did not answer, or refused. `status` is its HTTP status, None if there was none."""
+    """A server that did not answer, or that refused.
+
+    Attributes
+    ----------
+    status
+        The HTTP status; None if there was none.
+    """
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -86,15 +103,21 @@ class ServerError(ModelError):
 
 
 class LanguageModelError(ModelError):
-    """A language model gave nothing that could be used, however often it was asked."""
+    """A language model without a usable answer after all attempts."""
 
 
 class NotEnoughData(AskewError):
-    """There is nothing to compute a score from."""
+    """A score without data to compute it from."""
 
 
 class CheckFailed(AskewError):
-    """A condition given by --fail-if holds. `result` is what it holds of."""
+    """A condition of --fail-if that holds.
+
+    Attributes
+    ----------
+    result
+        The result for which it holds.
+    """
 
     code = 3
 

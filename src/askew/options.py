@@ -3,6 +3,7 @@ say of a plan.
 """
 
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, TypeVar, cast
 
 from cyclopts import Parameter, Token
 
+from askew.engine.base import Engine
 from askew.errors import UnknownName, UsageError
 from askew.models.base import Setting
 from askew.plan import PlanFields, Settings
+from askew.run.progress import Progress
 
 if TYPE_CHECKING:
     from askew.prompts.llm import CompletionCache
@@ -148,14 +151,29 @@ PathOption = Annotated[str | Path | None, Parameter(metavar="PATH")]
 
 
 class RunOptions(TypedDict, total=False):
-    """Where a run lies, and how it is told. `progress` is Python's alone: tell on standard error
-    how far the run is.
+    """Where a run is kept, and how it is carried out.
+
+    Only Python takes `progress`, `engine` and `stop`.
     """
 
     run: Annotated[PathOption, Parameter(help="Folder of the run. The same command goes on in it.")]
     store: Annotated[PathOption, Parameter(help="Shared store; default: .askew beside the run.")]
     json: Annotated[Flag, Parameter(help="Print results.json instead of the table.")]
-    progress: Annotated[bool, Parameter(parse=False)]
+    progress: Annotated[
+        bool | Progress,
+        Parameter(
+            parse=False,
+            help="True to report progress on standard error, or a function that receives events.",
+        ),
+    ]
+    engine: Annotated[
+        Engine | None,
+        Parameter(parse=False, help="Where models work; by default in this process."),
+    ]
+    stop: Annotated[
+        threading.Event | None,
+        Parameter(parse=False, help="A flag that ends the run between batches when it is set."),
+    ]
     dry_run: Annotated[Flag, Parameter(help="Print what would be made and asked, and stop.")]
     budget: Annotated[
         int | str | None,

@@ -155,8 +155,8 @@ def test_a_dry_run_tells_exactly_what_would_be_made(
     edits = 2 * 3 * 4 * 2
     most = (3 + EXTRA_FACTOR) * sources + edits
     told = capsys.readouterr().out
-    assert f"pictures    at most {most} (0 stored, {most} left)" in told
-    assert f"further sources at most {EXTRA_FACTOR * sources} of the pictures" in told
+    assert f"images      at most {most} (0 stored, {most} left)" in told
+    assert f"further sources up to {EXTRA_FACTOR * sources} of these images" in told
     assert not (tmp_path / "run").exists()
 
 

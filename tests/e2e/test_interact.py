@@ -59,7 +59,7 @@ def test_pictures_of_an_audit_are_used_again(
     command = ["interact", *ASKED, "--run", str(folder.parent / "other"), "--dry-run"]
     assert run(command) == 0
     out = capsys.readouterr().out
-    assert "pictures    48 (48 stored, 0 left)" in out
+    assert "images      48 (48 stored, 0 left)" in out
     assert not (folder.parent / "other").exists()
 
 
@@ -87,7 +87,7 @@ def test_a_dry_run_counts_pictures_of_mitigated_models_too(
     assert run(["interact", *ASKED, *more, *other]) == 0
     out = capsys.readouterr().out
     # 48, twice 8 of mitigated models, and 8 initial ones again
-    assert "pictures    72 (72 stored, 0 left)" in out
+    assert "images      72 (72 stored, 0 left)" in out
 
 
 def test_estimates_are_held_against_another_run(folder: Path) -> None:

@@ -104,7 +104,7 @@ def test_a_stopped_search_ends_as_if_it_had_not_been_stopped(
 ) -> None:
     whole = METHOD.run(plan, run=tmp_path / "whole", store=tmp_path / "first")
     for budget in (10, 14, 18):
-        with pytest.raises(RunError, match="the same command continues"):
+        with pytest.raises(RunError, match="Repeat the command to continue"):
             METHOD.run(plan, run=tmp_path / "run", store=tmp_path / "store", budget=budget)
     again = METHOD.run(plan, run=tmp_path / "run", store=tmp_path / "store")
     assert content(again.folder) == content(whole.folder)
@@ -263,7 +263,7 @@ def test_a_search_by_a_language_model_goes_on_at_another_address(
         ]
         whole = METHOD.run(plans[0], run=tmp_path / "whole", store=tmp_path / "first")
         asked = len(first.requests)
-        with pytest.raises(RunError, match="the same command continues"):
+        with pytest.raises(RunError, match="Repeat the command to continue"):
             METHOD.run(plans[0], run=tmp_path / "run", store=tmp_path / "store", budget=30)
         capsys.readouterr()
         again = METHOD.run(plans[1], run=tmp_path / "run", store=tmp_path / "store", progress=True)

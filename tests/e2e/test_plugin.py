@@ -72,7 +72,7 @@ def test_it_has_a_command_with_help(site: Path, tmp_path: Path) -> None:
 def test_it_has_a_dry_run(site: Path, run: Path, tmp_path: Path) -> None:
     counted = ["variety", "a flag", "--images", "24", "-M", "redness=0.5", "--dry-run", "--store"]
     lines = askew(site, *counted, str(run.parent / ".askew"), cwd=tmp_path).splitlines()
-    assert "pictures    24 (12 stored, 12 left)" in lines
+    assert "images      24 (12 stored, 12 left)" in lines
 
 
 def test_it_has_findings_that_are_read_back(run: Path) -> None:

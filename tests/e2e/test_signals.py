@@ -18,7 +18,7 @@ from askew.studio.drawing import draw
 from askew.studio.scene import Scene
 from processes import start, wait_for_line
 
-GOES_ON = "the same command continues"
+GOES_ON = "Repeat the command to continue"
 
 
 @pytest.fixture(scope="module")

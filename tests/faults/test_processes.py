@@ -102,7 +102,7 @@ def test_interrupt_ends_cleanly_and_says_how_to_go_on(tmp_path: Path, uninterrup
     said = json.loads(out)
     assert worker.returncode == 1
     assert said["error"] == "Interrupted"
-    assert "the same command continues" in said["message"]
+    assert "Repeat the command to continue" in said["message"]
     last = json.loads(err.splitlines()[-1])
     assert last["kind"] == "stopped"
     with Store(store) as opened:

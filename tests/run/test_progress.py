@@ -87,7 +87,7 @@ def test_a_terminal_shows_what_a_search_has_found_and_reads_no_markup_in_it() ->
         current.note = "mining, iteration 1/1; best 0.5 [red]a nurse[/nothing]"
         current.advance(2)
     shown = stream.getvalue()
-    assert "Searching: studio" in shown
+    assert "Searching prompts: studio" in shown
     assert "best 0.5 [red]a nurse[/nothing]" in shown
 
 

@@ -32,9 +32,9 @@ from doubles import (
 from askew.environment import environment
 from askew.errors import Interrupted, ModelError, RunError, UsageError
 from askew.models.base import FiledPicture, Request, report_images
+from askew.run.budget import Budget
 from askew.run.live import LiveRun, opened_run
 from askew.run.progress import Event, JsonLines, Terminal, choose
-from askew.run.work import Budget
 from askew.store.store import Store
 from askew.types import Missing, Picture, Question
 
@@ -118,7 +118,7 @@ def test_failing_model_keeps_what_was_made(run: LiveRun) -> None:
     model = PatternModel(batch_size=5, before=fail)
     with pytest.raises(
         ModelError,
-        match=r"test/pattern failed while making pictures of 'a pilot'.*CUDA out of memory",
+        match=r"test/pattern failed while generating images of 'a pilot'.*CUDA out of memory",
     ):
         run.pictures(model, TEXTS, 5, 0)
     calm = PatternModel(batch_size=5)
@@ -131,7 +131,7 @@ def test_model_that_gives_too_few_pictures(run: LiveRun) -> None:
         def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
             return super().generate(requests[1:])
 
-    with pytest.raises(ModelError, match="3 pictures came back where 4 were asked for"):
+    with pytest.raises(ModelError, match="returned 3 images for 4 requests"):
         run.pictures(Lazy(), TEXTS, 4, 0)
 
 
@@ -140,7 +140,9 @@ def test_interrupt(run: LiveRun) -> None:
         if any(request.prompt == "a doctor" for request in requests):
             raise KeyboardInterrupt
 
-    with pytest.raises(Interrupted, match=r"4 of 12 pictures are done.*the same command continues"):
+    with pytest.raises(
+        Interrupted, match=r"4 of 12 images are done.*Repeat the command to continue"
+    ):
         run.pictures(PatternModel(before=stop), TEXTS, 4, 0)
 
 
@@ -149,7 +151,7 @@ def test_budget_stops_between_batches_and_goes_on(tmp_path: Path, store: Store) 
     for _ in range(2):
         model = PatternModel()
         run = LiveRun(tmp_path / "run", store, small_plan(), budget=9)
-        with pytest.raises(RunError, match=r"budget of 9 pictures is used up.*the next being"):
+        with pytest.raises(RunError, match=r"budget of 9 images is used up.*the next prompt is"):
             run.pictures(model, TEXTS, 8, 0)
         made.append(len(model.made))
     assert made == [8, 8]
@@ -192,7 +194,7 @@ def test_budgets_that_cannot_be_read(given: str) -> None:
 def test_time_stops_before_it_is_crossed_and_goes_on(tmp_path: Path, store: Store) -> None:
     model = PatternModel(delay=0.1)
     begun = time.monotonic()
-    with pytest.raises(RunError, match=r"budget of 0.45s is used up.*continues"):
+    with pytest.raises(RunError, match=r"budget of 0.45s is used up.*Repeat the command"):
         LiveRun(tmp_path / "run", store, small_plan(), budget="0.45s").pictures(model, TEXTS, 8, 0)
     assert time.monotonic() - begun < 0.45 + 0.1
     assert 0 < len(model.made) < 24
@@ -371,7 +373,7 @@ def test_dry_run_writes_nothing(tmp_path: Path) -> None:
         )
     assert (work.model_calls, work.vqa_calls, work.embedder_calls) == (8, 1, 1)
     assert list(tmp_path.iterdir()) == []
-    assert "pictures    30 (0 stored, 30 left)" in work.lines()
+    assert "images      30 (0 stored, 30 left)" in work.lines()
 
 
 # The folder
@@ -460,7 +462,7 @@ def test_progress_goes_by_the_picture_where_a_model_tells_of_each(
 def test_pictures_told_of_but_not_kept_are_not_called_done(tmp_path: Path, store: Store) -> None:
     events: list[Event] = []
     run = LiveRun(tmp_path / "run", store, small_plan(), progress=events.append)
-    with pytest.raises(Interrupted, match="4 of 8 pictures are done"):
+    with pytest.raises(Interrupted, match="4 of 8 images are done"):
         run.pictures(
             Telling(batch_size=4), ["a nurse", "a doctor", "a chef", "a pilot, stopped"], 2, 0
         )
@@ -479,5 +481,5 @@ def test_json_lines_and_bars() -> None:
     bars = Terminal(stream)
     for kind, done in (("started", 0), ("batch", 2), ("finished", 3)):
         bars(Event(kind, "pictures", "studio", done, 3, 1.5, 2.0))  # type: ignore[arg-type]
-    assert "Making pictures: studio" in stream.getvalue()
+    assert "Generating images: studio" in stream.getvalue()
     assert "3/3" in stream.getvalue()

@@ -5,7 +5,7 @@ store or connection.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,70 +13,59 @@ import pytest
 
 import askew
 from askew import registry
-from askew.run import live
-from askew.run.work import Engine
+from askew.engine.base import Item, Output
 
 LARGEST = 1_000_000
 """Bytes of a task with its item."""
 
 
-def sending(sizes: list[int]) -> Engine:
-    """An engine that does what another process would: it works on what arrives, with providers
-    loaded anew.
-    """
+class SendingEngine:
+    """Sends tasks as to another process: they are pickled, and load their providers again."""
 
-    def each(task: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def map(
+        self, task: Callable[[Item], Output], items: Iterable[Item]
+    ) -> Generator[Output, None, None]:
         for item in items:
             sent = pickle.dumps((task, item))
-            sizes.append(len(sent))
-            own, arrived = pickle.loads(sent)
-            yield pickle.loads(pickle.dumps(own(arrived)))
-
-    return each
+            self.sizes.append(len(sent))
+            arrived_task, arrived_item = pickle.loads(sent)
+            yield pickle.loads(pickle.dumps(arrived_task(arrived_item)))
 
 
 @pytest.fixture
-def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Of the tasks that were sent."""
-    found: list[int] = []
-    monkeypatch.setattr(live, "engine", sending(found))
+def engine(monkeypatch: pytest.MonkeyPatch) -> SendingEngine:
     monkeypatch.setattr(registry, "_LOADED", {})
-    return found
+    return SendingEngine()
 
 
 PLANTED: dict[str, Any] = {"model": "studio/planted", "images": 4}
-COMMANDS: dict[str, Callable[[Path], Any]] = {
-    "audit": lambda run: askew.audit(
-        "a photo of a nurse", axes=["gender"], bootstrap_samples=100, run=run, **PLANTED
+COMMANDS: dict[str, Callable[..., Any]] = {
+    "audit": lambda **shared: askew.audit(
+        "a photo of a nurse", axes=["gender"], **PLANTED, **shared
     ),
-    "interact": lambda run: askew.interact(
+    "interact": lambda **shared: askew.interact(
         "a photo of a nurse",
         axes=["gender", "age"],
-        bootstrap_samples=100,
-        run=run,
         mitigated="gender=studio/planted",
         **PLANTED,
+        **shared,
     ),
-    "map": lambda run: askew.map(
-        "a photo of a nurse",
-        model="studio",
-        concept="gender",
-        against="nurse",
-        images=2,
-        bootstrap_samples=100,
-        run=run,
+    "map": lambda **shared: askew.map(
+        "a photo of a nurse", model="studio", concept="gender", against="nurse", images=2, **shared
     ),
-    "mine": lambda run: askew.mine(
+    "mine": lambda **shared: askew.mine(
         model="studio/planted",
         iterations=2,
         population=4,
         selected=1,
         images=4,
         variations=4,
-        bootstrap_samples=100,
-        run=run,
+        **shared,
     ),
-    "edit": lambda run: askew.edit(
+    "edit": lambda **shared: askew.edit(
         "caucasian man, african-american woman",
         model="studio",
         sources="studio/planted",
@@ -85,18 +74,16 @@ COMMANDS: dict[str, Callable[[Path], Any]] = {
         strengths=(0.5,),
         side=64,
         landmarks="studio",
-        bootstrap_samples=100,
-        run=run,
+        **shared,
     ),
-    "classify": lambda run: askew.classify(
+    "classify": lambda **shared: askew.classify(
         "caucasian man, african-american woman",
         model="studio",
         sources="studio/planted",
         images=3,
         targets={"a": ["chef", "pilot"], "b": ["nurse", "maid"]},
         samples=(1, 4),
-        bootstrap_samples=100,
-        run=run,
+        **shared,
     ),
 }
 
@@ -104,14 +91,15 @@ COMMANDS: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.parametrize(
     "command", [name for name in COMMANDS if name in registry.providers("method")]
 )
-def test_tasks_travel(command: str, sizes: list[int], tmp_path: Path) -> None:
-    result = COMMANDS[command](tmp_path / "run")
+def test_tasks_can_be_sent(command: str, engine: SendingEngine, tmp_path: Path) -> None:
+    result = COMMANDS[command](run=tmp_path / "run", engine=engine, bootstrap_samples=100)
     assert result.report.exists()
-    assert len(sizes) > 1
-    assert max(sizes) < LARGEST
+    assert len(engine.sizes) > 1
+    assert max(engine.sizes) < LARGEST
 
 
-def test_a_provider_travels_by_its_name(sizes: list[int]) -> None:
+@pytest.mark.usefixtures("engine")
+def test_a_provider_is_sent_by_its_name() -> None:
     model = registry.model("studio/planted", bias=0.25)
     sent = pickle.dumps(model)
     assert len(sent) < 500

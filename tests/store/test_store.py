@@ -20,7 +20,8 @@ from PIL import Image
 from askew.errors import StoreError, UsageError
 from askew.store.imagefile import EncodedPicture, encode, is_blank
 from askew.store.keys import SEEDS, file_key, picture_key, picture_seed, question_hash
-from askew.store.store import PictureRequest, Store, default_store
+from askew.store.requests import PictureRequest
+from askew.store.store import Store, default_store
 from askew.types import Missing, Picture, Question
 
 

@@ -83,6 +83,16 @@ def is_mitigated(model: object) -> bool:
     return MITIGATION_SETTING in settings
 
 
+def is_seeded(model: object) -> bool:
+    """Return the optional attribute `seeded` of a model: whether an image can be made again.
+
+    A model is seeded unless it says otherwise. An image of a seeded model depends only on revision,
+    settings, prompt and seed. Images of an unseeded model, such as a hosted server, are kept and
+    never made again.
+    """
+    return bool(getattr(model, "seeded", True))
+
+
 class WhiteBox(Model, Protocol):
     """A model whose network is at hand, and can be watched while it works."""
 

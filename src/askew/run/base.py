@@ -1,5 +1,6 @@
-"""What a gather asks of a run. `Live` makes what the store lacks; `Count` knows how much that would
-be.
+"""The verbs with which a method asks for everything that costs.
+
+`LiveRun` makes what the store lacks. `CountingRun` counts how much that would be.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from askew.errors import AskewError, ModelError
+from askew.errors import RESUME, AskewError, ModelError
 from askew.measure.base import VQA, PictureReader
-from askew.models.base import Collection, FiledPicture, Model, Request
+from askew.models.base import Collection, FiledPicture, Model, Request, is_seeded
 from askew.run.progress import Stage, StageName
 from askew.run.work import SLICE, Work, wanted_pictures
 from askew.store.imagefile import EncodedPicture, encode
-from askew.store.store import Completions, PictureRequest, Store
+from askew.store.requests import PictureRequest
+from askew.store.store import Completions, Store
 from askew.types import Missing, Picture, Question, grouped
-
-CONTINUES = "the same command continues"
 
 Outcome = Picture | Missing
 Answer = str | Missing
@@ -30,14 +30,20 @@ W_contra = TypeVar("W_contra", bound=PictureRequest, contravariant=True)
 T = TypeVar("T")
 L = TypeVar("L")
 
-Filed = list[tuple[FiledPicture, Outcome]]
-"""Pictures of a collection, and what became of each."""
+FiledOutcomes = list[tuple[FiledPicture, Outcome]]
+"""Files of a collection, each with its image in the store or the reason why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class MakerOutput:
-    """A picture that was made, or why there is none; and by fingerprint a row of what was seen
-    while it was made.
+    """An image from a maker, with the measurements that were made on the way.
+
+    Attributes
+    ----------
+    picture
+        The image, or the reason why there is none.
+    seen
+        By fingerprint a row of numbers, such as attention maps.
     """
 
     picture: EncodedPicture | Missing
@@ -45,12 +51,22 @@ class MakerOutput:
 
 
 class Maker(Protocol[W_contra]):
-    """Whoever makes pictures, in batches of a fixed size: a model, an editor of pictures.
+    """A producer of images in batches of a fixed size, such as a model or an editor.
 
     A maker can be sent to another process: it holds providers and settings. What it needs for a
-    single picture stands in what is wanted, a subclass of `Wanted`. If it has a method `check`,
-    that is called before anything is made or written; it raises UsageError. `sees` are fingerprints
-    of the rows that it makes beside its pictures.
+    single image is part of the request, a subclass of `PictureRequest`.
+
+    A maker may have a method `check`, which is called before anything is made or written and raises
+    UsageError. It may have an attribute `seeded`, as in `askew.models.base.Model`.
+
+    Attributes
+    ----------
+    name
+        Name of the provider, for progress and errors.
+    batch_size
+        Number of images per batch.
+    sees
+        Fingerprints of the rows that it returns with its images.
     """
 
     @property
@@ -63,11 +79,11 @@ class Maker(Protocol[W_contra]):
     def sees(self) -> frozenset[str]: ...
 
     def make(self, wanted: Sequence[W_contra]) -> Sequence[MakerOutput]:
-        """One batch, in order."""
+        """Return one output per request of a batch, in order."""
 
 
 class ModelMaker:
-    """A model that makes pictures of prompts, and sees nothing beside them."""
+    """A model as a maker of images, without measurements on the way."""
 
     sees: frozenset[str] = frozenset()
 
@@ -75,23 +91,35 @@ class ModelMaker:
         self.model = model
         self.name = model.name
         self.batch_size = model.batch_size
+        self.seeded = is_seeded(model)
 
     def make(self, wanted: Sequence[PictureRequest]) -> list[MakerOutput]:
-        """One batch of pictures, encoded."""
-        with provider(self.name, f"making pictures of {wanted[0].prompt!r}"):
-            images = self.model.generate(
-                [Request(one.prompt, one.seed or 0, one.number) for one in wanted]
-            )
+        """Return one batch of images, encoded.
+
+        Raises
+        ------
+        ModelError
+            If the model fails, or returns another number of images.
+        """
+        requests = [
+            Request(request.prompt, request.seed or 0, request.number) for request in wanted
+        ]
+        with provider(self.name, f"generating images of {wanted[0].prompt!r}"):
+            images = self.model.generate(requests)
             expect(
                 len(images) == len(wanted),
-                f"{len(images)} pictures came back where {len(wanted)} were asked for",
+                f"the model returned {len(images)} images for {len(wanted)} requests",
             )
             return [MakerOutput(encoded(image)) for image in images]
 
 
 def encoded(image: object) -> EncodedPicture | Missing:
-    """A picture from a model as bytes to store. Raises ModelError for what is neither a picture nor
-    Missing.
+    """Return an image from a model as bytes to store.
+
+    Raises
+    ------
+    ModelError
+        If `image` is neither a Pillow image nor Missing.
     """
     if isinstance(image, Missing):
         return image
@@ -103,55 +131,60 @@ def encoded(image: object) -> EncodedPicture | Missing:
 
 
 @contextmanager
-def provider(name: str, doing: str) -> Iterator[None]:
-    """Turns whatever a provider raises into ModelError."""
+def provider(name: str, activity: str) -> Iterator[None]:
+    """Turn every exception of a provider into a ModelError that names the activity."""
     try:
         yield
     except AskewError:
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise ModelError(
-            f"{name} failed while {doing}: {reason}. What was done before is kept; {CONTINUES}"
-        ) from error
+        raise ModelError(f"{name} failed while {activity}: {reason}. {RESUME}") from error
 
 
-def expect(holds: bool, otherwise: str) -> None:
-    """Raises ValueError unless it holds: a provider broke its contract."""
+def expect(holds: bool, fault: str) -> None:
+    """Raise ValueError unless `holds`: a provider broke its contract."""
     if not holds:
-        raise ValueError(otherwise)
+        raise ValueError(fault)
 
 
 class Run(Protocol):
-    """Everything that costs. Each verb may be called as often as a method likes: nothing is made or
-    asked twice.
+    """Everything that costs. A method may call each verb as often as it likes.
+
+    No image is made and no question is asked twice.
+
+    Attributes
+    ----------
+    store
+        The store that holds images, answers and vectors.
     """
 
     store: Store
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
-        """Every wanted picture by its key."""
+        """Return every wanted image by its key."""
 
     def pictures(
         self, model: Model, texts: Sequence[str], images: int, seed: int
     ) -> dict[str, list[Outcome]]:
-        """`images` pictures of each prompt text, by text and in the order of their number."""
+        """Return `images` images of each prompt text, by text and in the order of their number."""
         wanted = wanted_pictures(model, texts, images, seed)
-        made = self.make(ModelMaker(model), wanted)
+        outcomes = self.make(ModelMaker(model), wanted)
+        by_prompt = grouped(wanted, lambda request: request.prompt)
         return {
-            text: [made[one.key] for one in own]
-            for text, own in grouped(wanted, lambda one: one.prompt).items()
+            text: [outcomes[request.key] for request in requests]
+            for text, requests in by_prompt.items()
         }
 
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
-    ) -> Filed:
-        """Every picture of a collection, or those that are `chosen`, in their order."""
+    ) -> FiledOutcomes:
+        """Return every image of a collection, or only the `chosen` images, in their order."""
 
     def ask(
         self, vqa: VQA, pictures: Sequence[Outcome], questions: Sequence[Question]
     ) -> dict[str, list[Answer]]:
-        """Answers by picture id, in the order of the questions."""
+        """Return answers by image id, in the order of the questions."""
 
     def read(
         self,
@@ -160,30 +193,33 @@ class Run(Protocol):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """What a reader sees in pictures, stored: (pictures, numbers)."""
+        """Return the stored measurements of a reader, (pictures, numbers)."""
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
-        """What a lens sees in each item (a picture, a text, a model), not stored; what is missing
-        stays missing.
+        """Apply a function to each item (an image, a text, a model) without storing the result.
+
+        A missing item stays missing.
         """
 
     def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
-        """Work that follows from earlier answers: what `flow` returns; where it is only counted,
+        """Return the result of `flow`, work that depends on earlier answers.
+
+        A run that only counts adds `at_most` as a bound of the work `what`, and returns
         `otherwise`.
         """
 
-    def steps(self, name: StageName, who: str, total: int) -> AbstractContextManager[Stage]:
-        """Steps of a longer way, whose progress is told in place of that of what is made on it."""
+    def steps(self, name: StageName, worker: str, total: int) -> AbstractContextManager[Stage]:
+        """Report the steps of a longer computation instead of the progress of each part of it."""
 
     def warn(self, *sentences: str) -> None:
-        """What a reader of the findings must know; where things are only counted, nobody is told."""
+        """Add warnings to the findings. A run that only counts drops them."""
         return
 
     def tell(self, sentence: str) -> None:
-        """What who watches the run may want to know, and no reader of the findings."""
+        """Report a sentence as progress. It is not stored in the results."""
         return
 
     @property
     def completions(self) -> Completions:
-        """Where answers of language models are kept: in the store."""
+        """Cached answers of language models, in the store."""
         return Completions(self.store.path)

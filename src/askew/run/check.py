@@ -9,7 +9,7 @@ from pathlib import Path
 from askew.errors import AskewError, UsageError
 from askew.findings import RESULTS_FILE, Head
 from askew.plan import PLAN_FILE, read_plan
-from askew.run.live import HASH_FILE, plan_hash_in
+from askew.run.folder import HASH_FILE, plan_hash_in
 from askew.store.files import SUMS_FILE, changed_files
 from askew.store.store import Store
 

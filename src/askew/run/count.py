@@ -1,6 +1,4 @@
-"""A run that only counts: what a gather would make and ask, and how much of it the store holds
-already.
-"""
+"""A run that only counts the work of a gather, and how much of it the store holds already."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -12,20 +10,29 @@ import numpy as np
 from askew.measure.base import VQA, Evaluator, PictureReader
 from askew.models.base import Collection, FiledPicture
 from askew.plan import RunPlan
-from askew.run.base import Answer, Filed, L, Maker, Outcome, Rows, Run, T, W
-from askew.run.live import check_folder
+from askew.run.base import Answer, FiledOutcomes, L, Maker, Outcome, Rows, Run, T, W
+from askew.run.folder import check_folder
 from askew.run.progress import Stage, StageName, silent
 from askew.run.work import SLICE, Work, lacking, unfinished, unique, wanted_files
 from askew.store.keys import question_hash
-from askew.store.store import PictureRequest, Store
+from askew.store.requests import PictureRequest
+from askew.store.store import Store
 from askew.types import Missing, Picture, Question, slices
 
 NOT_YET = Missing("not_asked", "only counted")
 
 
 class CountingRun(Run):
-    """Pictures to be made stand in by their keys, unknown answers are Missing; `work` is exact but
-    for its `bounds`.
+    """A run that makes nothing.
+
+    Images to be made are represented by their keys, unknown answers by Missing.
+
+    Attributes
+    ----------
+    work
+        The exact size of the work that is known.
+    bounds
+        Bounds of work that depends on earlier results, by name.
     """
 
     def __init__(self, store: Store) -> None:
@@ -40,56 +47,56 @@ class CountingRun(Run):
         self._seen = set[tuple[str, str]]()
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
-        """What is stored, and stand-ins for what is not."""
+        """Return stored images, and representatives for the others."""
         stored = self._pictures(wanted)
-        left = unfinished(slices(wanted, maker.batch_size), stored)
+        batches = slices(wanted, maker.batch_size)
+        left = unfinished(batches, stored, getattr(maker, "seeded", True))
         self.work += Work(model_calls=len(left))
-        self._seen |= {
-            (who, one.key) for who in maker.sees for one in wanted if one.key not in stored
-        }
-        return {
-            one.key: stored.get(one.key, Picture(one.key, "", one.prompt, one.seed))
-            for one in wanted
-        }
+        absent = [request for request in wanted if request.key not in stored]
+        for fingerprint in maker.sees:
+            self._seen |= {(fingerprint, request.key) for request in absent}
+        for request in absent:
+            stored[request.key] = Picture(request.key, "", request.prompt, request.seed)
+        return {request.key: stored[request.key] for request in wanted}
 
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
-    ) -> Filed:
-        """Files of a collection, imported or standing in, of a folder by their ids; what is not
-        there is missing.
-        """
+    ) -> FiledOutcomes:
+        """Return imported files, and representatives for the others; absent files are missing."""
         filed = collection.pictures() if chosen is None else chosen
         wanted = wanted_files(collection, filed)
         stored = self._pictures(wanted)
         ids: Mapping[Path, str] = getattr(collection, "digests", {})
-        return [
-            (
-                one,
-                stored.get(key)
-                or (
-                    Picture(ids.get(one.path, key), "", one.prompt)
-                    if isfile(one.path)
-                    else Missing("absent_file")
-                ),
-            )
-            for one, key in zip(filed, (one.key for one in wanted), strict=True)
-        ]
+        outcomes: FiledOutcomes = []
+        for file, request in zip(filed, wanted, strict=True):
+            outcome = stored.get(request.key)
+            if outcome is None and isfile(file.path):
+                outcome = Picture(ids.get(file.path, request.key), "", file.prompt)
+            elif outcome is None:
+                outcome = Missing("absent_file")
+            outcomes.append((file, outcome))
+        return outcomes
 
     def ask(
         self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]
     ) -> dict[str, list[Answer]]:
-        """Known answers, and Missing for others."""
+        """Return known answers, and Missing for the others."""
         present = unique(pictures)
-        known = self.store.answers(vqa.fingerprint, (one.id for one in present), questions)
+        known = self.store.answers(vqa.fingerprint, (picture.id for picture in present), questions)
         hashes = [question_hash(question) for question in questions]
-        asked = {(one, key) for who, one, key in self._asked if who == vqa.fingerprint}
-        new = {(one.id, key) for one in present for key in hashes} - asked
-        self._asked |= {(vqa.fingerprint, one, key) for one, key in new}
+        asked = {
+            (name, key) for fingerprint, name, key in self._asked if fingerprint == vqa.fingerprint
+        }
+        new = {(picture.id, key) for picture in present for key in hashes} - asked
+        self._asked |= {(vqa.fingerprint, name, key) for name, key in new}
         calls = len(list(lacking(present, questions, known.keys() | asked)))
         self.work += Work(
             questions=len(new), questions_left=len(new - known.keys()), vqa_calls=calls
         )
-        return {one.id: [known.get((one.id, key), NOT_YET) for key in hashes] for one in present}
+        return {
+            picture.id: [known.get((picture.id, key), NOT_YET) for key in hashes]
+            for picture in present
+        }
 
     def read(
         self,
@@ -98,53 +105,61 @@ class CountingRun(Run):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """Nothing is read: rows without numbers."""
-        who = reader.fingerprint
-        present = [one for one in unique(pictures) if (who, one.id) not in self._read]
-        self._read |= {(who, one.id) for one in present}
-        known = self.store.vectors(who, (one.id for one in present))
-        seen = known.keys() | {one for fingerprint, one in self._seen if fingerprint == who}
-        calls = sum(any(one.id not in seen for one in part) for part in slices(present, at_once))
-        left = len(present) - len(known)
+        """Return rows without numbers."""
+        fingerprint = reader.fingerprint
+        new = [
+            picture for picture in unique(pictures) if (fingerprint, picture.id) not in self._read
+        ]
+        self._read |= {(fingerprint, picture.id) for picture in new}
+        known = self.store.vectors(fingerprint, (picture.id for picture in new))
+        made_on_the_way = {name for reader_id, name in self._seen if reader_id == fingerprint}
+        available = known.keys() | made_on_the_way
+        left = len(new) - len(known)
         if isinstance(reader, Evaluator):
             each = reader.evaluations
-            self.work += Work(evaluations=each * len(present), evaluations_left=each * left)
+            self.work += Work(evaluations=each * len(new), evaluations_left=each * left)
         else:
-            self.work += Work(embeddings=len(present), embeddings_left=left, embedder_calls=calls)
+            unread = [
+                part
+                for part in slices(new, at_once)
+                if any(picture.id not in available for picture in part)
+            ]
+            self.work += Work(embeddings=len(new), embeddings_left=left, embedder_calls=len(unread))
         return np.zeros((len(pictures), 0), np.float32)
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
-        """Nothing is looked at."""
+        """Return Missing for each item."""
         return [NOT_YET for _ in items]
 
     def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
-        """Book the bound, if there is one."""
+        """Add the bound, if there is one, and return `otherwise`."""
         if at_most != Work():
             self.bounds[what] = self.bounds.get(what, Work()) + at_most
         return otherwise
 
-    def steps(self, name: StageName, who: str, total: int) -> AbstractContextManager[Stage]:
-        """No step is taken, and none is told."""
-        return nullcontext(Stage(silent, name, who, 0, total))
+    def steps(self, name: StageName, worker: str, total: int) -> AbstractContextManager[Stage]:
+        """Report nothing."""
+        return nullcontext(Stage(silent, name, worker, 0, total))
 
     @property
     def total(self) -> Work:
-        """What was counted, with the bounds of what nobody can say yet."""
+        """The exact work and the bounds."""
         return sum(self.bounds.values(), self.work)
 
     def lines(self) -> list[str]:
-        """The numbers in words, and what they are bounds of."""
-        notes = [
-            f"{what.removeprefix('the '):<11} at most {work.pictures} of the pictures; which, the others decide"
+        """Return the numbers in words, and which of them are bounds."""
+        bounds = [
+            f"{what.removeprefix('the '):<11} up to {work.pictures:,} of these images depend on "
+            "earlier results"
             for what, work in self.bounds.items()
         ]
-        return [*self.total.lines(at_most=bool(self.bounds)), *notes]
+        return [*self.total.lines(at_most=bool(self.bounds)), *bounds]
 
     def _pictures(self, wanted: Sequence[PictureRequest]) -> dict[str, Outcome]:
-        """Those of `wanted` that are stored; what was counted before is not counted again."""
-        stored = self.store.pictures(one.key for one in wanted)
-        new = {one.key: one for one in wanted if one.key not in self._wanted}
-        texts = {one.prompt for one in new.values() if one.prompt} - self._prompts
+        """Return those of `wanted` that are stored, and count those that were not counted before."""
+        stored = self.store.pictures(request.key for request in wanted)
+        new = {request.key: request for request in wanted if request.key not in self._wanted}
+        texts = {request.prompt for request in new.values() if request.prompt} - self._prompts
         self._prompts |= texts
         self._wanted |= new.keys()
         self.work += Work(
@@ -155,7 +170,7 @@ class CountingRun(Run):
 
 @contextmanager
 def counted_run(plan: RunPlan, folder: Path, store: Path) -> Iterator[CountingRun]:
-    """A run that only counts what is left: nothing is made or written."""
+    """Open a run that only counts what is left: nothing is made or written."""
     check_folder(folder, plan)
     with Store(store, create=False) as opened:
         yield CountingRun(opened)

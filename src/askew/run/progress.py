@@ -1,4 +1,4 @@
-"""How far a run is: bars on a terminal, one JSON line per event elsewhere and in a log."""
+"""Progress of a run: bars on a terminal, one JSON line per event elsewhere and in a log."""
 
 import json
 import sys
@@ -8,95 +8,127 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Literal, TextIO
 
 from rich.console import RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from askew.console import NeutralConsole
+from askew.console import NeutralConsole, neutral
 from askew.errors import UsageError
 
-Kind = Literal["started", "batch", "finished", "stopped"]
+Kind = Literal["started", "batch", "finished", "stopped", "message"]
 StageName = Literal["pictures", "files", "answers", "vectors", "errors", "prompts", "tokens"]
 
 LABELS: dict[StageName, str] = {
-    "pictures": "Making pictures",
-    "files": "Reading pictures",
-    "answers": "Asking",
-    "vectors": "Embedding",
-    "errors": "Finding noise",
-    "prompts": "Searching",
+    "pictures": "Generating images",
+    "files": "Importing images",
+    "answers": "Asking questions",
+    "vectors": "Embedding images",
+    "errors": "Predicting noise",
+    "prompts": "Searching prompts",
     "tokens": "Learning tokens",
 }
-LEVELS: dict[Kind, str] = {
+LOG_LEVELS: dict[Kind, str] = {
     "started": "info",
     "batch": "debug",
     "finished": "info",
     "stopped": "warning",
+    "message": "info",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A step of a stage. `done` and `total` count pictures, `rate` is pictures per second, `eta`
-    seconds left.
+    """A step of a stage, or a message.
 
-    `name` is the model or instrument at work. What the store held counts as done, but not for the
-    rate. In a search they count prompts, and `note` says what was found.
+    Attributes
+    ----------
+    kind
+        "started", "batch", "finished" or "stopped" of a stage; "message" for a sentence in `note`.
+    stage
+        The stage; None for a message.
+    name
+        Name of the model or instrument at work.
+    done, total
+        Numbers of images, or of prompts in a search. Images that the store held count as done.
+    rate
+        Images per second, without images that the store held.
+    eta
+        Seconds left.
+    note
+        A text to display with the event, such as the best prompt so far.
     """
 
     kind: Kind
-    stage: StageName
-    name: str
-    done: int
-    total: int
+    stage: StageName | None = None
+    name: str = ""
+    done: int = 0
+    total: int = 0
     rate: float | None = None
     eta: float | None = None
     note: str | None = None
 
 
 Progress = Callable[[Event], None]
+"""A receiver of events. It is called in the thread of the run, and should return quickly."""
 
 
 def silent(event: Event) -> None:
-    """Says nothing."""
+    """Ignore an event."""
 
 
 @dataclass(slots=True)
 class JsonLines:
-    """Writes what happens when, a JSON object a line without settings or keys; drops it where no
-    stream takes it.
+    """A receiver that writes one JSON object per line.
+
+    It drops the lines where there is no stream, or where the stream takes no more.
     """
 
     stream: TextIO | None
 
     def __call__(self, event: Event) -> None:
         """Write an event."""
-        self.note(LEVELS[event.kind], f"{event.kind} {event.stage}", **asdict(event))
+        if event.kind == "message":
+            self.write("info", event.note or "")
+        else:
+            self.write(LOG_LEVELS[event.kind], f"{event.kind} {event.stage}", **asdict(event))
 
-    def note(self, level: str, message: str, **more: object) -> None:
-        """Write a line."""
-        if self.stream is not None:
-            told = {
-                "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-                "level": level,
-                "message": message,
-            }
-            with suppress(OSError, ValueError):
-                print(json.dumps({**told, **more}), file=self.stream, flush=True)
+    def write(self, level: str, message: str, **details: object) -> None:
+        """Write a line with the time, a level, a message and details."""
+        if self.stream is None:
+            return
+        line = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "level": level,
+            "message": message,
+            **details,
+        }
+        with suppress(OSError, ValueError):
+            print(json.dumps(line), file=self.stream, flush=True)
 
 
 @contextmanager
 def opened_log(path: str | Path | None) -> Iterator[JsonLines]:
-    """Lines that are added to a file, if there is a path. Raises UsageError for one that cannot be
-    opened.
+    """Open a log file to append lines; without a path, drop the lines.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be opened.
     """
     try:
         file = nullcontext() if path is None else Path(path).open("a", encoding="utf-8")  # noqa: SIM115
     except OSError as error:
-        raise UsageError(f"cannot write the log {path}: {error.strerror}") from error
+        raise UsageError(f"cannot write the log {path} (--log): {error.strerror}") from error
     with file as stream:
         yield JsonLines(stream)
 
@@ -107,7 +139,7 @@ class BarsWithNote(Bars):
     note = ""
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """The bars, and the text if there is one."""
+        """Yield the bars, and the text if there is one."""
         yield from super().get_renderables()
         if self.note:
             yield Text(f"  {self.note}", no_wrap=True, overflow="ellipsis")
@@ -115,26 +147,19 @@ class BarsWithNote(Bars):
 
 @dataclass(slots=True)
 class Terminal:
-    """A bar per stage; it stays, filled, when the stage is done."""
+    """A receiver that draws one bar per stage. A filled bar stays when its stage is done."""
 
     stream: TextIO
     _bars: BarsWithNote | None = field(default=None, init=False)
     _task: TaskID = field(default=TaskID(0), init=False)
 
     def __call__(self, event: Event) -> None:
-        """Draw."""
+        """Draw an event."""
+        if event.kind == "message":
+            print(neutral(event.note or ""), file=self.stream)
+            return
         if event.kind == "started":
-            columns: list[Any] = [
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
-                MofNCompleteColumn(),
-            ]
-            columns += [TextColumn("{task.fields[rate]}"), TimeRemainingColumn(compact=True)]
-            self._bars = BarsWithNote(*columns, console=NeutralConsole(file=self.stream))
-            self._task = self._bars.add_task(
-                f"{LABELS[event.stage]}: {event.name}", total=event.total, rate=""
-            )
-            self._bars.start()
+            self._start(event)
         if self._bars is None:
             return
         rate = "" if event.rate is None else f"{event.rate:.1f}/s"
@@ -144,21 +169,49 @@ class Terminal:
             self._bars.stop()
             self._bars = None
 
+    def _start(self, event: Event) -> None:
+        columns: list[ProgressColumn] = [
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(compact=True),
+        ]
+        label = LABELS[event.stage] if event.stage else ""
+        self._bars = BarsWithNote(*columns, console=NeutralConsole(file=self.stream))
+        self._task = self._bars.add_task(f"{label}: {event.name}", total=event.total, rate="")
+        self._bars.start()
+
 
 def choose(stream: TextIO | None = None) -> Progress:
-    """Bars if `stream` (default: standard error) is a terminal, JSON lines if not; nothing where it
-    is closed.
+    """Return bars if `stream` is a terminal, else JSON lines; nothing where the stream is closed.
+
+    The default stream is standard error.
     """
-    told: TextIO | None = stream or sys.stderr
-    if told is None or told.closed:
+    target: TextIO | None = stream or sys.stderr
+    if target is None or target.closed:
         return silent
-    return Terminal(told) if told.isatty() else JsonLines(told)
+    return Terminal(target) if target.isatty() else JsonLines(target)
+
+
+def deliver(event: Event, progress: Progress) -> None:
+    """Send an event; a receiver whose reader has gone, or whose disk is full, does not end a run."""
+    with suppress(OSError, ValueError):
+        progress(event)
 
 
 @dataclass(slots=True)
 class Stage:
-    """Counts one stage and tells `progress` about it, with a `note` if any; `made` is what was done
-    of it here.
+    """A counter of the images of one stage, which reports each step.
+
+    Attributes
+    ----------
+    progress
+        The receiver of the events.
+    stage, name, done, total, note
+        As in `Event`.
+    made
+        Number of images that were done in this stage, without those that were done before.
     """
 
     progress: Progress
@@ -173,19 +226,28 @@ class Stage:
     def tell(self, kind: Kind) -> None:
         """Send an event of this kind with the present counts."""
         elapsed = time.monotonic() - self._begun
-        rate = self.made / elapsed if self.made and elapsed > 0 else None
-        eta = (self.total - self.done) / rate if rate else None
-        rate, eta = (None if x is None else round(x, 3) for x in (rate, eta))
-        with suppress(
-            OSError, ValueError
-        ):  # its reader has gone, or the disk is full: the run goes on
-            self.progress(
-                Event(kind, self.stage, self.name, self.done, self.total, rate, eta, self.note)
-            )
+        rate = None
+        eta = None
+        if self.made and elapsed > 0:
+            rate = self.made / elapsed
+            eta = round((self.total - self.done) / rate, 3)
+            rate = round(rate, 3)
+        event = Event(
+            kind=kind,
+            stage=self.stage,
+            name=self.name,
+            done=self.done,
+            total=self.total,
+            rate=rate,
+            eta=eta,
+            note=self.note,
+        )
+        deliver(event, self.progress)
 
     def advance(self, count: int) -> None:
-        """`count` more pictures are done; below 0, so many that counted as done are not, as the
-        next event says.
+        """Count `count` more images as done, and report them.
+
+        A negative count takes images back. The next event then has the lower number.
         """
         self.done += count
         self.made += count
@@ -194,11 +256,14 @@ class Stage:
 
 
 @contextmanager
-def stage(progress: Progress, name: StageName, who: str, done: int, total: int) -> Iterator[Stage]:
-    """A stage from "started" to "finished", or to "stopped" when an exception ends it. Silent with
-    nothing to do.
+def stage(
+    progress: Progress, name: StageName, worker: str, done: int, total: int
+) -> Iterator[Stage]:
+    """Report a stage from "started" to "finished", or to "stopped" when an exception ends it.
+
+    A stage with nothing to do is silent.
     """
-    current = Stage(progress if done < total else silent, name, who, done, total)
+    current = Stage(progress if done < total else silent, name, worker, done, total)
     current.tell("started")
     try:
         yield current

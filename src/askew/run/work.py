@@ -1,46 +1,42 @@
-"""What a run still has to do: slices of pictures, groups of questions, their exact numbers; who
-does it, its budget.
-"""
+"""The work that a run has left: slices of images, groups of questions, and their exact numbers."""
 
-import re
-import time
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
-from typing import Any, Self, TypeVar
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Self, TypeVar
 
-from askew.errors import RunError, UsageError
 from askew.models.base import Collection, FiledPicture, Model
 from askew.store.keys import file_key, picture_key, picture_seed, question_hash
-from askew.store.store import PictureRequest
+from askew.store.requests import PictureRequest
 from askew.types import Missing, Picture, Question, grouped, slices
 
+R = TypeVar("R", bound=PictureRequest)
+
 SLICE = 64
-"""Pictures that an instrument reads at once."""
-
-UNITS = {"s": 1, "min": 60, "h": 3600}
-TIME = re.compile(r"([\d.]+) ?(s|min|h)")
-MONEY = re.compile(r"\$([\d.]+) at \$([\d.]+)")
-
-T = TypeVar("T")
-
-Engine = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
-"""Where work is carried out, on this machine or elsewhere: applies a task to items, as `map` does.
-
-Task, items and results must survive pickling, for engines that send them to other processes.
-Results come in the order of the items, each as soon as it is there, so that the caller can store it
-and stop early. An exception of a task is raised when its result is asked for.
-"""
+"""Number of images that an instrument reads at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The size of a run, before it is made, if every picture can be made.
+    """The size of a run before it is made, if every image can be made.
 
-    `questions` and `embeddings` count pairs of a picture and a question or embedder. `model_calls`
-    include pictures that are made again because their batch was interrupted. Vectors that a VQA
-    answers from belong to its calls; an embedder that shares them is not called again.
-    `evaluations`, at most, are those of a network whose errors are read.
+    Attributes
+    ----------
+    prompts
+        Number of prompts.
+    pictures, pictures_stored
+        Number of images, and how many of them are stored.
+    model_calls
+        Number of batches, with batches that are made again because they were interrupted.
+    questions, questions_left
+        Number of pairs of an image and a question, and how many are unanswered.
+    vqa_calls
+        Calls of instruments, with the vectors from which an instrument answers.
+    embeddings, embeddings_left
+        Number of pairs of an image and an embedder, and how many are not stored.
+    embedder_calls
+        Calls of embedders. An embedder whose vectors an instrument needs is not called again.
+    evaluations, evaluations_left
+        Evaluations of a network whose errors are read, at most.
     """
 
     prompts: int = 0
@@ -57,103 +53,125 @@ class Work:
     evaluations_left: int = 0
 
     def __add__(self, other: Self) -> Self:
-        """Both works."""
-        return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+        """Return the sum of two sizes."""
+        sums = {
+            field.name: getattr(self, field.name) + getattr(other, field.name)
+            for field in fields(self)
+        }
+        return type(self)(**sums)
 
     @property
     def pictures_left(self) -> int:
-        """Pictures that are not stored yet."""
+        """Number of images that are not stored."""
         return self.pictures - self.pictures_stored
 
     @property
     def left(self) -> int:
-        """Pictures, answers, vectors and evaluations that are not stored yet."""
+        """Number of images, answers, vectors and evaluations that are not stored."""
         return (
             self.pictures_left + self.questions_left + self.embeddings_left + self.evaluations_left
         )
 
     def lines(self, at_most: bool = False) -> list[str]:
-        """The numbers in words; `at_most` where they are upper bounds."""
+        """Return the numbers in words; `at_most` if they are upper bounds."""
         most = "at most " if at_most else ""
+        stored = f"{self.pictures_stored} stored, {self.pictures_left} left"
         calls = self.model_calls + self.vqa_calls + self.embedder_calls
-        each = f"model {self.model_calls}, vqa {self.vqa_calls}, embedder {self.embedder_calls}"
-        evaluations = (
-            f"evaluations of the model {most}{self.evaluations} ({self.evaluations_left} left)"
+        calls_by_kind = (
+            f"model {self.model_calls}, vqa {self.vqa_calls}, embedder {self.embedder_calls}"
         )
-        return [
+        lines = [
             f"prompts     {most}{self.prompts}",
-            f"pictures    {most}{self.pictures} ({self.pictures_stored} stored, {self.pictures_left} left)",
+            f"images      {most}{self.pictures} ({stored})",
             f"questions   {most}{self.questions} ({self.questions_left} left)",
             f"embeddings  {most}{self.embeddings} ({self.embeddings_left} left)",
-            f"calls       {most}{calls} ({each})",
-            *([evaluations] if self.evaluations else []),
+            f"calls       {most}{calls} ({calls_by_kind})",
         ]
+        if self.evaluations:
+            left = f"{self.evaluations_left} left"
+            lines.append(f"evaluations of the model {most}{self.evaluations} ({left})")
+        return lines
 
 
 def wanted_pictures(
     model: Model, texts: Sequence[str], images: int, seed: int
 ) -> list[PictureRequest]:
-    """Every picture wanted of a model: prompts in order, and for each its pictures 0 .. images - 1."""
-    seeds = [
-        (text, k, picture_seed(seed, text, k))
-        for text in dict.fromkeys(texts)
-        for k in range(images)
-    ]
-    made_by = {"revision": model.revision, **model.settings}
+    """Return every image wanted of a model: prompts in order, images 0 to `images` - 1 of each."""
     return [
-        PictureRequest(
-            picture_key(model.name, model.revision, model.settings, text, own),
-            text,
-            own,
-            model.name,
-            made_by=made_by,
-            number=k,
-        )
-        for text, k, own in seeds
+        _wanted_picture(model, text, number, seed)
+        for text in dict.fromkeys(texts)
+        for number in range(images)
     ]
+
+
+def _wanted_picture(model: Model, text: str, number: int, run_seed: int) -> PictureRequest:
+    seed = picture_seed(run_seed, text, number)
+    return PictureRequest(
+        key=picture_key(model.name, model.revision, model.settings, text, seed),
+        prompt=text,
+        seed=seed,
+        model=model.name,
+        made_by={"revision": model.revision, **model.settings},
+        number=number,
+    )
 
 
 def wanted_files(collection: Collection, filed: Sequence[FiledPicture]) -> list[PictureRequest]:
-    """Files of a collection, in their order."""
-    who = collection.name
-    revision = collection.revision
+    """Return files of a collection as wanted images, in their order."""
     return [
-        PictureRequest(file_key(who, revision, str(one.path)), one.prompt, None, who, one.path)
-        for one in filed
+        PictureRequest(
+            key=file_key(collection.name, collection.revision, str(file.path)),
+            prompt=file.prompt,
+            seed=None,
+            model=collection.name,
+            source=file.path,
+        )
+        for file in filed
     ]
 
 
 def unfinished(
-    parts: Sequence[Sequence[PictureRequest]], stored: Container[str]
-) -> list[Sequence[PictureRequest]]:
-    """The slices in which any picture is not stored."""
-    return [part for part in parts if any(one.key not in stored for one in part)]
+    parts: Sequence[Sequence[R]], stored: Container[str], seeded: bool = True
+) -> list[Sequence[R]]:
+    """Return the batches in which an image is not stored.
+
+    A batch of a seeded model is made again as a whole, so that the same machine gives the same
+    bytes. A model without seeds is asked only for the images that are absent.
+    """
+    unstored = [[request for request in part if request.key not in stored] for part in parts]
+    batches = zip(parts, unstored, strict=True)
+    return [part if seeded else absent for part, absent in batches if absent]
 
 
 def lacking(
     pictures: Sequence[Picture], questions: Sequence[Question], known: Container[tuple[str, str]]
 ) -> Iterator[tuple[list[Picture], list[Question]]]:
-    """Within fixed slices of `pictures`, groups that lack answers to the same questions, and those
-    questions.
+    """Yield groups of images that lack answers to the same questions, and these questions.
+
+    A group lies within a fixed slice of `pictures`. `known` holds pairs of image id and question
+    hash.
     """
     distinct = {question_hash(question): question for question in questions}
+
+    def unanswered(picture: Picture) -> tuple[str, ...]:
+        return tuple(key for key in distinct if (picture.id, key) not in known)
+
     for part in slices(pictures, SLICE):
-        open_ones = grouped(
-            part, lambda picture: tuple(key for key in distinct if (picture.id, key) not in known)
-        )
-        for keys, group in open_ones.items():
+        for keys, group in grouped(part, unanswered).items():
             if keys:
                 yield group, [distinct[key] for key in keys]
 
 
 def unique(pictures: Iterable[Picture | Missing]) -> list[Picture]:
-    """The pictures among them, each once, in order."""
-    return list({one.id: one for one in pictures if isinstance(one, Picture)}.values())
+    """Return the images without the missing ones, each image once, in order."""
+    by_id = {picture.id: picture for picture in pictures if isinstance(picture, Picture)}
+    return list(by_id.values())
 
 
 def unmade(model: Model, images: int, asked: Sequence[int]) -> Work:
-    """The size of pictures whose prompts nobody can say yet, of which each instrument is asked so
-    many questions.
+    """Return the size of `images` images whose prompts are not known yet.
+
+    `asked` are the numbers of questions for each instrument.
     """
     questions = images * sum(asked)
     parts = -(-images // SLICE)
@@ -164,47 +182,3 @@ def unmade(model: Model, images: int, asked: Sequence[int]) -> Work:
         questions_left=questions,
         vqa_calls=parts * len(asked),
     )
-
-
-@dataclass(slots=True)
-class Budget:
-    """At most so many `pictures` or `seconds`; None where that has no bound. `told` is what it was
-    given as.
-    """
-
-    pictures: int | None = None
-    seconds: float | None = None
-    told: str = ""
-    _begun: float = field(default_factory=time.monotonic, init=False)
-    _longest: float = field(default=0.0, init=False)
-
-    @classmethod
-    def parse(cls, given: int | str | None) -> Self:
-        """Of 500, "500", "90min" or "$5 at $0.02", the price of a picture. Raises UsageError."""
-        text = "" if given is None else str(given).strip()
-        try:
-            match = TIME.fullmatch(text)
-            if match:
-                return cls(seconds=float(match[1]) * UNITS[match[2]], told=text)
-            match = MONEY.fullmatch(text)
-            if match:
-                count = int(float(match[1]) / float(match[2]) + 1e-9)
-                return cls(pictures=count, told=f"{count} pictures ({text})")
-            return cls(pictures=int(text), told=f"{int(text)} pictures") if text else cls()
-        except (ValueError, ZeroDivisionError):
-            raise UsageError(
-                f'cannot read the budget {text!r}; write 500 (pictures), "90min", "2h", or "$5 at $0.02" (a picture)'
-            ) from None
-
-    @contextmanager
-    def part(self) -> Iterator[None]:
-        """A part of the work. Raises RunError before one that, as long as the longest so far, may
-        cross the time.
-        """
-        now = time.monotonic()
-        if self.seconds is not None and now - self._begun + self._longest > self.seconds:
-            raise RunError(
-                f"the budget of {self.told} is used up; what was made is kept, the same command continues"
-            )
-        yield
-        self._longest = max(self._longest, time.monotonic() - now)

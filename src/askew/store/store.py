@@ -16,7 +16,8 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from io import BufferedWriter
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -26,11 +27,11 @@ from numpy.typing import NDArray
 
 from askew.environment import package_versions
 from askew.errors import StoreError
-from askew.models.base import Setting
 from askew.store.files import digest_of, sha256, write_whole
 from askew.store.imagefile import EncodedPicture, read
 from askew.store.index import TABLES, Index, IndexRow, Journal, faults, salvaged
-from askew.store.keys import question_hash, slot_key
+from askew.store.keys import question_hash
+from askew.store.requests import PictureRequest, PlannedPicture
 from askew.types import Missing, Picture, Question
 
 try:
@@ -40,7 +41,7 @@ except ModuleNotFoundError:  # not on Windows
 
 INDEX_FILE = "index.sqlite"
 JOURNAL_FILE = "journal.jsonl"
-TURNS_FILE = "turns.lock"
+LOCKS_FILE = "turns.lock"
 JOURNALED = ("pictures", "planned", "answers")
 
 TRIED_AGAIN = "error"
@@ -52,47 +53,6 @@ Answers = dict[tuple[str, str], Answer]
 
 ABANDONED = 24 * 3600.0
 """Age in seconds from which a half-written file is that of a process that was killed."""
-
-
-@dataclass(frozen=True, slots=True)
-class PictureRequest:
-    """A picture that a run needs: the `number`-th of its prompt.
-
-    `seed` is None and `source` set for a file that exists already. `made_by` are revision and
-    settings of the model.
-    """
-
-    key: str
-    prompt: str
-    seed: int | None
-    model: str
-    source: Path | None = None
-    made_by: Mapping[str, Setting] = field(default_factory=dict)
-    number: int | None = None
-
-    @property
-    def slot(self) -> str:
-        """Its place in a run's plan."""
-        settings = {name: value for name, value in self.made_by.items() if name != "revision"}
-        return slot_key(
-            self.model,
-            self.prompt,
-            self.seed,
-            None if self.source is None else str(self.source),
-            settings,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedPicture:
-    """What the index says about a picture that a run needs: an id, a reason, or neither if it is
-    still to be made.
-    """
-
-    key: str
-    id: str | None
-    reason: str | None
-    path: Path | None
 
 
 def default_store(run_folder: Path) -> Path:
@@ -119,6 +79,7 @@ class Store:
         self.path = Path(path).absolute()
         self._where = f"the store {self.path}"
         self.journal = Journal(self.path / JOURNAL_FILE)
+        self._locks: BufferedWriter | None = None
         index = self.path / INDEX_FILE
         if create:
             with faults(self._where):
@@ -144,8 +105,11 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the index."""
+        """Close the index, and release all locks."""
         self.index.close()
+        if self._locks is not None:
+            self._locks.close()
+            self._locks = None
 
     def pictures(self, keys: Iterable[str]) -> dict[str, Picture | Missing]:
         """What is stored under `keys`, by key: pictures whose files are intact, and final reasons
@@ -243,20 +207,39 @@ class Store:
 
     @contextmanager
     def turn(self, *names: str) -> Iterator[bool]:
-        """Whether the work with these names is this process's until the block ends, and no other's.
+        """Lock the work with these names, and tell whether the lock is this process's.
 
-        The system itself forgets the turns of a process that ends. Where it knows none, each
-        process works for itself.
+        One store may hold several locks at once. The system releases the locks of a process that
+        ends. On a system without locks each process works for itself.
         """
         place = int(digest_of(names)[:15], 16)
-        with faults(self._where), (self.path / TURNS_FILE).open("ab") as file:
-            mine = True
-            if fcntl:
-                try:
-                    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-                except OSError as error:
-                    mine = error.errno not in (errno.EACCES, errno.EAGAIN)
-            yield mine
+        with faults(self._where):
+            is_mine = self._lock(place)
+        try:
+            yield is_mine
+        finally:
+            if is_mine:
+                self._unlock(place)
+
+    def _lock(self, place: int) -> bool:
+        """Lock one byte of the file of locks, and return whether no other process holds it.
+
+        The file stays open, since closing it would release all locks of this process.
+        """
+        if self._locks is None:
+            self._locks = (self.path / LOCKS_FILE).open("ab")
+        if not fcntl:
+            return True
+        try:
+            fcntl.lockf(self._locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        except OSError as error:
+            return error.errno not in (errno.EACCES, errno.EAGAIN)
+        return True
+
+    def _unlock(self, place: int) -> None:
+        if fcntl and self._locks:
+            with suppress(OSError):
+                fcntl.lockf(self._locks, fcntl.LOCK_UN, 1, place)
 
     def plan_pictures(self, run: str, wanted: Sequence[PictureRequest]) -> None:
         """Note that the run with this plan hash needs these pictures."""

@@ -36,7 +36,7 @@ from askew.prompts.given import prompt_of
 from askew.run.base import MakerOutput, Outcome, Run, encoded, provider
 from askew.store.imagefile import opened
 from askew.store.keys import picture_key, picture_seed
-from askew.store.store import PictureRequest
+from askew.store.requests import PictureRequest
 from askew.types import Missing, Picture
 
 W = TypeVar("W", bound=PictureRequest)

@@ -31,7 +31,7 @@ from askew.run.base import MakerOutput, Outcome, Rows, Run, encoded, provider
 from askew.run.work import wanted_pictures
 from askew.stats.overlap import Mask
 from askew.store.imagefile import opened, read
-from askew.store.store import PictureRequest
+from askew.store.requests import PictureRequest
 from askew.types import Missing, Picture, Prompt
 
 GREY = 127

@@ -1,0 +1,1 @@
+"""Engines: where the work of a run is carried out."""

@@ -1,0 +1,44 @@
+"""The protocol of an engine, which carries out the parts of a run on this machine or elsewhere.
+
+A run gives an engine one task and an iterable of items, such as the batches of images that the
+budget allows. The engine decides how many items are in flight. The run holds the lock of every item
+in flight, and stores each result before it asks for the next.
+"""
+
+from collections.abc import Callable, Generator, Iterable
+from typing import Protocol, TypeVar
+
+Item = TypeVar("Item")
+Output = TypeVar("Output")
+
+
+class Engine(Protocol):
+    """Something that applies a task to items, such as a process pool or a cluster."""
+
+    def map(
+        self, task: Callable[[Item], Output], items: Iterable[Item]
+    ) -> Generator[Output, None, None]:
+        """Yield the result of `task` for each item, in the order of the items.
+
+        An implementation keeps these promises:
+
+        - It draws items only while its caller waits for a result, in the thread of the caller. The
+          iterable locks each item and reads a database.
+        - It keeps a bounded number of items in flight: drawn, and not yet yielded as a result. It
+          yields the first result as soon as it is ready, before it draws the items after the bound.
+        - When the iterable ends early, all items in flight still yield their results.
+        - An exception of the task is raised when its result is asked for.
+        - Closing the generator gives up the items in flight and frees what the engine holds.
+
+        Parameters
+        ----------
+        task
+            A function of one item. Task, items and results can be pickled.
+        items
+            The items, possibly many. Drawing an item may take time.
+
+        Yields
+        ------
+        Output
+            One result per item.
+        """

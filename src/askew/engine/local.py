@@ -1,0 +1,16 @@
+"""The default engine: one item at a time, in this process."""
+
+from collections.abc import Callable, Generator, Iterable
+
+from askew.engine.base import Item, Output
+
+
+class LocalEngine:
+    """An engine that works on an item when its result is asked for, with one item in flight."""
+
+    def map(
+        self, task: Callable[[Item], Output], items: Iterable[Item]
+    ) -> Generator[Output, None, None]:
+        """Yield the result of `task` for each item."""
+        for item in items:
+            yield task(item)

@@ -1,0 +1,200 @@
+"""Parts of a stage on their way through an engine.
+
+Several processes may work on one store. A part is locked while it is in flight, and its result is
+stored before the lock is released. A part that another process holds waits until all other parts
+are done. A pass over the parts never waits for another process while it holds locks itself, so two
+processes cannot block each other.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from threading import Event as Flag
+from typing import Any, Generic, Protocol, TypeVar
+
+from askew.engine.base import Engine
+from askew.errors import RESUME, AskewError, Interrupted
+from askew.models.base import progress_listener
+from askew.run.budget import Budget
+from askew.run.progress import Stage
+from askew.store.store import Store
+
+WAIT = 0.2
+"""Seconds between two attempts to lock a part that another process holds."""
+
+Part = TypeVar("Part")
+
+
+class Parts(Protocol[Part]):
+    """The parts of one kind of work."""
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The parts that the store lacks."""
+
+    @property
+    def task(self) -> Callable[[Any], Any]:
+        """A function from an item to a result, which can be sent to another process."""
+
+    def lock_names(self, part: Part) -> tuple[str, ...]:
+        """Return names that identify the part among all processes on the store."""
+
+    def size(self, part: Part) -> int:
+        """Return the number of images that are done with the part."""
+
+    def is_complete(self, part: Part) -> bool:
+        """Check whether another process has stored the part, and take it over if so."""
+
+    def item(self, part: Part) -> Any:
+        """Return the argument of the task."""
+
+    def save(self, part: Part, result: Any) -> None:
+        """Store the result of the task."""
+
+
+@dataclass(slots=True)
+class PartInFlight(Generic[Part]):
+    """A locked part that an engine works on.
+
+    Attributes
+    ----------
+    size
+        Number of images that are done with the part.
+    lock
+        Releases the lock when it is closed.
+    begun
+        Monotonic time at which the engine took the part.
+    reported
+        Number of images that were counted as done already.
+    """
+
+    part: Part
+    size: int
+    lock: ExitStack
+    begun: float
+    reported: int = 0
+
+
+@dataclass(slots=True)
+class Dispatcher:
+    """Hands parts to an engine and stores the results as they arrive.
+
+    Attributes
+    ----------
+    store
+        The store, which keeps the locks.
+    engine
+        Where the parts are carried out.
+    budget
+        No part is started after the budget is used up.
+    stop
+        No part is started after this flag is set.
+    stage
+        Counts the images that are done.
+    """
+
+    store: Store
+    engine: Engine
+    budget: Budget
+    stop: Flag
+    stage: Stage
+
+    def carry_out(self, work: Parts[Part]) -> None:
+        """Carry out all parts.
+
+        Raises
+        ------
+        Interrupted
+            If the stop flag is set. Parts in flight are stored.
+        RunError
+            If the time is used up. Parts in flight are stored.
+        """
+        left = list(work.parts)
+        while left:
+            busy = Pass(self, work, left).run()
+            if len(busy) == len(left):
+                time.sleep(WAIT)
+            left = busy
+
+
+class Pass(Generic[Part]):
+    """One pass over the parts that are left."""
+
+    def __init__(self, dispatcher: Dispatcher, work: Parts[Part], parts: Sequence[Part]) -> None:
+        self._context = dispatcher
+        self._work = work
+        self._parts = parts
+        self._in_flight = deque[PartInFlight[Part]]()
+        self._busy: list[Part] = []
+        self._ended = False
+
+    def run(self) -> list[Part]:
+        """Carry out the parts that no other process holds, and return the other parts."""
+        results = self._context.engine.map(self._work.task, self._items())
+        try:
+            with closing(results), progress_listener(self._report):
+                for result in results:
+                    self._finish(result)
+        except BaseException:
+            reported = sum(flight.reported for flight in self._in_flight)
+            self._context.stage.advance(-reported)
+            raise
+        finally:
+            for flight in self._in_flight:
+                flight.lock.close()
+        if self._ended:
+            raise self._reason()
+        return self._busy
+
+    def _items(self) -> Iterator[Any]:
+        """Lock the parts and yield their items, when the engine draws them."""
+        for part in self._parts:
+            with ExitStack() as lock:
+                names = self._work.lock_names(part)
+                is_mine = lock.enter_context(self._context.store.turn(*names))
+                self._ended = self._must_end(is_mine)
+                if self._ended:
+                    return
+                if not is_mine:
+                    self._busy.append(part)
+                    continue
+                size = self._work.size(part)
+                if self._work.is_complete(part):
+                    self._context.stage.advance(size)
+                    continue
+                flight = PartInFlight(part, size, lock.pop_all(), time.monotonic())
+            self._in_flight.append(flight)
+            yield self._work.item(part)
+
+    def _must_end(self, is_mine: bool) -> bool:
+        exhausted = is_mine and self._context.budget.is_exhausted()
+        return exhausted or self._context.stop.is_set()
+
+    def _reason(self) -> AskewError:
+        if self._context.stop.is_set():
+            return interruption(self._context.stage)
+        return self._context.budget.error()
+
+    def _report(self, count: int) -> None:
+        """Count images of the first part in flight, which its model reports one by one."""
+        if self._in_flight:
+            flight = self._in_flight[0]
+            count = min(count, flight.size - flight.reported)
+            flight.reported += count
+            self._context.stage.advance(count)
+
+    def _finish(self, result: Any) -> None:
+        flight = self._in_flight[0]
+        self._work.save(flight.part, result)
+        self._in_flight.popleft()
+        with flight.lock:
+            self._context.stage.advance(flight.size - flight.reported)
+        self._context.budget.finish_part(flight.begun)
+
+
+def interruption(stage: Stage) -> Interrupted:
+    """Return the error for a stage that a person or a program stopped."""
+    done = f"{stage.done} of {stage.total} images are done ({stage.stage}, {stage.name})"
+    return Interrupted(f"stopped: {done}. {RESUME}")

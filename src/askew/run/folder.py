@@ -1,0 +1,86 @@
+"""The run folder: it holds one plan, and the hash of the plan."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from askew.errors import RunError, UsageError
+from askew.plan import PLAN_FILE, RunPlan, read_plan
+
+HASH_FILE = "plan.hash"
+LARGEST_LIST = 3
+"""Differences that an error lists, at most."""
+
+
+def check_folder(folder: Path, plan: RunPlan) -> None:
+    """Check that a run folder can take a plan.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds another plan.
+    """
+    if plan_hash_in(folder) in (None, plan.hash):
+        return
+    differences = _differences(folder, plan)
+    listed = f" ({differences})" if differences else ""
+    raise UsageError(
+        f"the run folder {folder} holds another plan{listed}, and a folder holds one plan. Repeat "
+        f"the options of that run, or choose another folder, as in --run {folder}-2. Stored images "
+        "are used again in both cases"
+    )
+
+
+def _differences(folder: Path, plan: RunPlan) -> str:
+    """Return the differences of the plan of a folder from another in words; empty if unreadable."""
+    try:
+        there = _settings(read_plan(folder / PLAN_FILE))
+    except UsageError:
+        return ""
+    here = _settings(plan)
+    differing = [name for name in {**there, **here} if there.get(name) != here.get(name)]
+    words = [
+        f"{name} is {there.get(name)!r:.60} there and {here.get(name)!r:.60} here"
+        for name in differing[:LARGEST_LIST]
+    ]
+    text = ", ".join(words)
+    more = len(differing) - LARGEST_LIST
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def _settings(plan: RunPlan) -> dict[str, object]:
+    return dict(_leaves(plan.model_dump(mode="json")))
+
+
+def _leaves(node: object, place: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the place and the value of everything below a node that is not a container."""
+    children: list[tuple[object, object]] = []
+    if isinstance(node, dict):
+        children = list(node.items())
+    elif isinstance(node, list):
+        children = list(enumerate(node))
+    else:
+        yield place, node
+    for name, child in children:
+        yield from _leaves(child, f"{place}.{name}".lstrip("."))
+
+
+def plan_hash_in(folder: Path) -> str | None:
+    """Return the hash of the plan that a folder holds; None if it holds none.
+
+    The hash file decides. Without it, the plan is read.
+
+    Raises
+    ------
+    RunError
+        If the hash file cannot be read.
+    UsageError
+        If there is no hash file, and the plan cannot be read.
+    """
+    hash_file = folder / HASH_FILE
+    plan = folder / PLAN_FILE
+    try:
+        if hash_file.exists():
+            return hash_file.read_text(encoding="ascii").strip()
+    except (OSError, ValueError) as error:
+        raise RunError(f"cannot read {hash_file}: {error}") from error
+    return read_plan(plan).hash if plan.exists() else None

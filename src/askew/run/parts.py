@@ -1,0 +1,293 @@
+"""The parts of a run's work: batches of images, groups of questions, slices of images to read."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Generic
+
+import numpy as np
+
+from askew.environment import environment
+from askew.measure.base import VQA, PictureReader, VectorVQA
+from askew.run.base import Answer, Maker, MakerOutput, Outcome, Rows, W, expect, provider
+from askew.run.budget import Budget
+from askew.store.store import Answers, Store
+from askew.types import Missing, Picture, Question
+
+MACHINE = ("python", "platform", "packages", "device", "threads")
+"""Fields of the environment that are stored with an image."""
+
+QuestionGroup = tuple[list[Picture], list[Question]]
+"""Images of one slice that lack answers to the same questions, and these questions."""
+
+QuestionItem = tuple[list[Picture], list[Question], Rows | None]
+"""A group with the vectors of its images, if the instrument answers from vectors."""
+
+
+class ImageParts(Generic[W]):
+    """Batches of images that the store lacks.
+
+    Parameters
+    ----------
+    store
+        Where the images are stored.
+    maker
+        The maker of the images.
+    parts
+        Batches of requests.
+    stored
+        Outcomes by key. Those of finished batches are added.
+    budget
+        Where the number of images is counted.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        maker: Maker[W],
+        parts: Sequence[Sequence[W]],
+        stored: dict[str, Outcome],
+        budget: Budget,
+    ) -> None:
+        self.parts = parts
+        self.task = maker.make
+        self._store = store
+        self._maker = maker
+        self._stored = stored
+        self._budget = budget
+
+    def lock_names(self, part: Sequence[W]) -> tuple[str, ...]:
+        """Return the key of the first image."""
+        return (part[0].key,)
+
+    def size(self, part: Sequence[W]) -> int:
+        """Return the number of images of the batch that the store lacked."""
+        return sum(request.key not in self._stored for request in part)
+
+    def is_complete(self, part: Sequence[W]) -> bool:
+        """Check whether all images are stored by now, and take them over if so."""
+        held = self._store.pictures(request.key for request in part)
+        complete = len(held) == len(part)
+        if complete:
+            self._stored.update(held)
+        return complete
+
+    def item(self, part: Sequence[W]) -> Sequence[W]:
+        """Return the batch."""
+        return part
+
+    def save(self, part: Sequence[W], result: Sequence[MakerOutput]) -> None:
+        """Store the images with the rows that came with them and where they were made."""
+        self._budget.spent += len(part)
+        outcomes = self._store.put_pictures(
+            part,
+            [output.picture for output in result],
+            self._provenance(),
+            [output.seen for output in result],
+        )
+        keys = [request.key for request in part]
+        self._stored.update(zip(keys, outcomes, strict=True))
+
+    def _provenance(self) -> dict[str, object]:
+        machine = environment(provider_fact(self._maker, "device"))
+        facts: dict[str, object] = {name: getattr(machine, name) for name in MACHINE}
+        facts["dtype"] = provider_fact(self._maker, "dtype")
+        return facts
+
+
+def provider_fact(maker: object, name: str) -> str | None:
+    """Return an optional attribute of a maker's model, or of the maker, as text."""
+    value = getattr(getattr(maker, "model", maker), name, None)
+    return None if value is None else str(value)
+
+
+class QuestionParts:
+    """Groups of questions about images that the store has no answers to.
+
+    Parameters
+    ----------
+    store
+        Where the answers are stored.
+    vqa
+        The instrument.
+    parts
+        Groups of images and questions.
+    known
+        Answers. Those of finished groups are added.
+    vectors
+        Vectors by image id if the instrument answers from vectors, else empty.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        vqa: VQA,
+        parts: Sequence[QuestionGroup],
+        known: Answers,
+        vectors: Mapping[str, Rows],
+    ) -> None:
+        self.parts = parts
+        self.task = partial(answer_group, vqa)
+        self._store = store
+        self._fingerprint = vqa.fingerprint
+        self._known = known
+        self._vectors = vectors
+
+    def lock_names(self, part: QuestionGroup) -> tuple[str, ...]:
+        """Return the instrument and the first image."""
+        pictures, _ = part
+        return (self._fingerprint, pictures[0].id)
+
+    def size(self, part: QuestionGroup) -> int:
+        """Return the number of images."""
+        pictures, _ = part
+        return len(pictures)
+
+    def is_complete(self, part: QuestionGroup) -> bool:
+        """Check whether all answers are stored by now, and take them over if so."""
+        pictures, questions = part
+        held = self._store.answers(self._fingerprint, _ids(pictures), questions)
+        complete = len(held) == len(pictures) * len(questions)
+        if complete:
+            self._known.update(held)
+        return complete
+
+    def item(self, part: QuestionGroup) -> QuestionItem:
+        """Return the group with the vectors of its images."""
+        pictures, questions = part
+        if not self._vectors:
+            return pictures, questions, None
+        rows = np.stack([self._vectors[picture.id] for picture in pictures])
+        return pictures, questions, rows
+
+    def save(self, part: QuestionGroup, result: list[list[Answer]]) -> None:
+        """Store the answers."""
+        pictures, questions = part
+        held = self._store.put_answers(self._fingerprint, _ids(pictures), questions, result)
+        self._known.update(held)
+
+
+def answer_group(vqa: VQA, group: QuestionItem) -> list[list[Answer]]:
+    """Return the answers of one group, from its vectors if there are some.
+
+    Raises
+    ------
+    ModelError
+        If the instrument fails, or returns something that is no answer.
+    """
+    pictures, questions, vectors = group
+    with provider(vqa.name, f"answering {questions[0].text!r}"):
+        if isinstance(vqa, VectorVQA) and vectors is not None:
+            rows = vqa.answer_vectors(vectors, questions)
+        else:
+            rows = vqa.answer(pictures, questions)
+        fits = len(rows) == len(pictures) and all(len(row) == len(questions) for row in rows)
+        expect(fits, "the answers do not match the images and questions asked")
+        for row in rows:
+            for question, answer in zip(questions, row, strict=True):
+                expect(
+                    _is_answer(answer, question), f"{answer!r} is no answer to {question.text!r}"
+                )
+    return [[_readable(answer) for answer in row] for row in rows]
+
+
+def _is_answer(answer: object, question: Question) -> bool:
+    if isinstance(answer, Missing):
+        return True
+    return answer in question.options if question.options else isinstance(answer, str)
+
+
+def _readable(answer: Answer) -> Answer:
+    """Return the answer, or Missing for a text that UTF-8 cannot encode."""
+    if isinstance(answer, str) and any("\ud800" <= letter <= "\udfff" for letter in answer):
+        return Missing("unparseable", f"not valid Unicode: {answer!a}")
+    return answer
+
+
+class VectorParts:
+    """Slices of images in which the store lacks a reader's vector of at least one image.
+
+    Parameters
+    ----------
+    store
+        Where the vectors are stored.
+    reader
+        The instrument.
+    parts
+        Slices of images.
+    known
+        Vectors by image id. Those of finished slices are added.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        reader: PictureReader,
+        parts: Sequence[Sequence[Picture]],
+        known: dict[str, Rows],
+    ) -> None:
+        self.parts = parts
+        self.task = partial(embed_slice, reader)
+        self._store = store
+        self._fingerprint = reader.fingerprint
+        self._known = known
+
+    def lock_names(self, part: Sequence[Picture]) -> tuple[str, ...]:
+        """Return the instrument and the first image."""
+        return (self._fingerprint, part[0].id)
+
+    def size(self, part: Sequence[Picture]) -> int:
+        """Return the number of images."""
+        return len(part)
+
+    def is_complete(self, part: Sequence[Picture]) -> bool:
+        """Take over the vectors that are stored by now, and check whether all are."""
+        self._known.update(self._store.vectors(self._fingerprint, _ids(part)))
+        return all(picture.id in self._known for picture in part)
+
+    def item(self, part: Sequence[Picture]) -> Sequence[Picture]:
+        """Return the slice."""
+        return part
+
+    def save(self, part: Sequence[Picture], result: Rows) -> None:
+        """Store the vectors that are new."""
+        new = {
+            picture.id: row
+            for picture, row in zip(part, result, strict=True)
+            if picture.id not in self._known
+        }
+        self._store.put_vectors(self._fingerprint, new)
+        self._known.update(self._store.vectors(self._fingerprint, new))
+
+
+def embed_slice(reader: PictureReader, pictures: Sequence[Picture]) -> Rows:
+    """Return a reader's vectors of images, (images, numbers).
+
+    Raises
+    ------
+    ModelError
+        If the reader fails, or returns an array of another shape or with numbers that are not
+        finite.
+    """
+    with provider(reader.name, "reading images"):
+        rows = np.asarray(reader.embed_pictures(pictures), dtype=np.float32)
+        has_shape = rows.ndim == 2 and len(rows) == len(pictures)
+        expect(has_shape, f"vectors of shape {rows.shape} for {len(pictures)} images")
+        expect(bool(np.isfinite(rows).all()), "a vector is not finite")
+        return rows
+
+
+class EmbeddingReader:
+    """The embedder from whose vectors an instrument answers. It is sent as the instrument is."""
+
+    def __init__(self, vqa: VectorVQA) -> None:
+        self._vqa = vqa
+        self.name = vqa.embedder.name
+        self.fingerprint = vqa.embedder.fingerprint
+
+    def embed_pictures(self, pictures: Sequence[Picture]) -> Rows:
+        """Return its vectors."""
+        return self._vqa.embedder.embed_pictures(pictures)
+
+
+def _ids(pictures: Sequence[Picture]) -> list[str]:
+    return [picture.id for picture in pictures]

@@ -1,0 +1,68 @@
+"""Wanted images: what a run needs, and what the index knows about it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from askew.models.base import Setting
+from askew.store.keys import slot_key
+
+
+@dataclass(frozen=True, slots=True)
+class PictureRequest:
+    """An image that a run needs.
+
+    Attributes
+    ----------
+    key
+        Identity of the image, see `askew.store.keys`.
+    prompt
+        The prompt.
+    seed
+        The seed; None for a file that exists already.
+    model
+        Name of the model or collection.
+    source
+        Path of a file that exists already, else None.
+    made_by
+        Revision and settings of the model.
+    number
+        Number of the image among those of its prompt, from 0.
+    """
+
+    key: str
+    prompt: str
+    seed: int | None
+    model: str
+    source: Path | None = None
+    made_by: Mapping[str, Setting] = field(default_factory=dict)
+    number: int | None = None
+
+    @property
+    def slot(self) -> str:
+        """Place of the image in a run's plan."""
+        path = None if self.source is None else str(self.source)
+        settings = {name: value for name, value in self.made_by.items() if name != "revision"}
+        return slot_key(self.model, self.prompt, self.seed, path, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPicture:
+    """An image that a run needs, as the index knows it.
+
+    Attributes
+    ----------
+    key
+        Identity of the wanted image.
+    id
+        Id of the stored image; None if there is none.
+    reason
+        Reason why the image is missing; None if it is stored, or still to be made.
+    path
+        File of the stored image; None if there is none.
+    """
+
+    key: str
+    id: str | None
+    reason: str | None
+    path: Path | None
