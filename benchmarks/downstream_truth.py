@@ -235,7 +235,7 @@ def _changes(
             planted.table.ravel(),
             before=then,
             rng=SCORING.rng("recovered"),
-            **SCORING.how,
+            **SCORING.interval_options,
         )
         yield f"| {what} | {_with_p(change)} |"
 

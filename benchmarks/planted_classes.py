@@ -80,12 +80,16 @@ def found_again(
 ) -> tuple[Estimate | Missing, Estimate | Missing]:
     """Whether measured differences order like planted ones, and how much of these they show."""
     chosen = [planted.chosen(side) for side in decisions]
-    shown = or_missing(recovered, *chosen, planted.table.ravel(), rng=rng, **scoring.how)
+    shown = or_missing(
+        recovered, *chosen, planted.table.ravel(), rng=rng, **scoring.interval_options
+    )
     try:
         measured = planted.measured(*decisions)
     except NotEnoughData as error:
         return Missing("not_asked", str(error)), shown
-    return or_missing(spearman_crossed, planted.table, measured, rng=rng, **scoring.how), shown
+    return or_missing(
+        spearman_crossed, planted.table, measured, rng=rng, **scoring.interval_options
+    ), shown
 
 
 def planted_preference(group: str, a: str, b: str, bias: float) -> float | None:

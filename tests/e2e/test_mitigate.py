@@ -188,7 +188,10 @@ def test_what_is_killed_before_it_is_measured_again_goes_on(
     ("options", "why"),
     [
         ([], "--axes names what is to be mitigated"),
-        (["--axes", "gender", "--target", "gender=male:.5,female:.6"], "sum to 1.1, not 1"),
+        (
+            ["--axes", "gender", "--target", "gender=male:.5,female:.6"],
+            "sum to 1.1. They must sum to 1",
+        ),
         (
             ["--axes", "gender", "--target", "gender=male:.1,femal:.9"],
             "the target of gender cannot be used: the ideal",
@@ -197,7 +200,10 @@ def test_what_is_killed_before_it_is_measured_again_goes_on(
             ["--axes", "gender", "--target", "age=young:1"],
             "targets are of mitigated axes (gender), not age",
         ),
-        (["--axes", "gender", "--target", "gender=male"], "is not of the form AXIS=VALUE:SHARE"),
+        (
+            ["--axes", "gender", "--target", "gender=male"],
+            "does not have the form AXIS=VALUE:SHARE",
+        ),
         (
             ["--axes", "gender", "--priority", "gender=high"],
             "weights are numbers, such as gender=2,age=1",

@@ -9,6 +9,7 @@ import pytest
 
 from askew.errors import UsageError
 from askew.parts.references import (
+    AxisReference,
     Reference,
     given_shares,
     observed_shares,
@@ -41,16 +42,15 @@ def test_the_shipped_table_is_the_published_one(shared: Path) -> None:
     for line in lines:
         occupation = line.split(",")[0]
         percent = float(line.rsplit(",", 1)[1])
-        found = table.reference(f"a photo of a {occupation}", GENDER)
-        assert found is not None
-        shares, _ = found
-        assert shares["female"] == pytest.approx(percent / 100)
-        assert sum(shares.values()) == pytest.approx(1)
+        of_axis = table.of_axis(f"a photo of a {occupation}", GENDER)
+        assert of_axis is not None
+        assert of_axis.shares["female"] == pytest.approx(percent / 100)
+        assert sum(of_axis.shares.values()) == pytest.approx(1)
 
 
 def test_most_occupations_of_the_paper_are_in_it() -> None:
     table = read_reference("bls-2022")
-    known = [prompt for prompt in occupation_prompts() if table.reference(prompt, GENDER)]
+    known = [prompt for prompt in occupation_prompts() if table.of_axis(prompt, GENDER)]
     assert len(known) >= 15
     assert "a photo of a sales person" in known
 
@@ -62,19 +62,20 @@ def test_the_longest_subject_that_the_prompt_names_decides(tmp_path: Path) -> No
         "industrial engineer,gender,male,.6\nindustrial engineer,gender,female,.4\n",
     )
     table = read_reference(path)
-    assert table.reference("a photo of an industrial engineer", GENDER) == (
-        {"male": 0.6, "female": 0.4},
-        None,
+    assert table.of_axis("a photo of an industrial engineer", GENDER) == AxisReference(
+        shares={"male": 0.6, "female": 0.4}, images=None
     )
-    assert table.reference("a photo of an engineer", GENDER) == ({"male": 0.8, "female": 0.2}, None)
-    assert table.reference("a photo of engineering", GENDER) is None
-    assert table.reference("a photo of an engineer", AGE) is None
+    assert table.of_axis("a photo of an engineer", GENDER) == AxisReference(
+        shares={"male": 0.8, "female": 0.2}, images=None
+    )
+    assert table.of_axis("a photo of engineering", GENDER) is None
+    assert table.of_axis("a photo of an engineer", AGE) is None
 
 
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ("axis,share\n", "needs the columns axis, value and share"),
+        ("axis,share\n", "It needs the columns axis, value and share"),
         ("prompt,axis,value,share\nnurse,gender,male,half\n", "line 2.*'half'"),
         ("prompt,axis,value,share\nnurse,gender,male,0.2\n", "sum to 0.2"),
     ],
@@ -91,22 +92,25 @@ def test_an_unknown_table_names_those_that_are_there() -> None:
 
 def test_given_shares_hold_for_every_prompt() -> None:
     given = given_shares("gender=male:0.3,female:0.7")
-    assert given.reference("anything", GENDER) == ({"male": 0.3, "female": 0.7}, None)
-    with pytest.raises(UsageError, match="is not of the form"):
+    assert given.of_axis("anything", GENDER) == AxisReference(
+        shares={"male": 0.3, "female": 0.7}, images=None
+    )
+    with pytest.raises(UsageError, match="does not have the form"):
         given_shares("gender=male")
-    with pytest.raises(UsageError, match="the axis has the values: male, female"):
-        given_shares("gender=man:0.5,woman:0.5").reference("anything", GENDER)
+    with pytest.raises(UsageError, match="The axis has the values: male, female"):
+        given_shares("gender=man:0.5,woman:0.5").of_axis("anything", GENDER)
 
 
 def test_a_later_reference_comes_first_and_none_is_uniform() -> None:
     plan = PromptPlan(text="x", axes=(AxisPlan.of(GENDER), AxisPlan.of(AGE)))
-    (made,) = with_references(
+    (plan_with_references,) = with_references(
         [plan], ["gender=male:0.3,female:0.7", "uniform", "gender=male:0.1,female:0.9"]
     )
-    assert [axis.reference for axis in made.axes] == [{"male": 0.1, "female": 0.9}, None]
-    with pytest.raises(
-        UsageError, match="says nothing about any axis of these prompts: gender, age"
-    ):
+    assert [axis.reference for axis in plan_with_references.axes] == [
+        {"male": 0.1, "female": 0.9},
+        None,
+    ]
+    with pytest.raises(UsageError, match="has no shares for these prompts' axes: gender, age"):
         with_references([plan], ["height=tall:1"])
 
 
@@ -126,13 +130,12 @@ def test_the_initial_pictures_of_a_run_can_be_the_reference() -> None:
         None,
         None,
     )
-    found = observed_shares(
+    of_run = observed_shares(
         "runs/real", [seen, replace(seen, set="gender: male", counts={"male": 9, "female": 0})]
     )
-    assert isinstance(found, Reference)
-    assert found.reference("a photo of a nurse", GENDER) == (
-        {"male": 0.25, "female": 0.75},
-        4,
+    assert isinstance(of_run, Reference)
+    assert of_run.of_axis("a photo of a nurse", GENDER) == AxisReference(
+        shares={"male": 0.25, "female": 0.75}, images=4
     )  # as uncertain as four pictures are
     with pytest.raises(UsageError, match="runs/real"):
         observed_shares("runs/real", [])

@@ -1,6 +1,4 @@
-"""Shares that pictures are held against: published tables, such as a census of occupations, or
-shares as given.
-"""
+"""Reference shares: published tables such as a census of occupations, runs, or shares as given."""
 
 import csv
 import re
@@ -16,116 +14,208 @@ from askew.parts.survey.shares import SetShares, recorded_shares
 from askew.plan import AxisPlan, PromptPlan
 from askew.types import Axis
 
-SHIPPED: Mapping[str, str] = {"bls-2022": "bls-2022.csv"}
+SHIPPED_TABLES: Mapping[str, str] = {"bls-2022": "bls-2022.csv"}
 """Tables that come with askew. bls-2022: shares of women and men in 65 occupations, U.S. Bureau of
 Labor Statistics, Current Population Survey, table 11, annual averages of 2022 (public domain).
 """
 
-SUBJECTS = ("prompt", "occupation")
-TOLERANCE = 0.005
-"""How far published shares may be from a sum of 1, since they are rounded."""
+UNIFORM = "uniform"
+SUBJECT_COLUMNS = ("prompt", "occupation")
+ROUNDING = 0.005
+"""Published shares are rounded, so that their sum may differ from 1 by this much."""
 
 Shares = Mapping[str, float]
+SharesByAxis = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class AxisReference:
+    """Reference shares of an axis.
+
+    Attributes
+    ----------
+    shares : dict of value to float
+        Shares that sum to 1.
+    images : int or None
+        Number of images in which the shares were counted. None if they are exact.
+    """
+
+    shares: dict[str, float]
+    images: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Shares of an axis's values by subject (a prompt, or an occupation) and axis; subject "" holds
-    for all. `counted` says that they are counts of pictures, and as uncertain as these are few.
+    """Reference shares of several subjects and axes.
+
+    Attributes
+    ----------
+    name : str
+        Name of the table, the run, or the text that gives the shares.
+    shares : mapping
+        Shares of values, by subject (a prompt or an occupation) and axis. The subject "" stands for
+        all prompts.
+    counted : bool
+        True if the shares are counts of images, with the sampling error of counts.
     """
 
     name: str
     shares: Mapping[str, Mapping[str, Shares]]
     counted: bool = False
 
-    def reference(self, prompt: str, axis: Axis) -> tuple[dict[str, float], int | None] | None:
-        """The shares of an axis, summing to 1, by the longest subject that a prompt names; None if
-        there are none. Beside them in how many pictures they were counted; None if they are exact.
-        Raises UsageError where the shares are not about the axis's values.
+    def of_axis(self, prompt: str, axis: Axis) -> AxisReference | None:
+        """Return the shares of an axis by the longest subject that a prompt names.
+
+        Returns
+        -------
+        AxisReference or None
+            None if the reference has no shares for the prompt and axis.
+
+        Raises
+        ------
+        UsageError
+            If the shares name values that the axis does not have.
         """
-        named = (
-            one
-            for one, by_axis in self.shares.items()
-            if axis.name in by_axis
-            and (not one or re.search(rf"(?<!\w){re.escape(one)}(?!\w)", prompt, re.I))
-        )
-        subject = max(named, key=len, default=None)
-        if subject is None:
+        named = [
+            subject
+            for subject, by_axis in self.shares.items()
+            if axis.name in by_axis and _names(prompt, subject)
+        ]
+        if not named:
             return None
-        shares = self.shares[subject][axis.name]
+        shares = self.shares[max(named, key=len)][axis.name]
         if not axis.values or not set(shares) <= set(axis.values):
             raise UsageError(
-                f"{self.name} has shares of {axis.label} for: {', '.join(shares)}; "
-                f"the axis has the values: {', '.join(axis.values) or 'none'}"
+                f"{self.name} has shares of {axis.label} for: {', '.join(shares)}. "
+                f"The axis has the values: {', '.join(axis.values) or 'none'}"
             )
         total = sum(shares.values())
-        return {value: shares.get(value, 0.0) / total for value in axis.values}, int(
-            total
-        ) if self.counted else None
+        return AxisReference(
+            shares={value: shares.get(value, 0.0) / total for value in axis.values},
+            images=int(total) if self.counted else None,
+        )
+
+
+def _names(prompt: str, subject: str) -> bool:
+    """Check whether a prompt contains a subject as whole words; "" is in all prompts."""
+    return not subject or bool(re.search(rf"(?<!\w){re.escape(subject)}(?!\w)", prompt, re.I))
 
 
 def read_reference(name: str) -> Reference:
-    """A table of `SHIPPED`, or a CSV file: columns axis, value, share and, if it is about some
-    prompts, prompt or occupation. Raises UsageError that names the line.
+    """Read a shipped table or a CSV file.
+
+    Parameters
+    ----------
+    name
+        Name in `SHIPPED_TABLES`, or path of a file with the columns axis, value and share. A column
+        prompt or occupation names the subject of a row.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be used, with its line.
     """
-    path: Traversable = files("askew") / "data" / SHIPPED[name] if name in SHIPPED else Path(name)
-    try:
-        table = csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", error)
-        known = ", ".join(SHIPPED)
-        raise UsageError(
-            f"cannot read the reference table {name!r} ({why}); there are: {known}"
-        ) from error
+    table = csv.DictReader(_table_text(name).splitlines())
     columns = list(table.fieldnames or ())
-    subject = next((column for column in SUBJECTS if column in columns), "")
     if not {"axis", "value", "share"} <= set(columns):
-        raise UsageError(f"{name} needs the columns axis, value and share")
-    shares: dict[str, dict[str, dict[str, float]]] = {}
+        raise UsageError(f"{name} lacks a column. It needs the columns axis, value and share")
+    subject = next((column for column in SUBJECT_COLUMNS if column in columns), "")
+    shares: dict[str, SharesByAxis] = {}
     for number, row in enumerate(table, start=2):
         cells = {column: (row[column] or "").strip() for column in columns}
-        by_value = shares.setdefault(cells.get(subject, ""), {}).setdefault(cells["axis"], {})
+        by_axis = shares.setdefault(cells.get(subject, ""), {})
+        by_value = by_axis.setdefault(cells["axis"], {})
         by_value[cells["value"]] = _share(cells["share"], f"{name}, line {number}")
-    for about, by_axis in shares.items():
+    _check_sums(name, shares)
+    return Reference(name=name, shares=shares)
+
+
+def _table_text(name: str) -> str:
+    path: Traversable = Path(name)
+    if name in SHIPPED_TABLES:
+        path = files("askew") / "data" / SHIPPED_TABLES[name]
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", error)
+        raise UsageError(
+            f"cannot read the reference table {name!r} ({reason}). "
+            f"Tables that come with askew: {', '.join(SHIPPED_TABLES)}"
+        ) from error
+
+
+def _check_sums(name: str, shares: Mapping[str, SharesByAxis]) -> None:
+    for subject, by_axis in shares.items():
         for axis, by_value in by_axis.items():
-            _check_sum(f"{name}: shares of {axis}{about and f' of {about}'}", by_value)
-    return Reference(name, shares)
+            of_subject = f" of {subject}" if subject else ""
+            _check_sum(f"{name}: shares of {axis}{of_subject}", by_value)
 
 
-def given_shares(text: str) -> Reference:
-    """AXIS=VALUE:SHARE,VALUE:SHARE as shares for every prompt. Raises UsageError."""
+def given_shares(text: str, option: str = "--reference") -> Reference:
+    """Return the shares of AXIS=VALUE:SHARE,VALUE:SHARE for all prompts.
+
+    Parameters
+    ----------
+    text
+        Value of an option.
+    option
+        Name of the option, for errors.
+
+    Raises
+    ------
+    UsageError
+        If the text has another form, or the shares do not sum to 1.
+    """
     axis, _, listed = text.partition("=")
     pairs = [part.rpartition(":") for part in listed.split(",")]
     if not axis.strip() or not all(value.strip() for value, _, _ in pairs):
         raise UsageError(
-            f"{text!r} is not of the form AXIS=VALUE:SHARE,VALUE:SHARE: gender=male:0.5,female:0.5"
+            f"{option} {text!r} does not have the form AXIS=VALUE:SHARE,VALUE:SHARE, "
+            "such as gender=male:0.5,female:0.5"
         )
-    shares = {value.strip(): _share(share, text) for value, _, share in pairs}
-    _check_sum(f"{text}: shares of {axis.strip()}", shares)
-    return Reference(text, {"": {axis.strip(): shares}})
+    shares = {value.strip(): _share(share, f"{option} {text}") for value, _, share in pairs}
+    _check_sum(f"{option} {text}: shares of {axis.strip()}", shares)
+    return Reference(name=text, shares={"": {axis.strip(): shares}})
 
 
-def observed_shares(name: str, seen: Iterable[SetShares]) -> Reference:
-    """The shares of a finished run's initial pictures, by its first instrument, as a reference.
-    Raises UsageError.
+def observed_shares(name: str, entries: Iterable[SetShares]) -> Reference:
+    """Return the shares of a finished run's baseline images, by its first instrument.
+
+    Raises
+    ------
+    UsageError
+        If the run has no such shares.
     """
-    found: dict[str, dict[str, Shares]] = {}
-    for one in seen:
-        if one.set == "initial" and any(one.counts.values()):
-            found.setdefault(one.prompt, {}).setdefault(one.axis, dict(one.counts))
-    if not found:
-        raise UsageError(f"the run {name} has no shares of initial pictures to hold others against")
-    return Reference(name, found, counted=True)
+    shares: dict[str, dict[str, Shares]] = {}
+    for entry in entries:
+        if entry.set == "initial" and any(entry.counts.values()):
+            shares.setdefault(entry.prompt, {}).setdefault(entry.axis, dict(entry.counts))
+    if not shares:
+        raise UsageError(
+            f"the run {name} has no shares of baseline images. "
+            "Name a run of `askew audit` with --reference RUN"
+        )
+    return Reference(name=name, shares=shares, counted=True)
 
 
 def is_run(name: str) -> bool:
-    """Whether this is the folder of a finished run, and not the name of a model or a table."""
+    """Check whether a name is the folder of a finished run, not a model or a table."""
     return (Path(name) / RESULTS_FILE).exists()
 
 
 def reference(name: str) -> Reference:
-    """What an ideal is named by: a table of `SHIPPED`, a CSV file, the folder of a finished run
-    whose initial pictures give it, or AXIS=VALUE:SHARE,VALUE:SHARE. Raises UsageError.
+    """Return the reference that a value of `--reference` names.
+
+    Parameters
+    ----------
+    name
+        Name of a shipped table, a CSV file, the folder of a finished run, or
+        AXIS=VALUE:SHARE,VALUE:SHARE.
+
+    Raises
+    ------
+    UsageError
+        If the name cannot be used.
     """
     if is_run(name):
         return observed_shares(name, recorded_shares(Path(name)))
@@ -133,57 +223,78 @@ def reference(name: str) -> Reference:
         return given_shares(name)
     if Path(name).is_dir():
         raise UsageError(
-            f"{name} holds no {RESULTS_FILE}: name the folder of a finished run, or a CSV file of shares"
+            f"--reference {name} has no {RESULTS_FILE}. "
+            "Name the folder of a finished run, or a CSV file of shares"
         )
     return read_reference(name)
 
 
 def with_references(prompts: Sequence[PromptPlan], names: Iterable[str]) -> list[PromptPlan]:
-    """Prompts with the ideals that are named, later ones before earlier ones; without any, or by
-    "uniform", equal ones. Raises UsageError for one that is about none of these prompts and axes.
+    """Return prompts whose axes have the named references.
+
+    Parameters
+    ----------
+    prompts
+        Plans of prompts.
+    names
+        Values of `--reference`. A later reference comes before an earlier one. "uniform", or no
+        name, means uniform shares.
+
+    Raises
+    ------
+    UsageError
+        If a reference has no shares for any of these prompts and axes.
     """
-    references = [reference(name) for name in names if name != "uniform"]
-    for one in references:
-        if not any(
-            one.reference(prompt.text, axis.axis()) for prompt in prompts for axis in prompt.closed
-        ):
-            axes = (
-                ", ".join(dict.fromkeys(axis.name for prompt in prompts for axis in prompt.closed))
-                or "none"
+    references = [reference(name) for name in names if name != UNIFORM]
+    for given in references:
+        _check_used(given, prompts)
+    latest_first = references[::-1]
+    return [_with_references_of_axes(prompt, latest_first) for prompt in prompts]
+
+
+def _check_used(given: Reference, prompts: Sequence[PromptPlan]) -> None:
+    """Raise UsageError for a reference that is about none of the prompts and axes."""
+    axes = {}
+    for prompt in prompts:
+        for axis in prompt.closed:
+            if given.of_axis(prompt.text, axis.axis()):
+                return
+            axes[axis.name] = axis
+    raise UsageError(
+        f"--reference {given.name} has no shares for these prompts' axes: "
+        f"{', '.join(axes) or 'none'}"
+    )
+
+
+def _with_references_of_axes(prompt: PromptPlan, references: Sequence[Reference]) -> PromptPlan:
+    axes = tuple(_with_reference(axis, prompt.text, references) for axis in prompt.axes)
+    return prompt.model_copy(update={"axes": axes})
+
+
+def _with_reference(axis: AxisPlan, prompt: str, references: Sequence[Reference]) -> AxisPlan:
+    """Return an axis with the first reference that has shares for it."""
+    if len(axis.values) < 2:
+        return axis
+    for given in references:
+        of_axis = given.of_axis(prompt, axis.axis())
+        if of_axis:
+            return axis.model_copy(
+                update={"reference": of_axis.shares, "reference_images": of_axis.images}
             )
-            raise UsageError(
-                f"--reference {one.name} says nothing about any axis of these prompts: {axes}"
-            )
-
-    def held(axis: AxisPlan, prompt: str) -> AxisPlan:
-        found = (
-            one.reference(prompt, axis.axis())
-            for one in reversed(references)
-            if len(axis.values) > 1
-        )
-        reference = next(filter(None, found), None)
-        return (
-            axis.model_copy(update={"reference": reference[0], "reference_images": reference[1]})
-            if reference
-            else axis
-        )
-
-    return [
-        one.model_copy(update={"axes": tuple(held(axis, one.text) for axis in one.axes)})
-        for one in prompts
-    ]
+    return axis
 
 
-def _check_sum(what: str, shares: Shares) -> None:
-    if abs(sum(shares.values()) - 1) > TOLERANCE:
-        raise UsageError(f"{what} sum to {sum(shares.values()):g}, not 1")
+def _check_sum(description: str, shares: Shares) -> None:
+    total = sum(shares.values())
+    if abs(total - 1) > ROUNDING:
+        raise UsageError(f"{description} sum to {total:g}. They must sum to 1")
 
 
-def _share(text: str, where: str) -> float:
+def _share(text: str, place: str) -> float:
     try:
         share = float(text)
     except (TypeError, ValueError):
         share = -1.0
     if not 0 <= share <= 1:
-        raise UsageError(f"{where}: the share {text!r} is no number from 0 to 1")
+        raise UsageError(f"{place}: the share {text!r} is not a number from 0 to 1")
     return share

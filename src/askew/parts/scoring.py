@@ -1,4 +1,4 @@
-"""How scores are computed: choices that every method shares."""
+"""Choices of scoring that all methods share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,15 @@ Vectors = NDArray[np.float32]
 
 
 class IntervalOptions(TypedDict):
-    """How an interval is found: by so many random draws, at which level."""
+    """Settings of an interval.
+
+    Attributes
+    ----------
+    draws : int
+        Number of bootstrap samples.
+    level : float
+        Confidence level in (0, 1).
+    """
 
     draws: int
     level: float
@@ -24,8 +32,20 @@ class IntervalOptions(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """By which instrument's answers, with which seed, how many draws, at which level, in which
-    variant.
+    """Settings by which scores are computed.
+
+    Attributes
+    ----------
+    instrument : str
+        VQA model whose answers count.
+    seed : int
+        Seed of all random draws.
+    draws : int
+        Number of bootstrap samples per interval.
+    level : float
+        Confidence level of the intervals, in (0, 1).
+    variant : "paper" or "code"
+        Formulas of the paper, or of its public code.
     """
 
     instrument: str
@@ -36,22 +56,22 @@ class Scoring:
 
     @classmethod
     def of(cls, plan: Plan, instrument: str | None = None) -> Self:
-        """As a plan says; by its first instrument unless another is named."""
+        """Return the settings of a plan, by its first instrument unless another is named."""
         return cls(
-            instrument or plan.vqa[0],
-            plan.seed,
-            plan.bootstrap_samples,
-            plan.confidence,
-            plan.variant,
+            instrument=instrument or plan.vqa[0],
+            seed=plan.seed,
+            draws=plan.bootstrap_samples,
+            level=plan.confidence,
+            variant=plan.variant,
         )
 
     @property
-    def how(self) -> IntervalOptions:
-        """Draws and level of an estimate, to be passed on by name."""
+    def interval_options(self) -> IntervalOptions:
+        """Number of draws and level, to be passed on by name."""
         return {"draws": self.draws, "level": self.level}
 
     def rng(self, *names: str) -> np.random.Generator:
-        """The random generator of one computation, independent of every other's."""
+        """Return the random generator of a computation, independent of all others."""
         return np.random.default_rng(derived_seed(self.seed, *names))
 
 
@@ -62,8 +82,14 @@ def or_missing(
     detail: str = "",
     **settings: object,
 ) -> Estimate | Missing:
-    """The estimate, or that there is nothing to compute it from; `detail` says so in other words
-    than the error.
+    """Return the estimate, or Missing where there is nothing to compute it from.
+
+    Parameters
+    ----------
+    compute
+        Function of `arguments` and `settings` that raises NotEnoughData.
+    reason, detail
+        Reason of the Missing. The error's text is the detail where none is given.
     """
     try:
         return compute(*arguments, **settings)

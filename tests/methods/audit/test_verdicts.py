@@ -126,5 +126,5 @@ def test_an_audit_takes_an_ideal() -> None:
 
 
 def test_an_ideal_of_nothing_that_is_asked_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"says nothing about any axis of these prompts: age"):
+    with pytest.raises(UsageError, match=r"has no shares for these prompts' axes: age"):
         survey_plan(AuditPlan, [NURSE], axes=["age"], reference=["gender=male:0.1,female:0.9"])

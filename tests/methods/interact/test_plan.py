@@ -84,7 +84,7 @@ def test_mitigations_are_named_by_axis(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"holds no results\.json"):
+    with pytest.raises(UsageError, match=r"has no results\.json"):
         plan(reference=[str(tmp_path)])
 
 

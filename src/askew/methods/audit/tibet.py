@@ -105,7 +105,12 @@ def tibet(
         scores: Associations | Missing
         try:
             scores = associations(
-                first, rest, rng=rng, variant=scoring.variant, missing=lost, **scoring.how
+                first,
+                rest,
+                rng=rng,
+                variant=scoring.variant,
+                missing=lost,
+                **scoring.interval_options,
             )
         except NotEnoughData as error:
             scores = why_missing(sets, scoring.instrument, axis, str(error))
@@ -305,7 +310,7 @@ def _by_vectors(
         variant=scoring.variant,
         missing=missing,
         embedded=True,
-        **scoring.how,
+        **scoring.interval_options,
     )
 
 

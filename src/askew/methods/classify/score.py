@@ -107,7 +107,7 @@ def _association(one: ClassDecisions, scoring: Scoring) -> Iterator[f.Associatio
     samples = one.readings.samples
     for group, decisions in one.decisions.items():
         rng = scoring.rng("association", "denoising", str(samples), group)
-        found = or_missing(stats.association, decisions, rng=rng, **scoring.how)
+        found = or_missing(stats.association, decisions, rng=rng, **scoring.interval_options)
         yield f.Association(group, samples, group in one.pooled, found)
 
 
@@ -117,7 +117,11 @@ def _differential(one: ClassDecisions, scoring: Scoring) -> Iterator[f.Different
     for x, y in (*combinations(one.readings.errors, 2), *combinations(one.pooled, 2)):
         rng = scoring.rng("differential", "denoising", str(samples), x, y)
         found = or_missing(
-            stats.differential, one.decisions[x], one.decisions[y], rng=rng, **scoring.how
+            stats.differential,
+            one.decisions[x],
+            one.decisions[y],
+            rng=rng,
+            **scoring.interval_options,
         )
         yield f.Differential(x, y, samples, x in one.pooled, found)
 

@@ -146,7 +146,7 @@ def _entry(name: str, cell: EditCell, readings: EditReadings, scoring: Scoring) 
             null=null,
             reason="no_face",
             detail=detail,
-            **scoring.how,
+            **scoring.interval_options,
         )
 
     edits = [one for row in cell.rows for one in row]
@@ -185,7 +185,9 @@ def _rate(
     """How often a value changed, and how often it does by encoding and decoding alone."""
     restored = cell.changes(seen, [cell.group.restored])
     try:
-        return clustered.rate_above_floor(cell.changes(seen), restored, rng=rng, **scoring.how)
+        return clustered.rate_above_floor(
+            cell.changes(seen), restored, rng=rng, **scoring.interval_options
+        )
     except NotEnoughData:
         reasons = Counter(one.reason for one in seen.values() if isinstance(one, Missing))
         none = Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked")
@@ -243,7 +245,7 @@ def _identity(
         rng=rng,
         reason="error",
         detail="no picture has an edit",
-        **scoring.how,
+        **scoring.interval_options,
     )
     if isinstance(own, Missing):
         return own
@@ -372,14 +374,14 @@ def contrasts(what: EditData) -> tuple[Contrast, ...]:
                     genders_there,
                     genders,
                     rng=rng,
-                    **what.scoring.how,
+                    **what.scoring.interval_options,
                 ),
                 or_missing(
                     clustered.clustered_mean_difference,
                     tones_there,
                     tones,
                     rng=rng,
-                    **what.scoring.how,
+                    **what.scoring.interval_options,
                 ),
             )
         )
@@ -413,7 +415,11 @@ def pooled(what: EditData) -> tuple[PooledChange, ...]:
                         strength,
                         or_missing(clustered.clustered_rate, genders, level=what.scoring.level),
                         or_missing(
-                            clustered.clustered_mean, tones, rng=rng, null=0.0, **what.scoring.how
+                            clustered.clustered_mean,
+                            tones,
+                            rng=rng,
+                            null=0.0,
+                            **what.scoring.interval_options,
                         ),
                     )
                 )

@@ -283,7 +283,9 @@ def edges(
     effects = dict(
         zip(
             asked,
-            interactions([counted[k].pair(*at) for k, at in asked], rng=rng, **scoring.how),
+            interactions(
+                [counted[k].pair(*at) for k, at in asked], rng=rng, **scoring.interval_options
+            ),
             strict=True,
         )
     )

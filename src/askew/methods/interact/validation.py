@@ -106,7 +106,7 @@ def validation(
             estimated,
             measured,
             rng=scoring.rng(name, scoring.instrument, "validation"),
-            **scoring.how,
+            **scoring.interval_options,
         )
 
     by_prompt = {one.prompt: one for one in graphs}
@@ -123,7 +123,11 @@ def validation(
         again = {at: _after(one, at, sets, fresh=True) for at, one in known.items()}
         rng = scoring.rng(text, scoring.instrument, "mitigated")
         after = dict(
-            zip(again, interactions([*again.values()], rng=rng, **scoring.how), strict=True)
+            zip(
+                again,
+                interactions([*again.values()], rng=rng, **scoring.interval_options),
+                strict=True,
+            )
         )
         edges = {
             (e.source, e.target): e.sensitivity

@@ -222,7 +222,10 @@ def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> ConceptPair:
         rng = scoring.rng(maps.model, maps.prompt, maps.a, maps.b, what)
         missing = maps.missing + len(overlaps.usable) - len(kept)
         return overlap.entanglement(
-            overlaps.matrix[np.ix_(kept, kept)], rng=rng, missing=missing, **scoring.how
+            overlaps.matrix[np.ix_(kept, kept)],
+            rng=rng,
+            missing=missing,
+            **scoring.interval_options,
         )
 
     blocks = {
@@ -273,7 +276,9 @@ def gradient(
     known = [(cosines[p.a], p.miou.value) for p in own if isinstance(p.miou, Estimate)]
     near = [cosine for cosine, _ in known]
     overlaps = [overlap for _, overlap in known]
-    found = or_missing(spearman, near, overlaps, rng=rng, reason="error", **scoring.how)
+    found = or_missing(
+        spearman, near, overlaps, rng=rng, reason="error", **scoring.interval_options
+    )
     return f.Gradient(prompt, model, against, cosines, found)
 
 
@@ -305,7 +310,7 @@ def accuracies(
                     overlap.covered(*side),
                     rng=scoring.rng(one.model, one.prompt, word, what, f"{tau:g}"),
                     missing=len(one.pictures) - len(kept),
-                    **scoring.how,
+                    **scoring.interval_options,
                 )[0]
                 for what, side in sides.items()
             )

@@ -113,7 +113,7 @@ class Alignment:
             quantile=self.quantile,
             missing=self.missing,
             reason="error",
-            **scoring.how,
+            **scoring.interval_options,
         )
 
 

@@ -124,7 +124,7 @@ def mitigate(
             targets={
                 axis: one
                 for text in o.several(target)
-                for axis, one in given_shares(text).shares[""].items()
+                for axis, one in given_shares(text, option="--target-shares").shares[""].items()
             },
             priorities=_priorities(o.names(priority)),
             desk=o.ProposalContext.of(options),

@@ -170,7 +170,7 @@ def _change(
     def change() -> Estimate:
         sets = paired(answers[0], answers[1], axis.values)
         return distance_difference(
-            sets, wanted(axis), distance=DISTANCE[axis.scale], rng=rng, **scoring.how
+            sets, wanted(axis), distance=DISTANCE[axis.scale], rng=rng, **scoring.interval_options
         )
 
     found = or_missing(change, detail="no picture before or after has an answer")
@@ -214,7 +214,7 @@ def _pairs(
             (table.sum(axis=side) > 0).sum() > 1 for table in (became, was) for side in (0, 1)
         )
         rise = (
-            dependence_change(sets, shape, rng=rng, **scoring.how)
+            dependence_change(sets, shape, rng=rng, **scoring.interval_options)
             if varied
             else Missing("not_asked", ONE_VALUE)
         )

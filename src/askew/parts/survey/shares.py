@@ -161,7 +161,7 @@ def shares(
         [*target.values()],
         missing=lost,
         reference_images=planned.reference_images,
-        **scoring.how,
+        **scoring.interval_options,
     )
     distance = from_reference(distance=DISTANCE[axis.scale], rng=rng)
     corrected = None
@@ -170,7 +170,7 @@ def shares(
     ):  # the reference has seen every value
         with suppress(NotEnoughData):
             found = corrected_share_intervals(
-                counts, known_errors, rng=rng, missing=lost, **scoring.how
+                counts, known_errors, rng=rng, missing=lost, **scoring.interval_options
             )
             corrected = dict(zip(axis.values, found, strict=True))
     low, high = (bound.tolist() for bound in worst_case_bounds(counts, lost))
@@ -203,7 +203,7 @@ def differences(
             v: share_difference(both, i, level=scoring.level) for i, v in enumerate(axis.values)
         }
         distance = distance_difference(
-            both, target, distance=DISTANCE[axis.scale], rng=rng, **scoring.how
+            both, target, distance=DISTANCE[axis.scale], rng=rng, **scoring.interval_options
         )
         found.append(
             SharesDifference(prompt, axis.name, scoring.instrument, names, moved, distance)

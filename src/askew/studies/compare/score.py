@@ -149,7 +149,7 @@ class _Pair:
                     for one in wanted
                 ]
                 each, spread = association_differences(
-                    pairs, rng=rng, variant=scoring.variant, **scoring.how
+                    pairs, rng=rng, variant=scoring.variant, **scoring.interval_options
                 )
                 mad = replace(spread, missing=sum(lost))
                 cas = [
@@ -203,7 +203,7 @@ class _Pair:
                     [*reference_of(axis).values()],
                     distance=DISTANCE[axis.scale],
                     rng=rng,
-                    **scoring.how,
+                    **scoring.interval_options,
                 )
                 distance = replace(moved, missing=lost)
             else:

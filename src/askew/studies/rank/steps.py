@@ -334,7 +334,7 @@ def _agreement(
             rng=rng,
             reason="error",
             detail="fewer than three prompts can be ranked",
-            **scoring.how,
+            **scoring.interval_options,
         )
 
     known = [
