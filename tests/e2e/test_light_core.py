@@ -120,8 +120,8 @@ def test_help_and_lists(core: Path, tmp_path: Path) -> None:
 def test_audits_by_labels_are_compared(core: Path, runs: Path) -> None:
     shown, _ = askew(core, runs, "compare", "one", "two")
     assert (
-        "two differs from one beyond chance" in shown
-        or "one differs from two beyond chance" in shown
+        "two differs significantly from one" in shown
+        or "one differs significantly from two" in shown
     )
     assert "female" in shown
 

@@ -49,7 +49,7 @@ def test_it_helps_and_says_so(mitigated: MitigationResult) -> None:
     assert {one.axis for one in way.helped} >= {"gender"}
     assert all(one.aimed == (one.axis in ("gender", "clothing")) for one in way.axes)
     assert way.harmed == []
-    assert "nearer to the target on perceived gender" in mitigated.page.answer
+    assert "closer to the target on perceived gender" in mitigated.page.answer
     gender = next(one for one in way.axes if one.axis == "gender")
     assert isinstance(gender.obeyed, Estimate)
     assert gender.obeyed.value > 0.9

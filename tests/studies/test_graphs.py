@@ -66,7 +66,7 @@ def test_what_differs_has_an_interval_of_its_own_and_one_that_holds_with_all_oth
 
 def test_the_page_says_how_many_differ_and_shows_edges_of_either_run() -> None:
     runs = {"a": made.findings(), "b": with_edges(turned)}
-    text = "In b making the first axis equal surely moves the second otherwise than in a in 1 of 6 pairs."
+    text = "The sensitivity (IS) of 1 of 6 pairs of axes differs significantly between b and a."
     assert text in page(runs, model_graphs(runs)).answer
     alike = {
         "a": made.findings(),
@@ -74,7 +74,7 @@ def test_the_page_says_how_many_differ_and_shows_edges_of_either_run() -> None:
     }
     answer = page(alike, model_graphs(alike)).answer
     assert (
-        "a has 3 edges and b has 0 edges. In none of 6 pairs of axes is it sure that making"
+        "a has 3 edges and b has 0 edges. The sensitivity (IS) of none of 6 pairs of axes differs"
         in answer
     )
     assert shared_prompts(alike) == [made.PROMPT]
@@ -88,7 +88,7 @@ def test_a_pair_without_an_edge_that_surely_differs_is_called_no_edge() -> None:
         for k in (0, 1)
     ]
     text = " ".join(" ".join(printed(dict(zip("ab", bare, strict=True)))).split())
-    assert "a has 0 edges and b has 0 edges. In b making the first axis equal surely moves" in text
+    assert "a has 0 edges and b has 0 edges. The sensitivity (IS) of " in text
     assert "of pairs that have an edge in either run or surely differ;" in text
     assert "Pair change" in text
 

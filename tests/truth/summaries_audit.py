@@ -123,14 +123,14 @@ def claims_a_lean(seed: int) -> bool:
     """By any verdict of a fair model; sentences must say the same as verdicts."""
     found = judged(0.0, seed)
     for one in found:
-        assert ("no lean shown" in sentence(one)) == (not is_biased(one))
+        assert ("not significant with" in sentence(one)) == (not is_biased(one))
     return any(map(is_biased, found))
 
 
 def names_gender(seed: int) -> bool:
     """Whether a nurse at bias .5 is said to be perceived female more than even."""
     found = next(one for one in judged(0.5, seed) if one.axis == "gender")
-    return "more female than even" in sentence(found)
+    return "female over-represented" in sentence(found)
 
 
 def what_else_changes(bias: float, seed: int) -> set[str]:
@@ -176,31 +176,32 @@ ROWS = (
     Summary(
         "Verdicts of an audit",
         (
-            "seen",
-            "lean",
-            "lean_less",
-            "lean_spread",
-            "lean_elsewhere",
-            "none",
-            "none_with",
-            "none_possible",
-            "leans_on",
-            "leans_on_none",
-            "could_have",
-            "too_few",
-            "open_lean",
-            "open_none",
-            "nearer",
+            "observed_share",
+            "over_representation",
+            "under_representation",
+            "diffuse_bias",
+            "concept_bias",
+            "no_bias",
+            "no_bias_after_correction",
+            "no_bias_with_power",
+            "no_bias_without_power",
+            "bias_headline",
+            "no_bias_headline",
+            "power",
+            "no_power",
+            "concept_headline",
+            "no_concept_headline",
+            "nearest_values",
         ),
-        "A nurse in 48 pictures on 8 axes: any lean at bias 0; female at bias 0.5.",
+        "48 images of a nurse, 8 axes. No bias: any significant bias. Planted bias 0.5: over-represented female.",
         claims_a_lean,
         names_gender,
         0.88,
     ),
     Summary(
-        "What else changes with an axis",
-        ("second", "second_none"),
-        "48 pictures of each counterfactual of 3 axes: anything with environment at bias 0; clothing at bias 1.",
+        "Associated axes",
+        ("associated_axes", "no_associated_axes"),
+        "48 images of each counterfactual of 3 axes. No bias: any axis that changes with environment. Planted bias 1: clothing.",
         lambda seed: bool(what_else_changes(0.0, seed)),
         lambda seed: "clothing" in what_else_changes(1.0, seed),
         0.9,
@@ -209,18 +210,29 @@ ROWS = (
     ),
     Summary(
         "Differences between conditions",
-        ("set_differs", "sets_alike"),
-        "Two sets of 24 pictures on 8 axes: any difference between sets of one model; one between bias 0 and bias 1.",
+        ("condition_difference", "no_condition_difference"),
+        "Two sets of 24 images, 8 axes. One model: any difference. Planted bias 0 and 1: a difference.",
         lambda seed: of_conditions(0.0, seed),
         lambda seed: of_conditions(1.0, seed),
         0.9,
     ),
     Summary(
-        "Two runs compared",
-        ("run_differs", "runs_alike", "differs_here", "alike_here", "less_or_more"),
-        "Two runs of 24 pictures on 8 axes: any difference between runs of one model; one between bias 0 and bias 1.",
-        lambda seed: "beyond chance" in of_runs(0.0, seed),
-        lambda seed: "beyond chance" in of_runs(1.0, seed),
+        "Comparison of two runs",
+        (
+            "run_difference",
+            "no_run_difference",
+            "axis_difference",
+            "no_axis_difference",
+            "bias_difference",
+            "bias_direction",
+        ),
+        "Two runs of 24 images, 8 axes. One model: any difference. Planted bias 0 and 1: a difference.",
+        lambda seed: (
+            "significantly" in of_runs(0.0, seed) and "do not differ" not in of_runs(0.0, seed)
+        ),
+        lambda seed: (
+            "significantly" in of_runs(1.0, seed) and "do not differ" not in of_runs(1.0, seed)
+        ),
         0.9,
         40,
         15,

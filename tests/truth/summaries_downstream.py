@@ -87,40 +87,40 @@ def said_of_classes(seed: int, lean: float) -> str:
 
 
 def differ(seed: int, rates: tuple[float, float]) -> bool:
-    return ", of “" in said_of_edits(seed, rates)[0]
+    return "; the groups differ significantly" in said_of_edits(seed, rates)[0]
 
 
 ROWS = (
     Summary(
         "Perceived gender of edits, between groups",
-        ("edit_differs", "edit_alike"),
-        "Two groups of 25 sources, two edits each: a difference at 30 % in both; one at 10 % and 80 %.",
+        ("edit_difference", "no_edit_difference"),
+        "Two groups of 25 input images, two edits each. Change rates of 30 % in both: a difference. Rates of 10 % and 80 %: a difference.",
         lambda seed: differ(seed, (0.3, 0.3)),
         lambda seed: differ(seed, (0.1, 0.8)),
         0.9,
     ),
     Summary(
         "Perceived gender of edits, against the floor",
-        ("edit_one", "edit_none"),
-        "The same, where edits are read otherwise as often (10 %) as what was only encoded and decoded; and at 60 %.",
-        lambda seed: "no more pictures" not in said_of_edits(seed, (0.1, 0.1))[0],
-        lambda seed: "no more pictures" not in said_of_edits(seed, (0.6, 0.6))[0],
+        ("edit_change", "no_edit_change"),
+        "The same groups. Edits change labels as often (10 %) as encoding and decoding: any change. At 60 %: a change.",
+        lambda seed: "do not change" not in said_of_edits(seed, (0.1, 0.1))[0],
+        lambda seed: "do not change" not in said_of_edits(seed, (0.6, 0.6))[0],
         0.9,
     ),
     Summary(
         "Skin tone of edits",
-        ("edit_skin",),
-        "The same: any change of skin where there is none on average; lighter by 10 degrees.",
+        ("skin_change",),
+        "The same groups. No change of skin tone on average: any change. Lighter by 10 degrees: lighter.",
         lambda seed: bool(said_of_edits(seed, (0.3, 0.3))[1]),
         lambda seed: "lighter" in said_of_edits(seed, (0.3, 0.3), 10.0)[1],
         0.9,
     ),
     Summary(
         "Classes of two groups",
-        ("chosen_apart", "chosen_alike"),
-        "Two groups of 24 pictures, three classes against three: a difference where none leans; where both lean apart.",
-        lambda seed: "beyond chance" in said_of_classes(seed, 0.0),
-        lambda seed: "beyond chance" in said_of_classes(seed, 0.5),
+        ("class_difference", "no_class_difference"),
+        "Two groups of 24 images, three classes against three. No association: a difference. Opposite associations: a difference.",
+        lambda seed: ", significant (" in said_of_classes(seed, 0.0),
+        lambda seed: ", significant (" in said_of_classes(seed, 0.5),
         0.9,
     ),
 )

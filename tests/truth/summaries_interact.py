@@ -10,7 +10,7 @@ import numpy as np
 from askew.methods.interact.findings import Graph, GraphAxis
 from askew.methods.interact.graph import GraphCounts, graphs, over_prompts, tables
 from askew.methods.interact.page import acting_pairs, answer, answer_over_prompts, summary
-from askew.pages.phrases import PHRASES
+from askew.pages.phrases import format_phrase
 from askew.parts.scoring import Scoring
 from askew.stats.distance import distance_for
 from askew.stats.interaction_graph import correlation
@@ -73,7 +73,7 @@ def alone(seed: int, bias: float = 0.0, prompt: int = 0) -> Graph:
 
 
 def claims_alone(seed: int) -> bool:
-    none = PHRASES["pairs_none"][0].format(where=f"For “{NURSE}”", pairs=PAIRS)
+    none = format_phrase("no_association", where=f"For “{NURSE}”", pairs=PAIRS)
     told = dict(summary(alone(seed)).terms)
     return answer(alone(seed)) != none or not told["Surely made worse, better"].startswith(
         "0 worse and 0 better"
@@ -82,7 +82,7 @@ def claims_alone(seed: int) -> bool:
 
 def sum_claims(seed: int) -> bool:
     told = dict(summary(alone(seed)).terms)["Amplification, Σ |IS| less chance"]
-    return "not shown to be more than chance" not in told
+    return "not significantly above chance" not in told
 
 
 def named_alone(seed: int) -> bool:
@@ -97,7 +97,7 @@ def together_claims(seed: int) -> bool:
     )
     assert (
         answer_over_prompts(found)
-        == f"Over 3 prompts none of {PAIRS} of axes is seen to pull on another."
+        == f"Over 3 prompts, none of {PAIRS} of axes is significantly associated."
     ) is (not acting_pairs(found))
     return bool(acting_pairs(found))
 
@@ -113,7 +113,7 @@ def graphs_claim(seed: int) -> bool:
     """Two runs of one model with other seeds."""
     runs = {"a": findings(alone(2 * seed)), "b": findings(alone(2 * seed + 1))}
     found = model_graphs(runs)
-    none = PHRASES["graphs_alike"][0].format(pairs=PAIRS, run="b", first="a")
+    none = format_phrase("no_graph_difference", pairs=PAIRS, run="b", first="a")
     assert (list(against(runs, found)) == [none]) is not any(one.clear for one in found.changes)
     return any(one.clear for one in found.changes)
 
@@ -142,8 +142,8 @@ def correlation_claims(seed: int) -> bool:
 ROWS = [
     Summary(
         "A graph of interactions",
-        ("pairs_none", "pairs_pull", "surely_moves", "moves_unsure"),
-        "One prompt, five axes, 48 pictures a set; in a fair world every axis is even.",
+        ("no_association", "association", "effects", "no_effects"),
+        "One prompt, five axes, 48 images per set. In a world without bias all axes are uniform and independent.",
         claims_alone,
         named_alone,
         0.9,
@@ -152,15 +152,19 @@ ROWS = [
     ),
     Summary(
         "The sum of sensitivities",
-        ("sum_chance", "sum_beyond"),
+        ("no_amplification", "amplification"),
         "The same graphs.",
         sum_claims,
         runs=60,
     ),
     Summary(
         "Interactions over several prompts",
-        ("prompts_none", "prompts_pull", "prompts_differ"),
-        "Three prompts in a fair world; a nurse and a firefighter in the planted one.",
+        (
+            "no_association_over_prompts",
+            "association_over_prompts",
+            "prompt_disagreement",
+        ),
+        "Three prompts in a world without bias. A nurse and a firefighter with planted associations.",
         together_claims,
         named_together,
         0.9,
@@ -169,22 +173,22 @@ ROWS = [
     ),
     Summary(
         "Graphs of two models",
-        ("graphs_differ", "graphs_alike"),
-        "Two runs of one model with other seeds, as above.",
+        ("graph_difference", "no_graph_difference"),
+        "Two runs of one model with different seeds, in a world without bias.",
         graphs_claim,
         runs=60,
     ),
     Summary(
-        "Estimates against a real mitigation",
-        ("estimates_hold", "estimates_chance"),
-        "A mitigation that does nothing, in a fair world.",
+        "Estimated and measured effects",
+        ("correlation", "no_correlation"),
+        "A mitigation without effect, in a world without bias.",
         correlation_claims,
         runs=60,
     ),
     Summary(
-        "What a real mitigation made worse",
-        ("made_worse",),
-        "A mitigation that does nothing, in the graph of a fair world.",
+        "Axes that a mitigation makes worse",
+        ("worsening",),
+        "A mitigation without effect, in the graph of a world without bias.",
         harm_claims,
         runs=60,
     ),

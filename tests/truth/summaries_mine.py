@@ -76,7 +76,7 @@ def mined(bias: float, seed: int) -> MineFindings:
 
 def names_nurse(seed: int) -> bool:
     text = answer(mined(0.5, seed))
-    return "leans most on" in text and ("perceived female" in text) == (
+    return "shows the largest bias on" in text and ("perceived female" in text) == (
         "nurse" in text or "secretary" in text
     )
 
@@ -93,7 +93,7 @@ def beats_random(better: float, seed: int) -> bool:
     difference = RandomSearch((), (), search_difference(random.tolist(), best.tolist(), 0.95))
     head = Head(FORMAT, "0", 1, plan, "0" * 64, MACHINE, (), PLANTED, Instruments(), ())
     section = MineTheGap("lean", found.minethegap.best, (), difference, None)
-    return "Mining finds" in against_random(head.into(MineFindings, minethegap=section))
+    return "Mining found" in against_random(head.into(MineFindings, minethegap=section))
 
 
 def ranked(bias: float, seed: int) -> RankFindings:
@@ -121,25 +121,25 @@ def counts_a_lean(bias: float, seed: int) -> bool:
 
 ROWS = (
     Summary(
-        "Prompts that a search finds",
-        ("mine_leans", "mine_leans_none"),
-        "Five prompts on 48 fresh pictures: any lean at bias 0; the right gender at bias 0.5.",
-        lambda seed: "leans most on" in answer(mined(0.0, seed)),
+        "Mined prompts",
+        ("mined_bias", "no_mined_bias"),
+        "Five prompts, 48 held-out images each. No bias: any significant bias. Planted bias 0.5: the planted gender.",
+        lambda seed: "shows the largest bias on" in answer(mined(0.0, seed)),
         names_nurse,
         0.9,
     ),
     Summary(
-        "A search against a random one",
-        ("mine_finds", "mine_finds_none"),
-        "Eight pairs of runs of five prompts each: two random searches; one that leans 0.2 further.",
+        "Mining against random search",
+        ("search_gain", "no_search_gain"),
+        "Eight pairs of runs of five prompts each. Two random searches: a difference. A bias score that is 0.2 higher: a difference.",
         lambda seed: beats_random(0.0, seed),
         lambda seed: beats_random(0.2, seed),
         0.8,
     ),
     Summary(
         "Given prompts",
-        ("rank_lean",),
-        "Five prompts of 48 pictures each: any lean at bias 0; one at bias 0.5.",
+        ("ranked_bias",),
+        "Five prompts, 48 images each. No bias: any significant bias. Planted bias 0.5: a significant bias.",
         lambda seed: counts_a_lean(0.0, seed),
         lambda seed: counts_a_lean(0.5, seed),
         0.95,

@@ -123,7 +123,7 @@ def test_where_nothing_is_done_nothing_is_claimed() -> None:
         verdict(way) for way in ways if not (way.helped or way.harmed or way.built or way.broken)
     ]
     assert all(
-        "no change shown on perceived gender (distance " in text and "but" not in text
+        "no significant change on perceived gender (distance " in text and "but" not in text
         for text in quiet
     )
 
@@ -134,7 +134,7 @@ def test_pictures_blurred_until_nobody_can_read_them_are_no_success() -> None:
     guessed = {name: rng.choice(ATTRIBUTES[name], 96).tolist() for name in AIMS}
     subjects = rng.choice(["nurse", "chef", "farmer", "police officer"], 96).tolist()
     way = told(judged(before), judged(changed(before, guessed), subjects), policy(chosen(1.0, 7)))
-    assert "but the subject is shown less often" in verdict(way)
+    assert "but fewer images show the subject" in verdict(way)
 
 
 def test_evenness_by_segregation_is_named() -> None:
@@ -146,7 +146,7 @@ def test_evenness_by_segregation_is_named() -> None:
         judged(changed(before, {"gender": halves, "clothing": formal})),
         policy(chosen(1.0, 7)),
     )
-    assert "gender and clothing hang together more" in verdict(way)
+    assert "gender and clothing are more strongly associated" in verdict(way)
 
 
 def test_tables_are_corrected_for_what_is_misread() -> None:
@@ -201,4 +201,4 @@ def test_what_only_one_reader_sees_is_named() -> None:
         for one in (before, even)
     ]
     way = told(judged(both[0]), judged(both[1]), policy(chosen(1.0, 7)), vqa=(READ, "other"))
-    assert "other does not see the change of gender" in verdict(way)
+    assert "labels by other do not confirm the change of gender" in verdict(way)

@@ -90,7 +90,7 @@ def test_every_phrase_has_a_row_and_stands_in_the_reference() -> None:
         f"phrases without a row: {set(PHRASES) - told}; unknown: {told - set(PHRASES)}"
     )
     page = PAGE.read_text(encoding="utf-8")
-    missing = [name for name, (text, _) in PHRASES.items() if text not in page]
+    missing = [name for name, phrase in PHRASES.items() if phrase.text not in page]
     assert not missing, (
         f"give `python tests/truth/test_summaries.py`: wording.md lacks {', '.join(missing)}"
     )
@@ -101,25 +101,28 @@ def written() -> str:
     from askew.pages.phrases import PHRASES
 
     lines = [
-        "# What pages say, and when",
+        "# Sentences of the reports",
         "",
-        "Every sentence that claims something, or says that nothing is shown. {…} is filled in.",
-        "The error is how often a summary claims something where nothing is: in runs drawn from a fair world, or from "
-        "one model twice. It is measured by `tests/truth/test_summaries.py`, which also demands that a known bias is "
-        "named.",
+        "This page lists the sentences that report a significant effect, or that report that there is none. askew "
+        "fills in the placeholders in braces.",
+        "The error rate is the share of simulated runs that report an effect although there is none: runs of a world "
+        "without bias, or two runs of one model. `tests/truth/test_summaries.py` measures it. The same test requires "
+        "that planted bias is reported.",
         "",
     ]
     for row in ROWS:
-        named = f" A known bias is named in at least {row.least:.0%} of runs." if row.named else ""
+        named = (
+            f" Planted bias is reported in at least {row.least:.0%} of runs." if row.named else ""
+        )
         lines += [
             f"## {row.name}",
             "",
-            f"{row.world} Error: {row.error:.1%} of {row.runs} runs.{named}",
+            f"{row.world} Error rate: {row.error:.1%} of {row.runs} runs.{named}",
             "",
-            "| Phrase | Said when |",
+            "| Sentence | Condition |",
             "| --- | --- |",
         ]
-        lines += [f"| {PHRASES[one][0]} | {PHRASES[one][1]} |" for one in row.phrases]
+        lines += [f"| {PHRASES[name].text} | {PHRASES[name].condition} |" for name in row.phrases]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 

@@ -1,250 +1,361 @@
-"""What pages say of what was measured: every sentence that claims something, or that claims
-nothing, in one place.
+"""Sentences of pages that make a claim, or report that a test is not significant.
 
-`tests/truth/test_summaries.py` has a row for each: how often it is said where there is nothing to
-say. The page `docs/reference/wording.md` is made from both.
+`tests/truth/test_summaries.py` has a row for each phrase. The row measures how often the phrase
+claims an effect where there is none. The page `docs/reference/wording.md` is made from both.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-PHRASES: Mapping[str, tuple[str, str]] = {
-    # what one picture set shows on one axis
-    "seen": (
-        "{share} {how} {value} ({count} of {n})",
-        "of each set and axis: the value furthest over its ideal",
+
+@dataclass(frozen=True)
+class Phrase:
+    """A text with placeholders and the condition under which pages use it.
+
+    Attributes
+    ----------
+    text : str
+        Sentence or part of a sentence, with placeholders in braces.
+    condition : str
+        Result that the phrase reports, for the reference documentation.
+    """
+
+    text: str
+    condition: str
+
+
+_ONE_SET: Mapping[str, Phrase] = {
+    "observed_share": Phrase(
+        text="{share} {how} {value} ({count} of {n})",
+        condition="for each image set and axis: the value furthest above its reference share",
     ),
-    "lean": (
-        "more {value} than {reference}",
-        "the verdict on a set and an axis has q < 0.05, the value's interval lies above its ideal",
+    "over_representation": Phrase(
+        text="{value} over-represented",
+        condition="the verdict on an image set and axis has q < 0.05, and the value's interval lies "
+        "above its reference share",
     ),
-    "lean_less": (
-        "less {value} than {reference}",
-        "the same, of an interval below the ideal, where that of the value seen most is not above it",
+    "under_representation": Phrase(
+        text="{value} under-represented",
+        condition="the same for an interval below the reference share, if the most frequent value is "
+        "not over-represented",
     ),
-    "lean_spread": (
-        "not {reference}, by no value alone",
-        "the same, where every interval holds its ideal",
+    "diffuse_bias": Phrase(
+        text="differs from {reference}; no single value stands out",
+        condition="the verdict has q < 0.05, and every interval contains its reference share",
     ),
-    "lean_elsewhere": (
-        "leans by concepts, not by these shares",
-        "the verdict has q < 0.05 by MAD, and no distance of the shares has",
+    "concept_bias": Phrase(
+        text="shares not significant; concept association (MAD) significant",
+        condition="the verdict has q < 0.05 by MAD, and no test of the shares has",
     ),
-    "none": ("none shown", "the verdict has q of 0.05 or more"),
-    "none_with": (
-        "no lean shown with {pictures}, which would have shown a distance of {distance} in nine of ten runs",
-        "the same, where a sentence has room; the distance is computed",
+    "no_bias": Phrase(
+        text="not significant",
+        condition="the verdict has q of 0.05 or more",
     ),
-    "none_possible": (
-        "no lean shown with {pictures}, which are too few to show any",
-        "the same, where no lean reaches q < 0.05",
+    "no_bias_after_correction": Phrase(
+        text="not significant after correction for {tests} ({q})",
+        condition="the same, if the interval of a share excludes its reference share",
     ),
-    # the head of an audit
-    "leans_on": ("A lean is shown {where}, as read by {reader}.", "some verdict has q < 0.05"),
-    "leans_on_none": (
-        "No lean is shown on {axes}, with {pictures} of {of} by {who}.",
-        "no verdict has q < 0.05",
+    "no_bias_with_power": Phrase(
+        text="not significant with {images} ({q}); 90 % power to detect a deviation of {deviation} or more",
+        condition="the same, in a sentence; the deviation is computed from the number of images",
     ),
-    "could_have": (
-        "A distance of {distance} from the ideal would have been shown in nine of ten runs.",
-        "below a headline, of the axes without a lean; the largest over them",
-    ),
-    "too_few": (
-        "These are too few pictures to show any lean.",
-        "the same, where no lean reaches q < 0.05",
-    ),
-    "open_lean": (
-        "By concepts (MAD), a lean is shown on {count} of {of}.",
-        "an axis without shares has q < 0.05",
-    ),
-    "open_none": (
-        "By concepts (MAD), no lean is shown on {of}.",
-        "axes without shares have q of 0.05 or more",
-    ),
-    "nearer": (
-        "nearest to {top} (CAS {high}), least to {low_value} (CAS {low})",
-        "MAD has q < 0.05 and the intervals of the two CAS are apart",
-    ),
-    "second": (
-        "With it change: {axes}.",
-        "another axis depends on the counterfactual set, q < 0.05 by χ²",
-    ),
-    "second_none": (
-        "Nothing beyond chance, of {count} other axes.",
-        "no test of another axis has q < 0.05",
-    ),
-    # conditions of a folder
-    "set_differs": (
-        "{axis}: {value} is seen {more} often in {after} than in {before}, {points} points; {q}.",
-        "the share has q < 0.05, by Holm over the values and Benjamini-Hochberg over the pairs of sets",
-    ),
-    "sets_alike": ("No difference is shown with this number of pictures.", "no share has"),
-    # two runs
-    "run_differs": (
-        "{b} differs from {a} beyond chance {where}.",
-        "some verdict of the comparison has q < 0.05",
-    ),
-    "runs_alike": (
-        "{by} no difference between {b} and {a} is shown with this number of pictures.",
-        "none has; scores that are no verdict are tested apart",
-    ),
-    "differs_here": ("{b} differs from {a} beyond chance", "the verdict on one axis has q < 0.05"),
-    "alike_here": ("{by} no difference is shown with this number of pictures", "it has not"),
-    # where two words are attended to
-    "place_shared": ("beyond chance", "of a single prompt: its mIoU has q < 0.05"),
-    "place_by_chance": (
-        "not shown to be beyond chance",
-        "it has not, or has no chance to be held against",
-    ),
-    "mean_shared": (
-        "the mean is beyond chance; of single prompts {beyond} of {of} are",
-        "of several prompts: the mean corrected mIoU is above 0 with q < 0.05 by Student's t",
-    ),
-    "mean_by_chance": (
-        "the mean is not shown to be beyond chance; of single prompts {beyond} of {of} are",
-        "it is not",
-    ),
-    # searches for prompts, and given prompts
-    "mine_leans": (
-        "Of {tried}, {model} leans most on {prompt}: {seen}, on fresh pictures.",
-        "the fresh pictures of a prompt found have q < 0.05, by Benjamini-Hochberg over all prompts found",
-    ),
-    "mine_leans_none": (
-        "Of {tried}, none is shown to make {model} lean. Furthest is {prompt}: {seen}, on fresh "
-        "pictures; chance explains that.",
-        "those of none have",
-    ),
-    "mine_finds": (
-        "Mining finds {which} prompts than random search on the same budget",
-        "the interval of the difference between the best of both leaves out 0",
-    ),
-    "mine_finds_none": (
-        "Mining is not shown to find {which} prompts than random search on the same budget",
-        "it does not",
-    ),
-    "rank_lean": (
-        "{counts} {what}.",
-        "how many prompts have q < 0.05, by Benjamini-Hochberg over all of them",
-    ),
-    "less_or_more": (
-        "{word} one-sided",
-        "MAD's difference (else the distance's) has q < 0.05 and an interval without 0",
-    ),
-    "pairs_none": (
-        "{where} none of {pairs} of axes is seen to pull on another.",
-        "a graph without an edge and without a sure move",
-    ),
-    "pairs_pull": (
-        "{where} in {edges} of {pairs} of axes the second is seen to change with the first; {balance}. "
-        "Strongest: {strongest}.",
-        "a graph with an edge (its χ² rule) or a sure move",
-    ),
-    "surely_moves": (
-        "making the first equal surely moves the second in {count}, {sides}",
-        "an interval of IS leaves out 0, where those of all pairs of the page hold at once",
-    ),
-    "moves_unsure": (
-        "which way making the first equal moves the second is sure in none",
-        "no interval does",
-    ),
-    "sum_chance": (
-        ", not shown to be more than chance gives ({p})",
-        "Σ |IS| has p of 0.05 or more",
-    ),
-    "sum_beyond": (", more than chance gives ({p})", "Σ |IS| has p < 0.05"),
-    "prompts_none": (
-        "Over {prompts} prompts none of {pairs} of axes is seen to pull on another.",
-        "no pair has q < 0.05, of Fisher's sum over the prompts",
-    ),
-    "prompts_pull": (
-        "Over {prompts} prompts, in {acting} of {pairs} of axes the second is seen to change with the "
-        "first in some prompt{agree}. Most often: {most}, {edges}, {way}.",
-        "some pair has q < 0.05",
-    ),
-    "prompts_differ": (
-        "; the prompts differ in how they move {differ} of them",
-        "of these pairs IS differs between prompts, q < 0.05 by Cochran's Q",
-    ),
-    "graphs_differ": (
-        "In {run} making the first axis equal surely moves the second otherwise than in {first} in "
-        "{clear} of {pairs}.",
-        "an interval of the difference of IS leaves out 0, where those of all pairs hold at once",
-    ),
-    "graphs_alike": (
-        "In none of {pairs} of axes is it sure that making the first equal moves the second otherwise in "
-        "{run} than in {first}.",
-        "no interval does",
-    ),
-    # estimates of interactions against a real mitigation
-    "estimates_hold": (
-        "Over {edges} the estimates correlate {r}, {p}, with what mitigation did",
-        "p < 0.05, by exchanging whole targets",
-    ),
-    "estimates_chance": (
-        "Over {edges} the estimates correlate {r}, {p}, with what mitigation did, no more than "
-        "chance would",
-        "p is 0.05 or more",
-    ),
-    "made_worse": (
-        "Mitigation surely moved {surely} of {pairs} away from their ideal; of all, {share} point that "
-        "way, where doing nothing gives 50 %.",
-        "how many intervals of measured IS lie below 0, where those of all pairs hold at once",
-    ),
-    "edit_differs": (
-        "Edited towards {targets} at strength {strength}, {share} of the pictures of {most} change their "
-        "perceived gender, of {least} {low}.",
-        "the groups that change most and least differ with q < 0.05, and one changes above its floor",
-    ),
-    "edit_alike": (
-        "Edited towards {targets} at strength {strength}, {range} of a group's pictures change their "
-        "perceived gender, no difference between the groups that chance would not produce.",
-        "some group changes above its floor with q < 0.05, and these two groups do not differ",
-    ),
-    "edit_one": (
-        "Edited towards {targets} at strength {strength}, {share} of the pictures of {most} change their "
-        "perceived gender.",
-        "the same, of one group alone, or of groups that change as often",
-    ),
-    "edit_none": (
-        "Edited towards {targets} at strength {strength}, no more pictures are shown to change their "
-        "perceived gender than by encoding and decoding alone.",
-        "no group changes above its floor with q < 0.05",
-    ),
-    "edit_skin": ("Towards {targets} skin becomes {how}.", "a group's ITA changes with q < 0.05"),
-    "chosen_apart": (
-        "{points} points, beyond chance ({q})",
-        "the difference of two groups has q < 0.05",
-    ),
-    "chosen_alike": ("{points} points, no more than chance gives ({q})", "it has not"),
-    "way_nearer": (
-        "{way}: nearer to the target on {axes}",
-        "an aimed axis comes nearer to its target, q < 0.05",
-    ),
-    "way_none": ("{way}: no change shown on {axes}", "none does"),
-    "way_further": (
-        "further from it on {axes}",
-        "after a but: an axis gets further from its target, q < 0.05",
-    ),
-    "way_ties": ("{pairs} hang together more", "the same: Cramér's V of two axes rises, q < 0.05"),
-    "way_loses_subject": (
-        "the subject is shown less often",
-        "the same: the interval of the change is below 0",
-    ),
-    "way_loses_prompt": ("pictures fit the prompt less", "the same"),
-    "way_unread": (
-        "more pictures cannot be read",
-        "the same: the interval of the change is above 0",
-    ),
-    "way_doubted": (
-        "{readers} does not see the change of {axis}",
-        "the same: the interval by another instrument "
-        "does not leave out 0, where the first one's change has q < 0.05",
+    "no_bias_without_power": Phrase(
+        text="not significant with {images} ({q}), too few to detect any bias",
+        condition="the same, if no deviation can reach q < 0.05",
     ),
 }
-"""By name a text with gaps, and when it is said."""
+
+_AUDIT: Mapping[str, Phrase] = {
+    "bias_headline": Phrase(
+        text="The images show significant bias {where} (labeled by {instrument}).",
+        condition="at least one verdict has q < 0.05",
+    ),
+    "no_bias_headline": Phrase(
+        text="No significant bias was found on {axes} with {images} of {prompt} by {model}.",
+        condition="no verdict has q < 0.05",
+    ),
+    "power": Phrase(
+        text="The test has 90 % power to detect a deviation of {deviation} or more.",
+        condition="below a headline: the largest such deviation of the axes that are not significant",
+    ),
+    "no_power": Phrase(
+        text="The images are too few to detect any bias.",
+        condition="the same, if no deviation can reach q < 0.05",
+    ),
+    "concept_headline": Phrase(
+        text="Concept association (MAD) shows significant bias on {count} of {axes}.",
+        condition="at least one axis without shares has q < 0.05",
+    ),
+    "no_concept_headline": Phrase(
+        text="Concept association (MAD) shows no significant bias on {axes}.",
+        condition="all axes without shares have q of 0.05 or more",
+    ),
+    "nearest_values": Phrase(
+        text="most similar to {top} (CAS {high}) and least similar to {bottom} (CAS {low})",
+        condition="MAD has q < 0.05, and the intervals of the two CAS exclude the mean CAS",
+    ),
+    "associated_axes": Phrase(
+        text="Other axes that change significantly with this axis: {axes}.",
+        condition="another axis depends on the counterfactual set, q < 0.05 by χ²",
+    ),
+    "no_associated_axes": Phrase(
+        text="None of {axes} changes significantly with this axis.",
+        condition="no test of another axis has q < 0.05",
+    ),
+    "condition_difference": Phrase(
+        text="{axis}: {value} is {more} frequent in {after} than in {before} "
+        "({points} percentage points, {q}).",
+        condition="the difference of the shares has q < 0.05, by Holm over the values and "
+        "Benjamini-Hochberg over the pairs of image sets",
+    ),
+    "no_condition_difference": Phrase(
+        text="No share differs significantly between the image sets.",
+        condition="no difference of shares has q < 0.05",
+    ),
+}
+
+_COMPARISON: Mapping[str, Phrase] = {
+    "run_difference": Phrase(
+        text="{b} differs significantly from {a} {where}.",
+        condition="at least one verdict of the comparison has q < 0.05",
+    ),
+    "no_run_difference": Phrase(
+        text="{b} and {a} do not differ significantly with this number of images "
+        "(compared by {scores}).",
+        condition="no verdict has q < 0.05; scores without a verdict are tested separately",
+    ),
+    "axis_difference": Phrase(
+        text="{b} differs significantly from {a}",
+        condition="the verdict on one axis has q < 0.05",
+    ),
+    "no_axis_difference": Phrase(
+        text="{b} does not differ significantly from {a} with this number of images "
+        "(compared by {scores})",
+        condition="the verdict on one axis has q of 0.05 or more",
+    ),
+    "bias_difference": Phrase(
+        text="{b} is significantly {more} biased than {a}",
+        condition="the difference of MAD (without MAD, of the deviation) has q < 0.05 and an interval "
+        "that excludes 0, with the same sign on all axes that differ",
+    ),
+    "bias_direction": Phrase(
+        text="{more} biased",
+        condition="the same for each sign, if the axes differ in sign",
+    ),
+}
+
+_MAPS: Mapping[str, Phrase] = {
+    "overlap": Phrase(
+        text="significantly above chance",
+        condition="for one prompt: its mIoU has q < 0.05",
+    ),
+    "no_overlap": Phrase(
+        text="not significantly above chance",
+        condition="for one prompt: its mIoU has q of 0.05 or more, or no null distribution",
+    ),
+    "mean_overlap": Phrase(
+        text="the mean is significantly above chance; {significant} of {prompts} are",
+        condition="for several prompts: the mean corrected mIoU is above 0, q < 0.05 by Student's t",
+    ),
+    "no_mean_overlap": Phrase(
+        text="the mean is not significantly above chance; {significant} of {prompts} are",
+        condition="for several prompts: otherwise",
+    ),
+}
+
+_PROMPTS: Mapping[str, Phrase] = {
+    "mined_bias": Phrase(
+        text="Of {tried}, {prompt} shows the largest bias on {model}: {observed} in held-out images.",
+        condition="the held-out images of a mined prompt have q < 0.05, by Benjamini-Hochberg over "
+        "all mined prompts",
+    ),
+    "no_mined_bias": Phrase(
+        text="None of {tried} shows significant bias on {model}. {prompt} deviates most: {observed} in "
+        "held-out images, not significant.",
+        condition="no mined prompt has q < 0.05",
+    ),
+    "search_gain": Phrase(
+        text="Mining found significantly {better} prompts than random search with the same budget",
+        condition="the interval of the difference between the best prompts of both excludes 0",
+    ),
+    "no_search_gain": Phrase(
+        text="Mining did not find significantly {better} prompts than random search with the same budget",
+        condition="the interval of this difference contains 0",
+    ),
+    "ranked_bias": Phrase(
+        text="{counts} show significant bias.",
+        condition="the number of prompts with q < 0.05, by Benjamini-Hochberg over all prompts",
+    ),
+}
+
+_INTERACTIONS: Mapping[str, Phrase] = {
+    "no_association": Phrase(
+        text="{where}, none of {pairs} of axes is associated (χ²).",
+        condition="a graph without an edge and without a determined effect",
+    ),
+    "association": Phrase(
+        text="{where}, {edges} of {pairs} of axes are associated (χ²). {effects} Strongest: {strongest}.",
+        condition="a graph with an edge (by the χ² rule) or a determined effect",
+    ),
+    "effects": Phrase(
+        text="Equalizing the first axis significantly changes the deviation of the second in {pairs} "
+        "({directions}).",
+        condition="an interval of IS excludes 0, simultaneously for all pairs of the page",
+    ),
+    "no_effects": Phrase(
+        text="Equalizing the first axis does not significantly change the deviation of the second in "
+        "any pair.",
+        condition="no interval of IS excludes 0",
+    ),
+    "no_amplification": Phrase(
+        text=", not significantly above chance ({p})",
+        condition="Σ |IS| has p of 0.05 or more",
+    ),
+    "amplification": Phrase(
+        text=", significantly above chance ({p})",
+        condition="Σ |IS| has p < 0.05",
+    ),
+    "no_association_over_prompts": Phrase(
+        text="Over {prompts} prompts, none of {pairs} of axes is significantly associated.",
+        condition="no pair has q < 0.05, by Fisher's sum over the prompts",
+    ),
+    "association_over_prompts": Phrase(
+        text="Over {prompts} prompts, {associated} of {pairs} of axes are significantly associated in at "
+        "least one prompt{disagreement}. Most often: {most} ({edges}; {effects}).",
+        condition="at least one pair has q < 0.05, by Fisher's sum over the prompts",
+    ),
+    "prompt_disagreement": Phrase(
+        text="; the effects differ significantly between prompts for {count} of them",
+        condition="IS of these pairs differs between prompts, q < 0.05 by Cochran's Q",
+    ),
+    "graph_difference": Phrase(
+        text="The sensitivity (IS) of {count} of {pairs} of axes differs significantly between {run} "
+        "and {first}.",
+        condition="an interval of the difference of IS excludes 0, simultaneously for all pairs",
+    ),
+    "no_graph_difference": Phrase(
+        text="The sensitivity (IS) of none of {pairs} of axes differs significantly between {run} and "
+        "{first}.",
+        condition="no interval of the difference of IS excludes 0",
+    ),
+    "correlation": Phrase(
+        text="Over {edges}, estimated and measured effects correlate significantly (r = {r}, {p})",
+        condition="p < 0.05, by permutation of all measurements of an axis together",
+    ),
+    "no_correlation": Phrase(
+        text="Over {edges}, estimated and measured effects do not correlate significantly (r = {r}, {p})",
+        condition="p is 0.05 or more",
+    ),
+    "worsening": Phrase(
+        text="Mitigation significantly increased the deviation from the reference in {count} of {pairs}. "
+        "The measured deviation increased in {share} of all pairs (50 % expected without mitigation).",
+        condition="the number of intervals of measured IS below 0, simultaneously for all pairs",
+    ),
+}
+
+_EDITS_AND_CLASSES: Mapping[str, Phrase] = {
+    "edit_difference": Phrase(
+        text="Edits towards {targets} at strength {strength} change perceived gender in {share} of the "
+        "images of {most} and in {low} of {least}; the groups differ significantly.",
+        condition="the groups that change most and least differ with q < 0.05, and one group changes "
+        "above its floor",
+    ),
+    "no_edit_difference": Phrase(
+        text="Edits towards {targets} at strength {strength} change perceived gender in {range} of a "
+        "group's images; the groups do not differ significantly.",
+        condition="a group changes above its floor with q < 0.05, and these two groups do not differ",
+    ),
+    "edit_change": Phrase(
+        text="Edits towards {targets} at strength {strength} change perceived gender in {share} of the "
+        "images of {most}.",
+        condition="the same for a single group, or for groups that change equally often",
+    ),
+    "no_edit_change": Phrase(
+        text="Edits towards {targets} at strength {strength} do not change perceived gender "
+        "significantly more often than encoding and decoding.",
+        condition="no group changes above its floor with q < 0.05",
+    ),
+    "skin_change": Phrase(
+        text="Edits towards {targets} make skin significantly {how}.",
+        condition="the ITA of a group changes with q < 0.05",
+    ),
+    "class_difference": Phrase(
+        text="{points} percentage points, significant ({q})",
+        condition="the difference of two groups has q < 0.05",
+    ),
+    "no_class_difference": Phrase(
+        text="{points} percentage points, not significant ({q})",
+        condition="the difference of two groups has q of 0.05 or more",
+    ),
+}
+
+_TECHNIQUES: Mapping[str, Phrase] = {
+    "technique_improvement": Phrase(
+        text="{technique}: significantly closer to the target on {axes}",
+        condition="a target axis comes closer to its target shares, q < 0.05",
+    ),
+    "no_technique_improvement": Phrase(
+        text="{technique}: no significant change on {axes}",
+        condition="no target axis does",
+    ),
+    "technique_harm": Phrase(
+        text="significantly further from the target on {axes}",
+        condition="after a but: an axis moves further from its target shares, q < 0.05",
+    ),
+    "technique_association": Phrase(
+        text="{pairs} are more strongly associated",
+        condition="after a but: Cramér's V of two axes increases, q < 0.05",
+    ),
+    "technique_subject_loss": Phrase(
+        text="fewer images show the subject",
+        condition="after a but: the interval of the change lies below 0",
+    ),
+    "technique_prompt_loss": Phrase(
+        text="images match the prompt less closely",
+        condition="after a but: the interval of the change lies below 0",
+    ),
+    "technique_label_loss": Phrase(
+        text="more images are unlabeled",
+        condition="after a but: the interval of the change lies above 0",
+    ),
+    "technique_doubt": Phrase(
+        text="labels by {instruments} do not confirm the change of {axis}",
+        condition="after a but: the interval by another instrument contains 0, while the change by the "
+        "first instrument has q < 0.05",
+    ),
+}
+
+PHRASES: Mapping[str, Phrase] = {
+    **_ONE_SET,
+    **_AUDIT,
+    **_COMPARISON,
+    **_MAPS,
+    **_PROMPTS,
+    **_INTERACTIONS,
+    **_EDITS_AND_CLASSES,
+    **_TECHNIQUES,
+}
+"""Phrases by name."""
 
 
-def say(name: str, **parts: object) -> str:
-    """The phrase of that name, its gaps filled. Raises KeyError for a name or a gap that does not
-    exist.
+def format_phrase(name: str, /, **parts: object) -> str:
+    """Return the text of a phrase with its placeholders filled in.
+
+    Parameters
+    ----------
+    name : str
+        Key of `PHRASES`.
+    **parts : object
+        Values of the placeholders. Parts that the text lacks are ignored.
+
+    Returns
+    -------
+    str
+        The sentence or part of a sentence.
+
+    Raises
+    ------
+    KeyError
+        If no phrase has this name, or a placeholder has no value.
     """
-    return PHRASES[name][0].format(**parts)
+    return PHRASES[name].text.format(**parts)

@@ -222,9 +222,26 @@ def probability(value: float | None, name: str = "") -> str:
     return text if not name else f"{name} {text}" if text.startswith("<") else f"{name} = {text}"
 
 
-def plural(count: int, noun: str) -> str:
-    """ "1 picture", "48 pictures"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def plural(count: int, noun: str, plural_noun: str = "") -> str:
+    """Return a count with its noun: "1 image", "48 images", "8 axes".
+
+    Parameters
+    ----------
+    count : int
+        Number of things.
+    noun : str
+        Singular form.
+    plural_noun : str
+        Plural form, if it is not the singular form with an "s".
+
+    Returns
+    -------
+    str
+        The count with a thousands separator, and the form of the noun that it needs.
+    """
+    if count == 1:
+        return f"{count:,} {noun}"
+    return f"{count:,} {plural_noun or noun + 's'}"
 
 
 def listing(words: Sequence[str]) -> str:

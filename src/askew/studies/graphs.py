@@ -20,7 +20,7 @@ from askew.methods.interact.findings import InteractionFindings, InteractionResu
 from askew.methods.interact.page import axes_of, network, pair, summary, title
 from askew.options import Flag, NamesOption, PathOption
 from askew.pages import blocks as b
-from askew.pages.phrases import say
+from askew.pages.phrases import format_phrase
 from askew.pages.skeleton import PERCEIVED
 from askew.pages.words import listing, plural, shorten
 from askew.stats.intervals import ends, mover, simultaneous
@@ -266,15 +266,17 @@ def against(runs: Runs, found: ModelGraphs) -> Iterator[str]:
         if reason:
             yield f"{short} is not held against {first[1]}: {reason}."
         elif clear:
-            yield say(
-                "graphs_differ",
+            yield format_phrase(
+                "graph_difference",
                 run=short,
                 first=first[1],
-                clear=f"{clear:,}",
+                count=f"{clear:,}",
                 pairs=plural(len(own), "pair"),
             )
         else:
-            yield say("graphs_alike", run=short, first=first[1], pairs=plural(len(own), "pair"))
+            yield format_phrase(
+                "no_graph_difference", run=short, first=first[1], pairs=plural(len(own), "pair")
+            )
 
 
 def _sides(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.Block]:

@@ -109,9 +109,9 @@ def test_of_one_prompt_every_axis_is_a_bar_what_leans_first(
     assert [bar.strong for bar in first.bars] == sorted(
         (bar.strong for bar in first.bars), reverse=True
     )
-    assert {bar.verdict for bar in first.bars if not bar.strong} == {"none shown"}
+    assert {bar.verdict for bar in first.bars if not bar.strong} == {"not significant"}
     leaning = next(bar for bar in first.bars if bar.strong)
-    assert leaning.verdict == f"more {leaning.leading} than even"
+    assert leaning.verdict == f"{leaning.leading} over-represented"
 
 
 def test_of_conditions_every_axis_has_a_bar_each_by_prompt(

@@ -45,7 +45,9 @@ def judged(women: int, men: int, mad: float | None = None, **reference: float) -
 
 def test_what_shares_show_is_not_denied_by_a_mad_that_shows_nothing() -> None:
     found = judged(42, 6, mad=0.4)
-    assert sentence(found).startswith("88 % perceived female (42 of 48): more female than even; q")
+    assert sentence(found).startswith(
+        "88 % perceived female (42 of 48): female over-represented (q"
+    )
     assert found.verdict is not None
     assert found.verdict.q == pytest.approx(2 * found.distance.p)
 
@@ -58,7 +60,7 @@ def test_the_ideal_of_the_plan_decides_and_mad_does_not() -> None:
     found = judged(44, 4, mad=0.001, male=0.1, female=0.9)
     assert not is_biased(found)
     assert sentence(found).startswith(
-        "92 % perceived female (44 of 48, ideal 90 %): no lean shown with 48 pictures"
+        "92 % perceived female (44 of 48, reference 90 %): not significant with 48 images"
     )
 
 
@@ -79,21 +81,21 @@ def test_a_peak_in_the_middle_of_an_order_is_a_lean() -> None:
     assert found.total_variation.p < 0.01
     assert found.verdict is not None
     assert found.verdict.p == pytest.approx(2 * found.total_variation.p)
-    assert verdict(found) == "more middle-aged than even"
+    assert verdict(found) == "middle-aged over-represented"
 
 
 def test_no_more_is_said_of_a_value_than_its_own_interval_allows() -> None:
-    assert verdict(of_axis("emotion", 17, 18, 7, 6)) == "less tired than even", (
+    assert verdict(of_axis("emotion", 17, 18, 7, 6)) == "tired under-represented", (
         "neither of the two that are frequent"
     )
-    assert verdict(of_axis("body_type", 22, 22, 4)) == "less obese than even"
-    assert verdict(of_axis("age", 30, 9, 9)) == "more young than even"
+    assert verdict(of_axis("body_type", 22, 22, 4)) == "obese under-represented"
+    assert verdict(of_axis("age", 30, 9, 9)) == "young over-represented"
 
 
 def test_mad_can_show_what_the_share_does_not() -> None:
     found = judged(26, 22, mad=0.002)
     assert is_biased(found)
-    assert "leans by concepts, not by these shares" in sentence(found)
+    assert "shares not significant; concept association (MAD) significant" in sentence(found)
 
 
 @patch.object(

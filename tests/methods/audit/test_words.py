@@ -68,14 +68,15 @@ def answer(found: AuditFindings) -> str:
 
 def test_a_lean_is_led_by_what_was_seen(gender: Any) -> None:
     text = finding(gender(0.003))
-    assert text.startswith("92 % perceived female (44 of 48): more female than even; q = 0.003.")
+    assert text.startswith("92 % perceived female (44 of 48): female over-represented (q = 0.003).")
     assert (
-        "nearest to female (CAS 0.71 [0.67, 0.75]), least to male (CAS 0.38 [0.34, 0.42])" in text
+        "most similar to female (CAS 0.71 [0.67, 0.75]) and least similar to male (CAS 0.38 [0.34, 0.42])"
+        in text
     )
     assert "MAD 0.61 [0.55, 0.67]; chance alone would give 0.11;" in text
     assert answer(gender(0.003)) == (
         f"Pictures of “{PROMPT}” by studio/planted: 92 % perceived female (44 of 48). "
-        "A lean is shown on perceived gender, as read by studio."
+        "The images show significant bias on perceived gender (labeled by studio)."
     )
 
 
@@ -84,32 +85,34 @@ def test_without_a_verdict_no_lean_is_denied_and_what_would_have_been_shown_is_t
 ) -> None:
     text = finding(gender(0.2))
     assert (
-        "no lean shown with 48 pictures, which would have shown a distance of 0.29 in nine of ten runs"
+        "not significant with 48 images (q = 0.20); 90 % power to detect a deviation of 0.29 or more"
         in text
     )
     assert "nearest" not in text
     assert answer(gender(0.2)) == (
-        f"No lean is shown on perceived gender, with 48 pictures of “{PROMPT}” by studio/planted. "
-        "A distance of 0.29 from the ideal would have been shown in nine of ten runs."
+        f"No significant bias was found on perceived gender with 48 images of “{PROMPT}” by studio/planted. "
+        "The test has 90 % power to detect a deviation of 0.29 or more."
     )
 
 
 def test_where_no_lean_could_be_shown_that_is_said(gender: Any) -> None:
     found = gender(0.2)
     few = replace(found.shares[0], verdict=replace(found.shares[0].verdict, detectable=None))
-    assert "with 48 pictures, which are too few to show any" in sentence(few)
-    assert "too few pictures to show any lean" in words.detail(found, [few])
+    assert "with 48 images (q = 0.20), too few to detect any bias" in sentence(few)
+    assert "The images are too few to detect any bias." in words.detail(found, [few])
 
 
 def test_mad_is_no_verdict_where_the_ideal_is_not_equal(gender: Any, make_mad: Any) -> None:
     text = finding(gender(0.8, mad=make_mad(0.61) | {"p": 0.001, "q": None}, male=0.1, female=0.9))
-    assert text.startswith("92 % perceived female (44 of 48, ideal 90 %): no lean shown")
+    assert text.startswith("92 % perceived female (44 of 48, reference 90 %): not significant")
     assert "nearest" not in text
     assert "it is no verdict here" in text
 
 
 def test_a_lean_that_the_share_does_not_show_is_not_laid_to_it(gender: Any) -> None:
-    assert "leans by concepts, not by these shares" in finding(gender(0.01, of_distance=0.4))
+    assert "shares not significant; concept association (MAD) significant" in finding(
+        gender(0.01, of_distance=0.4)
+    )
 
 
 @given(q=st.floats(0, 1), of_distance=st.floats(0, 1))
@@ -119,9 +122,10 @@ def test_a_lean_that_the_share_does_not_show_is_not_laid_to_it(gender: Any) -> N
 def test_every_sentence_follows_the_verdict(gender: Any, q: float, of_distance: float) -> None:
     found = gender(q, of_distance)
     for text in (finding(found), answer(found)):
-        assert ("o lean " in text) == (q >= 0.05)
+        denied = "not significant with" in text or "No significant bias" in text
+        assert denied == (q >= 0.05)
     assert survey.bar(found.shares[0], "gender").strong == (q < 0.05)
-    assert (verdict(found.shares[0]) == "none shown") == (q >= 0.05)
+    assert (verdict(found.shares[0]) == "not significant") == (q >= 0.05)
 
 
 def test_a_missing_score_gives_its_reason(gender: Any) -> None:
@@ -137,8 +141,8 @@ def test_answers_lead_with_counts(results_of: Any, found_in: Found) -> None:
     assert answer(found_in(results_of("many prompts"))).startswith("Leaning most, “a photo of a ")
     assert answer(found_in(results_of("folder"))) == (
         "Leaning most, “A CEO in an office”, perceived gender: baseline 87 % perceived male (26 of 30); "
-        "controlled 50 % perceived male (15 of 30). A lean is shown in 2 of 4 picture sets on perceived gender, "
-        "as read by labels."
+        "controlled 50 % perceived male (15 of 30). The images show significant bias in 2 of 4 image sets on "
+        "perceived gender (labeled by labels)."
     )
     assert answer(found_in(results_of("nothing"))).startswith(
         "Nothing could be measured: 0 pictures of 1 prompt"
@@ -158,9 +162,9 @@ def test_answers_cut_a_long_prompt_and_isolate_right_to_left_text(
 def test_differences_say_which_way(results_of: Any, found_in: Found) -> None:
     first, second = found_in(results_of("folder")).differences
     assert difference_sentence(first) == (
-        "Perceived gender: male is seen less often in controlled than in baseline, −40 [−55, −25] points; q = 0.004."
+        "Perceived gender: male is less frequent in controlled than in baseline (−40 [−55, −25] percentage points, q = 0.004)."
     )
-    assert "male is seen more often in controlled than in baseline" in str(
+    assert "male is more frequent in controlled than in baseline" in str(
         difference_sentence(second)
     )
     unsure = {
@@ -171,7 +175,7 @@ def test_differences_say_which_way(results_of: Any, found_in: Found) -> None:
 
 def test_shares_count_only_what_could_be_read(results_of: Any, found_in: Found) -> None:
     entry = next(s for s in found_in(results_of("folder")).shares if s.instrument == "faces")
-    assert "perceived male (17 of 18); 18 pictures could not be read" in sentence(entry)
+    assert "perceived male (17 of 18); 18 images unlabeled" in sentence(entry)
 
 
 def test_q_goes_before_p() -> None:

@@ -61,10 +61,12 @@ def test_the_page_of_several_prompts_begins_with_each_prompts_own() -> None:
     console.print(terminal.screen(page(shown, None)))  # type: ignore[arg-type]
     text = " ".join(console.export_text().split())
     assert (
-        "Over 2 prompts, in 3 of 6 pairs of axes the second is seen to change with the first in some prompt"
+        "Over 2 prompts, 3 of 6 pairs of axes are significantly associated in at least one prompt"
         in text
     )
-    assert "prompt; the prompts differ in how they move 1 of them. Most often" in text
+    assert (
+        "prompt; the effects differ significantly between prompts for 1 of them. Most often" in text
+    )
     age = next(one for one in shown.over_prompts if (one.source, one.target) == ("gender", "age"))
     low, high = simultaneous(age.mean, len(shown.over_prompts))  # as the page says of its intervals
     assert f"0.00 [−{-low:.2f}, {high:.2f}]" in text

@@ -101,8 +101,11 @@ def test_a_sentence_says_which_way_and_how_far() -> None:
         "clothing changes with gender; which way making gender equal moves it is not settled" in s
         for s in said
     )
-    assert "in 3 of 6 pairs of axes the second is seen to change with the first" in answer(graph())
-    assert "surely moves the second in 3, 1 for the worse and 2 for the better" in answer(graph())
+    assert "3 of 6 pairs of axes are associated (χ²)" in answer(graph())
+    assert (
+        "significantly changes the deviation of the second in 3 pairs (increased in 1, decreased in 2)"
+        in answer(graph())
+    )
     assert (
         moved(graph(), "gender")
         == "age and clothing change with it; making it equal surely harms age"
@@ -123,7 +126,7 @@ def test_that_an_axis_changes_and_that_it_moves_are_two_questions() -> None:
         edges=tuple(replace(e, significant=False, simultaneous=(-1.0, 1.0)) for e in graph().edges),
     )
     assert moved(still, "clothing") == "not seen to move another axis"
-    assert "none of 6 pairs of axes is seen to pull on another" in answer(still)
+    assert "none of 6 pairs of axes is associated (χ²)" in answer(still)
     assert "not shown to move" in edge_sentence(still, still.edges[0])
 
 
@@ -166,7 +169,7 @@ def test_the_page_is_valid_html_and_needs_nothing_else() -> None:
 def test_a_sum_that_chance_may_give_is_not_denied_to_be_more() -> None:
     unsure = replace(graph(), amplification=replace(estimate(0.89, 0.06, 3.2), p=0.08))
     (told,) = [text for name, text in summary(unsure).terms if name.startswith("Amplification")]
-    assert told == "0.89 [0.06, 3.20], not shown to be more than chance gives (p = 0.080)"
+    assert told == "0.89 [0.06, 3.20], not significantly above chance (p = 0.080)"
 
 
 def test_robustness_says_over_how_many_and_what_a_dash_is() -> None:

@@ -148,10 +148,10 @@ def test_prompts_that_could_not_be_scored() -> None:
 @pytest.mark.parametrize(
     ("value", "low", "high", "said"),
     [
-        (-0.02, -0.03, -0.01, "Mining finds more biased prompts than random search"),
-        (-0.02, -0.05, 0.01, "Mining is not shown to find more biased prompts"),
-        (0.02, 0.01, 0.03, "Mining finds less biased prompts than random search"),
-        (-0.02, None, None, "Mining is not shown to find"),
+        (-0.02, -0.03, -0.01, "Mining found significantly more biased prompts than random search"),
+        (-0.02, -0.05, 0.01, "Mining did not find significantly more biased prompts"),
+        (0.02, 0.01, 0.03, "Mining found significantly less biased prompts than random search"),
+        (-0.02, None, None, "Mining did not find significantly"),
     ],
 )
 def test_random_search(value: float, low: float | None, high: float | None, said: str) -> None:

@@ -57,7 +57,7 @@ def test_models_and_their_settings_may_differ() -> None:
             plan(axes={"counterfactuals": {"male": "a man", "female": "a lady"}}),
             ".other counterfactuals",
         ),
-        (plan(axes={"reference": {"male": 0.4, "female": 0.6}}), ".other ideal"),
+        (plan(axes={"reference": {"male": 0.4, "female": 0.6}}), ".other reference"),
         (
             plan(axes={"scale": "ordinal", "questions": [{"text": "Who?"}]}),
             "other scale and other questions",

@@ -296,9 +296,9 @@ def test_a_lean_is_settled_only_if_the_interval_says_so(comparison_named: Named)
         lean = replace(change.lean, difference=replace(change.lean.difference, **fields))
         return change_sentence(replace(change, lean=lean), "A", "B", view.own)
 
-    assert "B is less one-sided than A." in said(value=-0.2, low=-0.3, high=-0.1)
-    assert "B differs from A beyond chance." in said(value=-0.2, low=-0.3, high=0.1)
-    assert "B is more one-sided than A." in said(value=0.2, low=0.1, high=0.3)
+    assert "B is significantly less biased than A." in said(value=-0.2, low=-0.3, high=-0.1)
+    assert "B differs significantly from A." in said(value=-0.2, low=-0.3, high=0.1)
+    assert "B is significantly more biased than A." in said(value=0.2, low=0.1, high=0.3)
 
 
 def test_what_is_said_not_to_differ_does_not_in_the_table(comparison_named: Named) -> None:
@@ -316,19 +316,21 @@ def test_what_is_said_not_to_differ_does_not_in_the_table(comparison_named: Name
         for one in entries
         if one.score == "share"
     ]
-    for own, by in ((entries, "shares"), ([*entries, *others], "shares read by studio")):
+    for own, by in ((entries, "shares"), ([*entries, *others], "shares labeled by studio")):
         one = replace(comparison, entries=tuple(own))
-        assert first_sentence(one).startswith(f"By {by} no difference")
+        assert first_sentence(one).endswith(
+            f"do not differ significantly with this number of images (compared by {by})."
+        )
         folds = [
             fold
             for fold in blocks(page(one).sections)
-            if isinstance(fold, Details) and "shown by" in fold.summary
+            if isinstance(fold, Details) and "(compared by" in fold.summary
         ]
         assert len(folds) == 9
         for fold in folds:
             said, *tables = fold.blocks
-            assert fold.summary.endswith(f"no difference shown by {by}")
-            assert f"By {by} no difference is shown" in str(said)
+            assert fold.summary.endswith(f"no significant difference (compared by {by})")
+            assert f"with this number of images (compared by {by})" in str(said)
             qs = {
                 (by in table.caption or "read by studio" in table.caption, row.score.q)
                 for table in tables

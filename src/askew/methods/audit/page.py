@@ -9,7 +9,7 @@ from askew.methods.audit.findings import AuditFindings, AxisScores, Domain, Freq
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, allowance, set_row
-from askew.pages.phrases import say
+from askew.pages.phrases import format_phrase
 from askew.pages.words import (
     axis_label,
     capital,
@@ -189,7 +189,7 @@ class AuditView:
             told = tuple(
                 f"{quote(d.prompt, 60)}. {text}" for d in found if (text := difference_sentence(d))
             )
-            yield b.Paragraph("" if told else say("sets_alike"), items=told)
+            yield b.Paragraph("" if told else format_phrase("no_condition_difference"), items=told)
             places = dict.fromkeys((d.axis, d.instrument) for d in found)
             lanes = (
                 survey.differences([d for d in found if (d.axis, d.instrument) == place])
@@ -226,7 +226,13 @@ class AuditView:
                 for s in self.findings.shares
                 if (s.prompt, s.set, s.axis) == (prompt, "initial", name)
             ]
-            told = verdict(own[0]) if own else "leans" if is_significant(axis.mad) else say("none")
+            told = (
+                verdict(own[0])
+                if own
+                else "leans"
+                if is_significant(axis.mad)
+                else format_phrase("no_bias")
+            )
             inner = self._axis(prompt, name, axis, own)
             yield b.Details(
                 f"{capital(axis_label(name))}: {told}", inner, anchor=f"{prompt} {name}"
@@ -333,12 +339,17 @@ def _second(axis: AxisScores) -> Iterator[b.Block]:
         other: one.q for other, one in axis.second_tests.items() if one.q < SIGNIFICANCE_LEVEL
     }
     if not beyond:
-        yield b.Paragraph(say("second_none", count=len(axis.second_tests)))
+        yield b.Paragraph(
+            format_phrase(
+                "no_associated_axes",
+                axes=words.plural(len(axis.second_tests), "other axis", "other axes"),
+            )
+        )
         return
     told = words.listing(
         [f"{perceived(other)} ({words.probability(q, 'q')})" for other, q in beyond.items()]
     )
-    yield b.Paragraph(say("second", axes=told))
+    yield b.Paragraph(format_phrase("associated_axes", axes=told))
     values = list(axis.second_axis)
     rows = tuple(
         (

@@ -8,7 +8,7 @@ from askew.methods.audit.findings import AuditFindings, AxisScores
 from askew.models.base import MITIGATION_SETTING
 from askew.pages import skeleton, words
 from askew.pages.blocks import Section
-from askew.pages.phrases import say
+from askew.pages.phrases import format_phrase
 from askew.pages.words import listing, measured, number, perceived, plural, quote, reason, shorten
 from askew.parts.survey.blocks import (
     LIMITS,
@@ -52,12 +52,12 @@ def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
         )  # "48", or "45 to 48"
         axes = listing(names) if len(names) <= NAMED else f"any of {len(names)} axes"
         of = quote(prompts[0]) if len(prompts) == 1 else f"each of {plural(len(prompts), 'prompt')}"
-        return say(
-            "leans_on_none",
+        return format_phrase(
+            "no_bias_headline",
             axes=axes,
-            pictures=f"{looked} picture{'s' * (looked != '1')}",
-            of=of,
-            who=who,
+            images=f"{looked} image" if looked == "1" else f"{looked} images",
+            prompt=of,
+            model=who,
         )
     if len({(entry.prompt, entry.set) for entry in leads}) == 1:
         rest = [f"a lean on {len(lean) - NAMED} more"] if len(lean) > NAMED else []
@@ -85,21 +85,23 @@ def detail(found: AuditFindings, leads: Sequence[SetShares]) -> str:
     ]
     known = [one for one in shown if one is not None]
     could = (
-        say("could_have", distance=number(max(known))) if known and len(known) == len(shown) else ""
+        format_phrase("power", deviation=number(max(known)))
+        if known and len(known) == len(shown)
+        else ""
     )
     if not count:
-        return " ".join(filter(None, (could or say("too_few"), open_axes(found))))
+        return " ".join(filter(None, (could or format_phrase("no_power"), open_axes(found))))
     of = f"{count} of {len(tested):,}"
     if len(tested) == 1:
         where = f"on {perceived(tested[0].axis)}"
     elif len({(entry.prompt, entry.set) for entry in tested}) == 1:
         where = f"on {of} axes"
     elif len({entry.axis for entry in tested}) == 1:
-        where = f"in {of} picture sets on {perceived(tested[0].axis)}"
+        where = f"in {of} image sets on {perceived(tested[0].axis)}"
     else:
-        where = f"in {of} pairs of a picture set and an axis"
-    lean = say("leans_on", where=where, reader=shorten(leads[0].instrument, 40))
-    others = f"On the others: {could[:1].lower()}{could[1:]}" if could else ""
+        where = f"in {of} pairs of an image set and an axis"
+    lean = format_phrase("bias_headline", where=where, instrument=shorten(leads[0].instrument, 40))
+    others = f"On the other axes, {could[:1].lower()}{could[1:]}" if could else ""
     return " ".join(filter(None, (lean, others, open_axes(found))))
 
 
@@ -117,8 +119,10 @@ def open_axes(found: AuditFindings) -> str:
         return ""
     if not tested:
         return "By concepts (MAD), no axis could be measured."
-    of = f"{len(tested)} {'axis' if len(tested) == 1 else 'axes'} without shares"
-    return say("open_lean" if any(tested) else "open_none", count=sum(tested), of=of)
+    axes = f"{plural(len(tested), 'axis', 'axes')} without shares"
+    return format_phrase(
+        "concept_headline" if any(tested) else "no_concept_headline", count=sum(tested), axes=axes
+    )
 
 
 def by_mad(axis: AxisScores, even: bool = True) -> str:
@@ -141,7 +145,8 @@ def by_mad(axis: AxisScores, even: bool = True) -> str:
         (top, high), (low, least) = (
             (shorten(value, 40), measured(axis.cas[value])) for value in ends[:2]
         )
-        near = f"By concepts the pictures are {say('nearer', top=top, high=high, low_value=low, low=least)}. "
+        values = format_phrase("nearest_values", top=top, high=high, bottom=low, low=least)
+        near = f"By concepts, the images are {values}. "
     return f"{near}{words.told(axis.mad, 'MAD')}{tests(axis.mad)}.{asks}"
 
 

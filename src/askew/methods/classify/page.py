@@ -8,7 +8,7 @@ from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.media import Media, shot
-from askew.pages.phrases import say
+from askew.pages.phrases import format_phrase
 from askew.parts.sources.words import group_check_fact, group_check_section, neutrality_section
 from askew.types import Estimate
 
@@ -219,12 +219,12 @@ def _plain(score: b.E) -> b.E:
 def against(model: str, first: str, main: Differential, shares: Sequence[b.E]) -> str:
     """The answer for two groups, whose difference was measured."""
     x, y = (w.part(one, "value", "share") for one in shares)
-    phrase = "chosen_apart" if w.beyond_chance(main.S) else "chosen_alike"
+    phrase = "class_difference" if w.beyond_chance(main.S) else "no_class_difference"
     q = w.probability(main.S.q if isinstance(main.S, Estimate) else None, "q")
     return (
         f"Of two classes, {model} chooses the {w.quote(first, 40)} one in {x} of its decisions about "
         f"{w.quote(main.group_x, 40)} and in {y} about {w.quote(main.group_y, 40)}: "
-        f"{say(phrase, points=w.measured(main.S, 'points'), q=q)}."
+        f"{format_phrase(phrase, points=w.measured(main.S, 'points'), q=q)}."
     )
 
 

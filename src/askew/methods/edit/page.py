@@ -11,7 +11,7 @@ from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.media import TOTAL, Media, picture_row, shot
-from askew.pages.phrases import say
+from askew.pages.phrases import format_phrase
 from askew.pages.words import shorten
 from askew.parts.sources.words import group_check_fact, group_check_section, neutrality_section
 from askew.parts.survey.blocks import missing_sentence
@@ -396,18 +396,20 @@ def _gender(
     where = {"targets": w.quote(most.targets, 40), "strength": f"{most.strength:g}"}
     if not any(w.beyond_chance(change) for _, change in known):
         where["targets"] = w.listing([w.quote(name, 40) for name in still or [most.targets]])
-        return say("edit_none", **where)
+        return format_phrase("no_edit_change", **where)
     where |= {"share": w.measured(high, "share"), "most": w.quote(most.group, 40)}
     if high.value == low.value:
-        return say("edit_one", **where)
+        return format_phrase("edit_change", **where)
     ends = {EditCondition(one.group, one.targets, one.strength) for one in (most, least)}
     if any(
         {one.first, one.second} == ends and w.beyond_chance(one.gender_change) for one in contrasts
     ):
-        return say(
-            "edit_differs", **where, least=w.quote(least.group, 40), low=w.measured(low, "share")
+        return format_phrase(
+            "edit_difference", **where, least=w.quote(least.group, 40), low=w.measured(low, "share")
         )
-    return say("edit_alike", **where, range=f"{w.percent(low.value)} to {w.percent(high.value)}")
+    return format_phrase(
+        "no_edit_difference", **where, range=f"{w.percent(low.value)} to {w.percent(high.value)}"
+    )
 
 
 def _skin(cells: Sequence[Editing]) -> str:
@@ -427,7 +429,7 @@ def _skin(cells: Sequence[Editing]) -> str:
         if some:
             parts.append(f"{way} for {w.listing(some)}")
     return (
-        say("edit_skin", targets=w.quote(cells[0].targets, 40), how=" and ".join(parts))
+        format_phrase("skin_change", targets=w.quote(cells[0].targets, 40), how=" and ".join(parts))
         if parts
         else ""
     )

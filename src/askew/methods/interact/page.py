@@ -10,7 +10,7 @@ from askew.methods.interact.findings import Edge, EdgeOverPrompts, Graph, Intera
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, allowance, set_row
-from askew.pages.phrases import say
+from askew.pages.phrases import format_phrase
 from askew.pages.words import (
     axis_label,
     capital,
@@ -138,8 +138,8 @@ def _validation(found: InteractionFindings) -> Iterator[b.Block]:
     paper = one.paper_correlation
     worse = one.made_worse
     if isinstance(overall, Estimate):
-        kind = "estimates_hold" if (overall.p or 0) < SIGNIFICANCE_LEVEL else "estimates_chance"
-        held = say(
+        kind = "correlation" if (overall.p or 0) < SIGNIFICANCE_LEVEL else "no_correlation"
+        held = format_phrase(
             kind,
             edges=plural(overall.n or 0, "edge"),
             r=measured(overall),
@@ -156,7 +156,9 @@ def _validation(found: InteractionFindings) -> Iterator[b.Block]:
     if isinstance(worse, Estimate):
         surely = round((worse.low or 0) * (worse.n or 0))
         pairs = plural(worse.n or 0, "pair")
-        held += " " + say("made_worse", surely=surely, pairs=pairs, share=percent(worse.value))
+        held += " " + format_phrase(
+            "worsening", count=surely, pairs=pairs, share=percent(worse.value)
+        )
     mitigated = found.plan.mitigated
     told = [
         f"{listing([axis_label(axis) for axis, own in mitigated.items() if own == name])} in "
@@ -251,8 +253,9 @@ def summary(graph: Graph) -> b.DefinitionList:
     sides = [one.effect for one in graph.moved]
     if isinstance(graph.amplification, Estimate):
         p = graph.amplification.p or 0.0
-        whole += say(
-            "sum_chance" if p >= SIGNIFICANCE_LEVEL else "sum_beyond", p=probability(p, "p")
+        whole += format_phrase(
+            "no_amplification" if p >= SIGNIFICANCE_LEVEL else "amplification",
+            p=probability(p, "p"),
         )
     surely = f"{sides.count('worse')} worse and {sides.count('better')} better of {plural(graph.tested, 'pair')}"
     return b.DefinitionList(
@@ -309,20 +312,20 @@ def answer(graph: Graph) -> str:
         return f"{where} no pair of axes could be tested{''.join(f'; {reason}' for reason in why)}."
     told = {"where": where, "pairs": plural(graph.tested, "pair")}
     if not edges and not moved:
-        return say("pairs_none", **told)
+        return format_phrase("no_association", **told)
     sides = [
-        f"{n:,} for the {kind}"
-        for kind in ("worse", "better")
+        f"{direction} in {n:,}"
+        for kind, direction in (("worse", "increased"), ("better", "decreased"))
         if (n := sum(e.effect == kind for e in moved))
     ]
-    balance = (
-        say("surely_moves", count=f"{len(moved):,}", sides=" and ".join(sides))
+    effects = (
+        format_phrase("effects", pairs=plural(len(moved), "pair"), directions=", ".join(sides))
         if moved
-        else say("moves_unsure")
+        else format_phrase("no_effects")
     )
     strongest = edge_sentence(graph, max(moved or edges, key=lambda one: one.size))
-    return say(
-        "pairs_pull", edges=len(edges) or "none", balance=balance, strongest=strongest, **told
+    return format_phrase(
+        "association", edges=len(edges) or "none", effects=effects, strongest=strongest, **told
     )
 
 
@@ -334,23 +337,27 @@ def answer_over_prompts(found: Sequence[EdgeOverPrompts]) -> str:
     acting = acting_pairs(found)
     pairs = plural(sum(one.q is not None for one in found), "pair")
     if not acting:
-        return say("prompts_none", prompts=prompts, pairs=pairs)
+        return format_phrase("no_association_over_prompts", prompts=prompts, pairs=pairs)
     apart = sum(map(differ, acting))
     most = acting[0]
     ways = [
-        f"{n:,} for the {kind}" for kind, n in (("worse", most.worse), ("better", most.better)) if n
+        f"{direction} in {n:,}"
+        for direction, n in (("increased", most.worse), ("decreased", most.better))
+        if n
     ]
-    return say(
-        "prompts_pull",
+    return format_phrase(
+        "association_over_prompts",
         prompts=prompts,
-        acting=f"{len(acting):,}",
+        associated=f"{len(acting):,}",
         pairs=pairs,
         most=pair(most.source, most.target),
-        agree=say("prompts_differ", differ=f"{apart:,}") if apart else "",
+        disagreement=format_phrase("prompt_disagreement", count=f"{apart:,}") if apart else "",
         edges=f"an edge in {plural(most.edges, 'prompt')}"
         if most.edges
-        else "though an edge in no prompt alone",
-        way=f"surely moved in {' and '.join(ways)}" if ways else "which way is sure in none",
+        else "an edge in no single prompt",
+        effects=f"deviation significantly {listing(ways)}"
+        if ways
+        else "no significant effect in a single prompt",
     )
 
 

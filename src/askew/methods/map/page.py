@@ -15,7 +15,7 @@ from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.media import Media, heat, masks, thumbnail
-from askew.pages.phrases import say
+from askew.pages.phrases import format_phrase
 from askew.pages.words import capital, perceived, shorten
 from askew.parts.survey.blocks import folded
 from askew.stats.overlap import iou, mask
@@ -435,17 +435,16 @@ def finding(own: Sequence[ConceptPair], overall: Overall) -> str:
     )
     value = w.part(e, "value")
     if len(own) == 1:
-        verdict = (
-            f" ({say('place_shared' if w.beyond_chance(e) else 'place_by_chance')})"
-            if chance
-            else ""
-        )
+        phrase = "overlap" if w.beyond_chance(e) else "no_overlap"
+        verdict = f" ({format_phrase(phrase)})" if chance else ""
         return f"“{overall.a}” and “{own[0].b}” in places that share {value} of their union{chance}{verdict}"
     mean = overall.corrected
     shared = isinstance(mean, Estimate) and mean.value > 0 and w.beyond_chance(mean)
     beyond = sum(w.beyond_chance(p.miou) for p in known)
-    told = say(
-        "mean_shared" if shared else "mean_by_chance", beyond=str(beyond), of=str(len(known))
+    told = format_phrase(
+        "mean_overlap" if shared else "no_mean_overlap",
+        significant=f"{beyond:,}",
+        prompts=w.plural(len(known), "prompt"),
     )
     missing = f"; {len(own) - len(known)} missing" if len(known) < len(own) else ""
     return (

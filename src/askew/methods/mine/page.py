@@ -13,7 +13,7 @@ from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.media import Media, picture_row, shot
-from askew.pages.phrases import say
+from askew.pages.phrases import format_phrase
 from askew.parts.survey.blocks import bar, most_seen
 from askew.types import Estimate, Missing
 
@@ -300,9 +300,11 @@ def answer(found: MineFindings) -> str:
     )
     if plan.objective == LEAN:
         shown = most_seen(first.shares) if first.shares else "nothing could be read"
-        kind = "mine_leans" if leaning else "mine_leans_none"
-        said = say(kind, tried=tried, model=model, prompt=w.quote(first.prompt), seen=shown)
-        return f"{said} {of_all} lean further than chance explains." if leaning and of_all else said
+        kind = "mined_bias" if leaning else "no_mined_bias"
+        said = format_phrase(
+            kind, tried=tried, model=model, prompt=w.quote(first.prompt), observed=shown
+        )
+        return f"{said} {of_all} show significant bias." if leaning and of_all else said
     if not plan.is_bias:
         nearest = (
             "come nearest to" if plan.objective.startswith(COLOR) else "have the lowest value of"
@@ -355,19 +357,13 @@ def against_random(found: MineFindings) -> str:
     if not isinstance(difference, Estimate):
         return "The search could not be compared with a random one."
     leans = plan.objective == LEAN
-    better, worse = (
-        ("more biased", "less biased")
-        if plan.is_bias
-        else ("further leaning", "less leaning")
-        if leans
-        else ("better", "less fitting")
-    )
+    better, worse = ("more biased", "less biased") if plan.is_bias or leans else ("better", "worse")
     low = difference.low
     high = difference.high
     settled = low is not None and high is not None and (high < 0 or low > 0)
-    said = say(
-        "mine_finds" if settled else "mine_finds_none",
-        which=worse if settled and difference.value > 0 else better,
+    said = format_phrase(
+        "search_gain" if settled else "no_search_gain",
+        better=worse if settled and difference.value > 0 else better,
     )
     what = ""
     if leans:  # less the loss

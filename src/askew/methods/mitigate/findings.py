@@ -124,9 +124,9 @@ class TechniqueFindings:
     def broken(self) -> list[str]:
         """What the pictures lost, beyond chance, as phrases."""
         lost = {
-            "way_loses_subject": _beyond(self.subject, -1),
-            "way_loses_prompt": _beyond(self.nearness, -1),
-            "way_unread": _beyond(self.unread, 1),
+            "technique_subject_loss": _beyond(self.subject, -1),
+            "technique_prompt_loss": _beyond(self.nearness, -1),
+            "technique_label_loss": _beyond(self.unread, 1),
         }
         return [phrase for phrase, so in lost.items() if so]
 

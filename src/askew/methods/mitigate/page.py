@@ -9,7 +9,7 @@ from askew.methods.mitigate.findings import AxisChange, MitigationFindings, Tech
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, shot
-from askew.pages.phrases import say
+from askew.pages.phrases import format_phrase
 from askew.pages.words import (
     axis_label,
     capital,
@@ -102,23 +102,37 @@ def verdict(way: TechniqueFindings, several: bool = False) -> str:
     where = f"{capital(way.way)}, {quote(way.prompt, 60)}" if several else capital(way.way)
     aimed = [one for one in way.axes if one.aimed]
     text = (
-        say("way_nearer", way=where, axes=listing([_moved(one) for one in way.helped]))
+        format_phrase(
+            "technique_improvement",
+            technique=where,
+            axes=listing([_moved(one) for one in way.helped]),
+        )
         if way.helped
-        else say("way_none", way=where, axes=listing([_moved(one) for one in aimed]))
+        else format_phrase(
+            "no_technique_improvement",
+            technique=where,
+            axes=listing([_moved(one) for one in aimed]),
+        )
     )
     paid = (
-        [say("way_further", axes=listing([_moved(one) for one in way.harmed]))]
+        [format_phrase("technique_harm", axes=listing([_moved(one) for one in way.harmed]))]
         if way.harmed
         else []
     )
     paid += (
-        [say("way_ties", pairs=listing([_pair(one.axes) for one in way.built]))]
+        [
+            format_phrase(
+                "technique_association", pairs=listing([_pair(one.axes) for one in way.built])
+            )
+        ]
         if way.built
         else []
     )
-    paid += map(say, way.broken)
+    paid += map(format_phrase, way.broken)
     paid += [
-        say("way_doubted", readers=listing(one.doubted), axis=axis_label(one.axis))
+        format_phrase(
+            "technique_doubt", instruments=listing(one.doubted), axis=axis_label(one.axis)
+        )
         for one in aimed
         if one.doubted
     ]

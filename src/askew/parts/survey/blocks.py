@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from askew.pages import blocks as b
 from askew.pages import words
-from askew.pages.phrases import say
+from askew.pages.phrases import format_phrase
 from askew.pages.skeleton import MissingNote
 from askew.pages.words import (
     axis_label,
@@ -258,15 +258,15 @@ def strongest_first(score: Estimate | Missing) -> tuple[int, float, float]:
 
 
 def verdict(entry: SetShares) -> str:
-    """What a set shows on an axis, in a few words: "more female than even", "none shown"."""
+    """What a set shows on an axis, in a few words: "female over-represented", "not significant"."""
     if isinstance(entry.distance, Missing):
         return "not measured"
     lean = is_biased(entry)
     if not lean:
-        return "not tested against chance" if lean is None else say("none")
+        return "not tested against chance" if lean is None else format_phrase("no_bias")
     if not any(map(is_significant, entry.from_reference)):
-        return say("lean_elsewhere")
-    reference = "even" if entry.even else "the ideal"
+        return format_phrase("concept_bias")
+    reference = "uniform" if entry.even else "the reference"
     value = entry.leading
     known = {
         v: (low, high)
@@ -276,14 +276,13 @@ def verdict(entry: SetShares) -> str:
     }
     under = [v for v, (_, high) in known.items() if high < entry.reference[v]]
     if value in known and known[value][0] > entry.reference[value]:
-        return say("lean", value=shorten(value, 40), reference=reference)
+        return format_phrase("over_representation", value=shorten(value, 40))
     if under:
-        return say(
-            "lean_less",
+        return format_phrase(
+            "under_representation",
             value=shorten(min(under, key=lambda v: known[v][1] - entry.reference[v]), 40),
-            reference=reference,
         )
-    return say("lean_spread", reference=reference)
+    return format_phrase("diffuse_bias", reference=reference)
 
 
 def most_seen(entry: SetShares) -> str:
@@ -291,9 +290,9 @@ def most_seen(entry: SetShares) -> str:
     value = entry.leading
     read = sum(entry.counts.values())
     how = "perceived" if words.reads_appearance(entry.axis) else "seen as"
-    reference = "" if entry.even else f", ideal {percent(entry.reference.get(value))}"
-    return say(
-        "seen",
+    reference = "" if entry.even else f", reference {percent(entry.reference.get(value))}"
+    return format_phrase(
+        "observed_share",
         share=percent(entry.counts[value] / read),
         how=how,
         value=shorten(value, 40),
@@ -306,19 +305,21 @@ def sentence(entry: SetShares) -> str:
     """What was seen, and the verdict, in one sentence: without its end."""
     if isinstance(entry.distance, Missing):
         return f"not measured – {words.reason(entry.distance)}"
-    found = verdict(entry)
-    lost = sum(entry.missing.values())
+    labels = sum(entry.counts.values())
+    q = words.probability(entry.verdict.q, "q") if entry.verdict else ""
+    found = f"{verdict(entry)} ({q})" if q else verdict(entry)
     if is_biased(entry) is False:
-        pictures = plural(sum(entry.counts.values()), "picture")
-        shown = entry.verdict.detectable if entry.verdict else None
-        found = (
-            say("none_possible", pictures=pictures)
-            if shown is None
-            else say("none_with", pictures=pictures, distance=words.number(shown))
-        )
-    unread = f"; {plural(lost, 'picture')} could not be read" if lost else ""
-    q = f"; {words.probability(entry.verdict.q, 'q')}" if entry.verdict else ""
-    return f"{most_seen(entry)}{unread}: {found}{q}"
+        images = plural(labels, "image")
+        deviation = entry.verdict.detectable if entry.verdict else None
+        if deviation is None:
+            found = format_phrase("no_bias_without_power", images=images, q=q)
+        else:
+            found = format_phrase(
+                "no_bias_with_power", images=images, q=q, deviation=words.number(deviation)
+            )
+    lost = sum(entry.missing.values())
+    unlabeled = f"; {plural(lost, 'image')} unlabeled" if lost else ""
+    return f"{most_seen(entry)}{unlabeled}: {found}"
 
 
 def difference_sentence(entry: SharesDifference) -> str | None:
@@ -330,8 +331,8 @@ def difference_sentence(entry: SharesDifference) -> str | None:
     before, after = map(words.set_label, entry.sets)
     more = "more" if found[value].value > 0 else "less"
     axis = capital(perceived(entry.axis))
-    return say(
-        "set_differs",
+    return format_phrase(
+        "condition_difference",
         axis=axis,
         value=shorten(value, 40),
         more=more,

@@ -12,7 +12,7 @@ from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.media import allowance, picture_row
-from askew.pages.phrases import say
+from askew.pages.phrases import format_phrase
 from askew.parts.survey import blocks as survey
 from askew.stats.intervals import ends
 from askew.stats.significance import is_significant
@@ -332,9 +332,9 @@ class ComparisonView:
             ]
         differs = any(one.differs for one in told.values())
         verdict = (
-            "differs beyond chance"
+            "differs significantly"
             if differs
-            else f"no difference shown by {_judged_by([*told.values()])}"
+            else f"no significant difference (compared by {_judged_by([*told.values()])})"
         )
         return b.Details(
             f"{w.capital(w.axis_label(axis))}: {verdict}", blocks, anchor=_anchor(place, axis)
@@ -353,29 +353,29 @@ def pair_sentence(pair: RunPair, found: Sequence[AxisDifference], own: RunEstima
         return f"{second} and {first} could not be compared on any axis."
     differing = [change for change in known if change.differs]
     if not differing:
-        return say("runs_alike", a=first, b=second, by=w.capital(f"by {_judged_by(known)}"))
-    what = "prompt" if all(change.set == "initial" for change in known) else "picture set"
+        return format_phrase("no_run_difference", a=first, b=second, scores=_judged_by(known))
+    what = "a prompt" if all(change.set == "initial" for change in known) else "an image set"
     one_set = len({(change.prompt, change.set) for change in known}) == 1
     where = (
         f"on {w.perceived(known[0].axis)}"
         if len(known) == 1
         else f"on {len(differing)} of {len(known)} axes"
         if one_set
-        else f"in {len(differing)} of {len(known)} pairs of a {what} and an axis"
+        else f"in {len(differing)} of {len(known)} pairs of {what} and an axis"
     )
     sides = [_side(change) for change in differing]
     several = len(differing) > 1
-    leans = [
-        say("less_or_more", word=word) + (f" in {sides.count(word)}" if several else "")
-        for word in ("less", "more")
-        if word in sides
-    ]
-    differs = say(
-        "run_differs",
-        a=first,
-        b=second,
-        where=where + (f": {' and '.join(leans)}" if leans else ""),
-    )
+    if sides[0] and len(set(sides)) == 1:
+        differs = format_phrase("bias_difference", a=first, b=second, more=sides[0])
+        differs = f"{differs} {where}."
+    else:
+        directions = [
+            f"{format_phrase('bias_direction', more=side)} in {sides.count(side)}"
+            for side in ("less", "more")
+            if side in sides
+        ]
+        where += f": {w.listing(directions)}" if directions else ""
+        differs = format_phrase("run_difference", a=first, b=second, where=where)
     most = known[0]
     of = (
         w.quote(most.prompt)
@@ -398,11 +398,11 @@ def change_sentence(change: AxisDifference, a: str, b: str, own: RunEstimate) ->
     ground = "; ".join(filter(None, [_ground(change.lean, own), _ground(change.share, own)]))
     side = _side(change) if change.differs else ""
     verdict = (
-        f"{b} is {say('less_or_more', word=side)} than {a}"
+        format_phrase("bias_difference", a=a, b=b, more=side)
         if side
-        else say("differs_here", a=a, b=b)
+        else format_phrase("axis_difference", a=a, b=b)
         if change.differs
-        else say("alike_here", by=w.capital(f"by {_judged_by([change])}"))
+        else format_phrase("no_axis_difference", a=a, b=b, scores=_judged_by([change]))
     )
     return f"{verdict}. {w.capital(ground)}."
 
@@ -414,7 +414,7 @@ def _judged_by(found: Sequence[AxisDifference]) -> str:
     readers = {
         change.share.instrument for change in found if change.share and change.read_by_others
     }
-    shares = f"shares read by {w.shorten(readers.pop(), 40)}" if len(readers) == 1 else "shares"
+    shares = f"shares labeled by {w.shorten(readers.pop(), 40)}" if len(readers) == 1 else "shares"
     names = [shares] if any(change.share for change in found) else []
     leans = {SCORES[change.lean.score] for change in found if change.lean and not change.share}
     return ", else by ".join([*names, *sorted(leans)]) or "any score"

@@ -9,7 +9,7 @@ from askew.methods.mine.page import least_fitting, left_out, terms
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, picture_row, plane
-from askew.pages.phrases import say
+from askew.pages.phrases import format_phrase
 from askew.parts.survey.blocks import bar, folded, most_seen
 from askew.studies.rank.steps import RankFindings
 from askew.types import Estimate, Missing
@@ -60,10 +60,6 @@ def answer(found: RankFindings) -> str:
     known = [one for one in found.ranked if isinstance(one.score, Estimate)]
     if not known:
         return "No prompt could be scored."
-    lean = found.plan.objective == "lean"
-    what = (
-        "lean further than chance explains" if lean else "are more one-sided than chance explains"
-    )
     counts = []
     for model in found.models:
         own = [one for one in known if one.model == model.name]
@@ -73,7 +69,7 @@ def answer(found: RankFindings) -> str:
         )
     first = known[0]
     shown = f": {most_seen(first.shares)}" if first.shares else ""
-    text = say("rank_lean", counts=words.listing(counts), what=what)
+    text = format_phrase("ranked_bias", counts=words.listing(counts))
     text += f" Furthest is {words.quote(first.prompt)} on {first.model}{shown}."
     lost = {one.prompt: one.score.detail for one in found.ranked if isinstance(one.score, Missing)}
     if lost:
