@@ -19,8 +19,9 @@ from scipy.stats import norm
 
 from askew.stats.association import cas, mad
 from askew.stats.association_differences import association_differences
-from askew.stats.differences import PairedSets, distance_difference, share_difference
+from askew.stats.differences import distance_difference, share_difference
 from askew.stats.distance import total_variation
+from askew.stats.paired_sets import PairedSets
 from askew.types import Estimate
 
 Floats = NDArray[np.float64]

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from askew.stats.confusion import corrected_share_intervals
-from askew.stats.differences import PairedSets, distance_difference, share_difference
+from askew.stats.differences import distance_difference, share_difference
 from askew.stats.distance import DISTANCES, sensitivity
+from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import distance_estimate, share_intervals
 from askew.types import Estimate
 

@@ -16,7 +16,8 @@ from statsmodels.stats.contingency_tables import mcnemar
 from askew.errors import NotEnoughData
 from askew.stats.association import cas, mad
 from askew.stats.association_differences import association_differences
-from askew.stats.differences import PairedSets, distance_difference, share_difference
+from askew.stats.differences import distance_difference, share_difference
+from askew.stats.paired_sets import PairedSets
 from askew.types import Estimate
 from benchmarks import calibration_comparison
 

@@ -14,8 +14,9 @@ from scipy.stats import boschloo_exact, chi2_contingency
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from askew.errors import NotEnoughData
-from askew.stats.differences import PairedSets, distance_difference, share_difference
+from askew.stats.differences import distance_difference, share_difference
 from askew.stats.distance import total_variation
+from askew.stats.paired_sets import PairedSets
 
 PART = st.integers(0, 30)
 FAIR = np.full(6, 1 / 6)

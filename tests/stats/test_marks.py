@@ -14,12 +14,12 @@ from askew.stats.association_differences import association_differences
 from askew.stats.association_intervals import associations
 from askew.stats.confusion import corrected_share_intervals
 from askew.stats.differences import (
-    PairedSets,
     distance_difference,
     risk_difference,
     share_difference,
 )
 from askew.stats.distance import DISTANCES
+from askew.stats.paired_sets import PairedSets
 from askew.stats.sensitivity import AxisPairSample, interactions
 from askew.stats.shares import distance_estimate, share_intervals
 from askew.types import Estimate

@@ -10,7 +10,8 @@ from scipy.stats.contingency import association
 
 from askew.errors import NotEnoughData
 from askew.stats.contingency import cramers_v, raked
-from askew.stats.differences import PairedSets, dependence_change, kernel_distance
+from askew.stats.differences import dependence_change, kernel_distance
+from askew.stats.paired_sets import PairedSets
 
 
 def plain_kernel_distance(a: np.ndarray, b: np.ndarray) -> float:

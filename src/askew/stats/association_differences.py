@@ -12,8 +12,9 @@ from numpy.random import Generator
 
 from askew.stats.association import Variant, cas, mad
 from askew.stats.association_intervals import Associations, associations
-from askew.stats.differences import ROUNDS, PairedSets, correlations, joined, twice
+from askew.stats.differences import ROUNDS, correlations, equal_generators, joined
 from askew.stats.intervals import Floats, ends, p_by_rounds
+from askew.stats.paired_sets import PairedSets
 from askew.types import Estimate
 
 
@@ -51,7 +52,7 @@ def association_differences(
     NotEnoughData, ValueError
         As in `associations`.
     """
-    again_first, again_second = twice(rng)
+    again_first, again_second = equal_generators(rng)
     first = _scores_of(
         [pair.first for pair in sets], rng=again_first, draws=draws, level=level, variant=variant
     )

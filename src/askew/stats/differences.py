@@ -1,23 +1,24 @@
-"""Differences between two picture sets on one axis, first less second: of a share, and of the
-distance from an ideal.
+"""Differences between two image sets on one axis, the first minus the second.
 
-Pictures of the two sets may belong together: the same prompt and seed, drawn by two models
-(`PairedSets`). The interval of a difference joins those of both scores (MOVER, Zou and Donner 2008;
-for shares, Newcombe's tenth method) and takes off what the pairing shows the two errors to have in
-common. Two models that agree in every one of m pairs may still differ in a few pictures of a
-hundred. So the correlation never reaches 1: by Newcombe's continuity correction for shares, for
-other scores by what that amounts to at a share of one half. p asks whether both sets are drawn
-alike: the pictures of a pair change places at random, those without a partner are dealt anew, (1 +
-exceedances) / (1 + draws).
+There are differences of a share, of the distance from a reference distribution, and of the
+dependence of two axes.
 
-And whether one model seems to have made both sets, whether two axes hang together more, and how
-much more often one group is shown than another (BiasMap, section 2.2).
+Images of the two sets may belong together: the same prompt and seed, drawn by two models
+(`PairedSets`). The interval of a difference joins the intervals of both scores (MOVER, Zou and
+Donner 2008; for shares, Newcombe's tenth method) and accounts for the correlation that the pairs
+show. Two models that agree in every one of m pairs may still differ in a few images of a hundred.
+So the correlation never reaches 1: it is reduced by Newcombe's continuity correction for shares,
+and for other scores by the amount of that correction at a share of one half.
+
+p is for the null that both sets are drawn alike. The images of a pair are exchanged at random,
+images without a partner are dealt to the sets at random, and p = (1 + exceedances) / (1 + draws).
+
+The module also has the distance of two sets of vectors, and the difference of two groups' shares in
+one set (BiasMap, section 2.2).
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Iterator
 
 import numpy as np
 import scipy
@@ -31,145 +32,45 @@ from askew.stats.intervals import (
     TOLERANCE,
     Floats,
     array_of,
-    bootstrap_weights,
     corrected,
     first_accepted,
-    in_order,
     mover,
     p_by_rounds,
     p_value,
     percentile_interval,
 )
-from askew.stats.shares import axis_counts, wilson
+from askew.stats.paired_sets import PairedSets
+from askew.stats.shares import wilson
 from askew.types import Estimate
 
 PERMUTATIONS = 9_999
-# pairs; what a continuity correction of n / 2 takes off a phi of 1 at shares of one half, times n
 CORRECTION = 2.0
-ROUNDS = 20  # of exchanges at most, while few are as large as what is observed
-MOST_TABLES = 1_000_000  # beyond as many possible outcomes a score test is as good as exact
-Keys = Sequence[int | None]
+"""Pairs that a continuity correction of n / 2 takes off a phi of 1 at shares of 1/2, times n."""
+ROUNDS = 20  # of exchanges at most, while few are as large as the observed difference
+MOST_TABLES = 1_000_000  # beyond so many possible outcomes a score test is as good as exact
 Ends = tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class PairedSets:
-    """Rows of two sets: `pairs` (2, m, columns) belong together, `rest` are those of each set that
-    have no partner.
-
-    What is drawn from it does not depend on the order in which the pictures came.
-    """
-
-    pairs: Floats
-    rest: tuple[Floats, Floats]
-
-    @classmethod
-    def of(
-        cls,
-        first: ArrayLike,
-        second: ArrayLike,
-        first_keys: Keys | None = None,
-        second_keys: Keys | None = None,
-    ) -> Self:
-        """Rows (pictures, columns) of both sets, paired where their keys are equal. A key of None
-        has no partner.
-
-        Raises NotEnoughData where a set has no picture, ValueError for different columns, and for a
-        key that occurs twice in a set.
-        """
-        a = array_of(first, "the first set")
-        b = array_of(second, "the second set")
-        if a.shape[1] != b.shape[1]:
-            raise ValueError(
-                f"the sets have {a.shape[1]} and {b.shape[1]} columns; they must have the same"
-            )
-        at_a = _places(first_keys, len(a))
-        at_b = _places(second_keys, len(b))
-        common = sorted(at_a.keys() & at_b.keys())
-        rows_a = [at_a[key] for key in common]
-        rows_b = [at_b[key] for key in common]
-        rest = (in_order(np.delete(a, rows_a, axis=0)), in_order(np.delete(b, rows_b, axis=0)))
-        return cls(np.stack([a[rows_a], b[rows_b]]), rest)
-
-    @classmethod
-    def of_counts(cls, first: ArrayLike, second: ArrayLike) -> Self:
-        """Sets without pairs, from how many pictures show each value, (K,) whole numbers: rows
-        (pictures, K).
-        """
-        a, b = (axis_counts(counts).astype(np.int64) for counts in (first, second))
-        return cls.of(np.repeat(np.eye(len(a)), a, axis=0), np.repeat(np.eye(len(b)), b, axis=0))
-
-    @property
-    def first(self) -> Floats:
-        """All rows of the first set, (pictures, columns)."""
-        return np.concatenate([self.pairs[0], self.rest[0]])
-
-    @property
-    def second(self) -> Floats:
-        """All rows of the second set, (pictures, columns)."""
-        return np.concatenate([self.pairs[1], self.rest[1]])
-
-    def __len__(self) -> int:
-        """The number of pairs."""
-        return int(self.pairs.shape[1])
-
-    @property
-    def means(self) -> tuple[Floats, Floats]:
-        """The means of both sets, (columns,) each."""
-        return self.first.mean(axis=0), self.second.mean(axis=0)
-
-    def resampled(self, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Means (draws, columns) of both sets in bootstrap samples: pairs are drawn as pairs, the
-        rest by itself.
-        """
-        shared, *own = (
-            bootstrap_weights(n, draws, rng) * n if n else np.zeros((draws, 0))
-            for n in (len(self), *map(len, self.rest))
-        )
-        first, second = (
-            (shared @ pairs + weights @ rows) / (len(pairs) + len(rows))
-            for pairs, weights, rows in zip(self.pairs, own, self.rest, strict=True)
-        )
-        return first, second
-
-    def exchanged(self, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Means (draws, columns) of both sets if nothing but chance decided which set a picture is
-        in.
-
-        The two pictures of a pair change places or not, each way half of the time; pictures without
-        a partner are dealt anew, as many to each set as before.
-        """
-        (a, b), rest = self.pairs, np.concatenate(self.rest)
-        kept = rng.integers(0, 2, (draws, len(self))).astype(float)
-        labels = np.repeat([1.0, 0.0], [len(rows) for rows in self.rest])
-        dealt = rng.permuted(np.tile(labels, (draws, 1)), axis=1)
-        first = kept @ (a - b) + b.sum(axis=0) + dealt @ rest
-        second = a.sum(axis=0) + b.sum(axis=0) + rest.sum(axis=0) - first
-        return first / (len(self) + len(self.rest[0])), second / (len(self) + len(self.rest[1]))
-
-
-def _places(keys: Keys | None, n: int) -> dict[int, int]:
-    """The row of every key."""
-    if keys is None:
-        return {}
-    if len(keys) != n:
-        raise ValueError(f"{len(keys)} keys for {n} pictures")
-    known = [(key, row) for row, key in enumerate(keys) if key is not None]
-    if len(dict(known)) < len(known):
-        raise ValueError("a key occurs twice in a set")
-    return dict(known)
+"""Low and high end of an interval."""
 
 
 def share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Estimate:
-    """Difference of one value's share, in [-1, 1].
+    """Estimate the difference of one value's share, in [-1, 1].
 
-    Interval: Newcombe's tenth method, with the correlation scaled down where only some pictures
-    have a partner; his hybrid of two Wilson intervals where none has one. p: exact, with complete
-    pairs McNemar's test; pictures without a partner are dealt to both sets at random. Where none
-    has one: two-sided unconditional score test, that is the probability, at the pooled share, of
-    all outcomes with a score statistic at least as large (Storer and Kim 1990). Rows of the sets
-    are (pictures, K), 1 in the column of the value seen, 0 elsewhere; `value` is one of the K
-    columns.
+    Interval: Newcombe's tenth method, with the correlation scaled down where only some images have
+    a partner; his hybrid of two Wilson intervals where no image has a partner.
+
+    p: exact. With complete pairs it is McNemar's test; images without a partner are dealt to both
+    sets at random. Where no image has a partner it is the two-sided unconditional score test: the
+    probability, at the pooled share, of all outcomes with a score statistic at least as large
+    (Storer and Kim 1990).
+
+    Parameters
+    ----------
+    sets
+        Rows (images, K), 1 in the column of the image's value and 0 in the others.
+    value
+        Column of the value.
+    level
+        Level of the interval, in (0, 1).
     """
     first = sets.first[:, value]
     second = sets.second[:, value]
@@ -177,14 +78,28 @@ def share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Es
     n = len(first)
     y = int(second.sum())
     m = len(second)
-    r = _phi(*sets.pairs[:, :, value]) * len(sets) / math.sqrt(n * m)
-    low, high = mover(x / n, y / m, wilson(x / n, n, level), wilson(y / m, m, level), r)
-    name, p = (
-        ("Newcombe, paired", _exact_p(sets, value))
-        if len(sets)
-        else ("Newcombe", _score_test(x, n, y, m))
+    phi = _phi(sets.pairs[0, :, value], sets.pairs[1, :, value])
+    correlation = phi * len(sets) / math.sqrt(n * m)
+    of_first = wilson(x / n, n, level)
+    of_second = wilson(y / m, m, level)
+    low, high = mover(x / n, y / m, of_first, of_second, correlation)
+    if len(sets):
+        method = "Newcombe, paired"
+        p = _exact_p(sets, value)
+    else:
+        method = "Newcombe"
+        p = _score_test(x, n, y, m)
+    return Estimate(
+        value=x / n - y / m,
+        low=low,
+        high=high,
+        level=level,
+        interval=method,
+        n=n + m,
+        null=0.0,
+        max=1.0,
+        p=p,
     )
-    return Estimate(x / n - y / m, low, high, level, name, n + m, null=0.0, max=1.0, p=p)
 
 
 def distance_difference(
@@ -196,78 +111,184 @@ def distance_difference(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Difference of two sets' distances from an ideal; the value is that of median-unbiased
-    distances.
+    """Estimate the difference of two sets' distances from a reference distribution.
 
-    Sets as in `share_difference`; `reference` (K,) and `distance` as in `shares.distance_estimate`.
+    The value is the difference of median-unbiased distances.
+
+    Parameters
+    ----------
+    sets
+        Rows (images, K), as in `share_difference`.
+    reference : array, (K,)
+        Reference shares, or weights.
+    distance
+        Name of a distance, as in `shares.distance_estimate`, or a function.
+    rng
+        Generator of all draws.
+    draws
+        Number of draws.
+    level
+        Level of the interval, in (0, 1).
     """
-    target = normalised(reference, "the ideal")
+    shares = normalised(reference, "the reference")
     measure = distance_named(distance)
-    n = len(sets.first)
-    m = len(sets.second)
-    samples = [
-        SampledShares(s, size, target, measure) for s, size in zip(sets.means, (n, m), strict=True)
-    ]
+    resampled = _distances(sets.resampled(draws, rng), shares, measure)
+    correlation = float(correlations(resampled, len(sets))[0])
+    p = _distance_difference_p(sets, shares, measure, rng=rng, draws=draws)
 
-    def distances(means: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-        first, second = (np.asarray(measure(shares, target))[..., None] for shares in means)
-        return first, second
+    samples = _sampled_shares(sets, shares, measure)
+    first, second = _debiased_distances(samples, draws, rng)
+    first_ends, second_ends = _distance_ends(samples, draws, level, rng)
+    low, _, high = joined(first_ends, second_ends, (first, second), correlation)
+    return Estimate(
+        value=first - second,
+        low=low,
+        high=high,
+        level=level,
+        interval=f"MOVER, {METHOD}, paired" if len(sets) else f"MOVER, {METHOD}",
+        n=len(sets.first) + len(sets.second),
+        null=0.0,
+        max=distance_max(shares, measure),
+        p=p,
+    )
 
-    r = correlations(distances(sets.resampled(draws, rng)), len(sets))
 
-    def exchanged() -> Floats:
-        return np.asarray(np.subtract(*distances(sets.exchanged(draws, rng))))
-
-    centre = (
-        0.0 if n == m else float(exchanged().mean())
-    )  # of fewer pictures the distance is the larger one
-    observed = np.abs(np.subtract(*distances(sets.means)) - centre)
-    p = p_by_rounds(observed, (np.abs(exchanged() - centre) for _ in range(ROUNDS)))
+def _sampled_shares(
+    sets: PairedSets, reference: Floats, measure: Distance
+) -> tuple[SampledShares, SampledShares]:
+    """Return the shares of both sets as samples."""
     first, second = (
-        one.debiased(one.samples(target, draws, own), own)
-        for one, own in zip(samples, twice(rng), strict=True)
+        SampledShares(
+            shares=rows.mean(axis=0), pictures=len(rows), reference=reference, measure=measure
+        )
+        for rows in (sets.first, sets.second)
     )
-    a, b = (
-        one.interval(one.samples(target, draws, own), level, own)
-        for one, own in zip(samples, twice(rng), strict=True)
+    return first, second
+
+
+def _debiased_distances(
+    samples: tuple[SampledShares, SampledShares], draws: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Return the median-unbiased distances of both sets."""
+    first, second = (
+        sample.debiased(sample.samples(sample.reference, draws, generator), generator)
+        for sample, generator in zip(samples, equal_generators(rng), strict=True)
     )
-    low, _, high = joined(a, b, (first, second), float(r[0]))
-    name = f"MOVER, {METHOD}{', paired' if len(sets) else ''}"
-    top = distance_max(target, measure)
-    return Estimate(first - second, low, high, level, name, n + m, null=0.0, max=top, p=float(p[0]))
+    return first, second
+
+
+def _distance_ends(
+    samples: tuple[SampledShares, SampledShares],
+    draws: int,
+    level: float,
+    rng: np.random.Generator,
+) -> tuple[Ends, Ends]:
+    """Return the intervals of both sets' distances."""
+    first, second = (
+        sample.interval(sample.samples(sample.reference, draws, generator), level, generator)
+        for sample, generator in zip(samples, equal_generators(rng), strict=True)
+    )
+    return first, second
+
+
+def _distances(
+    shares: tuple[Floats, Floats], reference: Floats, measure: Distance
+) -> tuple[Floats, Floats]:
+    """Return distances of two sets' shares (..., K) from the reference, (..., 1) each."""
+    first, second = (np.asarray(measure(side, reference))[..., None] for side in shares)
+    return first, second
+
+
+def _distance_difference_p(
+    sets: PairedSets,
+    reference: Floats,
+    measure: Distance,
+    *,
+    rng: np.random.Generator,
+    draws: int,
+) -> float:
+    """Two-sided p of the difference of distances, by exchanging images."""
+
+    def difference(shares: tuple[Floats, Floats]) -> Floats:
+        first, second = _distances(shares, reference, measure)
+        return np.asarray(first - second)
+
+    center = 0.0
+    if len(sets.first) != len(sets.second):
+        # the distance of fewer images is larger on average
+        center = float(difference(sets.exchanged(draws, rng)).mean())
+
+    def exchanged() -> Iterator[Floats]:
+        for _ in range(ROUNDS):
+            yield np.abs(difference(sets.exchanged(draws, rng)) - center)
+
+    observed = np.abs(difference(sets.means) - center)
+    return float(p_by_rounds(observed, exchanged())[0])
 
 
 def joined(
     a: Ends, b: Ends, points: Ends | None = None, correlation: float = 0.0
 ) -> tuple[float, float, float]:
-    """Interval of a difference of two scores from their own intervals, by MOVER: low end, centre,
-    high end.
+    """Join the intervals of two scores to an interval of their difference (MOVER).
 
-    It is around the difference of the `points`, or of the middles of both intervals. Where a score
-    may be 0, the bound of a spread or distance, the ends are subtracted in full: 0 is then not an
-    end that the score reaches once in forty times, but what it may well be.
+    Where a score may be 0, the bound of a spread or distance, the ends are subtracted in full. 0 is
+    then not an end that the score reaches in a few percent of cases, but a likely value.
+
+    Parameters
+    ----------
+    a, b
+        Intervals of the two scores.
+    points
+        The two scores. Without them, the middles of the intervals.
+    correlation
+        Correlation of the errors of the two scores.
+
+    Returns
+    -------
+    tuple of float
+        Low end, center and high end.
     """
-    x, y = (
-        (low + high) / 2 if point is None else min(max(point, low), high)
-        for point, (low, high) in zip(points or (None, None), (a, b), strict=True)
-    )
+    if points is None:
+        x = sum(a) / 2
+        y = sum(b) / 2
+    else:
+        x = min(max(points[0], a[0]), a[1])
+        y = min(max(points[1], b[0]), b[1])
     low, high = mover(x, y, a, b, correlation)
-    return -b[1] if a[0] == 0 else low, x - y, a[1] if b[0] == 0 else high
+    if a[0] == 0:
+        low = -b[1]
+    if b[0] == 0:
+        high = a[1]
+    return low, x - y, high
 
 
-def twice(rng: np.random.Generator) -> tuple[np.random.Generator, np.random.Generator]:
-    """Two generators of the same numbers: equal data then give equal results, and noise of the
-    draws cancels.
+def equal_generators(
+    rng: np.random.Generator,
+) -> tuple[np.random.Generator, np.random.Generator]:
+    """Return two generators of the same numbers.
+
+    Equal data then give equal results, and noise of the draws cancels.
     """
     seed = int(rng.integers(2**63))
     return np.random.default_rng(seed), np.random.default_rng(seed)
 
 
 def correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
-    """Correlation of two models' bootstrap scores (draws, scores), by score; 0 where a score does
-    not vary.
+    """Return the correlation of two models' bootstrap scores.
+
+    Parameters
+    ----------
+    scores : tuple of array, (draws, scores)
+        The scores of both models.
+    pairs
+        Number of pairs. The correlation is scaled down for few of them.
+
+    Returns
+    -------
+    array, (scores,)
+        At most 1; 0 where a score does not vary.
     """
-    a, b = (s - s.mean(axis=0) for s in scores)
+    a, b = (side - side.mean(axis=0) for side in scores)
     if not pairs:
         return np.zeros(a.shape[1])
     size = np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0))
@@ -277,27 +298,29 @@ def correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
 
 def _exact_p(sets: PairedSets, value: int) -> float:
     """Two-sided p of a share's difference over all ways to exchange pairs and to deal the rest."""
-    (a, b), (rest_a, rest_b) = sets.pairs[:, :, value], (rows[:, value] for rows in sets.rest)
+    a, b = sets.pairs[:, :, value]
+    rest_a, rest_b = (rows[:, value] for rows in sets.rest)
     same = int((a * b).sum())
     discordant = int((a != b).sum())
-    alone = int(rest_a.sum() + rest_b.sum())
-    n = len(a) + len(rest_a)
-    m = len(b) + len(rest_b)
+    unpaired = int(rest_a.sum() + rest_b.sum())
     swaps = np.arange(discordant + 1)[:, None]
-    dealt = np.arange(alone + 1)
-    chance = scipy.stats.binom.pmf(swaps, discordant, 0.5)
+    dealt = np.arange(unpaired + 1)
+    probability = scipy.stats.binom.pmf(swaps, discordant, 0.5)
     if len(rest_a) + len(rest_b):
-        chance = chance * scipy.stats.hypergeom.pmf(
-            dealt, len(rest_a) + len(rest_b), alone, len(rest_a)
+        probability = probability * scipy.stats.hypergeom.pmf(
+            dealt, len(rest_a) + len(rest_b), unpaired, len(rest_a)
         )
-    gap = (same + swaps + dealt) / n - (same + discordant - swaps + alone - dealt) / m
+    in_first = same + swaps + dealt
+    in_second = same + discordant - swaps + unpaired - dealt
+    gap = in_first / len(sets.first) - in_second / len(sets.second)
     observed = abs(sets.first[:, value].mean() - sets.second[:, value].mean())
-    return min(1.0, float(chance[np.abs(gap) >= observed - TOLERANCE].sum()))
+    return min(1.0, float(probability[np.abs(gap) >= observed - TOLERANCE].sum()))
 
 
 def _phi(a: Floats, b: Floats) -> float:
-    """Correlation of paired answers (pairs,) of 0 or 1, with Newcombe's continuity correction; 0 if
-    one is constant.
+    """Correlation of paired answers (pairs,) of 0 or 1, with Newcombe's continuity correction.
+
+    0 if one of the two is constant.
     """
     n = len(a)
     x = a.sum()
@@ -310,93 +333,154 @@ def _phi(a: Floats, b: Floats) -> float:
 
 
 def _score_test(x: int, n: int, y: int, m: int) -> float:
-    """Two-sided p of equal shares, x of n against y of m, by the size of the score statistic; it is
-    0 where all or none of both show the value.
-    """
-
-    def score(x: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
-        pooled = (x + y) / (n + m)
-        gap = np.abs(x / n - y / m)
-        error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
-        return np.divide(gap, error, out=np.zeros_like(gap), where=error > 0)
-
-    observed = float(score(np.array(x), np.array(y)))
+    """Two-sided p of equal shares, x of n against y of m, by the size of the score statistic."""
+    observed = float(_score_statistic(np.array(x), n, np.array(y), m))
     if (n + 1) * (m + 1) > MOST_TABLES:
         return float(2 * scipy.stats.norm.sf(observed))
     pooled = (x + y) / (n + m)
     a = np.arange(n + 1)
     b = np.arange(m + 1)
-    extreme = score(a[:, None], b) >= observed - TOLERANCE
-    return min(
-        1.0,
-        float(scipy.stats.binom.pmf(a, n, pooled) @ extreme @ scipy.stats.binom.pmf(b, m, pooled)),
-    )
+    extreme = _score_statistic(a[:, None], n, b, m) >= observed - TOLERANCE
+    of_first = scipy.stats.binom.pmf(a, n, pooled)
+    of_second = scipy.stats.binom.pmf(b, m, pooled)
+    return min(1.0, float(of_first @ extreme @ of_second))
+
+
+def _score_statistic(x: NDArray[np.int64], n: int, y: NDArray[np.int64], m: int) -> Floats:
+    """Score statistic of equal shares, x of n against y of m; 0 where all or no images show it."""
+    pooled = (x + y) / (n + m)
+    gap = np.abs(x / n - y / m)
+    error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
+    return np.divide(gap, error, out=np.zeros_like(gap), where=error > 0)
 
 
 def risk_difference(
     first: int, second: int, n: int, *, level: float = 0.95, missing: int = 0
 ) -> Estimate:
-    """|P(first) - P(second)| among n answers, `first` and `second` of which name the two groups; 0 to 1.
+    """Estimate |P(first) - P(second)| of two groups in one set, in [0, 1].
 
     Interval: Wilson's intervals of both shares joined (MOVER) with the correlation of two shares of
     one sample, and folded at 0. For two groups that make up all answers this is Wilson's interval
-    of one share. Null: the mean if both groups were equally frequent, which is not 0. debiased: the
-    lead of which this is the median, in answers that name a group. p: exact sign test of one group
-    against the other, two-sided.
+    of one share.
+
+    Null: the mean if both groups were equally frequent, which is not 0. debiased: the difference of
+    which the observed one is the median, in answers that name a group. p: exact sign test of one
+    group against the other, two-sided.
+
+    Parameters
+    ----------
+    first, second
+        Answers that name each group.
+    n
+        All answers.
+    level
+        Level of the interval, in (0, 1).
+    missing
+        Images without an answer, recorded only.
+
+    Raises
+    ------
+    ValueError
+        If the counts do not fit.
+    NotEnoughData
+        If there is no answer.
     """
     if min(first, second) < 0 or first + second > n:
-        raise ValueError(f"{first} and {second} of {n} answers: counts that do not fit")
+        raise ValueError(
+            f"counts do not fit: {first} and {second} of {n} answers name the two groups"
+        )
     if n == 0:
-        raise NotEnoughData("no answer; at least one is needed")
-    p = first / n
-    q = second / n
-    both = first + second
-    spread = math.sqrt((1 - p) * (1 - q))
-    r = -math.sqrt(p * q) / spread if spread else -1.0
-    low, high = np.clip(mover(p, q, wilson(p, n, level), wilson(q, n, level), r), -1, 1).tolist()
-    low, high = (low, high) if low > 0 else (-high, -low) if high < 0 else (0.0, max(-low, high))
-    k = np.arange(both + 1)
-    seen = abs(first - second)
-
-    def share_below(lead: Floats) -> float:
-        chance = scipy.stats.binom.pmf(k, both, (1 + lead) / 2)
-        return float(chance @ ((abs(2 * k - both) < seen) + 0.5 * (abs(2 * k - both) == seen)))
-
-    lead = first_accepted(lambda tried: share_below(tried) > 0.5 - TOLERANCE, 1.0, 0.0, steps=20)
-    debiased = both / n * float(lead)
-    found = Estimate(
-        seen / n, low, high, level, "Wilson, MOVER, folded", n, missing, debiased=debiased
+        raise NotEnoughData("there is no answer; at least one is needed")
+    low, high = _folded_ends(first / n, second / n, n, level)
+    grouped = first + second
+    gap = abs(first - second)
+    estimate = Estimate(
+        value=gap / n,
+        low=low,
+        high=high,
+        level=level,
+        interval="Wilson, MOVER, folded",
+        n=n,
+        missing=missing,
+        debiased=grouped / n * _median_unbiased_gap(gap, grouped),
     )
-    null = float(np.sum(scipy.stats.binom.pmf(k, both, 0.5) * np.abs(2 * k - both)) / n)
-    return corrected(found, null, float(scipy.stats.binomtest(first, both).pvalue) if both else 1.0)
+    k = np.arange(grouped + 1)
+    chance = scipy.stats.binom.pmf(k, grouped, 0.5)
+    null = float(np.sum(chance * np.abs(2 * k - grouped)) / n)
+    p = float(scipy.stats.binomtest(first, grouped).pvalue) if grouped else 1.0
+    return corrected(estimate, null, p)
+
+
+def _folded_ends(p: float, q: float, n: int, level: float) -> Ends:
+    """Interval of |p - q| for two shares of one sample of n."""
+    size = math.sqrt((1 - p) * (1 - q))
+    correlation = -math.sqrt(p * q) / size if size else -1.0
+    signed = mover(p, q, wilson(p, n, level), wilson(q, n, level), correlation)
+    low, high = np.clip(signed, -1, 1).tolist()
+    if low > 0:
+        return low, high
+    if high < 0:
+        return -high, -low
+    return 0.0, max(-low, high)
+
+
+def _median_unbiased_gap(gap: int, n: int) -> float:
+    """Return the difference of two groups' shares whose samples have the gap as median."""
+    sizes = np.abs(2 * np.arange(n + 1) - n)
+    at_or_below = (sizes < gap) + 0.5 * (sizes == gap)
+
+    def is_above_median(difference: Floats) -> bool:
+        chance = scipy.stats.binom.pmf(np.arange(n + 1), n, (1 + difference) / 2)
+        return float(chance @ at_or_below) > 0.5 - TOLERANCE
+
+    return float(first_accepted(is_above_median, 1.0, 0.0, steps=20))
 
 
 def kernel_distance(
     first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, draws: int = 1000
 ) -> Estimate:
-    """Squared maximum mean discrepancy of two sets of vectors by the kernel k = (x.y / d + 1)^3,
-    unbiased.
+    """Estimate the squared maximum mean discrepancy of two sets of vectors, unbiased.
 
-    The mean over i != j of h_ij = k(x_i, x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j) (Gretton et
-    al. 2012, Eq. 4): the "kernel inception distance" of Binkowski et al. (2018), in whatever
-    embedder. 0 on average where one model made both, at any number of pictures and however much x_i
-    and y_i, of one seed, have in common; it may be below 0. p: the two of a pair change places at
-    random, which turns the signs of their h. Both sets are (n, d), pairs in the same row;
-    NotEnoughData is raised for fewer than two pairs.
+    The kernel is k(x, y) = (x.y / d + 1)^3. The estimate is the mean over i != j of h_ij = k(x_i,
+    x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j) (Gretton et al. 2012, Eq. 4). It is the "kernel
+    inception distance" of Binkowski et al. (2018), in any embedder. It is 0 on average where one
+    model made both sets, at any number of images and however much x_i and y_i, of one seed, have in
+    common. It may be below 0. p: the two images of a pair are exchanged at random, which turns the
+    signs of their h.
+
+    Parameters
+    ----------
+    first, second : array, (n, d)
+        Vectors, pairs in the same row.
+    rng
+        Generator of the exchanges.
+    draws
+        Number of exchanges.
+
+    Raises
+    ------
+    NotEnoughData
+        If there are fewer than two pairs.
     """
     x = array_of(first)
     y = array_of(second)
-    n, width = x.shape
+    n = len(x)
     if n < 2:
         raise NotEnoughData(
-            "a distance between two sets of pictures needs at least two pictures in each"
+            "a distance between two sets of images needs at least two images in each"
         )
-    xx, yy, xy = ((a @ b.T / width + 1) ** 3 for a, b in ((x, x), (y, y), (x, y)))
-    h = xx + yy - xy - xy.T
+    xy = _cubic_kernel(x, y)
+    h = _cubic_kernel(x, x) + _cubic_kernel(y, y) - xy - xy.T
     np.fill_diagonal(h, 0.0)
     signs = np.concatenate([np.ones((1, n)), rng.choice([-1.0, 1.0], (draws, n))])
-    found = ((signs @ h) * signs).sum(axis=1) / (n * (n - 1))
-    return Estimate(float(found[0]), n=2 * n, null=0.0, p=p_value(float(found[0]), found[1:]))
+    distances = ((signs @ h) * signs).sum(axis=1) / (n * (n - 1))
+    value = float(distances[0])
+    return Estimate(value=value, n=2 * n, null=0.0, p=p_value(value, distances[1:]))
+
+
+def _cubic_kernel(x: Floats, y: Floats) -> Floats:
+    """k(x, y) = (x.y / d + 1)^3 of all pairs of vectors (n, d): (n, n)."""
+    return np.asarray((x @ y.T / x.shape[1] + 1) ** 3)
 
 
 def dependence_change(
@@ -407,25 +491,41 @@ def dependence_change(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """How much more two axes hang together in the first set than in the second: difference of
-    Cramer's V, in [-1, 1].
+    """Estimate the difference of two axes' association (Cramer's V) in two sets, in [-1, 1].
 
-    Interval: percentile bootstrap, pairs together. p: by 9,999 exchanges of the pictures of pairs,
-    so that one pair of axes can stand out among many; it asks whether one joint distribution gave
-    both, for a rise alone. Equal numbers of pictures have V's excess of few pictures in common.
-    Rows of the sets are (pictures, K L), 1 in the column of the two values seen, the second axis
-    fastest; `shape` is (K, L).
+    Positive: the axes are more strongly associated in the first set. Interval: percentile
+    bootstrap, pairs together. p: one-sided, for a rise only, under the null of one joint
+    distribution. It is by 9,999 exchanges of the images of pairs, so that one pair of axes can be
+    significant among many. Equal numbers of images have the same excess of V.
+
+    Parameters
+    ----------
+    sets
+        Rows (images, K L), 1 in the column of the image's two values, the second axis fastest.
+    shape
+        K and L, the numbers of values of the two axes.
+    rng
+        Generator of all draws.
+    draws
+        Number of bootstrap samples.
+    level
+        Level of the interval, in (0, 1).
     """
 
     def rise(means: tuple[ArrayLike, ArrayLike]) -> Floats:
-        after, before = (cramers_v(np.asarray(one).reshape(-1, *shape)) for one in means)
-        return np.asarray(after - before)
+        first, second = (cramers_v(np.asarray(side).reshape(-1, *shape)) for side in means)
+        return np.asarray(first - second)
 
     value = float(rise(sets.means)[0])
-    n = len(sets.first) + len(sets.second)
     low, high = percentile_interval(rise(sets.resampled(draws, rng)), level)
-    p = p_value(value, rise(sets.exchanged(PERMUTATIONS, rng)))
-    name = "percentile bootstrap, paired"
     return Estimate(
-        value, min(low, value), max(high, value), level, name, n, null=0.0, max=1.0, p=p
+        value=value,
+        low=min(low, value),
+        high=max(high, value),
+        level=level,
+        interval="percentile bootstrap, paired",
+        n=len(sets.first) + len(sets.second),
+        null=0.0,
+        max=1.0,
+        p=p_value(value, rise(sets.exchanged(PERMUTATIONS, rng))),
     )

@@ -25,7 +25,6 @@ from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.statements import occupations_in
 from askew.stats.contingency import cramers_v, raked
 from askew.stats.differences import (
-    PairedSets,
     dependence_change,
     distance_difference,
     kernel_distance,
@@ -33,6 +32,7 @@ from askew.stats.differences import (
 )
 from askew.stats.intervals import ends
 from askew.stats.means import student_mean
+from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
 

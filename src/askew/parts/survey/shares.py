@@ -20,9 +20,10 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet, why_missing
 from askew.plan import AxisPlan
 from askew.stats.confusion import corrected_share_intervals
-from askew.stats.differences import PairedSets, distance_difference, share_difference
+from askew.stats.differences import distance_difference, share_difference
 from askew.stats.distance_intervals import as_exact_together
 from askew.stats.intervals import holm_then_bh
+from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import (
     detectable_distance,
     distance_estimate,

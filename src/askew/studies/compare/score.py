@@ -20,8 +20,9 @@ from askew.parts.survey.reader import captioner_of
 from askew.parts.survey.shares import DISTANCE, reference_of
 from askew.plan import PromptPlan
 from askew.stats.association_differences import association_differences
-from askew.stats.differences import PairedSets, distance_difference, share_difference
+from askew.stats.differences import distance_difference, share_difference
 from askew.stats.intervals import holm_then_bh
+from askew.stats.paired_sets import PairedSets
 from askew.studies.compare.findings import ScoreDifference
 from askew.types import Estimate, Missing, Picture
 
