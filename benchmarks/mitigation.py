@@ -1,36 +1,43 @@
-"""What ways to mitigate cost, and what they do: to gender over occupations, to Eq. 1, to attention.
+"""Measure costs and effects of mitigation techniques.
 
-    python -m benchmarks.mitigation costs [--pictures 12] [--rounds 3] python -m
-    benchmarks.mitigation occupations [--pictures 48] [--ways prompts,fair-diffusion,iti-gen]
-    [--every 3] python -m benchmarks.mitigation maps [--pictures 24] [--ways
-    fair-diffusion,entanglement] [--folder …] python -m benchmarks.mitigation policies [--pictures
-    48] [--every 12] [--rounds 3] [--axes …] [--statements 2] python -m benchmarks.mitigation
-    association [--pictures 48] [--folder …] python -m benchmarks.mitigation side-effects
-    [--pictures 48] [--seed 0] python -m benchmarks.mitigation strategies [--pictures 48] [--seed 0]
-    python -m benchmarks.mitigation variety [--pictures 15] [--prompts 45] [--seed 0] [--folder
-    runs/mitigation]
+    python -m benchmarks.mitigation costs [--pictures 12] [--rounds 3]
+    python -m benchmarks.mitigation occupations [--pictures 48]
+        [--techniques prompts,fair-diffusion,iti-gen] [--every 3]
+    python -m benchmarks.mitigation maps [--pictures 24]
+        [--techniques fair-diffusion,entanglement] [--folder …]
+    python -m benchmarks.mitigation policies [--pictures 48] [--every 12] [--rounds 3]
+        [--axes …] [--max-stated 2]
+    python -m benchmarks.mitigation association [--pictures 48] [--folder …]
+    python -m benchmarks.mitigation side-effects [--pictures 48] [--seed 0]
+    python -m benchmarks.mitigation strategies [--pictures 48] [--seed 0]
+    python -m benchmarks.mitigation variety [--pictures 15] [--prompts 45] [--seed 0]
+        [--folder runs/mitigation]
 
-costs         ratios of one run, bare and mitigated in turn, on `studio`; and a policy chosen from made-up tables over
-              all prompts of two statements of eight axes (316), with all pairs of axes
-occupations   perceived gender of twelve occupations whose planted share of women is beyond .25-.75, or of every third
-              of the world's; tokens of ITI-GEN are learnt once, from the pictures of all
-policies      what policies over four axes truly leave, in the planted world, whose truth is exact: chosen from so many
-              sampled scenes of each prompt, for every twelfth occupation, several times
-association   TIBET: CAS and MAD of the twelve before and after ITI-GEN, against counterfactual pictures of the plain
-              model
-maps          BiasMap's table 1 for eight of its professions: risk difference of perceived gender, and how much the
-              places of "gender" and of the profession overlap, of all layers and of the middle
-              block, which entanglement guidance does not see. The file FOLDER/WAY.toml is taken
-              where there is one, such as that of learnt tokens; "prompts" alternates the two words,
-              as BiasMap describes Fair Diffusion
-side-effects  BiasConnect: what sensitivities foretell of 56 pairs of axes, and what evening out one axis, or nothing,
-              does
-strategies    InterMit, in the planted world, whose truth is exact: axes are stated one after another, each evenly,
-              until their mean distance is .10
-variety       random prompts about people with and without CADS and along the guidance scale, on the same seeds: by
-              MineTheGap's Eq. 1, where lower is more one-sided, and by the lean of perceived gender
+costs         Time with and without each technique on `studio`, in turn. Also time to choose a
+              policy from random tables: all prompts with two statements of eight axes (316), with
+              all pairs of axes.
+occupations   Perceived gender of twelve occupations whose planted share of women lies outside
+              .25-.75, or of every third occupation of the world. The tokens of ITI-GEN are learned
+              once, from images of all occupations.
+policies      True remaining distance of policies over four axes in the planted world. Policies are
+              chosen from sampled scenes of each prompt, for every twelfth occupation, several
+              times.
+association   TIBET: CAS and MAD of the twelve occupations before and after ITI-GEN, against
+              counterfactual images of the plain model.
+maps          BiasMap's table 1 for eight of its professions: risk difference of perceived gender,
+              and overlap of the attention to "gender" and to the profession, over all layers and
+              in the middle block, which entanglement guidance does not optimize. A file
+              FOLDER/TECHNIQUE.toml is used where it exists, for example with learned tokens.
+              "prompts" alternates the two words, as BiasMap describes Fair Diffusion.
+side-effects  BiasConnect: effects that sensitivities predict for 56 pairs of axes, and effects of
+              making an axis uniform, or of no mitigation.
+strategies    InterMit in the planted world: axes are stated one after another in equal shares,
+              until their mean distance is .10.
+variety       Random prompts about people with and without CADS, and along the guidance scale, on
+              the same seeds: MineTheGap's Eq. 1, where lower is more biased, and the skew of
+              perceived gender.
 
-What makes pictures goes on where it was stopped.
+Studies that generate images resume where they were stopped.
 """
 
 from __future__ import annotations
@@ -168,7 +175,7 @@ def occupations(given: argparse.Namespace) -> None:
     """
     names = list(OCCUPATIONS_OF_THE_WORLD)[:: given.every] if given.every else OCCUPATIONS
     texts = [f"a photo of {article(one)} {one}" for one in names]
-    ways = tuple((given.ways or "prompts,fair-diffusion,iti-gen").split(","))
+    ways = tuple((given.techniques or "prompts,fair-diffusion,iti-gen").split(","))
     plan = plan_mitigation(
         texts, axes=["gender"], model="studio", ways=ways, confirm=given.pictures or 48
     )
@@ -179,7 +186,9 @@ def occupations(given: argparse.Namespace) -> None:
     ).findings
     if "iti-gen" in found.mitigations:
         (given.folder / "iti-gen.toml").write_text(found.mitigations["iti-gen"])
-    print(f"| women | {' | '.join(names)} | near half |\n| --- |{' ---: |' * len(names)} ---: |")
+    print(
+        f"| share of women | {' | '.join(names)} | near half |\n| --- |{' ---: |' * len(names)} ---: |"
+    )
     for name in ("initial", *(f"mitigation: {way}" for way in plan.ways)):
         women = {
             one.prompt: one.shares["female"]
@@ -192,7 +201,8 @@ def occupations(given: argparse.Namespace) -> None:
             f"| {name} | {' | '.join(f'{one:.2f}' for one in shares)} | {near} of {len(shares)} |"
         )
     print(
-        "\n| way | distance before | after | less before | left | obeyed | subject before | after less before | least |"
+        "\n| technique | distance before | after | after minus before | remaining | followed | "
+        "shows the occupation, before | after minus before | minimum |"
     )
     print("| --- | ---: | ---: | --- | ---: | --- | ---: | --- | ---: |")
     for way in plan.ways:
@@ -232,7 +242,7 @@ def policies(given: argparse.Namespace) -> None:
             [f"a photo of {article(occupation)} {occupation}"],
             axes=aims,
             model="studio/planted",
-            statements=given.statements,
+            statements=given.max_stated,
         )
         prompt = plan.prompts[0]
         for seed in range(given.rounds):
@@ -263,10 +273,10 @@ def policies(given: argparse.Namespace) -> None:
             )
     left, worse, *tied = np.array(rows).T
     print(
-        f"{len(rows)} policies; left {left.mean():.3f}; a watched axis worse by > .05: {np.mean(worse > 0.05):.3f}"
+        f"{len(rows)} policies; remaining distance {left.mean():.3f}; a monitored axis worse by > .05: {np.mean(worse > 0.05):.3f}"
     )
     for name, rise in zip(
-        ("two mitigated axes", "any two", "any two, at the new shares"), tied, strict=True
+        ("two target axes", "any two axes", "any two axes, at the new shares"), tied, strict=True
     ):
         print(
             f"V of {name} rises by at most {rise.mean():.3f}, by > .2 in {np.mean(rise > 0.2):.3f}"
@@ -319,8 +329,8 @@ def association(given: argparse.Namespace) -> None:
             cas = [_mark(gender.cas[value]) for value in EVEN["gender"]]
             scores.append((_mark(gender.mad), abs(cas[0] - cas[1])))
     before, after = np.array(scores).reshape(len(texts), 2, 2).transpose(1, 0, 2)
-    print("| score | before | after | less before |\n| --- | ---: | ---: | --- |")
-    for k, name in enumerate(("MAD", "CAS of one value less the other's")):
+    print("| score | before | after | after minus before |\n| --- | ---: | ---: | --- |")
+    for k, name in enumerate(("MAD", "CAS of a value minus CAS of the other value")):
         print(
             f"| {name} | {before[:, k].mean():.3f} | {after[:, k].mean():.3f} | {_mean(after[:, k] - before[:, k])} |"
         )
@@ -364,10 +374,11 @@ def maps(given: argparse.Namespace) -> None:
         for text in map(profession_prompt, PROFESSIONS)
     ]
     plain = askew.map(**own, run=given.folder / "maps").findings.biasmap.overall[0]
-    print("| way | risk difference | less | mIoU | less | mBIoU | less | middle block | less |")
+    scores = ("risk difference", "mIoU", "mBIoU", "middle block")
+    print(f"| technique | {' | '.join(f'{score} | minus plain' for score in scores)} |")
     print("| --- |" + " ---: | --- |" * 4)
     _overlaps("plain", plain, None)
-    for way in (given.ways or "fair-diffusion,entanglement").split(","):
+    for way in (given.techniques or "fair-diffusion,entanglement").split(","):
         file = given.folder / f"{way}.toml"
         what = {"policies": alternation} if way == "prompts" else {}
         if not file.exists():
@@ -415,8 +426,8 @@ def strategies(given: argparse.Namespace) -> None:
             ("known", partial(evenly, table)),
             ("estimated", partial(predicted, counts)),
         ):
-            for name in ("worst first", "heeding interactions"):
-                stated = greedy(guess, name == "heeding interactions")
+            for name in ("worst first", "considering interactions"):
+                stated = greedy(guess, name == "considering interactions")
                 left = [
                     float(distances(evenly(table, stated[:most])).mean())
                     for most in (len(stated), 2)
@@ -427,7 +438,8 @@ def strategies(given: argparse.Namespace) -> None:
                 program(table, counts, most)
             )
     print(
-        "| strategy | axes stated | left | left by two | axes less worst first | left, less | left by two, less |"
+        "| strategy | axes stated | remaining | remaining after two | axes minus worst first | "
+        "remaining, minus worst first | remaining after two, minus worst first |"
     )
     print("| --- | ---: | ---: | ---: | --- | --- | --- |")
     for name, rows in found.items():
@@ -459,19 +471,17 @@ def side_effects(given: argparse.Namespace) -> None:
             for pair, table in seen.items()
         }
         guessed = [_far(first[b], b) - _far(few[a, b], b).mean() for a, b in pairs]
-        for done in ("evened out", "nothing"):
+        for done in ("uniform", "no mitigation"):
             after = {
                 (a, b): rng.multinomial(
                     n,
-                    planted.after[a][b].mean(axis=0)
-                    if done == "evened out"
-                    else planted.initial[b],
+                    planted.after[a][b].mean(axis=0) if done == "uniform" else planted.initial[b],
                 )
                 for a, b in pairs
             }
             for told, before in (
-                ("initial pictures of its own", fresh),
-                ("those that were predicted by", first),
+                ("separate baseline images", fresh),
+                ("baseline images of the prediction", first),
             ):
                 fell = [_far(before[b], b) - float(_far(after[a, b], b)) for a, b in pairs]
                 r = float(np.corrcoef(guessed, fell)[0, 1])
@@ -480,8 +490,10 @@ def side_effects(given: argparse.Namespace) -> None:
                 )
         exact = [planted.truth(a, b) for a, b in pairs]
         worse = float(np.mean(np.array(exact) < -1e-9))
-        rows.setdefault("the truth", []).append((float(np.corrcoef(guessed, exact)[0, 1]), worse))
-    print("| measured | correlation with what was predicted | made worse |\n| --- | --- | --- |")
+        rows.setdefault("the exact change", []).append(
+            (float(np.corrcoef(guessed, exact)[0, 1]), worse)
+        )
+    print("| measured | correlation with the prediction | share made worse |\n| --- | --- | --- |")
     for name, found in rows.items():
         print(f"| {name} | {' | '.join(map(_mean, np.array(found).T))} |")
 
@@ -609,7 +621,7 @@ def variety(given: argparse.Namespace) -> None:
                 (_loss(own.objective, text, plan.seed), -_loss(lean, text, plan.seed))
                 for text in texts
             ]
-    print("| model | Eq. 1 | less the plain model's | lean of gender | less the plain model's |")
+    print("| model | Eq. 1 | minus the plain model's | skew of gender | minus the plain model's |")
     print("| --- | ---: | --- | ---: | --- |")
     plain = np.array(scores["plain"])
     for name, rows in scores.items():
@@ -658,9 +670,9 @@ def main() -> None:
     )
     parser.add_argument("study", choices=STUDIES, nargs="?", default="costs")
     parser.add_argument("--pictures", type=int)
-    parser.add_argument("--ways")
+    parser.add_argument("--techniques")
     parser.add_argument("--axes", default=FOUR)
-    parser.add_argument("--statements", type=int, default=2)
+    parser.add_argument("--max-stated", type=int, default=2)
     parser.add_argument("--every", type=int)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--prompts", type=int, default=45)
