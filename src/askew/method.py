@@ -24,7 +24,7 @@ from askew.document import Document, EstimateRow, rows
 from askew.environment import environment
 from askew.errors import UsageError
 from askew.findings import FORMAT, RESULTS_FILE, GatheredData, Head, LocatedEstimate, PictureSet
-from askew.models.pipeline import remember_facts
+from askew.models.facts import remember_facts
 from askew.options import RunOptions
 from askew.pages.blocks import Page
 from askew.plan import PLAN_FILE, RunPlan, read_toml

@@ -1,9 +1,9 @@
-"""From a string such as "studio/planted" or "folder/PATH" to the object behind it.
+"""Providers: from a string such as "studio/planted" or "folder/PATH" to the object behind it.
 
 Providers are entry points of any installed package, in the `GROUPS`. An entry point's name is a
-provider ("folder") or a full name ("studio/planted"); it loads a callable `(name: str, **settings)
--> object`, where `name` follows the provider's slash. Nothing heavy is imported before a provider
-is asked for.
+provider ("folder") or a full name ("studio/planted"). It loads a callable
+`(name: str, **settings) -> object`, where `name` follows the provider's slash. Nothing heavy is
+imported before a provider is asked for.
 """
 
 import ast
@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from inspect import Parameter, signature
@@ -30,8 +31,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """How an object was loaded: its kind, its string, its settings. This is what travels to other
-    processes.
+    """The way in which an object was loaded. It is sent to other processes instead of the object.
+
+    Attributes
+    ----------
+    what
+        The kind, a key of `GROUPS`.
+    string
+        The name, such as "studio/planted".
+    settings
+        The settings.
     """
 
     what: str
@@ -39,18 +48,16 @@ class Provider:
     settings: Mapping[str, object]
 
     def load(self) -> Any:
-        """The object; the same one whenever this process is asked for it."""
+        """Return the object; the same object each time in one process."""
         key = pickle.dumps((self.what, self.string, sorted(self.settings.items())))
-        return (
-            _LOADED[key]
-            if key in _LOADED
-            else _LOADED.setdefault(key, _load(self.what, self.string, self.settings))
-        )
+        if key not in _LOADED:
+            _LOADED[key] = _load(self.what, self.string, self.settings)
+        return _LOADED[key]
 
 
 _LOADED: dict[bytes, Any] = {}
 PROVIDER = "__askew_provider__"
-"""The attribute by which a loaded object knows how it was loaded."""
+"""Attribute of a loaded object with its `Provider`."""
 
 NETWORKS = ("diffusers", "huggingface_hub", "safetensors", "torch", "transformers")
 """Packages of the extra `models`."""
@@ -63,53 +70,81 @@ GROUPS = {
     "method": "askew.methods",
     "mitigation": "askew.mitigations",
 }
+"""Entry-point groups by kind of provider."""
+
+WRONG_ARGUMENTS = ("unexpected keyword argument", "multiple values for")
+"""Parts of the TypeError for settings that a factory does not take."""
 
 
 @lru_cache
 def providers(what: str) -> dict[str, EntryPoint]:
-    """Entry points of one kind, such as "vqa", by name, sorted."""
-    return dict(sorted((point.name, point) for point in entry_points(group=GROUPS[what])))
+    """Return the entry points of one kind, such as "vqa", by name, sorted."""
+    points = entry_points(group=GROUPS[what])
+    return {point.name: point for point in sorted(points, key=lambda point: point.name)}
 
 
 def model(string: str, **settings: object) -> Model | Collection:
-    """The text-to-image model, or the collection of existing pictures, that `string` names."""
+    """Return the text-to-image model, or the collection of existing images, of that name."""
     return cast("Model | Collection", _load("model", string, settings))
 
 
+def opens_slowly(string: str) -> bool:
+    """Check whether a model takes seconds to open.
+
+    The module of a provider declares so by `OPENS_SLOWLY = True`. The model is not opened.
+    """
+    point, _ = find("model", string)
+    try:
+        module = import_module(point.module)
+    except ModuleNotFoundError:
+        return False
+    return bool(getattr(module, "OPENS_SLOWLY", False))
+
+
 def vqa(string: str, **settings: object) -> VQA:
-    """The visual question answering that `string` names."""
+    """Return the visual question answering of that name."""
     return cast(VQA, _load("vqa", string, settings))
 
 
 def embedder(string: str, **settings: object) -> Embedder:
-    """The embedder of pictures and texts that `string` names."""
+    """Return the embedder of images and texts of that name."""
     return cast(Embedder, _load("embedder", string, settings))
 
 
 def writer(string: str, **settings: object) -> Writer:
-    """The writer of axes, counterfactuals and prompts that `string` names."""
+    """Return the prompt generator of that name, for axes, counterfactuals and prompts."""
     return cast(Writer, _load("llm", string, settings))
 
 
 def named(what: Literal["method", "mitigation"], name: str) -> Any:
-    """The `Method`, or the kind of `Mitigation`, of that name. Raises UnknownName."""
+    """Return the `Method`, or the kind of `Mitigation`, of that name.
+
+    Raises
+    ------
+    UnknownName
+        If there is none.
+    """
     UnknownName.unless_known(what, name, providers(what))
     return providers(what)[name].load()
 
 
 def summary(point: EntryPoint) -> str:
-    """What a provider is, in one line: the first of its module's documentation, read without
-    importing it.
-    """
+    """Return the first line of the docstring of a provider's module, without importing it."""
     spec = find_spec(point.module)
     if not (spec and spec.origin):
         return ""
     text = ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8")))
-    return (text or "").partition("\n")[0]
+    return text.partition("\n")[0] if text else ""
 
 
 def find(what: str, string: str) -> tuple[EntryPoint, str]:
-    """The entry point that serves `string`, and what follows its name's slash."""
+    """Return the entry point that serves `string`, and the part of `string` after its slash.
+
+    Raises
+    ------
+    UnknownName
+        If no entry point serves it.
+    """
     known = providers(what)
     if string in known:
         return known[string], ""
@@ -119,53 +154,54 @@ def find(what: str, string: str) -> tuple[EntryPoint, str]:
     raise UnknownName(what, string, known)
 
 
-def _check_settings(
-    who: str, create: Callable[..., object], settings: Mapping[str, object]
-) -> None:
-    """Raises UsageError for settings that a factory does not take, or that are of the wrong kind."""
-    _, *takes = signature(create).parameters.values()
-    try:
-        hints = get_type_hints(create.__init__ if isinstance(create, type) else create)  # type: ignore[misc]
-    except (NameError, TypeError):  # somebody else's provider, whose hints cannot be read
-        hints = {}
-    known = {
-        one.name: hints.get(one.name) for one in takes if one.kind is not Parameter.VAR_KEYWORD
-    }
-    others = len(known) < len(takes)
-    check_settings(
-        who, known, {name: one for name, one in settings.items() if name in known or not others}
-    )
-
-
 def _load(what: str, string: str, settings: Mapping[str, object]) -> Any:
     point, name = find(what, string)
-    os.environ.setdefault(
-        "OMP_WAIT_POLICY", "passive"
-    )  # read with torch: spinning threads would stop other runs
+    # torch reads this when it is loaded: threads that spin would stop other runs
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         create = point.load()
-        own = dict(settings)
-        _check_settings(f"{what} {string!r}", create, own)
-        loaded = create(name, **own)
+        _check_settings(f"{what} {string!r}", create, settings)
+        loaded = create(name, **settings)
     except ModuleNotFoundError as error:
         if error.name not in NETWORKS:
             raise
         raise MissingPackage(error.name, "models", f"the {what} {string!r}") from error
     except TypeError as error:
-        if any(
-            fault in str(error) for fault in ("unexpected keyword argument", "multiple values for")
-        ):
-            raise UsageError(f"{what} {string!r}: {str(error).split(') ')[-1]}") from error
-        raise
-    with suppress(
-        AttributeError
-    ):  # weights and connections stay behind where it is pickled; not of one with slots
-        object.__setattr__(loaded, PROVIDER, Provider(what, string, settings))
-        copyreg.pickle(type(loaded), _reduced)
+        if not any(fault in str(error) for fault in WRONG_ARGUMENTS):
+            raise
+        raise UsageError(f"{what} {string!r}: {str(error).split(') ')[-1]}") from error
+    _make_sendable(loaded, Provider(what, string, settings))
     return loaded
 
 
+def _check_settings(
+    where: str, create: Callable[..., object], settings: Mapping[str, object]
+) -> None:
+    """Raise UsageError for settings that a factory does not take, or of the wrong type."""
+    _, *parameters = signature(create).parameters.values()
+    factory: Any = create.__init__ if isinstance(create, type) else create  # type: ignore[misc]
+    try:
+        hints = get_type_hints(factory)
+    except (NameError, TypeError):  # a provider of another package, whose hints cannot be read
+        hints = {}
+    named_parameters = [p for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
+    known = {parameter.name: hints.get(parameter.name) for parameter in named_parameters}
+    takes_any = len(named_parameters) < len(parameters)
+    to_check = {name: value for name, value in settings.items() if name in known or not takes_any}
+    check_settings(where, known, to_check)
+
+
+def _make_sendable(loaded: object, provider: Provider) -> None:
+    """Let an object be pickled as its provider; weights and connections stay behind.
+
+    An object with slots is pickled as it is.
+    """
+    with suppress(AttributeError):
+        object.__setattr__(loaded, PROVIDER, provider)
+        copyreg.pickle(type(loaded), _reduced)
+
+
 def _reduced(loaded: object) -> Any:
-    """What is pickled of a loaded object: how it was loaded."""
+    """Return what is pickled in place of a loaded object."""
     provider = getattr(loaded, PROVIDER, None)
     return (Provider.load, (provider,)) if provider else loaded.__reduce_ex__(2)

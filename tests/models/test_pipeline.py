@@ -15,7 +15,7 @@ import pytest
 from askew import registry
 from askew.cli import run
 from askew.errors import UsageError
-from askew.models.pipeline import remember_facts
+from askew.models.facts import remember_facts
 
 HEAVY = {"torch", "transformers", "diffusers", "scipy.stats"}
 MODEL = ["-M", "num_inference_steps=2", "--images", "2", "--model"]

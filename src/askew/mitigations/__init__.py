@@ -6,9 +6,6 @@ from askew import registry
 from askew.mitigations.base import wrap_model
 from askew.models.base import MITIGATION_SETTING, Collection, Model
 
-SLOW_PROVIDER = "diffusers/"
-"""Beginning of the names of models that take seconds to open."""
-
 
 def open_model(name: str, settings: Mapping[str, object]) -> Model | Collection:
     """Load a model and wrap it in the mitigation that its settings name.
@@ -35,6 +32,6 @@ def open_model_if_fast(name: str, settings: Mapping[str, object]) -> Model | Col
     """Open a model as `open_model` does, or return None for a model that takes seconds to open.
 
     Planning asks a model for the number of images that suits it, or for the images that it has.
-    Diffusers pipelines answer neither question.
+    A model that takes seconds to open answers neither question.
     """
-    return None if name.startswith(SLOW_PROVIDER) else open_model(name, settings)
+    return None if registry.opens_slowly(name) else open_model(name, settings)

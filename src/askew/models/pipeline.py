@@ -3,9 +3,7 @@ imports PyTorch and diffusers; who looks at a finished run again asks nothing bu
 when it was made.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from platform import node
@@ -15,6 +13,7 @@ from PIL import Image
 
 from askew.environment import package_versions
 from askew.models.base import Request, Setting
+from askew.models.facts import remembered_facts
 from askew.models.hub import file_state
 from askew.models.pipeline_constants import CAPTION_CLEANING, SHORT_PROMPT
 from askew.store.files import digest_of
@@ -25,20 +24,6 @@ if TYPE_CHECKING:
     from askew.models.diffusers.model import DiffusersModel
 
 FACTS = ("revision", "settings", "batch_size", "dtype")
-
-_OPENED: ContextVar[dict[str, Any]] = ContextVar("opened")
-
-
-@contextmanager
-def remember_facts(opened: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Within, what is found out about pipelines is kept in `opened`, and what stands there is not
-    found out again.
-    """
-    token = _OPENED.set(opened)
-    try:
-        yield opened
-    finally:
-        _OPENED.reset(token)
 
 
 class PipelineModel:
@@ -70,7 +55,7 @@ class PipelineModel:
 
     def facts(self, network: Callable[[], Any], *of: object) -> Mapping[str, Any]:
         """The `FACTS` of a network, unless they are known of the same files, packages and machine."""
-        opened = _OPENED.get({})
+        opened = remembered_facts()
         files = file_state(self._location, str(self._given.get("revision") or "") or None)
         cleaned = [bool(find_spec(module)) for module in CAPTION_CLEANING]
         key = digest_of(

@@ -31,7 +31,7 @@ class MitigationPlan(Plan):
     confirm      fresh pictures before, and after every way, by which all is judged
     """
 
-    method: Literal["mitigate"] = "mitigate"  # type: ignore[assignment]
+    method: Literal["mitigate"] = "mitigate"
     ways: tuple[NonEmptyText, ...] = Field(default=(PROMPTS,), min_length=1)
     way_args: Settings = Field(default_factory=dict)
     aims: tuple[NonEmptyText, ...] = Field(min_length=1)

@@ -22,6 +22,9 @@ from askew.store.files import read_json
 
 Settings = Mapping[str, Setting]
 
+OPENS_SLOWLY = True
+"""A pipeline takes seconds to open, see `registry.opens_slowly`."""
+
 TURBO = ((64, 2048), (64, 1024))
 """Sides in latents and widths of the text of SDXL-Turbo and SD-Turbo; Stable Diffusion XL has sides
 of 128.
