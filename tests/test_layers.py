@@ -29,7 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("registry", "plan", "store.keys"),
     ("store",),
     ("findings",),
-    ("mitigations", "options", "presets", "conditions"),
+    ("mitigations", "options", "signatures", "presets", "conditions"),
     ("run.work",),
     ("run.base",),
     ("run", "pages"),

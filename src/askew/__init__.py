@@ -1,14 +1,12 @@
-"""askew measures which way text-to-image models lean.
+"""askew measures the bias of text-to-image models.
 
 >>> import askew
 >>> result = askew.audit("a photo of a nurse", model="studio/planted", images=48)  # doctest: +SKIP
 >>> result.mad("gender")  # doctest: +SKIP
 """
 
-import re
 from importlib import import_module
 from importlib.metadata import entry_points, version
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,25 +44,65 @@ if TYPE_CHECKING:
 
 __version__: str
 
-_HOMES = {
-    name: home
-    for home, name in re.findall(r"from (\S+) import (\w+) as", Path(__file__).read_text("utf-8"))
+MODULES = {
+    "AskewError": "askew.errors",
+    "AuditResult": "askew.methods.audit.findings",
+    "Axis": "askew.types",
+    "ClassificationResult": "askew.methods.classify.findings",
+    "Comparison": "askew.studies.compare.findings",
+    "EditingResult": "askew.methods.edit.findings",
+    "Estimate": "askew.types",
+    "InteractionResult": "askew.methods.interact.findings",
+    "MapResult": "askew.methods.map.findings",
+    "MiningResult": "askew.methods.mine.findings",
+    "Missing": "askew.types",
+    "MitigationResult": "askew.methods.mitigate.findings",
+    "Picture": "askew.types",
+    "Plan": "askew.plan",
+    "Prompt": "askew.types",
+    "Question": "askew.types",
+    "RankResult": "askew.studies.rank",
+    "Result": "askew.method",
+    "load": "askew.method",
+    "load_mitigation": "askew.mitigations.base",
+    "read_plan": "askew.plan",
 }
-"""By public name its module, as type checkers are told above."""
+"""Modules of public classes and functions, by name."""
 
-_HOMES |= {
-    point.name.replace("-", "_"): f"{point.module}.command"
-    for point in entry_points(group="askew.methods")
+COMMANDS = {
+    "audit": "askew.methods.audit.command",
+    "classify": "askew.methods.classify.command",
+    "compare": "askew.studies.compare.command",
+    "edit": "askew.methods.edit.command",
+    "interact": "askew.methods.interact.command",
+    "map": "askew.methods.map.command",
+    "mine": "askew.methods.mine.command",
+    "mitigate": "askew.methods.mitigate.command",
+    "rank": "askew.studies.rank.command",
 }
-"""The functions of all methods that are installed, also by other packages."""
+"""Modules of the functions that are commands, too, by name."""
 
-__all__ = sorted({"__version__", *_HOMES})
+for _point in entry_points(group="askew.methods"):  # methods of other packages
+    COMMANDS.setdefault(_point.name.replace("-", "_"), f"{_point.module}.command")
+
+__all__ = sorted({"__version__", *MODULES, *COMMANDS})
 
 
 def __getattr__(name: str) -> object:
-    """Public names are loaded when they are first asked for, so that `import askew` is quick."""
+    """Load a public name when it is first used, so that `import askew` is quick."""
     if name == "__version__":
         return version("askew")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in COMMANDS:
+        from askew.signatures import with_listed_options
+
+        command = getattr(import_module(COMMANDS[name]), name)
+        globals()[name] = with_listed_options(command)
+        return globals()[name]
+    if name in MODULES:
+        return getattr(import_module(MODULES[name]), name)
     raise AttributeError(f"module 'askew' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return all public names, whether they are loaded or not."""
+    return sorted({*globals(), *__all__})

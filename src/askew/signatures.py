@@ -1,0 +1,95 @@
+"""Signatures and docstrings that list the options which several functions share.
+
+A command is a typed function with `**options: Unpack[SomeOptions]`. For `help()` and editors, its
+public form lists these options one by one, with the help texts of the command line.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from functools import wraps
+from textwrap import fill
+from typing import Any, get_args, get_type_hints
+
+from cyclopts import Parameter
+
+WIDTH = 96
+SECTION = "Parameters\n----------\n"
+
+
+class Unset:
+    """The default of an option that is left out."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+UNSET = Unset()
+
+
+def with_listed_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that lists its shared options in its signature and docstring.
+
+    Parameters
+    ----------
+    function
+        A function with a parameter `**options: Unpack[T]`, where T is a TypedDict whose fields are
+        annotated with `cyclopts.Parameter`.
+
+    Returns
+    -------
+    Callable
+        A function that does the same.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    if "options" not in hints:
+        return function
+    (kind,) = get_args(hints["options"])
+
+    @wraps(function)
+    def public(*args: Any, **options: Any) -> Any:
+        return function(*args, **options)
+
+    public.__module__ = "askew"
+    public.__doc__ = _documented(inspect.getdoc(function) or "", kind)
+    public.__signature__ = _listed(inspect.signature(function), kind)  # type: ignore[attr-defined]
+    return public
+
+
+def _listed(signature: inspect.Signature, kind: type) -> inspect.Signature:
+    """Return the signature with the fields of `kind` in place of `**options`."""
+    parameters = list(signature.parameters.values())[:-1]
+    names = {parameter.name for parameter in parameters}
+    for name, hint in get_type_hints(kind).items():
+        if name not in names:
+            parameters.append(
+                inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, default=UNSET, annotation=hint
+                )
+            )
+    return signature.replace(parameters=parameters)
+
+
+def _documented(text: str, kind: type) -> str:
+    """Return the docstring with the help texts of the fields of `kind` after its own parameters."""
+    before, section, after = text.partition(SECTION)
+    if not section:
+        return text
+    parameters, raises, end = after.partition("\n\nRaises\n")
+    options = "\n".join(_entries(kind, parameters))
+    return f"{before}{section}{parameters.rstrip()}\n{options}{raises}{end}"
+
+
+def _entries(kind: type, documented: str) -> Iterator[str]:
+    """Yield a docstring entry per field that is not documented yet."""
+    names = {line for line in documented.splitlines() if line and not line.startswith(" ")}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        if name not in names:
+            text = fill(_help(hint), WIDTH, initial_indent="    ", subsequent_indent="    ")
+            yield f"{name}\n{text}"
+
+
+def _help(hint: Any) -> str:
+    """Return the help text of an annotated field."""
+    marks = getattr(hint, "__metadata__", ())
+    texts = [mark.help for mark in marks if isinstance(mark, Parameter) and mark.help]
+    return texts[-1] if texts else ""
