@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from askew import document
 from askew.document import Document, EstimateRow, rows
 from askew.findings import scored
 from askew.types import Estimate
@@ -22,7 +23,7 @@ pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 class Tiny(Document):
     """A document without a page."""
 
-    found: Any = FOUND
+    findings: Any = FOUND
     page = report = None
 
     def estimates(self) -> list[EstimateRow]:
@@ -57,4 +58,18 @@ def test_json_and_parquet_hold_the_same() -> None:
     content = Tiny().export("parquet")
     assert isinstance(content, bytes)
     assert parquet.read_table(io.BytesIO(content)).to_pylist() == from_json
+
+
+def test_a_frame_is_the_best_table_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from_json = json.loads(Tiny().export("json"))
+    pandas = pytest.importorskip("pandas")
+    frame = Tiny().frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame["value"]) == [row["value"] for row in from_json]
+    assert list(frame.columns) == list(from_json[0])
+    installed = {"pandas", "pyarrow"}
+    monkeypatch.setattr(document, "find_spec", lambda name: name in installed)
+    installed.remove("pandas")
     assert Tiny().frame().to_pylist() == from_json
+    installed.clear()
+    assert Tiny().frame() == Tiny().estimates()

@@ -20,6 +20,7 @@ from askew.pages.blocks import Page
 from askew.store.files import write_file
 
 if TYPE_CHECKING:
+    import pandas
     import pyarrow
     from matplotlib.figure import Figure
     from rich.console import RenderableType
@@ -98,11 +99,21 @@ class Document(ABC):
 
         return plain.markdown(self.page)
 
-    def frame(self) -> list[EstimateRow] | pyarrow.Table:
-        """All estimates as a tidy table: a pyarrow Table where that package is installed, else a
-        list of rows.
+    def frame(self) -> pandas.DataFrame | pyarrow.Table | list[EstimateRow]:
+        """Return all estimates as a tidy table, one row per estimate.
+
+        Returns
+        -------
+        pandas.DataFrame or pyarrow.Table or list
+            A DataFrame if pandas is installed, else a pyarrow Table if pyarrow is installed, else a
+            list of rows.
         """
-        return _table(self.estimates()) if find_spec("pyarrow") else self.estimates()
+        estimates = self.estimates()
+        if find_spec("pandas"):
+            import pandas
+
+            return pandas.DataFrame([asdict(row) for row in estimates])
+        return _table(estimates) if find_spec("pyarrow") else estimates
 
     def export(self, to: ExportFormat = "csv") -> str | bytes:
         """All estimates as CSV, JSON or Parquet, or the main results as Markdown.

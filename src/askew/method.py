@@ -1,5 +1,6 @@
-"""A method: one folder, one entry point in `askew.methods`. What the command line, Python and the
-web need of it.
+"""A method: one folder and one entry point in `askew.methods`.
+
+The record `Method` holds what the command line, Python and a web app need of a method.
 """
 
 import json
@@ -25,12 +26,12 @@ from askew.environment import environment
 from askew.errors import UsageError
 from askew.findings import FORMAT, RESULTS_FILE, GatheredData, Head, LocatedEstimate, PictureSet
 from askew.models.facts import remember_facts
-from askew.options import RunOptions
+from askew.options import RunOptions, only_known, only_plan, run_options
 from askew.pages.blocks import Page
 from askew.plan import PLAN_FILE, RunPlan, read_toml
 from askew.run.base import Run
-from askew.run.count import counted_run
-from askew.run.live import opened_run
+from askew.run.count import CountingRun, counted_run
+from askew.run.live import LiveRun, opened_run
 from askew.store.files import SUMS_FILE, changed_files, read_json, write_file, write_sums
 from askew.store.imagefile import opened
 from askew.store.store import Store, default_store
@@ -40,12 +41,19 @@ if TYPE_CHECKING:
 
 REPORT_FILE = "report.html"
 OPENED_FILE = "opened.json"
-TOLERATED = 0.03
-DIFFERENT = 0.01
-MOST_TOLD = 5
-"""The share of missing pictures from which a reader is warned, and the p at which a set is said to
-lack more.
-"""
+"""Facts about the models of a run, which save opening them again."""
+
+LABEL_LENGTH = 40
+"""Largest number of letters of a plan's label in the name of a run folder."""
+
+TOLERATED_SHARE = 0.03
+"""Share of missing images above which a warning is given."""
+
+DIFFERENCE_LEVEL = 0.01
+"""Corrected p below which a warning says that an image set lacks more images than the others."""
+
+LARGEST_LIST = 5
+"""Number of image sets that a warning lists, at most."""
 
 P = TypeVar("P", bound=RunPlan)
 G = TypeVar("G", bound=GatheredData)
@@ -55,17 +63,33 @@ R_co = TypeVar("R_co", bound="Result[Any, Any]", covariant=True)
 
 @dataclass(frozen=True)
 class Method(Generic[P, G, F, R_co]):
-    """How a kind of question is answered: `gather` all that costs, `score` it, show it as a `page`.
+    """A kind of analysis: `gather` everything that costs, `score` it, show it as a `page`.
 
-    name     as in `askew NAME` and in the plan's field `method`
-    plan     the kind of its plan; `findings` that of its findings
-    gather   everything that costs, by the verbs of a run
-    score    from the plan and what was gathered to findings, which begin with the head it is given; pure
-    page     what to show of findings
-    result   what Python gets; a subclass of `Result` may add short ways to its scores
-    version  greater when the same plan and pictures would give other numbers: finished runs are scored again
-    label    a few words of the plan that name a run's folder
-    scores   by the name of a score in --fail-if, where it stands; every estimate by its field's name unless given
+    Attributes
+    ----------
+    name
+        Name of the command, and the plan's field `method`.
+    plan
+        Type of the plan.
+    findings
+        Type of the findings.
+    gather
+        Obtains everything that costs, by the verbs of a run.
+    score
+        Pure function from the plan, the gathered data and the head of the results to findings,
+        which begin with that head.
+    page
+        Returns the content of the report.
+    result
+        What Python gets. A subclass of `Result` may add shortcuts to its scores.
+    version
+        Raised when the same plan and images would give other numbers; finished runs are then scored
+        again.
+    label
+        Returns a few words of the plan, for the name of the run folder.
+    scores
+        Functions that find the estimates of a score of --fail-if, by the score's name. By default
+        each estimate has the name of its field.
     """
 
     name: str
@@ -79,12 +103,67 @@ class Method(Generic[P, G, F, R_co]):
     label: Callable[[P], str] = lambda plan: ""
     scores: Mapping[str, Callable[[F], Iterator[LocatedEstimate]]] = field(default_factory=dict)
 
-    def run(self, plan: P, **options: Unpack[RunOptions]) -> R_co:
-        """Carry a plan out, or what is left of it. With `dry_run`, a `Count` of what is to be done
-        comes instead.
+    def run_command(
+        self,
+        options: Mapping[str, object],
+        kind: type,
+        build: Callable[[], P],
+        plan: str | Path | None = None,
+        read: Callable[[Path], P] | None = None,
+        **request: object,
+    ) -> R_co:
+        """Run the plan in a file, or the plan that a request describes.
 
-        Raises UsageError for a folder with another plan, CheckFailed by `fail_if`, other
-        AskewErrors where a run fails.
+        Every command ends with this step.
+
+        Parameters
+        ----------
+        options
+            Shared options that were given.
+        kind
+            The TypedDict of the shared options that the command takes.
+        build
+            Returns the plan of the request. It is called only without a plan file.
+        plan
+            Path of a plan file.
+        read
+            Reads a plan file; by default as a plan of this method.
+        **request
+            The command's own parameters. A plan file excludes them.
+
+        Returns
+        -------
+        Result
+            The finished run, or the count of the work with `dry_run`.
+
+        Raises
+        ------
+        UnknownName
+            If an option does not exist.
+        UsageError
+            If parameters are given together with a plan file, or the request cannot be met.
+        """
+        only_known(options, kind)
+        if plan is None:
+            chosen = build()
+        else:
+            only_plan(options, **request)
+            chosen = (read or self.plan.read)(Path(plan))
+        return self.run(chosen, **run_options(options))
+
+    def run(self, plan: P, **options: Unpack[RunOptions]) -> R_co:
+        """Carry out a plan, or what is left of it.
+
+        With `dry_run`, return a `CountingRun` of the work instead.
+
+        Raises
+        ------
+        UsageError
+            If the folder holds another plan.
+        CheckFailed
+            If a condition of `fail_if` holds.
+        AskewError
+            If the run fails.
         """
         wanted = self.conditions(options.get("fail_if"))
         folder = Path(options.get("run") or self.folder(plan))
@@ -93,93 +172,124 @@ class Method(Generic[P, G, F, R_co]):
             with counted_run(plan, folder, store) as counted:
                 self.gather(plan, counted)
             return cast("R_co", counted)
-        found = self._finished(plan, folder, store)
-        if found is None:
-            started = datetime.now(UTC)
-            with opened_run(plan, folder, store, **options) as live, remember_facts({}) as known:
-                gathered = self.gather(plan, live)
-                live.settle()
-                live.warn(*lost(gathered.sets))
-                head = Head(
-                    FORMAT,
-                    version("askew"),
-                    self.version,
-                    plan,
-                    plan.hash,
-                    environment(gathered.device, started),
-                    tuple(live.warnings),
-                    gathered.model,
-                    gathered.instruments,
-                    gathered.sets,
-                )
-                found = self.score(plan, gathered, head)
-                live.claim()
-                findings.write(found, folder / RESULTS_FILE)
-                write_sums(folder, PLAN_FILE, RESULTS_FILE)
-                self.result(self, plan, folder, store, found).write_report()
-                if known:
-                    write_file(folder / OPENED_FILE, json.dumps(known).encode())
-        result = self.result(self, plan, folder, store, found)
-        conditions.check(wanted, found, result)
+        scored = self._finished(plan, folder, store)
+        if scored is None:
+            scored = self._carry_out(plan, folder, store, options)
+        result = self.result(self, plan, folder, store, scored)
+        conditions.check(wanted, scored, result)
         return result
 
+    def _carry_out(self, plan: P, folder: Path, store: Path, options: RunOptions) -> F:
+        """Gather and score, and write the results and the report into the run folder."""
+        started = datetime.now(UTC)
+        with opened_run(plan, folder, store, **options) as live, remember_facts({}) as facts:
+            gathered = self.gather(plan, live)
+            live.settle()
+            live.warn(*missing_image_warnings(gathered.sets))
+            scored = self.score(plan, gathered, self._head(plan, gathered, live, started))
+            live.claim()
+            findings.write(scored, folder / RESULTS_FILE)
+            write_sums(folder, PLAN_FILE, RESULTS_FILE)
+            self.result(self, plan, folder, store, scored).write_report()
+            if facts:
+                write_file(folder / OPENED_FILE, json.dumps(facts).encode())
+        return scored
+
+    def _head(self, plan: P, gathered: G, live: LiveRun, started: datetime) -> Head:
+        return Head(
+            format=FORMAT,
+            askew=version("askew"),
+            version=self.version,
+            plan=plan,
+            plan_hash=plan.hash,
+            environment=environment(gathered.device, started),
+            warnings=tuple(live.warnings),
+            model=gathered.model,
+            instruments=gathered.instruments,
+            sets=gathered.sets,
+        )
+
     def folder(self, plan: P) -> Path:
-        """Where a plan runs unless told otherwise: its label with plain letters, or the method, and
-        the plan's hash.
-        """
-        name = sub(r"[^a-z0-9]+", "-", self.label(plan).lower()).strip("-")[:40].strip("-")
-        return Path("runs") / f"{name or self.name}-{plan.hash[:8]}"
+        """Return the default run folder: method, label of the plan, hash of the plan."""
+        label = sub(r"[^a-z0-9]+", "-", self.label(plan).lower()).strip("-")
+        parts = [self.name, label[:LABEL_LENGTH].strip("-"), plan.hash[:8]]
+        return Path("runs") / "-".join(part for part in parts if part)
 
     def load(self, folder: Path, store: Path | None = None) -> R_co:
-        """A finished run. Raises UsageError for a folder that holds none."""
+        """Load a finished run.
+
+        Raises
+        ------
+        UsageError
+            If the folder holds no finished run, or a file of it has changed.
+        """
         plan = self.plan.read(folder / PLAN_FILE)
-        found = findings.read(self.findings, folder / RESULTS_FILE)
-        for name, why in changed_files(folder).items():
+        scored = findings.read(self.findings, folder / RESULTS_FILE)
+        for name, fault in changed_files(folder).items():
             raise UsageError(
-                f"{folder / name} {why}. `askew check {folder}` says more; the same command mends it"
+                f"{folder / name} {fault}. Run `askew check {folder}` for details; repeating the "
+                "command of the run repairs it"
             )
-        return self.result(self, plan, folder, store or default_store(folder), found)
+        return self.result(self, plan, folder, store or default_store(folder), scored)
 
     def conditions(self, texts: str | Sequence[str] | None) -> list[Condition]:
-        """The conditions of --fail-if. Raises UsageError for one that cannot be read."""
+        """Parse the conditions of --fail-if.
+
+        Raises
+        ------
+        UsageError
+            If a condition cannot be read.
+        """
         return conditions.parse(texts, self.scores or conditions.every(self.findings))
 
     def _finished(self, plan: P, folder: Path, store: Path) -> F | None:
-        """What a finished run found, if the same plan, instruments and code would find it again;
-        else None.
+        """Return the findings of a finished run, if repeating the run would give the same findings.
 
-        All that it needs must lie in the store. What follows from answers was done, as its results
-        tell.
+        Everything that the run needs must be in the store.
         """
         files = (RESULTS_FILE, REPORT_FILE, SUMS_FILE)
         if not all((folder / name).exists() for name in files) or changed_files(folder):
             return None
         try:
-            found = findings.read(self.findings, folder / RESULTS_FILE)
+            scored = findings.read(self.findings, folder / RESULTS_FILE)
         except UsageError:
             return None
-        if (found.plan_hash, found.askew, found.version) != (
-            plan.hash,
-            version("askew"),
-            self.version,
-        ):
+        origin = (scored.plan_hash, scored.askew, scored.version)
+        if origin != (plan.hash, version("askew"), self.version):
             return None
-        with (
-            remember_facts(read_json(folder / OPENED_FILE)),
-            counted_run(plan, folder, store) as counted,
-        ):
-            gathered = self.gather(plan, counted)
-            same = (gathered.model, gathered.instruments) == (found.model, found.instruments)
-            whole = all(
-                one.reason or (one.path and one.path.exists())
-                for one in counted.store.planned(plan.hash)
-            )
-        return found if same and whole and not counted.work.left else None
+        facts = read_json(folder / OPENED_FILE)
+        with remember_facts(facts), counted_run(plan, folder, store) as counted:
+            return scored if self._would_repeat(plan, scored, counted) else None
+
+    def _would_repeat(self, plan: P, scored: F, counted: CountingRun) -> bool:
+        """Check whether model and instruments are the same, and nothing is left to do."""
+        gathered = self.gather(plan, counted)
+        if (gathered.model, gathered.instruments) != (scored.model, scored.instruments):
+            return False
+        planned = counted.store.planned(plan.hash)
+        is_complete = all(
+            picture.reason or (picture.path and picture.path.exists()) for picture in planned
+        )
+        return is_complete and not counted.work.left
 
 
 @dataclass(frozen=True)
 class Result(Document, Generic[P, F]):
-    """A finished run: its plan, its folder, the store that holds its pictures, and what was found."""
+    """A finished run.
+
+    Attributes
+    ----------
+    method
+        The method.
+    plan
+        The plan.
+    folder
+        The run folder.
+    store
+        Folder of the store that holds the images.
+    findings
+        The findings, as in results.json.
+    """
 
     method: Method[P, Any, F, Any]
     plan: P
@@ -187,103 +297,143 @@ class Result(Document, Generic[P, F]):
     store: Path
     findings: F
 
+    def __init_subclass__(cls) -> None:
+        """Keep the short text of a result: a dataclass would list all fields."""
+        super().__init_subclass__()
+        cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        prompts = {image_set.prompt for image_set in self.findings.sets}
+        counted = "1 prompt" if len(prompts) == 1 else f"{len(prompts)} prompts"
+        title = f"{self.method.name} of {self.findings.model.name}, {counted}"
+        return f"<{type(self).__name__}: {title}. {self.page.answer} Run folder: {self.folder}>"
+
     @cached_property
     def page(self) -> Page:
-        """What the report shows."""
+        """The content of the report."""
         return self.method.page(self.findings, self)
 
     @property
     def report(self) -> Path:
-        """Where the page lies."""
+        """Path of the report."""
         return self.folder / REPORT_FILE
 
     @property
     def numbers(self) -> Path:
-        """Where the findings lie as JSON."""
+        """Path of results.json."""
         return self.folder / RESULTS_FILE
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What a reader must know."""
+        """Warnings about the findings."""
         return self.findings.warnings
 
     def estimates(self) -> list[EstimateRow]:
-        """A row for every estimate, in the order of results.json."""
+        """Return a row for every estimate, in the order of results.json."""
         return rows(findings.scored(self.findings), self.method.name, self.findings.model.name)
 
     def picture(self, name: str) -> Image.Image | None:
-        """A picture of this run by its id; None if its file is gone."""
+        """Return an image of this run by its id; None if its file is gone."""
         if name not in self._files:
             with Store(self.store, create=False) as store:
                 self._files.update(store.known_files([name]))
-        return opened(path) if (path := self._files.get(name)) and path.exists() else None
+        path = self._files.get(name)
+        return opened(path) if path and path.exists() else None
 
     def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
-        """Stored rows of pictures by their ids: vectors, maps."""
+        """Return stored rows of images by their ids, such as vectors or maps."""
         with Store(self.store, create=False) as store:
             return store.vectors(fingerprint, names)
 
     @cached_property
     def _files(self) -> dict[str, Path]:
-        """Where pictures lie: at first those of the sets, looked up at once."""
+        """Paths of images by id, at first those of the image sets, looked up at once."""
+        names = [name for image_set in self.findings.sets for name in image_set.pictures if name]
         with Store(self.store, create=False) as store:
-            return store.known_files(
-                [name for one in self.findings.sets for name in one.pictures if name]
-            )
+            return store.known_files(names)
 
 
-def lost(sets: Sequence[PictureSet]) -> list[str]:
-    """Warnings of many missing pictures, and of sets that lack more than the others by more than
-    chance.
+def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
+    """Return warnings of many missing images, and of image sets that lack more than the others.
 
-    The second is Fisher's exact test of each set against the rest, times the number of sets.
+    The second is Fisher's exact test of each set against the rest, Bonferroni-corrected.
     """
-    reasons = sum((Counter(one.missing) for one in sets), Counter())
-    said = []
+    reasons = sum((Counter(image_set.missing) for image_set in sets), Counter())
     missing = reasons.total()
-    planned = sum(one.n for one in sets)
-    if missing > TOLERATED * planned:
-        told = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-        said.append(
-            f"{missing} of {planned} pictures are missing ({told}): every score is of the others alone"
+    planned = sum(image_set.n for image_set in sets)
+    warnings = []
+    if missing > TOLERATED_SHARE * planned:
+        listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+        warnings.append(
+            f"{missing} of {planned} images are missing ({listed}). All scores come from the other "
+            "images"
         )
-    uneven = []
-    for one in sets:
-        own = sum(one.missing.values())
-        table = [[own, one.n - own], [missing - own, planned - one.n - missing + own]]
-        if (
-            own
-            and scipy.stats.fisher_exact(table, alternative="greater").pvalue * len(sets)
-            < DIFFERENT
-        ):
-            name = one.text + (f", {one.value}" if one.value and one.text == one.prompt else "")
-            uneven.append(f"{name!r} ({own} of {one.n})")
-    if uneven:
-        more = f" and {len(uneven) - MOST_TOLD} more sets" if len(uneven) > MOST_TOLD else ""
-        said.append(
-            f"more pictures are missing than of the other sets: {', '.join(uneven[:MOST_TOLD])}{more}; what is "
-            "seen of these may differ for that reason alone"
+    lacking = [
+        f"{_title(image_set)!r} ({sum(image_set.missing.values())} of {image_set.n})"
+        for image_set in sets
+        if _lacks_more(image_set, missing, planned, len(sets))
+    ]
+    if lacking:
+        listed = ", ".join(lacking[:LARGEST_LIST])
+        more = len(lacking) - LARGEST_LIST
+        if more > 0:
+            listed += f" and {more} more sets"
+        warnings.append(
+            f"significantly more images are missing from {listed} than from the other image sets. "
+            "Differences to the other sets may come from that"
         )
-    return said
+    return warnings
+
+
+def _lacks_more(image_set: PictureSet, missing: int, planned: int, tests: int) -> bool:
+    """Test whether an image set lacks more images than the rest, corrected for all tests."""
+    absent = sum(image_set.missing.values())
+    if not absent:
+        return False
+    present = image_set.n - absent
+    rest_absent = missing - absent
+    rest_present = planned - image_set.n - rest_absent
+    table = [[absent, present], [rest_absent, rest_present]]
+    p = scipy.stats.fisher_exact(table, alternative="greater").pvalue
+    return bool(p * tests < DIFFERENCE_LEVEL)
+
+
+def _title(image_set: PictureSet) -> str:
+    is_condition = image_set.value and image_set.text == image_set.prompt
+    return f"{image_set.text}, {image_set.value}" if is_condition else image_set.text
 
 
 def load(run: str | Path, store: str | Path | None = None) -> Result[Any, Any]:
-    """A finished run of any method. Its pictures are looked up in the store, by default .askew
-    beside the run.
+    """Load a finished run of any method.
 
-    Raises UsageError for a folder that holds no finished run.
+    Parameters
+    ----------
+    run
+        The run folder.
+    store
+        The store with its images; by default .askew beside the run folder.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds no finished run.
     """
     folder = Path(run)
     return cast("Result[Any, Any]", method_of(folder).load(folder, Path(store) if store else None))
 
 
 def method_of(folder: Path) -> Method[Any, Any, Any, Any]:
-    """The method of the plan in a run folder. Raises UsageError."""
+    """Return the method of the plan in a run folder.
+
+    Raises
+    ------
+    UsageError
+        If the folder does not exist, or holds no plan.
+    """
     if not folder.is_dir():
         raise UsageError(f"there is no run folder {folder}")
     if not (folder / PLAN_FILE).exists():
-        raise UsageError(f"{folder} is no run folder: it holds no {PLAN_FILE}")
+        raise UsageError(f"{folder} is no run folder: it contains no {PLAN_FILE}")
     plan = read_toml(folder / PLAN_FILE)
-    return cast(
-        "Method[Any, Any, Any, Any]", registry.named("method", str(plan.get("method", "audit")))
-    )
+    name = str(plan.get("method", "audit"))
+    return cast("Method[Any, Any, Any, Any]", registry.named("method", name))

@@ -180,7 +180,7 @@ def test_a_plan_is_run_again_from_its_file(
     assert run([*again, "--groups", "man"]) == 2
     assert "groups" in capsys.readouterr().err
     assert run(["audit", "--plan", str(folder / "plan.toml"), "--dry-run"]) == 2
-    assert "`askew classify` runs" in capsys.readouterr().err
+    assert "is a plan for `askew classify`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

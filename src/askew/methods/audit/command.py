@@ -102,29 +102,32 @@ def audit(
     UsageError
         For a request that cannot be met; other AskewErrors where a run fails.
     """
-    shared.only_known(options, AuditOptions)
-    if plan is not None:
-        shared.only_plan(
-            options,
-            prompts=prompts,
-            model=model,
-            images=images,
-            axes=axes,
-            reference=reference,
-            concepts=concepts,
-            variant=variant,
+    fields = {**options, "model": model, "images": images, "variant": variant}
+
+    def build() -> AuditPlan:
+        return survey_plan(
+            AuditPlan,
+            shared.prompts_of(prompts, options),
+            reference=shared.several(reference),
+            axes=None if axes is None else shared.names(axes),
+            desk=shared.ProposalContext.of(options),
+            concepts=concepts or "all",
+            **shared.plan_fields(fields),
         )
-        return METHOD.run(AuditPlan.read(Path(plan)), **shared.run_options(options))
-    made = survey_plan(
-        AuditPlan,
-        shared.prompts_of(prompts, options),
-        reference=shared.several(reference),
-        axes=None if axes is None else shared.names(axes),
-        desk=shared.ProposalContext.of(options),
-        concepts=concepts or "all",
-        **shared.plan_fields({**options, "model": model, "images": images, "variant": variant}),
+
+    return METHOD.run_command(
+        options,
+        AuditOptions,
+        build,
+        plan,
+        prompts=prompts,
+        model=model,
+        images=images,
+        axes=axes,
+        reference=reference,
+        concepts=concepts,
+        variant=variant,
     )
-    return METHOD.run(made, **shared.run_options(options))
 
 
 def axes(

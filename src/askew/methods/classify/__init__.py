@@ -17,6 +17,6 @@ METHOD = Method(
     score,
     page,
     ClassificationResult,
-    label=lambda plan: f"classify {plan.groups[0]}",
+    label=lambda plan: plan.groups[0],
     scores={part: partial(scores_of, part) for part in ("association", "differential", "accuracy")},
 )

@@ -17,7 +17,7 @@ METHOD = Method(
     score,
     page,
     EditingResult,
-    label=lambda plan: f"edit {plan.groups[0]}",
+    label=lambda plan: plan.groups[0],
     scores={name: partial(scores_of, name) for name in SCORES}
     | {"axis_change": partial(scores_of, "other_axes")},
 )

@@ -18,7 +18,7 @@ METHOD = Method(
     score,
     page,
     MiningResult,
-    label=lambda plan: f"mine-{plan.model}",
+    label=lambda plan: plan.model,
     scores={
         "fresh_score": lambda found: (
             one for one in conditions.of("fresh_score", found) if "random" not in one.at

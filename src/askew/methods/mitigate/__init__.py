@@ -20,6 +20,6 @@ METHOD = Method(
     score,
     page,
     MitigationResult,
-    label=lambda plan: f"mitigate {plan.prompts[0].text}",
+    label=lambda plan: plan.prompts[0].text,
     scores={name: partial(conditions.of, name) for name in ("change", "after", "obeyed", "rise")},
 )

@@ -17,5 +17,5 @@ METHOD = Method(
     score,
     page,
     RankResult,
-    label=lambda plan: f"rank-{plan.models[0].name}",
+    label=lambda plan: plan.models[0].name,
 )
