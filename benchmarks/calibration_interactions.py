@@ -22,9 +22,10 @@ import scipy
 from numpy.typing import NDArray
 
 from askew.prompts.axes import BIASCONNECT
+from askew.stats.common_draws import CommonDraws
 from askew.stats.contingency import ChiSquare, chi_squares
 from askew.stats.distance import sensitivity, total_variation
-from askew.stats.distance_intervals import CommonDraws, SampledShares, distance_intervals
+from askew.stats.distance_intervals import SampledShares, distance_intervals
 from askew.stats.interaction_graph import correlation, mean_correlation
 from askew.stats.sensitivity import AxisPairSample, debiased_value, interactions
 from askew.studio.scene import OCCUPATIONS

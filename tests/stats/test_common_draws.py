@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from askew.stats.distance_intervals import MOST_PICTURES, CommonDraws, rounded_pictures
+from askew.stats.common_draws import MOST_PICTURES, CommonDraws, rounded_pictures
 
 
 def test_counts_have_the_moments_of_a_multinomial() -> None:

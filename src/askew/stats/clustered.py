@@ -1,16 +1,18 @@
-"""Rates and means over pictures that come in clusters: several edits of one source picture are no
-independent draws.
+"""Rates and means over images that come in clusters, such as several edits of one input image.
+
+Images of a cluster are not independent draws.
 
 Arrays are (clusters, members), NaN where a member gave no answer. Rows are independent of each
-other; where two arrays are compared, their rows belong together in pairs. NotEnoughData is raised
-without any answer, or pair of rows where a comparison needs one; ValueError for other arrays.
+other. Where two arrays are compared, their rows belong together in pairs. All functions raise
+NotEnoughData without any answer, or without a pair of rows where a comparison needs one, and
+ValueError for other arrays.
 """
 
 from dataclasses import replace
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
 from askew.stats.intervals import (
@@ -31,89 +33,159 @@ BATCH_OF_DRAWS = 1000
 
 
 def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Share of members in which something happened, in [0, 1].
+    """Estimate the share of members in which something happened, in [0, 1].
 
-    Interval: Wilson's at the effective number of members, which is their number over the design
+    Interval: Wilson's at the effective number of members. That is their number over the design
     effect (variance of the share over clusters against independent members), held within 1 and the
-    size of a cluster, and less for few clusters (t for z). Where all members agree, clusters count
-    once. `happened` holds 0, 1 and NaN.
+    size of a cluster, and reduced for few clusters (t for z). Where all members agree, clusters
+    count once.
+
+    Parameters
+    ----------
+    happened : array, (clusters, members)
+        0, 1 or NaN.
+    level
+        Level of the interval, in (0, 1).
     """
     x = _checked(happened)
     if not np.isin(x[~np.isnan(x)], (0, 1)).all():
         raise ValueError("a rate needs 0, 1 or NaN for every member")
-    answered = x[~np.isnan(x).all(axis=1)]
+    n = int((~np.isnan(x)).sum())
+    share = float(np.nansum(x[_has_answer(x)], axis=1).sum() / n)
+    low, high = wilson(share, _effective_members(x, share, level), level)
+    return Estimate(
+        value=share,
+        low=low,
+        high=high,
+        level=level,
+        interval="Wilson, effective size",
+        n=n,
+        missing=int(x.size - n),
+        max=1.0,
+    )
+
+
+def _effective_members(x: Floats, share: float, level: float) -> float:
+    """Number of independent members whose share would have as long an interval."""
+    answered = x[_has_answer(x)]
     counts = (~np.isnan(answered)).sum(axis=1)
     sums = np.nansum(answered, axis=1)
     n = int(counts.sum())
     clusters = len(counts)
+    if clusters == 1:
+        return 1.0
     largest = float(counts.max())
-    share = float(sums.sum() / n)
-    effective = 1.0
-    if clusters > 1:
-        independent = share * (1 - share) / n
-        variance = clusters / (clusters - 1) * float(((sums - share * counts) ** 2).sum()) / n**2
-        effect = largest if independent == 0 else min(max(variance / independent, 1.0), largest)
-        effective = n / effect / student_stretch(level, clusters - 1) ** 2
-    low, high = wilson(share, effective, level)
-    return Estimate(share, low, high, level, "Wilson, effective size", n, int(x.size - n), max=1.0)
+    independent = share * (1 - share) / n
+    variance = clusters / (clusters - 1) * float(((sums - share * counts) ** 2).sum()) / n**2
+    effect = largest
+    if independent != 0:
+        effect = min(max(variance / independent, 1.0), largest)
+    return float(n / effect / student_stretch(level, clusters - 1) ** 2)
 
 
 def clustered_rate_difference(
     first: ArrayLike, second: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
-    """Share in `first` less that in `second`, in [-1, 1].
+    """Estimate the share in `first` minus the share in `second`, in [-1, 1].
 
-    Interval: both shares' intervals joined (MOVER; Newcombe 1998), less the correlation of their
-    clusters, which are pairs by row where both have answers. p: pairs change places at random,
+    Interval: both shares' intervals joined (MOVER; Newcombe 1998), with the correlation of their
+    clusters, which are pairs by row where both have answers. p: pairs are exchanged at random,
     two-sided.
+
+    Parameters
+    ----------
+    first, second : array, (clusters, members)
+        0, 1 or NaN.
+    rng
+        Generator of the exchanges.
+    draws
+        Number of exchanges.
+    level
+        Level of the interval, in (0, 1).
     """
     x = _checked(first)
     y = _checked(second)
-    one, other = _paired(x, y)
-    r = (
-        0.0
-        if len(one) < 3 or one.std() == 0 or other.std() == 0
-        else float(np.corrcoef(one, other)[0, 1])
-    )
-    r = (
-        max(r - 1 / len(one), 0.0) if r > 0 else r
-    )  # what chance adds would make the interval too narrow
-    found = rate_gap(x, y, level, "MOVER, Wilson, paired", r)
-    return replace(found, null=0.0, p=sign_flip_p(one - other, rng, draws))
+    x_means, y_means = _paired(x, y)
+    correlation = _cluster_correlation(x_means, y_means)
+    difference = rate_gap(x, y, level, "MOVER, Wilson, paired", correlation)
+    return replace(difference, null=0.0, p=sign_flip_p(x_means - y_means, rng, draws))
+
+
+def _cluster_correlation(x: Floats, y: Floats) -> float:
+    """Correlation of two arrays of cluster means, reduced if it is positive.
+
+    The part that is expected by chance would make an interval too narrow.
+    """
+    if len(x) < 3 or x.std() == 0 or y.std() == 0:
+        return 0.0
+    correlation = float(np.corrcoef(x, y)[0, 1])
+    return max(correlation - 1 / len(x), 0.0) if correlation > 0 else correlation
 
 
 def rate_gap(
     first: ArrayLike, second: ArrayLike, level: float, name: str, correlation: float = 0.0
 ) -> Estimate:
-    """The share in `first` less that in `second`, in [-1, 1], by both shares' intervals joined
-    (MOVER).
+    """Estimate the share in `first` minus the share in `second`, in [-1, 1], by MOVER.
+
+    Parameters
+    ----------
+    first, second : array, (clusters, members)
+        0, 1 or NaN.
+    level
+        Level of the interval, in (0, 1).
+    name
+        Name of the interval's method.
+    correlation
+        Correlation of both shares' errors.
     """
     a = clustered_rate(first, level=level)
     b = clustered_rate(second, level=level)
     low, high = mover(a.value, b.value, ends(a), ends(b), correlation)
-    n = (a.n or 0) + (b.n or 0)
-    missing = a.missing + b.missing
     return Estimate(
-        a.value - b.value, max(low, -1.0), min(high, 1.0), level, name, n, missing, max=1.0
+        value=a.value - b.value,
+        low=max(low, -1.0),
+        high=min(high, 1.0),
+        level=level,
+        interval=name,
+        n=(a.n or 0) + (b.n or 0),
+        missing=a.missing + b.missing,
+        max=1.0,
     )
 
 
 def rate_above_floor(
     happened: ArrayLike, floor: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> tuple[Estimate, Estimate]:
-    """A rate with, as its null, the rate at which the same happens to the same clusters by the
-    measurement alone.
+    """Estimate a rate, with the rate that the measurement itself produces as its null.
 
-    `corrected` is (rate - floor) / (1 - floor). p: one-sided, pairs of a cluster's rate and its
-    floor change places. `floor` is (clusters, members or 1), of the same clusters. The rate and the
-    floor are returned.
+    `corrected` is (rate - floor) / (1 - floor). p: one-sided, the rate and the floor of a cluster
+    are exchanged at random.
+
+    Parameters
+    ----------
+    happened : array, (clusters, members)
+        0, 1 or NaN.
+    floor : array, (clusters, members or 1)
+        The same for the same clusters, by the measurement only.
+    rng
+        Generator of the exchanges.
+    draws
+        Number of exchanges.
+    level
+        Level of the intervals, in (0, 1).
+
+    Returns
+    -------
+    tuple of Estimate
+        The rate and the floor.
     """
     x = _checked(happened)
     y = _checked(floor)
     rate = clustered_rate(x, level=level)
     base = clustered_rate(y, level=level)
-    one, other = _paired(x, y)
-    return corrected(rate, base.value, sign_flip_p(one - other, rng, draws, one_sided=True)), base
+    x_means, y_means = _paired(x, y)
+    p = sign_flip_p(x_means - y_means, rng, draws, one_sided=True)
+    return corrected(rate, base.value, p), base
 
 
 def clustered_mean(
@@ -124,28 +196,52 @@ def clustered_mean(
     level: float = 0.95,
     null: float | None = None,
 ) -> Estimate:
-    """Mean over clusters of the means of their members, with a bootstrap interval over clusters.
+    """Estimate the mean over clusters of the means of their members.
 
-    With `null`, p is two-sided by flipping the signs of the clusters' distances from it.
+    The interval is by bootstrap over clusters.
+
+    Parameters
+    ----------
+    values : array, (clusters, members)
+        Numbers or NaN.
+    rng
+        Generator of all draws.
+    draws
+        Number of draws.
+    level
+        Level of the interval, in (0, 1).
+    null
+        Mean under the null. p is two-sided, by flipping the signs of the clusters' distances.
     """
     x = _checked(values)
     rows = _means(x)
     missing = int(np.isnan(x).sum())
-    name = "bootstrap over sources"
     mean = float(rows.mean())
-    low, high = percentile_interval(mean + bootstrap_errors(rows[:, None], draws, rng)[:, 0], level)
-    p = None if null is None else sign_flip_p(rows - null, rng, draws)
-    return Estimate(mean, low, high, level, name, int(x.size - missing), missing, null=null, p=p)
+    errors = bootstrap_errors(rows[:, None], draws, rng)[:, 0]
+    low, high = percentile_interval(mean + errors, level)
+    return Estimate(
+        value=mean,
+        low=low,
+        high=high,
+        level=level,
+        interval="bootstrap over sources",
+        n=int(x.size - missing),
+        missing=missing,
+        null=null,
+        p=None if null is None else sign_flip_p(rows - null, rng, draws),
+    )
 
 
 def clustered_mean_difference(
     first: ArrayLike, second: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
-    """Mean of `first` less that of `second`, over the pairs of clusters in which both have a value;
-    p by sign flips.
+    """Estimate the mean of `first` minus the mean of `second`, over pairs of clusters with values.
+
+    p: by sign flips. Parameters are those of `clustered_rate_difference`, with any numbers.
     """
-    one, other = _paired(_checked(first), _checked(second))
-    return clustered_mean((one - other)[:, None], rng=rng, draws=draws, level=level, null=0.0)
+    x_means, y_means = _paired(_checked(first), _checked(second))
+    differences = (x_means - y_means)[:, None]
+    return clustered_mean(differences, rng=rng, draws=draws, level=level, null=0.0)
 
 
 def _checked(values: ArrayLike) -> Floats:
@@ -155,14 +251,21 @@ def _checked(values: ArrayLike) -> Floats:
     return x
 
 
+def _has_answer(x: Floats) -> NDArray[np.bool_]:
+    """Check by cluster whether any member has an answer."""
+    return np.asarray(~np.isnan(x).all(axis=1))
+
+
 def _means(x: Floats) -> Floats:
-    return np.asarray(np.nanmean(x[~np.isnan(x).all(axis=1)], axis=1))
+    return np.asarray(np.nanmean(x[_has_answer(x)], axis=1))
 
 
 def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """The cluster means of both arrays, of the rows in which both have a value."""
-    x, y = x[: len(y)], y[: len(x)]
-    both = ~(np.isnan(x).all(axis=1) | np.isnan(y).all(axis=1))
+    """Return the cluster means of both arrays, of the rows in which both have a value."""
+    rows = min(len(x), len(y))
+    x = x[:rows]
+    y = y[:rows]
+    both = _has_answer(x) & _has_answer(y)
     if not both.any():
         raise NotEnoughData("no two clusters have values in both sets")
     return _means(x[both]), _means(y[both])
@@ -171,17 +274,30 @@ def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 def sign_flip_p(
     differences: Floats, rng: Generator, draws: int, *, one_sided: bool = False
 ) -> float:
-    """(1 + draws at least as far) / (1 + draws) for the mean of differences whose signs are random
-    under the null.
+    """Return p of the mean of differences whose signs are random under the null.
+
+    It is (1 + draws at least as far) / (1 + draws).
+
+    Parameters
+    ----------
+    differences : array, (n,)
+        The differences, in any order.
+    rng
+        Generator of the signs.
+    draws
+        Number of draws.
+    one_sided
+        Count only large means.
     """
     differences = differences[np.lexsort((differences, np.abs(differences)))]
     observed = float(differences.sum())
     exceeding = 0
     for start in range(0, draws, BATCH_OF_DRAWS):
-        signs = rng.choice((-1.0, 1.0), size=(min(BATCH_OF_DRAWS, draws - start), len(differences)))
-        sums = signs @ differences
-        far = (
-            sums >= observed - TOLERANCE if one_sided else np.abs(sums) >= abs(observed) - TOLERANCE
-        )
+        size = (min(BATCH_OF_DRAWS, draws - start), len(differences))
+        sums = rng.choice((-1.0, 1.0), size=size) @ differences
+        if one_sided:
+            far = sums >= observed - TOLERANCE
+        else:
+            far = np.abs(sums) >= abs(observed) - TOLERANCE
         exceeding += int(far.sum())
     return (1 + exceeding) / (1 + draws)

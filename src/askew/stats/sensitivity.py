@@ -34,16 +34,15 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from askew.stats.common_draws import CommonDraws, rounded_pictures
 from askew.stats.confusion import ReadingErrors, form_variances
 from askew.stats.differences import joined
 from askew.stats.distance import DISTANCES, distance_max, linear_forms, normalised
 from askew.stats.distance_intervals import (
     METHOD,
-    CommonDraws,
     SampledShares,
     as_exact_together,
     distance_intervals,
-    rounded_pictures,
 )
 from askew.stats.intervals import TOLERANCE, Floats, tail
 from askew.types import Estimate, Missing, grouped, slices
