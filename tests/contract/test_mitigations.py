@@ -114,6 +114,7 @@ def test_what_is_asked_is_of_the_targets(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in CASES if isinstance(load(name), Steering)])
 def test_a_model_that_shows_no_network_is_refused_by_name(name: str) -> None:
     with pytest.raises(
-        UsageError, match=f"{name} works inside a diffusion network; studio/planted shows none"
+        UsageError,
+        match=f"{name} works inside a diffusion network, but studio/planted gives no access",
     ):
         load(name).wrap(registry.model("studio/planted"))

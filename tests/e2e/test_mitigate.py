@@ -209,7 +209,10 @@ def test_what_is_killed_before_it_is_measured_again_goes_on(
             "weights are numbers, such as gender=2,age=1",
         ),
         (["--axes", "gender", "--with", "fair"], "fair"),
-        (["--axes", "gender", "--with", "cads"], "studio/planted shows none: use prompts"),
+        (
+            ["--axes", "gender", "--with", "cads"],
+            "studio/planted gives no access to a network; use --technique prompts",
+        ),
     ],
 )
 def test_a_wrong_request_is_one_sentence(

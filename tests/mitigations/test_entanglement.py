@@ -129,13 +129,13 @@ def test_a_picture_is_its_own_and_nothing_changes_without_a_scale(pipeline: Any)
     assert np.abs(together - plain).max() > 1e-3
     assert np.array_equal(latents(pipeline, Entanglement(targets=EVEN, scale=0), REQUESTS), plain)
     assert not np.array_equal(
-        latents(pipeline, steering.model_copy(update={"every": 2}), REQUESTS), together
+        latents(pipeline, steering.model_copy(update={"interval_steps": 2}), REQUESTS), together
     )
 
 
 def test_maps_are_made_of_a_steered_model(tmp_path: Path) -> None:
     file = tmp_path / "m.toml"
-    file.write_text(Entanglement(targets=EVEN, every=4).to_toml())
+    file.write_text(Entanglement(targets=EVEN, interval_steps=4).to_toml())
     how = {
         "model": "studio",
         "images": 2,
@@ -190,7 +190,8 @@ def test_it_moves_words_apart_on_the_studio_and_can_be_watched() -> None:
 
 def test_what_it_cannot_work_on_is_refused_by_name(pipeline: Any, tmp_path: Any) -> None:
     with pytest.raises(
-        UsageError, match="names no occupation; name the word that gender is moved away from"
+        UsageError,
+        match="contains no known occupation; name the word from which gender is separated by --technique-arg against=WORD",
     ):
         latents(pipeline, Entanglement(targets=EVEN), [Request("a photo of a house", 1, 0)])
     with pytest.raises(UsageError, match="entanglement needs guidance"):
@@ -198,7 +199,7 @@ def test_what_it_cannot_work_on_is_refused_by_name(pipeline: Any, tmp_path: Any)
     flux = DiffusersModel(tiny_pipelines.save("flux", tmp_path / "flux"))
     with pytest.raises(
         UsageError,
-        match="entanglement works on pipelines with a UNet; Flux",
+        match="entanglement works on pipelines with a UNet, but Flux",
     ):
         Entanglement(targets=EVEN).wrap(flux)
     kept = pipeline.scheduler

@@ -110,8 +110,14 @@ def test_another_mitigation_never_uses_a_picture_again(policy: PromptPolicy) -> 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"targets": {"gender": {"male": 0.5, "female": 0.6}}}, "sums to 1.1; shares sum to 1"),
-        ({"targets": {"gender": {"male": 1.0}}}, "names 1 value; shares need at least two"),
+        (
+            {"targets": {"gender": {"male": 0.5, "female": 0.6}}},
+            "sum to 1.1; shares must be at least 0 and sum to 1",
+        ),
+        (
+            {"targets": {"gender": {"male": 1.0}}},
+            "name 1 value; give shares of at least two values",
+        ),
         ({"rule": "sometimes"}, "rule"),
         ({"policies": []}, "policies"),
         ({"colour": "red"}, "colour"),
@@ -156,7 +162,7 @@ def test_what_a_mitigation_does_not_touch_is_refused(
 def test_pictures_that_exist_are_not_mitigated(file: Path, tmp_path: Path) -> None:
     Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
     (tmp_path / "manifest.csv").write_text("file,prompt\na.png,a nurse\n")
-    with pytest.raises(UsageError, match="exist already"):
+    with pytest.raises(UsageError, match="contains existing images"):
         open_model(f"folder/{tmp_path}", {"mitigation": str(file)})
 
 

@@ -115,12 +115,12 @@ def test_a_cut_file_and_an_empty_value_are_one_sentence(
     assert isinstance(found, ITIGen)
     assert np.array_equal(found.table("gender"), tokens["gender"])
     with pytest.raises(
-        UsageError, match="the tokens of 'gender' are cut or damaged: 3072 bytes are needed"
+        UsageError, match="the tokens of 'gender' are incomplete or damaged: 3072 bytes are needed"
     ):
         mitigation.parse_mitigation(
             whole | {"tokens": {"gender": whole["tokens"]["gender"][:-8]}}, "m.toml"
         )
-    with pytest.raises(UsageError, match="a value of 'gender' has none"):
+    with pytest.raises(UsageError, match="a value of 'gender' has no image"):
         learn_tokens(
             *embedder.text_tower(), [PROMPT], {"gender": [np.zeros((0, 128)), np.ones((1, 128))]}, 0
         )
@@ -171,14 +171,14 @@ def test_tokens_of_another_text_encoder_are_refused_by_name(tmp_path: Path) -> N
             tiny_pipelines.save(family, tmp_path / family), num_inference_steps=1
         )
         with pytest.raises(
-            UsageError, match=f"learned by another text encoder than that of {kind}"
+            UsageError, match=f"learned with another text encoder than that of {kind}"
         ):
             made.wrap(model).generate([Request(PROMPT, 1, 0)])
 
 
 def test_no_room_is_said() -> None:
     model, tokenizer = StudioEmbedder().text_tower()
-    with pytest.raises(UsageError, match="leaves no room for 3 tokens more"):
+    with pytest.raises(UsageError, match="leaves no room for 3 tokens; shorten it"):
         states_with_tokens(
             model, tokenizer, "a photo of " + "old " * 60 + "nurse", torch.zeros(1, 3, 128)
         )

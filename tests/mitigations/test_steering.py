@@ -19,7 +19,7 @@ from diffusers.pipelines.deprecated.semantic_stable_diffusion.pipeline_semantic_
 import tiny_pipelines
 from askew import registry
 from askew.errors import UsageError
-from askew.mitigations.cads import CADS, Guidance, NegativePrompt, annealed
+from askew.mitigations.cads import CADS, Guidance, NegativePrompt, anneal
 from askew.mitigations.fair_diffusion import FairDiffusion
 from askew.mitigations.steering import Steering
 from askew.models.base import Request
@@ -100,7 +100,7 @@ def test_cads_is_its_formula() -> None:
     rng = np.random.default_rng(0)
     y = rng.normal(2, 3, size=(2, 5, 4))
     n = rng.normal(size=(2, 5, 4))
-    found = annealed(torch.tensor(y), torch.tensor(n), 0.3, 0.25, 0.8).numpy()
+    found = anneal(torch.tensor(y), torch.tensor(n), 0.3, 0.25, 0.8).numpy()
     for row, noise, one in zip(y, n, found, strict=True):
         noised = np.sqrt(0.3) * row + 0.25 * np.sqrt(0.7) * noise
         scaled = (noised - noised.mean()) / noised.std(ddof=1) * row.std(ddof=1) + row.mean()
@@ -181,22 +181,25 @@ def test_semantic_guidance_of_a_transformer_is_the_formula() -> None:
 
 
 def test_what_cannot_be_steered_is_refused_by_name(pipeline: Any, tmp_path: Any) -> None:
-    with pytest.raises(UsageError, match="needs guidance: a guidance_scale above 1"):
+    with pytest.raises(UsageError, match="needs guidance; set a guidance_scale above 1"):
         latents(pipeline, CADS(), [Request(PROMPT, 1, 0)], guidance_scale=1.0)
     with pytest.raises(UsageError, match="needs words"):
         latents(pipeline, NegativePrompt(), [Request(PROMPT, 1, 0)])
     flux = DiffusersModel(tiny_pipelines.save("flux", tmp_path / "flux"))
     with pytest.raises(
-        UsageError, match="works on pipelines with a UNet; FluxPipeline of diffusers/"
+        UsageError, match="works on pipelines with a UNet, but FluxPipeline of diffusers/"
     ):
         CADS().wrap(flux)
     with pytest.raises(
-        UsageError, match="with a UNet and on Stable Diffusion 3; FluxPipeline of diffusers/"
+        UsageError, match="with a UNet and on Stable Diffusion 3, but FluxPipeline of diffusers/"
     ):
         FairDiffusion(targets=EVEN).wrap(flux)
     with pytest.raises(
-        UsageError, match="cads works on pipelines with a UNet; StableDiffusion3Pipeline has none"
+        UsageError,
+        match="cads works on pipelines with a UNet, but StableDiffusion3Pipeline has none",
     ):
         CADS().apply(tiny_pipelines.stable_diffusion_3())(PROMPT)
-    with pytest.raises(UsageError, match="studio/planted shows none: use prompts"):
+    with pytest.raises(
+        UsageError, match="studio/planted gives no access to a network; use --technique prompts"
+    ):
         CADS().wrap(registry.model("studio/planted"))

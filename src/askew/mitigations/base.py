@@ -1,11 +1,12 @@
-"""A mitigation: a value, kept as a file, that wraps a model, so that every command measures the
-mitigated model.
+"""Base of mitigations: values that are kept as TOML files and wrap a model.
+
+Every command that measures a model then measures the mitigated model.
 """
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
@@ -22,81 +23,127 @@ from askew.plan import PlanPart, read_toml
 from askew.store.files import digest_of, sha256
 from askew.types import Missing
 
+TOLERANCE = 1e-6
+"""Difference from 1 up to which shares are taken to sum to 1."""
+
+HALTON_BASES = (2, 3, 5, 7, 11, 13)
+"""Bases of Halton's sequence, a base for every axis whose values are requested separately."""
+
+HASH_DIGITS = 13
+HASH_VALUES = 16**13
+"""Hexadecimal digits of a hash that become a number in [0, 1): 52 bits, which a float holds."""
+
+Rule = Literal["quota", "independent"]
+"""Rule by which a value or prompt is assigned to an image.
+
+"quota" gives each part its share of n images to within a few, for every n. With "independent" each
+image draws by its seed, as a service would.
+"""
+
 
 class Mitigation(PlanPart):
-    """What is done to a model. A kind is a subclass, with an entry point in `askew.mitigations` by
-    its method's name.
+    """Change of a model that is meant to reduce its bias.
 
-    method   the entry point's name
-    targets  by axis the wanted share of each value; empty for a method that aims at nothing in particular
+    A technique is a subclass with an entry point in `askew.mitigations` under its method's name.
+
+    Attributes
+    ----------
+    method
+        Name of the entry point.
+    targets
+        Wanted share of each value, by axis. Empty for a technique without target shares.
     """
 
     method: str
     targets: dict[str, dict[str, float]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _shares(self) -> "Mitigation":
-        for axis, wanted in self.targets.items():
-            if len(wanted) < 2:
+    def _check_targets(self) -> "Mitigation":
+        for axis, shares in self.targets.items():
+            if len(shares) < 2:
                 raise ValueError(
-                    f"the target of {axis!r} names {len(wanted)} value; shares need at least two"
+                    f"the target shares of {axis!r} name {len(shares)} value; "
+                    "give shares of at least two values"
                 )
-            if min(wanted.values()) < 0 or abs(sum(wanted.values()) - 1) > 1e-6:
+            total = sum(shares.values())
+            if min(shares.values()) < 0 or abs(total - 1) > TOLERANCE:
                 raise ValueError(
-                    f"the target of {axis!r} sums to {sum(wanted.values()):g}; shares sum to 1"
+                    f"the target shares of {axis!r} sum to {total:g}; "
+                    "shares must be at least 0 and sum to 1"
                 )
         return self
 
     @property
     def cost(self) -> float:
-        """Evaluations of the network for a picture, as a multiple of those without the mitigation."""
+        """Network evaluations per image, as a multiple of those without the mitigation."""
         return 1.0
 
     def wrap(self, model: Model) -> Model:
-        """The mitigated model. Raises UsageError, naming both, for a model that this method cannot
-        work on.
+        """Return the mitigated model.
+
+        Raises
+        ------
+        UsageError
+            If the technique cannot work on this model. The message names both.
         """
         return MitigatedModel(self, model)
 
     def apply(self, pipeline: Any) -> "MitigatedPipeline":
-        """A diffusers pipeline of one's own, called as before: its pictures are mitigated."""
+        """Return a diffusers pipeline that is called as before and makes mitigated images."""
         return MitigatedPipeline(self, pipeline)
 
     def prompt_for(self, request: Request) -> str:
-        """The prompt that is sent for a picture."""
+        """Return the prompt that is sent to the model for a requested image."""
         return request.prompt
 
     def possible_prompts(self, prompt: str) -> list[str]:
-        """All that may be sent for a prompt."""
+        """Return all prompts that may be sent in place of a prompt."""
         return [prompt]
 
     def steer(self, pipeline: Any, requests: Sequence[Request]) -> AbstractContextManager[None]:
-        """A context within which a pipeline makes the pictures of `requests` under this mitigation."""
+        """Return a context within which a pipeline makes mitigated images.
+
+        Parameters
+        ----------
+        pipeline
+            Diffusers pipeline that is called within the context.
+        requests
+            Requests of the images that the pipeline makes in one call, as the user sees them.
+        """
         return nullcontext()
 
     def requested_values(self, request: Request) -> Mapping[str, str]:
-        """By axis the value that was asked of this picture beyond what its prompt says; empty where
-        nothing was.
-        """
+        """Return, by axis, the value requested of an image in addition to what its prompt says."""
         return {}
 
     @property
     def fingerprint(self) -> str:
-        """A digest of all that decides pictures."""
+        """Digest of everything in the mitigation that affects images."""
         return digest_of(self.model_dump(mode="json"))[:16]
 
     def extra_files(self) -> Mapping[str, bytes]:
-        """What else is written beside its file, by suffix, for others to use."""
+        """Return the contents of files written next to the TOML file, by suffix."""
         return {}
 
     def to_toml(self) -> str:
-        """The content of its file."""
+        """Return the content of the mitigation's file."""
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
 
 class MitigatedModel:
-    """A model under a mitigation: it is sent what the mitigation sends, and steered by it. All else
-    is its own.
+    """Model under a mitigation, which decides the prompts and steers the network.
+
+    Other attributes, such as the device, are those of the wrapped model.
+
+    Attributes
+    ----------
+    mitigation, model
+        The mitigation and the wrapped model.
+    settings
+        The model's settings, with the mitigation's fingerprint.
+    watch
+        Context that is entered while the pipeline makes images, or None. It receives the pipeline
+        and the requests before the mitigation changed their prompts.
     """
 
     watch: Any = None
@@ -113,127 +160,193 @@ class MitigatedModel:
         }
 
     def __getattr__(self, name: str) -> Any:
-        """The model's: its device, its pipeline and the like."""
-        if name.startswith("_") or name == "model":  # what pickles it is its own
+        """Return an attribute of the wrapped model."""
+        # Unpickling asks for attributes before `model` exists.
+        if name.startswith("_") or name == "model":
             raise AttributeError(name)
         return getattr(self.model, name)
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """The model's pictures under the mitigation."""
-        sent = [replace(one, prompt=self.mitigation.prompt_for(one)) for one in requests]
-        asked = dict(zip(sent, requests, strict=True))
+        """Return the model's image under the mitigation, or the reason for none, per request."""
+        sent = [
+            replace(request, prompt=self.mitigation.prompt_for(request)) for request in requests
+        ]
+        images: list[Image.Image | Missing]
+        if getattr(self.model, "has_pipeline", False):
+            originals = dict(zip(sent, requests, strict=True))
+            with self._steered_pipeline(originals):
+                images = self.model.generate(sent)
+        else:
+            images = self.model.generate(sent)
+        return images
+
+    @contextmanager
+    def _steered_pipeline(self, originals: Mapping[Request, Request]) -> Iterator[None]:
+        """Let the model call `steer` and `watch` with the original of each sent request."""
         watch = self.watch
-        inside = getattr(self.model, "has_pipeline", False)
-        if inside:
-            self.model.steer = lambda pipeline, some: self.mitigation.steer(
-                pipeline, [asked[one] for one in some]
-            )
-            self.model.watch = watch and (
-                lambda pipeline, some: watch(pipeline, [asked[one] for one in some])
-            )
+
+        def steer(pipeline: Any, sent: Sequence[Request]) -> AbstractContextManager[None]:
+            return self.mitigation.steer(pipeline, [originals[request] for request in sent])
+
+        def watch_originals(pipeline: Any, sent: Sequence[Request]) -> Any:
+            return watch(pipeline, [originals[request] for request in sent])
+
+        self.model.steer = steer
+        self.model.watch = None if watch is None else watch_originals
         try:
-            made: list[Image.Image | Missing] = self.model.generate(sent)
+            yield
         finally:
-            if inside:
-                self.model.steer = self.model.watch = None
-        return made
+            self.model.steer = None
+            self.model.watch = None
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Words of what may be sent for a prompt that the model does not know."""
-        return sorted(
-            {
-                word
-                for text in self.mitigation.possible_prompts(prompt)
-                for word in self.model.unknown_words(text)
-            }
-        )
+        """Return the words of all prompts that may be sent which the model does not know."""
+        words: set[str] = set()
+        for text in self.mitigation.possible_prompts(prompt):
+            words.update(self.model.unknown_words(text))
+        return sorted(words)
 
 
 class MitigatedPipeline:
-    """A pipeline under a mitigation. The pictures of a prompt are counted from 0, call by call."""
+    """Diffusers pipeline under a mitigation.
+
+    The images of a prompt are numbered from 0, over all calls. Other attributes are those of the
+    pipeline.
+    """
 
     def __init__(self, mitigation: Mitigation, pipeline: Any) -> None:
         self.mitigation = mitigation
         self.pipeline = pipeline
-        self._made = Counter[str]()
+        self._image_counts = Counter[str]()
 
     def __getattr__(self, name: str) -> Any:
-        """All else is the pipeline's own."""
+        """Return an attribute of the pipeline."""
         return getattr(self.__dict__["pipeline"], name)
 
     def __call__(
-        self, prompt: str | Sequence[str], *, num_images_per_prompt: int = 1, **named: Any
+        self, prompt: str | Sequence[str], *, num_images_per_prompt: int = 1, **arguments: Any
     ) -> Any:
-        """What the pipeline returns. Other arguments are the pipeline's; pass them by name."""
-        given = [prompt] if isinstance(prompt, str) else list(prompt)
-        prompts = [one for one in given for _ in range(num_images_per_prompt)]
-        generator = named.get("generator")
-        several = generator if isinstance(generator, list) else [generator] * len(prompts)
+        """Return what the pipeline returns.
+
+        Parameters
+        ----------
+        prompt
+            A prompt or several prompts.
+        num_images_per_prompt
+            Number of images of each prompt.
+        **arguments
+            Other arguments of the pipeline. `generator` is a generator, or a generator per image.
+        """
+        distinct = [prompt] if isinstance(prompt, str) else list(prompt)
+        prompts = [text for text in distinct for _ in range(num_images_per_prompt)]
+        generator = arguments.get("generator")
+        generators = generator if isinstance(generator, list) else [generator] * len(prompts)
         requests = []
-        for text, one in zip(prompts, several, strict=True):
-            requests.append(
-                Request(text, one.initial_seed() if one is not None else 0, self._made[text])
-            )
-            self._made[text] += 1
+        for text, image_generator in zip(prompts, generators, strict=True):
+            seed = 0 if image_generator is None else image_generator.initial_seed()
+            requests.append(Request(text, seed, self._image_counts[text]))
+            self._image_counts[text] += 1
+        sent = [self.mitigation.prompt_for(request) for request in requests]
         with self.mitigation.steer(self.pipeline, requests):
-            return self.pipeline([self.mitigation.prompt_for(one) for one in requests], **named)
+            return self.pipeline(sent, **arguments)
 
 
 def load_mitigation(path: str | Path) -> Mitigation:
-    """The mitigation in a TOML file. Raises UsageError that says what is wrong and where."""
+    """Read a mitigation from a TOML file.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read or is not a mitigation. The message says what is wrong, and
+        where.
+    """
     return parse_mitigation(read_toml(Path(path), "the mitigation"), f"the mitigation {path}")
 
 
 def parse_mitigation(data: Mapping[str, object], source: str) -> Mitigation:
-    """The mitigation that `data` describes. Raises UsageError, which names the source."""
+    """Build the mitigation that `data` describes.
+
+    Parameters
+    ----------
+    data
+        Content of a mitigation file.
+    source
+        Name of the file in error messages.
+
+    Raises
+    ------
+    UsageError
+        If the technique is unknown or a field is wrong.
+    """
     if "method" not in data:
-        raise UsageError(f'{source} does not name its method, such as: method = "prompts"')
-    kind: type[Mitigation] = registry.named("mitigation", str(data["method"]))
-    return kind.checked(data, source)
+        raise UsageError(f'{source} does not name its method; add, for example: method = "prompts"')
+    technique: type[Mitigation] = registry.named("mitigation", str(data["method"]))
+    return technique.checked(data, source)
 
 
 def wrap_model(model: Model | Collection, path: str | Path) -> Model:
-    """The model under the mitigation in a file. Raises UsageError for pictures that exist already."""
-    found = load_mitigation(path)
+    """Return a model under the mitigation in a file.
+
+    Raises
+    ------
+    UsageError
+        If `model` is a collection of existing images, or the mitigation cannot work on it.
+    """
+    mitigation = load_mitigation(path)
     if not isinstance(model, Model):
         raise UsageError(
-            f"{model.name} holds pictures that exist already; the mitigation {path} needs a model"
+            f"{model.name} contains existing images, but the mitigation {path} needs a model that "
+            "makes images; leave out --mitigation"
         )
-    return found.wrap(model)
-
-
-BASES = (2, 3, 5, 7, 11, 13)
-"""Of Halton's sequence: one for every axis that is asked by itself."""
-
-Rule = Literal["quota", "independent"]
-"""How it is decided what is asked of a picture: "quota" gives each part its share of n pictures to
-within a few, whatever n; by "independent" every picture draws by its seed, as a service would.
-"""
+    return mitigation.wrap(model)
 
 
 def choose_part(
     shares: Sequence[float], prompt: str, request: Request, rule: Rule = "quota", axis: int = 0
 ) -> int:
-    """Which of several parts, with these shares, a picture gets of those that its prompt is parted
-    into.
+    """Return the index of the part that is assigned to an image.
 
-    By quota the `number`-th point of Halton's sequence decides, shifted by the prompt: halves of an
-    even n are exact at `axis` 0, and points of several axes fill the square evenly. Without a
-    number the picture's seed decides.
+    By quota, the `number`-th point of Halton's sequence, shifted by the prompt, decides. Halves of
+    an even number of images are then exact at `axis` 0, and the points of several axes fill the
+    square evenly. Without a number, or by the rule "independent", the image's seed decides.
+
+    Parameters
+    ----------
+    shares
+        Share of each part. Shares sum to 1.
+    prompt
+        Text that decides the shift.
+    request
+        The requested image.
+    rule
+        Rule of assignment.
+    axis
+        Position of the axis, for which the sequence has a base.
+
+    Returns
+    -------
+    int
+        Index into `shares`.
     """
     if request.number is None or rule == "independent":
-        at = _uniform(f"{prompt} {axis} {request.seed}")
+        point = _uniform(f"{prompt} {axis} {request.seed}")
     else:
-        base = BASES[axis % len(BASES)]
-        left = request.number
-        unit = 1.0
-        at = _uniform(prompt)
-        while left:
-            left, digit = divmod(left, base)
-            unit /= base
-            at += digit * unit
-    return min(bisect_right([*accumulate(shares)], at % 1.0), len(shares) - 1)
+        base = HALTON_BASES[axis % len(HALTON_BASES)]
+        point = _halton_point(request.number, base, shift=_uniform(prompt))
+    return min(bisect_right([*accumulate(shares)], point % 1.0), len(shares) - 1)
+
+
+def _halton_point(number: int, base: int, shift: float) -> float:
+    """Return the `number`-th point of Halton's sequence plus `shift`, in [0, 2)."""
+    point = shift
+    unit = 1.0
+    while number:
+        number, digit = divmod(number, base)
+        unit /= base
+        point += digit * unit
+    return point
 
 
 def _uniform(text: str) -> float:
-    return int(sha256(text.encode())[:13], 16) / 16**13
+    """Return a number in [0, 1) that depends on a text only."""
+    return int(sha256(text.encode())[:HASH_DIGITS], 16) / HASH_VALUES

@@ -1,11 +1,10 @@
-"""Entanglement guidance (BiasMap's own mitigation): at every step the places of two words are moved
-apart.
-"""
+"""Entanglement guidance (BiasMap's own mitigation): each step separates the places of two words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,182 +19,261 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 AREA = 0.3
+"""Share of a map that its mask covers."""
+
 GAMMA = 0.01
+"""Entropic regularization of the transport that makes a mask."""
+
 ROUNDS = 20
-"""The share of a map that its mask covers, the entropy of the mask's transport, and how often that
-is balanced.
-"""
+"""Rounds in which the transport is balanced."""
+
+PREDICTIONS = ("epsilon", "v_prediction")
+"""Predictions of a network whose noise can be changed."""
+
+Variant = Literal["paper", "code"]
+
+
+@dataclass(frozen=True, slots=True)
+class AttributionWords:
+    """Attribution prompt of an image and axis, as the attention layers receive it.
+
+    Attributes
+    ----------
+    vectors
+        Vectors of the prompt's tokens, (tokens, d).
+    axis, against
+        Positions of the tokens of the axis's name, and of the word it is separated from.
+    """
+
+    vectors: Tensor
+    axis: list[int]
+    against: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerQueries:
+    """Queries of a cross-attention layer in this step.
+
+    Attributes
+    ----------
+    attention
+        The diffusers attention module.
+    rows
+        Queries of the conditional half, (B, pixels, heads · d).
+    """
+
+    attention: Any
+    rows: Tensor
 
 
 class Entanglement(Steering):
     """Guidance away from the overlap of each target axis's name with a word of the prompt.
 
-        noise = noise + scale sqrt(1 - alpha_bar) grad_x sum_axes soft_iou(mask(A_axis),
-        mask(A_against))
+    The predicted noise changes by
 
-    A are attention maps of this one step, of the conditional half, summed over the layers of both
-    sides and scaled to [0, 1]. Of a picture's gradient no more than length 1 counts. Velocities are
-    changed so that the noise is.
+        scale sqrt(1 - alpha_bar) grad_x sum_axes soft_iou(mask(A_axis), mask(A_against))
 
-    against  the word; by default the prompt's occupation
-    every    of so many steps the first is guided
-    variant  "code" is as published: maps are not scaled, masks cover their share of each row, and a gradient of length
-             1 or more is left out
+    where x is the noisy latent. A are attention maps of this step for the conditional half, summed
+    over the layers of the down and up blocks and scaled to [0, 1]. An image's gradient is shortened
+    to length 1 where it is longer. The network's output changes so that the noise changes as above,
+    also where the network predicts velocities.
+
+    Attributes
+    ----------
+    targets
+        Axes whose names are separated from the word. Their shares have no effect.
+    against
+        The word. By default, the prompt's occupation.
+    scale
+        Strength of the guidance. 0 turns it off.
+    interval_steps
+        Number of steps from each guided step to the next. The first step is guided.
+    variant
+        With "code", as in the published code, maps are not scaled, masks cover their share of each
+        row, and a gradient of length 1 or more is ignored.
     """
 
     method: Literal["entanglement"] = "entanglement"
     targets: dict[str, dict[str, float]] = Field(min_length=1)
     against: str = ""
     scale: float = Field(default=100.0, ge=0)
-    every: int = Field(default=1, ge=1)
-    variant: Literal["paper", "code"] = "paper"
+    interval_steps: int = Field(default=1, ge=1)
+    variant: Variant = "paper"
 
     @property
     def cost(self) -> float:
-        """The way back through the network costs about what the way there does."""
-        return 1 + 1 / self.every if self.scale else 1.0
+        """A backward pass through the network costs about as much as a forward pass."""
+        return 1 + 1 / self.interval_steps if self.scale else 1.0
 
-    def evaluated(
+    def evaluate(
         self, network: Callable[[Tensor], Tensor], sample: Tensor, call: NetworkCall
     ) -> Tensor:
-        """The outputs, with the gradient in the conditional half, from where guidance adds it once."""
+        """Return the outputs, with the scaled gradient added once by guidance."""
         import torch
 
-        if not self.scale or call.step % self.every:
+        if not self.scale or call.step % self.interval_steps:
             return network(sample)
+        noise_factor = _noise_factor(call)
+        out, gradient = self._overlap_gradient(network, sample, call)
+        length = gradient.flatten(1).norm(dim=1).reshape(-1, 1, 1, 1)
+        if self.variant == "paper":
+            limited = gradient / length.clamp(min=1)
+        else:
+            limited = gradient * (length < 1)
+        unconditional, conditional = out.chunk(2)
+        changed = conditional + self.scale * noise_factor / call.scale * limited
+        return torch.cat([unconditional, changed])
+
+    def _overlap_gradient(
+        self, network: Callable[[Tensor], Tensor], sample: Tensor, call: NetworkCall
+    ) -> tuple[Tensor, Tensor]:
+        """Return the outputs and the gradient of the overlap by the conditional latents (B, …)."""
+        import torch
+
         from askew.measure.attention.unet import cross_attention
 
         batch = len(call.requests)
-        by_noise = _by_noise(call)
+        layers: list[LayerQueries] = []
+
+        def record(attention: Any, out: Tensor) -> None:
+            layers.append(LayerQueries(attention=attention, rows=out[batch:]))
+
         with torch.enable_grad(), ExitStack() as hooks:
-            own = sample[batch:].detach().requires_grad_()
-            queries: list[tuple[Any, Tensor]] = []
+            latents = sample[batch:].detach().requires_grad_()
             for _, layer in cross_attention(call.pipeline, middle=False):
-                hooks.callback(
-                    layer.attention.to_q.register_forward_hook(
-                        lambda _, __, out, attention=layer.attention: queries.append(
-                            (attention, out[batch:])
-                        )
-                    ).remove
+                hook = layer.attention.to_q.register_forward_hook(
+                    lambda _, __, out, attention=layer.attention: record(attention, out)
                 )
-            out = network(torch.cat([sample[:batch], own]))
-            shared = sum(self._overlap(call, k, queries, sample.shape) for k in range(batch))
-            (gradient,) = torch.autograd.grad(shared, own)  # type: ignore[arg-type]
-        length = gradient.flatten(1).norm(dim=1).reshape(-1, 1, 1, 1)
-        kept = (
-            gradient / length.clamp(min=1) if self.variant == "paper" else gradient * (length < 1)
-        )
-        plain, prompted = out.detach().chunk(2)
-        return torch.cat([plain, prompted + self.scale * by_noise / call.scale * kept])
+                hooks.callback(hook.remove)
+            out = network(torch.cat([sample[:batch], latents]))
+            overlap = sum(self._overlap(call, k, layers, sample.shape) for k in range(batch))
+            (gradient,) = torch.autograd.grad(overlap, latents)  # type: ignore[arg-type]
+        return out.detach(), gradient
 
     def _overlap(
-        self, call: NetworkCall, at: int, queries: list[tuple[Any, Tensor]], shape: Any
+        self, call: NetworkCall, image: int, layers: list[LayerQueries], shape: Any
     ) -> Tensor:
-        """How much of their union the soft masks of one picture share, summed over the target axes."""
+        """Return the overlap of the soft masks of an image, summed over the target axes."""
         import torch
         from torch.nn.functional import interpolate
 
-        prompt = call.requests[at].prompt
-        total = torch.zeros((), device=queries[0][1].device)
+        prompt = call.requests[image].prompt
+        total = torch.zeros((), device=layers[0].rows.device)
         for axis in self.targets:
-            vectors, places = call.once(
-                f"{axis} in {prompt}", partial(self._words, call.pipeline, prompt, axis)
+            words = call.once(
+                f"{axis} in {prompt}",
+                partial(self._attribution_words, call.pipeline, prompt, axis),
             )
-            layers = []
-            for attention, rows in queries:
-                with torch.no_grad():
-                    keys = (
-                        attention.to_k(vectors.to(rows))
-                        .float()
-                        .reshape(len(vectors), attention.heads, -1)
-                    )
-                asked = rows[at].float().reshape(rows.shape[1], attention.heads, -1)
-                weights = (
-                    (torch.einsum("phd,thd->htp", asked, keys) * attention.scale)
-                    .softmax(dim=1)
-                    .sum(dim=0)
-                )
-                height = round((weights.shape[-1] * shape[-2] / shape[-1]) ** 0.5)
-                layers.append(
-                    torch.stack([weights[own].mean(dim=0).reshape(height, -1) for own in places])
-                )
-            size = max(one.shape[-2:] for one in layers)
-            maps = sum(interpolate(one[None], size, mode="bilinear")[0] for one in layers)
-            total = total + soft_iou(*(soft_mask(one, self.variant) for one in maps))  # type: ignore[union-attr]
+            by_layer = [_layer_maps(layer, image, words, shape) for layer in layers]
+            size = max(maps.shape[-2:] for maps in by_layer)
+            resized = [interpolate(maps[None], size, mode="bilinear")[0] for maps in by_layer]
+            axis_map, against_map = sum(resized)  # type: ignore[misc]
+            total = total + soft_iou(
+                soft_mask(axis_map, self.variant), soft_mask(against_map, self.variant)
+            )
         return total
 
-    def _words(
+    def _attribution_words(
         self, pipeline: DiffusionPipeline, prompt: str, axis: str
-    ) -> tuple[Tensor, list[list[int]]]:
-        """The vectors (tokens, d) of the attribution prompt, and where the axis and the word stand
-        in it.
-        """
+    ) -> AttributionWords:
+        """Encode the attribution prompt of a prompt and an axis."""
         from askew.measure.attention import AttentionMaps, attribution_text
         from askew.measure.attribution import encode_attribution
 
         known = [self.against] if self.against else occupations_in(prompt)
         if not known:
             raise UsageError(
-                f"entanglement: {prompt!r} names no occupation; name the word that {axis} is moved away "
-                "from by --way-arg against=WORD"
+                f"entanglement: {prompt!r} contains no known occupation; name the word from which "
+                f"{axis} is separated by --technique-arg against=WORD"
             )
-        words = (axis.replace("_", " "), known[0])
-        text = attribution_text(prompt, *words)
+        name = axis.replace("_", " ")
+        text = attribution_text(prompt, name, known[0])
         maps = AttentionMaps(pipeline, text)
-        return encode_attribution(pipeline, text).vectors, [maps.positions(word) for word in words]
+        return AttributionWords(
+            vectors=encode_attribution(pipeline, text).vectors,
+            axis=maps.positions(name),
+            against=maps.positions(known[0]),
+        )
 
 
-def soft_mask(map: Tensor, variant: Literal["paper", "code"] = "paper") -> Tensor:
-    """About 1 where a map (H, W) is highest, on `AREA` of it, about 0 elsewhere, with a gradient
-    everywhere.
+def _layer_maps(layer: LayerQueries, image: int, words: AttributionWords, shape: Any) -> Tensor:
+    """Return a layer's attention maps (2, h, w) of the axis and of the word, for an image."""
+    import torch
 
-    Entropic transport of the map's numbers to 0 and 1 in these shares, at squared distance,
-    balanced `ROUNDS` times: of maps without clear edges it covers more.
+    attention = layer.attention
+    with torch.no_grad():
+        keys = attention.to_k(words.vectors.to(layer.rows)).float()
+        keys = keys.reshape(len(words.vectors), attention.heads, -1)
+    queries = layer.rows[image].float().reshape(layer.rows.shape[1], attention.heads, -1)
+    scores = torch.einsum("phd,thd->htp", queries, keys) * attention.scale
+    weights = scores.softmax(dim=1).sum(dim=0)
+    height = round((weights.shape[-1] * shape[-2] / shape[-1]) ** 0.5)
+    return torch.stack(
+        [weights[tokens].mean(dim=0).reshape(height, -1) for tokens in (words.axis, words.against)]
+    )
+
+
+def soft_mask(map: Tensor, variant: Variant = "paper") -> Tensor:
+    """Return a differentiable mask of the highest values of a map.
+
+    The mask is near 1 where the map is highest, on a share `AREA` of it, and near 0 elsewhere. It
+    is the entropic transport of the map's values to 0 and 1 in these shares, at squared distance,
+    balanced `ROUNDS` times. Masks of maps without clear edges cover more.
+
+    Parameters
+    ----------
+    map
+        Map, (H, W).
+    variant
+        "paper" scales the map to [0, 1] and masks it as a whole. "code" masks each row.
+
+    Returns
+    -------
+    Tensor
+        Mask, (H, W).
     """
     import torch
 
-    low = map.min()
-    high = map.max()
-    rows = (
-        ((map - low) / (high - low).clamp(min=1e-12)).reshape(1, -1) if variant == "paper" else map
-    )
+    rows = map
+    if variant == "paper":
+        low = map.min()
+        high = map.max()
+        rows = ((map - low) / (high - low).clamp(min=1e-12)).reshape(1, -1)
     n = rows.shape[1]
-    high_ones = int(n * AREA)
-    wanted = (
-        torch.tensor([n - high_ones, high_ones], dtype=rows.dtype, device=rows.device).div(n).log()
-    )
-    near = (
-        -((rows[..., None] - torch.tensor([0.0, 1.0], dtype=rows.dtype, device=rows.device)) ** 2)
-        / GAMMA
-    )
-    by_row = torch.zeros_like(rows)
+    ones = int(n * AREA)
+    like_rows: dict[str, Any] = {"dtype": rows.dtype, "device": rows.device}
+    log_shares = torch.tensor([n - ones, ones], **like_rows).div(n).log()
+    sides = torch.tensor([0.0, 1.0], **like_rows)
+    log_kernel = -((rows[..., None] - sides) ** 2) / GAMMA
+    by_value = torch.zeros_like(rows)
     for _ in range(ROUNDS):
-        by_side = wanted - torch.logsumexp(near + by_row[..., None], dim=1)
-        by_row = -torch.logsumexp(near + by_side[:, None], dim=2) - torch.tensor(float(n)).log()
-    mask: Tensor = n * torch.exp(near[..., 1] + by_row + by_side[:, 1:])
+        by_side = log_shares - torch.logsumexp(log_kernel + by_value[..., None], dim=1)
+        by_value = -torch.logsumexp(log_kernel + by_side[:, None], dim=2)
+        by_value = by_value - torch.tensor(float(n)).log()
+    mask: Tensor = n * torch.exp(log_kernel[..., 1] + by_value + by_side[:, 1:])
     return mask.reshape(map.shape)
 
 
 def soft_iou(a: Tensor, b: Tensor) -> Tensor:
-    """Sum of a b over sum of a + b - a b."""
+    """Compute the overlap of two soft masks: sum of a b over sum of a + b - a b."""
     shared = (a * b).sum()
     return shared / (a.sum() + b.sum() - shared)
 
 
-def _by_noise(call: NetworkCall) -> float:
-    """What a change of the noise by sqrt(1 - alpha_bar) is to the network's output; 0 where nothing
-    but noise is.
+def _noise_factor(call: NetworkCall) -> float:
+    """Return the change of the output that changes the noise by sqrt(1 - alpha_bar).
+
+    It is 0 at the first step of schedules that begin with pure noise.
     """
     scheduler = call.pipeline.scheduler
-    kinds = ("epsilon", "v_prediction")
-    kept = getattr(scheduler, "alphas_cumprod", None)
-    kind = scheduler.config.get("prediction_type", "epsilon")
-    if kept is None or kind not in kinds:
+    alphas = getattr(scheduler, "alphas_cumprod", None)
+    prediction = scheduler.config.get("prediction_type", "epsilon")
+    if alphas is None or prediction not in PREDICTIONS:
         raise UsageError(
-            f"entanglement needs a network that predicts noise or velocity, not {kind} of "
-            f"{type(scheduler).__name__}"
+            "entanglement needs a network that predicts noise or velocity, not "
+            f"{prediction} of {type(scheduler).__name__}"
         )
-    left = float(kept[round(float(scheduler.timesteps[call.step]))])
-    if kind == "epsilon":
-        return float((1 - left) ** 0.5)
-    return float(((1 - left) / left) ** 0.5) if left > 1e-6 else 0.0
+    alpha = float(alphas[round(float(scheduler.timesteps[call.step]))])
+    if prediction == "epsilon":
+        return float((1 - alpha) ** 0.5)
+    return float(((1 - alpha) / alpha) ** 0.5) if alpha > 1e-6 else 0.0

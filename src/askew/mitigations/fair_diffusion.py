@@ -1,6 +1,4 @@
-"""Fair Diffusion (Friedrich et al. 2023): semantic guidance towards the value that a picture is
-asked for.
-"""
+"""Fair Diffusion (Friedrich et al. 2023): semantic guidance towards each image's requested value."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -14,17 +12,33 @@ if TYPE_CHECKING:
 
 
 class FairDiffusion(TargetSteering):
-    """Semantic guidance (SEGA, Brack et al. 2023) with edits c of direction s_c and weight w_c on
-    top of the prompt.
+    """Semantic guidance (SEGA, Brack et al. 2023) in addition to the guidance of the prompt.
 
-        g_c = scale s_c (o_c - o_u), kept where |g_c| is at least its quantile `threshold` over a
-        channel's pixels
-        g   = sum_c w_c g_c + momentum m;   m <- decay m + (1 - decay) g;   o = o_u + G (o_p - o_u) + g
+    Each value c of a target axis is an edit. For outputs o_u of the network without a text, o_p for
+    the prompt and o_c for the edit, with guidance scale G:
 
-    Of each target axis the value asked of a picture is an edit up, every other one down, with
-    weight 1 / (K - 1). Edits count from the fraction `warm_up` of the steps on; the momentum m
-    grows before. Outputs are taken as the network gives them (noise or velocity). Defaults are
-    those of the authors' script.
+        g_c = scale s_c (o_c - o_u), where |g_c| is at least its quantile `threshold`, else 0
+        g   = sum_c w_c g_c + momentum m
+        m   <- decay m + (1 - decay) g
+        o   = o_u + G (o_p - o_u) + g
+
+    The quantile is that of a channel's pixels. The requested value has direction s_c = 1 and weight
+    w_c = 1. Each of the other values of a K-valued axis has s_c = -1 and w_c = 1 / (K - 1). Edits
+    begin after the warm-up, during which the momentum m grows. Outputs are noise or velocity, as
+    the network predicts them. Defaults are those of the authors' script.
+
+    Attributes
+    ----------
+    words
+        Text of an edit, by "AXIS=VALUE". By default, "male person" for male, and so on.
+    scale
+        Guidance scale of the edits. 0 turns them off.
+    threshold
+        Share of a channel's pixels that an edit leaves unchanged, in [0, 1).
+    warm_up
+        Share of the steps before edits begin, in [0, 1).
+    momentum, decay
+        Weight of the momentum, and share of it that each step keeps.
     """
 
     transformers: ClassVar[bool] = True
@@ -38,45 +52,55 @@ class FairDiffusion(TargetSteering):
 
     @property
     def cost(self) -> float:
-        """Evaluations: two halves, and one for every value of every target axis."""
-        return (2 + sum(map(len, self.targets.values()))) / 2 if self.scale else 1.0
+        """Two evaluations for guidance and one for every value of every target axis, over two."""
+        edits = sum(len(shares) for shares in self.targets.values())
+        return (2 + edits) / 2 if self.scale else 1.0
 
     def text(self, axis: str, value: str) -> str:
-        """The edit for a value: "male person", unless `words` say another for AXIS=VALUE."""
+        """Return the text of the edit for a value, such as "male person"."""
         return self.words.get(f"{axis}={value}") or counterfactual("person", axis, value)
 
-    def rows(self, call: NetworkCall) -> list[str]:
-        """A text for every value of every target axis."""
+    def further_texts(self, call: NetworkCall) -> list[str]:
+        """Return the text of every value of every target axis."""
         if not self.scale:
             return []
         return [self.text(axis, value) for axis, shares in self.targets.items() for value in shares]
 
-    def outputs(self, out: "Tensor", others: "Tensor", call: NetworkCall) -> "Tensor":
-        """The conditional half with g / G added, so that guidance by G adds g."""
+    def change_outputs(self, out: "Tensor", others: "Tensor", call: NetworkCall) -> "Tensor":
+        """Add g / G to the conditional half, so that guidance by G adds g."""
         import torch
 
         if not self.scale:
             return out
-        plain, prompted = out.chunk(2)
-        asked = call.once(
-            "asked", lambda: [self.requested_values(request) for request in call.requests]
-        )
-        every = [
-            [1.0 if one[axis] == value else -1.0 / (len(shares) - 1) for one in asked]
-            for axis, shares in self.targets.items()
-            for value in shares
-        ]
-        momentum = call.once("momentum", lambda: torch.zeros_like(prompted))
+        unconditional, conditional = out.chunk(2)
+        edit_weights = call.once("weights", lambda: self._edit_weights(call))
+        momentum = call.once("momentum", lambda: torch.zeros_like(conditional))
         total = self.momentum * momentum
-        for other, weights in zip(others, every, strict=True):
-            edit = self.scale * (other - plain)
-            size = edit.abs().flatten(2)
-            least = torch.quantile(size.float(), self.threshold, dim=2, keepdim=True).to(size)
-            kept = torch.where(size >= least, edit.flatten(2), 0).reshape(edit.shape)
-            total = (
-                total + torch.tensor(weights).to(kept).reshape(-1, *[1] * (kept.dim() - 1)) * kept
-            )
+        for other, weights in zip(others, edit_weights, strict=True):
+            edit = self._masked_edit(other, unconditional)
+            by_image = torch.tensor(weights).to(edit).reshape(-1, *[1] * (edit.dim() - 1))
+            total = total + by_image * edit
         momentum.copy_(self.decay * momentum + (1 - self.decay) * total)
         if call.step < self.warm_up * call.steps:
             return out
-        return torch.cat([plain, prompted + total / call.scale])
+        return torch.cat([unconditional, conditional + total / call.scale])
+
+    def _edit_weights(self, call: NetworkCall) -> list[list[float]]:
+        """Return s_c w_c of every edit for every image, in the order of `further_texts`."""
+        requested = [self.requested_values(request) for request in call.requests]
+        edit_weights = []
+        for axis, shares in self.targets.items():
+            against = -1.0 / (len(shares) - 1)
+            for value in shares:
+                weights = [1.0 if values[axis] == value else against for values in requested]
+                edit_weights.append(weights)
+        return edit_weights
+
+    def _masked_edit(self, other: "Tensor", unconditional: "Tensor") -> "Tensor":
+        """Return scale (o_c - o_u) where its size reaches the quantile of its channel, else 0."""
+        import torch
+
+        edit = self.scale * (other - unconditional)
+        size = edit.abs().flatten(2)
+        least = torch.quantile(size.float(), self.threshold, dim=2, keepdim=True).to(size)
+        return torch.where(size >= least, edit.flatten(2), 0).reshape(edit.shape)

@@ -1,9 +1,8 @@
-"""ITI-GEN (Zhang et al. 2023): tokens learned from pictures, one set per value, behind the words of
-the prompt.
+"""ITI-GEN (Zhang et al. 2023): tokens that are learned from images and follow a prompt's words.
 
-The tokens of an axis stand in three places from the end mark on; those of further axes are added
-there. They are learned so that the text of a value lies from another's in the direction in which
-its pictures lie from the other's.
+Each value of an axis has three tokens. They replace the prompt's end mark and the two places behind
+it; the tokens of several axes are added. Learning turns the difference of two values' texts into
+the direction of the difference of their images.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,27 +28,39 @@ if TYPE_CHECKING:
     from transformers import CLIPModel, CLIPTextModel, CLIPTokenizer
 
 PLACES = 3
-"""Tokens of an axis."""
+"""Tokens of each value of an axis."""
+
+FLOAT_BYTES = 4
+"""Bytes of a number in the tokens of a file."""
 
 NEAR = 0.8
-"""The cosine to the prompt's own text below which a loss holds the learned texts to what the prompt
-says.
-"""
+"""Cosine to the prompt's text below which a loss keeps the learned texts close to the prompt."""
+
+EQUAL = 1e-6
+"""Distance below which two texts are equal and have no direction."""
 
 EPOCHS = 60
 STEPS = 5
+"""Steps of an epoch, each of which uses an equal part of the images of every value."""
+
 RATE = 0.01
+"""Learning rate, halved after a third of the epochs."""
 
 ANYBODY = "a photo of a person"
-"""A further text behind which tokens are learned: one prompt alone may be learned by heart."""
+"""Second text with which tokens are learned, so that they do not overfit to a single prompt."""
 
 
 class ITIGen(TargetSteering):
-    """Learned tokens in the place of the end mark of every prompt's conditional text.
+    """Learned tokens from the end mark on, in the conditional text of every prompt.
 
-    tokens   by axis (values, 3, width) numbers in single precision, little-endian, as base64
-    width    of the text encoder
-    encoder  digest of the embeddings of the text encoder by which they were learned
+    Attributes
+    ----------
+    tokens
+        Tokens of an axis, (values, 3, width) little-endian single-precision numbers in base64.
+    width
+        Width of the text encoder.
+    encoder
+        Digest of the embeddings of the text encoder with which the tokens were learned.
     """
 
     method: Literal["iti-gen"] = "iti-gen"
@@ -58,69 +69,69 @@ class ITIGen(TargetSteering):
     encoder: str
 
     @model_validator(mode="after")
-    def _whole(self) -> ITIGen:
+    def _check_tokens(self) -> ITIGen:
         for axis, shares in self.targets.items():
-            wanted = len(shares) * PLACES * self.width * 4
+            needed = len(shares) * PLACES * self.width * FLOAT_BYTES
             try:
-                found = len(base64.b64decode(self.tokens.get(axis, ""), validate=True))
+                size = len(base64.b64decode(self.tokens.get(axis, ""), validate=True))
             except ValueError:
-                found = -1
-            if found != wanted:
+                size = -1
+            if size != needed:
                 raise ValueError(
-                    f"the tokens of {axis!r} are cut or damaged: {wanted} bytes are needed"
+                    f"the tokens of {axis!r} are incomplete or damaged: {needed} bytes are needed"
                 )
         return self
 
     def table(self, axis: str) -> NDArray[np.float32]:
-        """The tokens of an axis, (values, 3, width)."""
+        """Return the tokens of an axis, (values, 3, width)."""
         numbers = np.frombuffer(base64.b64decode(self.tokens[axis]), dtype="<f4")
         return numbers.reshape(len(self.targets[axis]), PLACES, self.width)
 
     def extra_files(self) -> dict[str, bytes]:
-        """The tokens as safetensors, by axis."""
+        """Return the tokens of all axes as a safetensors file."""
         from safetensors.numpy import save
 
-        told = {axis: json.dumps([*shares]) for axis, shares in self.targets.items()} | {
-            "encoder": self.encoder
-        }
-        return {".safetensors": save({axis: self.table(axis) for axis in self.targets}, told)}
+        metadata = {axis: json.dumps([*shares]) for axis, shares in self.targets.items()}
+        metadata["encoder"] = self.encoder
+        return {".safetensors": save({axis: self.table(axis) for axis in self.targets}, metadata)}
 
-    def inputs(self, states: Tensor, call: NetworkCall) -> Tensor:
-        """The conditional half with the states of the learned tokens."""
+    def change_states(self, states: Tensor, call: NetworkCall) -> Tensor:
+        """Return states whose conditional half contains the learned tokens."""
         import torch
 
-        learned = call.once("states", lambda: self._states(call))
+        learned = call.once("states", lambda: self._learned_states(call))
         return torch.cat([states[: len(call.requests)], learned.to(states)])
 
-    def _states(self, call: NetworkCall) -> Tensor:
-        """Those of every picture's prompt with the tokens of what is asked of it."""
+    def _learned_states(self, call: NetworkCall) -> Tensor:
+        """Return the states of every image's prompt with the tokens of its requested values."""
         import torch
 
         encoder = call.pipeline.text_encoder
-        tokenizer = call.pipeline.tokenizer
         if hasattr(call.pipeline, "text_encoder_2") or encoder_digest(encoder) != self.encoder:
             kind = type(call.pipeline).__name__
             raise UsageError(
-                f"iti-gen: these tokens were learned by another text encoder than that of {kind}"
+                f"iti-gen: the tokens were learned with another text encoder than that of {kind}"
             )
-        found = []
+        rows = []
         for request in call.requests:
-            said = self.requested_values(request)
-            added = sum(
-                self.table(axis)[list(self.targets[axis]).index(value)]
-                for axis, value in said.items()
-            )
+            added = torch.tensor(self._added_tokens(self.requested_values(request)))[None]
             with torch.inference_mode():
-                found.append(
-                    states_with_tokens(
-                        encoder, tokenizer, request.prompt, torch.tensor(added)[None]
-                    )[0]
+                states, _ = states_with_tokens(
+                    encoder, call.pipeline.tokenizer, request.prompt, added
                 )
-        return torch.cat(found)
+            rows.append(states)
+        return torch.cat(rows)
+
+    def _added_tokens(self, requested: Mapping[str, str]) -> Any:
+        """Return the sum of the tokens of the requested values, (3, width)."""
+        return sum(
+            self.table(axis)[list(self.targets[axis]).index(value)]
+            for axis, value in requested.items()
+        )
 
 
 def encoder_digest(encoder: CLIPTextModel) -> str:
-    """A digest of a text encoder's token embeddings, whatever number format they are in."""
+    """Return a digest of a text encoder's token embeddings, the same for every number format."""
     weights = encoder.get_input_embeddings().weight.detach().float().cpu().numpy().astype("<f2")
     return sha256(np.ascontiguousarray(weights).tobytes())[:16]
 
@@ -128,29 +139,50 @@ def encoder_digest(encoder: CLIPTextModel) -> str:
 def states_with_tokens(
     encoder: CLIPTextModel, tokenizer: CLIPTokenizer, prompt: str, added: Tensor
 ) -> tuple[Tensor, int]:
-    """States (n, tokens, width) of a prompt with `added` (n, 3, width) from its end mark on, and
-    where it is read out.
+    """Encode a prompt with learned tokens from its end mark on.
 
-    Embeddings there, token and position together, are replaced; the text is read out three places
-    behind its old end, where transformers' padding has an end mark (OpenAI's has a zero). Raises
-    UsageError for a prompt without room.
+    The tokens replace embeddings of token and position together. The text is read out three places
+    behind the old end mark, where the padding of transformers has an end mark. (OpenAI's padding
+    has zeros.)
+
+    Parameters
+    ----------
+    encoder, tokenizer
+        A CLIP text encoder and its tokenizer.
+    prompt
+        The prompt.
+    added
+        Learned tokens, (n, 3, width).
+
+    Returns
+    -------
+    Tensor
+        States, (n, tokens, width).
+    int
+        Position at which the text is read out.
+
+    Raises
+    ------
+    UsageError
+        If the prompt leaves no room for the tokens.
     """
     ids = tokenizer(prompt, padding="max_length", truncation=True, return_tensors="pt").input_ids
     end = int((ids[0, 1:] == tokenizer.eos_token_id).int().argmax()) + 1
     if end + PLACES >= ids.shape[1]:
-        raise UsageError(f"iti-gen: the prompt {prompt!r} leaves no room for {PLACES} tokens more")
+        raise UsageError(
+            f"iti-gen: the prompt {prompt!r} leaves no room for {PLACES} tokens; shorten it"
+        )
     tower = encoder if hasattr(encoder, "embeddings") else encoder.text_model
 
-    def replace(_: object, __: object, embedded: Tensor) -> Tensor:
+    def replace_embeddings(_: object, __: object, embedded: Tensor) -> Tensor:
         changed = embedded.repeat(len(added), 1, 1)
         changed[:, end : end + PLACES] = added.to(embedded)
         return changed
 
-    hook = tower.embeddings.register_forward_hook(replace)
+    device = tower.embeddings.token_embedding.weight.device
+    hook = tower.embeddings.register_forward_hook(replace_embeddings)
     try:
-        states = tower(
-            input_ids=ids.to(tower.embeddings.token_embedding.weight.device)
-        ).last_hidden_state
+        states = tower(input_ids=ids.to(device)).last_hidden_state
     finally:
         hook.remove()
     return states, end + PLACES
@@ -159,32 +191,68 @@ def states_with_tokens(
 def direction_loss(
     texts: Tensor, pictures: Sequence[Tensor], original: Tensor, axis: int, shape: Sequence[int]
 ) -> Tensor:
-    """The loss of the tokens of one `axis`, by the mean picture f (d,) of each of its values and
-    the prompt's text t_0.
+    """Compute the loss of the tokens of an axis (Zhang et al. 2023).
 
-    `texts` are t (product of `shape`, the axes' numbers of values; d), unit, of all combinations,
-    last axis fastest. Over pairs (i, j) of its values and combinations of the other axes' values,
-    the mean of 1 - <n(f_i - f_j), n(t_i - t_j)> + max(0, 0.8 - mean of cos(t_i, t_0), cos(t_j,
-    t_0)), times the pairs over K - 1. Where texts of a pair are equal, as all are at the start,
-    there is no direction: 1 - cos(f_i, t_i) takes its place.
+    Each pair (i, j) of the axis's values contributes the mean, over the combinations of the other
+    axes' values, of
+
+        1 - <n(f_i - f_j), n(t_i - t_j)> + max(0, 0.8 - (cos(t_i, t_0) + cos(t_j, t_0)) / 2)
+
+    where n scales to length 1. Where the texts of a pair are equal, as all are at the start, they
+    have no direction. The pair then contributes the sum over both values of 1 - cos(f_i, t_i). The
+    loss is the sum over pairs, divided by K - 1.
+
+    Parameters
+    ----------
+    texts
+        Unit vectors t of the texts of all combinations of values, (combinations, d), with the last
+        axis varying fastest.
+    pictures
+        Mean image vector f of each of the K values of the axis, (d,) each.
+    original
+        Vector t_0 of the prompt without tokens, (d,).
+    axis
+        Position of the axis in `shape`.
+    shape
+        Number of values of each axis.
+
+    Returns
+    -------
+    Tensor
+        The loss, a scalar.
+    """
+    import torch
+
+    values = texts.reshape(*shape, -1).movedim(axis, 0)
+    by_value = values.reshape(shape[axis], -1, texts.shape[-1])
+    losses = [
+        _pair_loss(by_value, pictures, original, pair=pair)
+        for pair in combinations(range(shape[axis]), 2)
+    ]
+    return torch.stack(losses).sum() / (shape[axis] - 1)
+
+
+def _pair_loss(
+    texts: Tensor, pictures: Sequence[Tensor], original: Tensor, pair: tuple[int, int]
+) -> Tensor:
+    """Return the loss of a pair of values; `texts` are (values, combinations, d).
+
+    Each use indexes `texts` separately, because the order in which gradients are added up affects
+    their last bits.
     """
     import torch
     from torch.nn.functional import cosine_similarity, normalize
 
-    own = texts.reshape(*shape, -1).movedim(axis, 0).reshape(shape[axis], -1, texts.shape[-1])
-    losses = []
-    for i, j in combinations(range(shape[axis]), 2):
-        away = own[i] - own[j]
-        if float(away.detach().norm(dim=-1).min()) < 1e-6:
-            near = sum(1 - cosine_similarity(pictures[k][None], own[k]) for k in (i, j))
-            losses.append(torch.as_tensor(near).mean())
-            continue
-        aligned = (normalize(pictures[i] - pictures[j], dim=-1) * normalize(away, dim=-1)).sum(-1)
-        kept = (
-            cosine_similarity(own[i], original[None]) + cosine_similarity(own[j], original[None])
-        ) / 2
-        losses.append((1 - aligned + torch.relu(NEAR - kept)).mean())
-    return torch.stack(losses).sum() / (shape[axis] - 1)
+    i, j = pair
+    difference = texts[i] - texts[j]
+    if float(difference.detach().norm(dim=-1).min()) < EQUAL:
+        distances = sum(1 - cosine_similarity(pictures[k][None], texts[k]) for k in pair)
+        return torch.as_tensor(distances).mean()
+    image_direction = normalize(pictures[i] - pictures[j], dim=-1)
+    aligned = (image_direction * normalize(difference, dim=-1)).sum(-1)
+    similarities = [cosine_similarity(texts[k], original[None]) for k in pair]
+    similarity = (similarities[0] + similarities[1]) / 2
+    return (1 - aligned + torch.relu(NEAR - similarity)).mean()
 
 
 def learn_tokens(
@@ -193,93 +261,166 @@ def learn_tokens(
     prompts: Sequence[str],
     pictures: Mapping[str, Sequence[NDArray[np.float32]]],
     seed: int,
-    kept: Path | None = None,
-    learned: Callable[[int], object] = lambda epochs: None,
+    checkpoint: Path | None = None,
+    report_epochs: Callable[[int], object] = lambda epochs: None,
 ) -> dict[str, NDArray[np.float32]]:
-    """The tokens (values, 3, width) of every axis.
+    """Learn the tokens of every axis.
 
-    Adam at .01, halved after 20 of 60 epochs of five steps; every step takes a fifth of the
-    pictures of each value; axes and prompts take turns. The network, a CLIP `model` whose text
-    tower is the pipeline's, stays as it is.
+    Adam with a learning rate of .01, halved after 20 of 60 epochs of five steps. Each step uses a
+    fifth of the images of each value. Axes and prompts take turns.
 
-    `prompts` are what tokens are put behind: one alone may be learned by heart, and served badly
-    by. `pictures` are by axis, for each of its values in order, the unit vectors (n, d) of its
-    pictures, whose order is by `seed`. The file `kept` holds how far it has come, epoch by epoch:
-    the same call goes on there, to the same bytes. `learned` is told how many epochs are done.
-    Raises UsageError for a value without pictures.
+    Parameters
+    ----------
+    model, tokenizer
+        A CLIP model whose text encoder is the pipeline's, and its tokenizer. The model is frozen.
+    prompts
+        Prompts with which tokens are learned.
+    pictures
+        By axis, unit vectors (n, d) of the images of each value.
+    seed
+        Seed of the order of the images.
+    checkpoint
+        File with the state after the last finished epoch. A repeated call resumes from it, with the
+        same result.
+    report_epochs
+        Called with the number of epochs that were finished since the last call.
+
+    Returns
+    -------
+    dict
+        Tokens (values, 3, width) by axis.
+
+    Raises
+    ------
+    UsageError
+        If a value has no images.
     """
-    import torch
-    from torch.nn.functional import normalize
-
-    shape = [len(values) for values in pictures.values()]
     for axis, values in pictures.items():
         if any(len(rows) == 0 for rows in values):
             raise UsageError(
-                f"iti-gen learns from pictures of every value, and a value of {axis!r} has none"
+                f"iti-gen learns from images of every value, but a value of {axis!r} has no image"
             )
-    width = int(model.text_model.embeddings.token_embedding.weight.shape[1])
-    tokens = [torch.zeros(k, PLACES, width, requires_grad=True) for k in shape]
-    optimizers = [torch.optim.Adam([one], lr=RATE) for one in tokens]
-    rng = np.random.default_rng(seed)
-    begin = 0
-    if kept is not None and kept.exists():
-        state = torch.load(kept, weights_only=True)
-        begin = state["epochs"]
-        rng.bit_generator.state = state["rng"]
-        for one, optimizer, table, own in zip(
-            tokens, optimizers, state["tokens"], state["adam"], strict=True
-        ):
-            one.data.copy_(table)
-            optimizer.load_state_dict(own)
-        learned(begin)
+    learner = _TokenLearner(model, tokenizer, prompts, pictures, seed)
+    first_epoch = 0
+    if checkpoint is not None and checkpoint.exists():
+        first_epoch = learner.restore(checkpoint)
+        report_epochs(first_epoch)
+    for epoch in range(first_epoch, EPOCHS):
+        learner.learn_epoch(epoch)
+        if checkpoint is not None:
+            learner.save(checkpoint, epoch + 1)
+        report_epochs(1)
+    return learner.tables()
 
-    def features(prompt: str, added: Tensor) -> Tensor:
-        states, place = states_with_tokens(model, tokenizer, prompt, added)
-        return normalize(model.text_projection(states[:, place]), dim=-1)
 
-    with torch.no_grad():
-        plain = tokenizer(list(prompts), padding=True, return_tensors="pt")
-        originals = normalize(model.get_text_features(**plain).pooler_output, dim=-1)
-    for parameter in model.parameters():
-        parameter.requires_grad_(False)
-    for epoch in range(begin, EPOCHS):
-        for optimizer in optimizers:
+class _TokenLearner:
+    """Tokens of all axes while they are learned, with their optimizers and random generator."""
+
+    def __init__(
+        self,
+        model: CLIPModel,
+        tokenizer: CLIPTokenizer,
+        prompts: Sequence[str],
+        pictures: Mapping[str, Sequence[NDArray[np.float32]]],
+        seed: int,
+    ) -> None:
+        import torch
+
+        self.model = model
+        self.tokenizer = tokenizer
+        self.prompts = prompts
+        self.pictures = pictures
+        self.shape = [len(values) for values in pictures.values()]
+        width = int(model.text_model.embeddings.token_embedding.weight.shape[1])
+        self.tokens = [torch.zeros(k, PLACES, width, requires_grad=True) for k in self.shape]
+        self.optimizers = [torch.optim.Adam([tokens], lr=RATE) for tokens in self.tokens]
+        self.rng = np.random.default_rng(seed)
+        self.originals = self._original_vectors()
+        for parameter in model.parameters():
+            parameter.requires_grad_(False)
+
+    def _original_vectors(self) -> Tensor:
+        """Return the unit vectors of the prompts without tokens, (prompts, d)."""
+        import torch
+        from torch.nn.functional import normalize
+
+        with torch.no_grad():
+            plain = self.tokenizer(list(self.prompts), padding=True, return_tensors="pt")
+            return normalize(self.model.get_text_features(**plain).pooler_output, dim=-1)
+
+    def restore(self, checkpoint: Path) -> int:
+        """Read the state from a file and return the number of finished epochs."""
+        import torch
+
+        state = torch.load(checkpoint, weights_only=True)
+        self.rng.bit_generator.state = state["rng"]
+        for tokens, table in zip(self.tokens, state["tokens"], strict=True):
+            tokens.data.copy_(table)
+        for optimizer, optimizer_state in zip(self.optimizers, state["adam"], strict=True):
+            optimizer.load_state_dict(optimizer_state)
+        return int(state["epochs"])
+
+    def save(self, checkpoint: Path, epochs: int) -> None:
+        """Write the state after a number of epochs to a file."""
+        import torch
+
+        state = {
+            "epochs": epochs,
+            "rng": self.rng.bit_generator.state,
+            "tokens": [tokens.data for tokens in self.tokens],
+            "adam": [optimizer.state_dict() for optimizer in self.optimizers],
+        }
+        content = io.BytesIO()
+        torch.save(state, content)
+        write_file(checkpoint, content.getvalue())
+
+    def learn_epoch(self, epoch: int) -> None:
+        """Take the steps of an epoch, with turns of the axes in every step."""
+        rate = RATE * (0.5 if epoch >= EPOCHS // 3 else 1)
+        for optimizer in self.optimizers:
             for group in optimizer.param_groups:
-                group["lr"] = RATE * (0.5 if epoch >= EPOCHS // 3 else 1)
+                group["lr"] = rate
         for step in range(STEPS):
-            at = (epoch * STEPS + step) % len(prompts)
-            for turn, (optimizer, values) in enumerate(
-                zip(optimizers, pictures.values(), strict=True)
-            ):
-                combos = np.array([*product(*map(range, shape))]).T
-                texts = features(
-                    prompts[at], torch.stack([tokens[k][v] for k, v in enumerate(combos)]).sum(0)
-                )
-                means = [
-                    torch.tensor(
-                        rows[rng.permutation(len(rows))[: max(1, len(rows) // STEPS)]].mean(axis=0)
-                    )
-                    for rows in values
-                ]
-                optimizer.zero_grad()
-                direction_loss(texts, means, originals[at], turn, shape).backward()  # type: ignore[no-untyped-call]
-                optimizer.step()
-        if kept is not None:
-            content = io.BytesIO()
-            torch.save(
-                {
-                    "epochs": epoch + 1,
-                    "rng": rng.bit_generator.state,
-                    "tokens": [one.data for one in tokens],
-                    "adam": [one.state_dict() for one in optimizers],
-                },
-                content,
-            )
-            write_file(kept, content.getvalue())
-        learned(1)
-    return {axis: one.detach().numpy() for axis, one in zip(pictures, tokens, strict=True)}
+            prompt = (epoch * STEPS + step) % len(self.prompts)
+            for axis, values in enumerate(self.pictures.values()):
+                self._take_step(prompt, axis, values)
+
+    def _take_step(self, prompt: int, axis: int, values: Sequence[NDArray[np.float32]]) -> None:
+        """Improve the tokens of an axis for a prompt, given by their positions."""
+        texts = self._text_vectors(self.prompts[prompt])
+        means = [self._mean_of_part(rows) for rows in values]
+        optimizer = self.optimizers[axis]
+        optimizer.zero_grad()
+        loss = direction_loss(texts, means, self.originals[prompt], axis=axis, shape=self.shape)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+
+    def _text_vectors(self, prompt: str) -> Tensor:
+        """Return the unit vectors of a prompt with all combinations of values."""
+        import torch
+        from torch.nn.functional import normalize
+
+        # Row k holds the value of axis k in each combination; the last axis varies fastest.
+        combos = np.array([*product(*map(range, self.shape))]).T
+        added = torch.stack([self.tokens[k][values] for k, values in enumerate(combos)]).sum(0)
+        states, position = states_with_tokens(self.model, self.tokenizer, prompt, added)
+        return normalize(self.model.text_projection(states[:, position]), dim=-1)
+
+    def _mean_of_part(self, rows: NDArray[np.float32]) -> Tensor:
+        """Return the mean vector of a random part of a value's images."""
+        import torch
+
+        size = max(1, len(rows) // STEPS)
+        return torch.tensor(rows[self.rng.permutation(len(rows))[:size]].mean(axis=0))
+
+    def tables(self) -> dict[str, NDArray[np.float32]]:
+        """Return the tokens (values, 3, width) by axis."""
+        return {
+            axis: tokens.detach().numpy()
+            for axis, tokens in zip(self.pictures, self.tokens, strict=True)
+        }
 
 
 def encode_tokens(tokens: NDArray[np.float32]) -> str:
-    """Tokens as they stand in a file."""
+    """Return tokens as a file stores them, in base64."""
     return base64.b64encode(np.ascontiguousarray(tokens, dtype="<f4").tobytes()).decode("ascii")

@@ -1,8 +1,7 @@
-"""A policy over prompts: what a prompt leaves open is said for it, each value as often as the
-policy wants.
+"""Prompt policies: each open attribute is stated in the prompt, with the policy's frequencies.
 
-Works on every model that takes prompts, a hosted one too. In code of one's own `draw` gives the
-prompts to send.
+A policy works on every model that takes prompts, also on hosted models. Users' own code gets the
+prompts to send from `PromptPolicy.draw`.
 """
 
 from collections.abc import Mapping
@@ -11,14 +10,22 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.mitigations.base import Mitigation, Rule, choose_part
+from askew.mitigations.base import TOLERANCE, Mitigation, Rule, choose_part
 from askew.models.base import Request
 from askew.plan import NonEmptyText, PlanPart
 
 
 class PolicyPart(PlanPart):
-    """A prompt of a policy: its text, how often it is used, and by axis what it says beyond the
-    initial prompt.
+    """Prompt of a policy.
+
+    Attributes
+    ----------
+    text
+        The prompt that is sent.
+    weight
+        Share of images that are made from it, in (0, 1].
+    says
+        Value, by axis, that the text states in addition to the initial prompt.
     """
 
     text: NonEmptyText
@@ -27,60 +34,88 @@ class PolicyPart(PlanPart):
 
 
 class Policy(PlanPart):
-    """What is sent in place of one prompt."""
+    """Prompts that are sent in place of one prompt.
+
+    Attributes
+    ----------
+    prompt
+        The replaced prompt.
+    parts
+        The prompts that replace it. Their weights sum to 1.
+    """
 
     prompt: NonEmptyText
     parts: tuple[PolicyPart, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _check_weights(self) -> Self:
         total = sum(part.weight for part in self.parts)
-        if abs(total - 1) > 1e-6:
+        if abs(total - 1) > TOLERANCE:
             raise ValueError(
-                f"the weights of the policy for {self.prompt!r} sum to {total:g}; they must sum to 1"
+                f"the weights of the policy for {self.prompt!r} sum to {total:g}; "
+                "they must sum to 1"
             )
         return self
 
 
 class PromptPolicy(Mitigation):
-    """Prompts in the place of prompts."""
+    """Mitigation that replaces prompts by other prompts.
+
+    Attributes
+    ----------
+    rule
+        Rule by which a prompt is assigned to an image.
+    policies
+        A policy for each replaced prompt. Other prompts are sent unchanged.
+    """
 
     method: Literal["prompts"] = "prompts"
     rule: Rule = "quota"
     policies: tuple[Policy, ...] = Field(min_length=1)
 
     def policy(self, prompt: str) -> Policy | None:
-        """The policy for a prompt; None where there is none, and the prompt is sent as it is."""
-        return next((one for one in self.policies if one.prompt == prompt), None)
+        """Return the policy for a prompt, or None if the prompt is sent unchanged."""
+        return next((policy for policy in self.policies if policy.prompt == prompt), None)
 
     def draw(self, prompt: str, seed: int, number: int | None = None) -> str:
-        """The prompt to send for picture `number` of `prompt`, or for one with that seed.
+        """Return the prompt to send in place of `prompt`.
 
-        Raises UsageError where the policy is for other prompts.
+        Parameters
+        ----------
+        prompt
+            A prompt for which there is a policy.
+        seed
+            Seed of the image, which decides where there is no `number`.
+        number
+            Position of the image among the images of the prompt, from 0.
+
+        Raises
+        ------
+        UsageError
+            If there is no policy for the prompt.
         """
         if self.policy(prompt) is None:
-            known = ", ".join(repr(one.prompt) for one in self.policies)
+            known = ", ".join(repr(policy.prompt) for policy in self.policies)
             raise UsageError(f"this policy is not for {prompt!r}; it is for: {known}")
         return self.prompt_for(Request(prompt, seed, number))
 
     def prompt_for(self, request: Request) -> str:
-        """The text of the picture's part."""
+        """Return the text of the image's part."""
         return self.part_for(request).text
 
     def possible_prompts(self, prompt: str) -> list[str]:
-        """The texts of the prompt's policy."""
+        """Return the texts of the prompt's policy."""
         policy = self.policy(prompt)
-        return [part.text for part in policy.parts] if policy else [prompt]
+        return [prompt] if policy is None else [part.text for part in policy.parts]
 
     def requested_values(self, request: Request) -> Mapping[str, str]:
-        """What the picture's prompt says by the policy."""
+        """Return the values that the sent prompt states in addition to the initial prompt."""
         return self.part_for(request).says
 
     def part_for(self, request: Request) -> PolicyPart:
-        """The part by which a picture is made."""
+        """Return the part of a policy from which an image is made."""
         policy = self.policy(request.prompt)
         if policy is None:
             return PolicyPart(text=request.prompt, weight=1)
-        return policy.parts[
-            choose_part([part.weight for part in policy.parts], request.prompt, request, self.rule)
-        ]
+        weights = [part.weight for part in policy.parts]
+        return policy.parts[choose_part(weights, request.prompt, request, self.rule)]

@@ -1,6 +1,4 @@
-"""How a mitigation reaches into a diffusion pipeline: what its network is given and what it
-returns, call by call.
-"""
+"""Mitigations that change what a diffusion network receives and returns in each evaluation."""
 
 from __future__ import annotations
 
@@ -23,18 +21,31 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+TRANSFORMER_FAMILY = "StableDiffusion3"
+"""Beginning of the class names of pipelines with a transformer that some techniques steer."""
+
 POOLED = ("text_embeds", "pooled_projections")
-"""What SDXL's network, and that of SD3, are given of a text beside its states."""
+"""Arguments with a pooled vector of the text, of the networks of SDXL and of SD3."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkCall:
-    """One evaluation of the network for the pictures of `requests`, in the order unconditional,
-    then conditional rows.
+    """One evaluation of the network for the images of a batch.
 
-    step   of `steps`, from 0, by the scheduler's list of times
-    scale  of the guidance
-    kept   what `once` has made for this batch
+    The network receives the unconditional rows of all images, then the conditional rows.
+
+    Attributes
+    ----------
+    pipeline
+        The pipeline whose network is evaluated.
+    requests
+        Requests of the B images of the batch.
+    step, steps
+        Position of the evaluation in the scheduler's list of timesteps, from 0, and its length.
+    scale
+        Guidance scale.
+    memory
+        Results of `once` for this batch, by name.
     """
 
     pipeline: DiffusionPipeline
@@ -42,170 +53,255 @@ class NetworkCall:
     step: int
     steps: int
     scale: float
-    kept: dict[str, object]
+    memory: dict[str, object]
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """What is made at a batch's first evaluation, and found at the others."""
-        if name not in self.kept:
-            self.kept[name] = make()
-        return cast("T", self.kept[name])
+        """Return the result of `make`, which is called in the batch's first evaluation only."""
+        if name not in self.memory:
+            self.memory[name] = make()
+        return cast("T", self.memory[name])
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedText:
+    """Text as the network receives it.
+
+    Attributes
+    ----------
+    states
+        States of its tokens, (1, tokens, d).
+    pooled
+        Pooled vector, (1, d), or None if the pipeline has none.
+    """
+
+    states: Tensor
+    pooled: Tensor | None
 
 
 class Steering(Mitigation):
-    """A mitigation of pipelines whose network is guided without a classifier; a kind overrides some
-    of the steps.
+    """Mitigation of pipelines with classifier-free guidance.
 
-    What it keeps from step to step, it makes by `call.once`, anew for every batch; pictures do not
-    meet in it.
+    A technique overrides some of the four steps of an evaluation: `change_states`,
+    `further_texts`, `evaluate` and `change_outputs`. It stores values between steps by `call.once`.
+    Each batch starts without stored values, and images of a batch do not affect each other.
     """
 
     transformers: ClassVar[bool] = False
-    """Whether it works on the transformer of Stable Diffusion 3, too."""
+    """True for techniques that also work on the transformer of Stable Diffusion 3."""
 
     def wrap(self, model: Model) -> Model:
-        """The model with its network steered. Raises UsageError for a model without one that is
-        known, in reach.
+        """Return the model with its network steered.
+
+        Raises
+        ------
+        UsageError
+            If the model has no accessible network, or a network of another kind.
         """
-        kind = getattr(model, "pipeline_class", None)
-        if kind is None:
+        pipeline_class = getattr(model, "pipeline_class", None)
+        if pipeline_class is None:
             raise UsageError(
-                f"{self.method} works inside a diffusion network; {model.name} shows none: use prompts"
+                f"{self.method} works inside a diffusion network, but {model.name} gives no access "
+                "to a network; use --technique prompts"
             )
-        self._check(kind, f" of {model.name}")
+        self._check(pipeline_class, f" of {model.name}")
         return super().wrap(model)
 
-    def _check(self, kind: type, whose: str = "") -> None:
-        known = self.transformers and kind.__name__.startswith("StableDiffusion3")
-        if not known and "unet" not in signature(kind.__init__).parameters:  # type: ignore[misc]
+    def _check(self, pipeline_class: type, owner: str = "") -> None:
+        """Raise UsageError for a pipeline whose network this technique cannot steer."""
+        name = pipeline_class.__name__
+        is_known_transformer = self.transformers and name.startswith(TRANSFORMER_FAMILY)
+        parts = signature(pipeline_class.__init__).parameters  # type: ignore[misc]
+        if not is_known_transformer and "unet" not in parts:
             also = " and on Stable Diffusion 3" if self.transformers else ""
             raise UsageError(
-                f"{self.method} works on pipelines with a UNet{also}; {kind.__name__}{whose} has none: "
-                "use prompts"
+                f"{self.method} works on pipelines with a UNet{also}, but {name}{owner} has none; "
+                "use --technique prompts"
             )
 
-    def inputs(self, states: Tensor, call: NetworkCall) -> Tensor:
-        """What the texts (2 B, tokens, d) become before this evaluation."""
+    def change_states(self, states: Tensor, call: NetworkCall) -> Tensor:
+        """Return the text states (2 B, tokens, d) that this evaluation receives."""
         return states
 
-    def rows(self, call: NetworkCall) -> list[str]:
-        """Further texts on which the network is evaluated for every picture."""
+    def further_texts(self, call: NetworkCall) -> list[str]:
+        """Return further texts for which the network is evaluated, for every image."""
         return []
 
-    def outputs(self, out: Tensor, others: Tensor, call: NetworkCall) -> Tensor:
-        """What the outputs (2 B, …) become; `others` (rows, B, …) are those of the further texts."""
-        return out
-
-    def evaluated(
+    def evaluate(
         self, network: Callable[[Tensor], Tensor], sample: Tensor, call: NetworkCall
     ) -> Tensor:
-        """What the network gives for all rows."""
+        """Return the network's outputs for all rows of `sample`."""
         return network(sample)
+
+    def change_outputs(self, out: Tensor, others: Tensor, call: NetworkCall) -> Tensor:
+        """Return the outputs that the pipeline receives.
+
+        Parameters
+        ----------
+        out
+            Outputs (2 B, …) of the unconditional, then of the conditional rows.
+        others
+            Outputs (texts, B, …) for the further texts.
+        call
+            The evaluation.
+        """
+        return out
 
     @contextmanager
     def steer(self, pipeline: DiffusionPipeline, requests: Sequence[Request]) -> Iterator[None]:
-        """Within, the pipeline's network is evaluated under this mitigation."""
-        import torch
-        from diffusers.models.unets.unet_2d_condition import UNet2DConditionOutput
-
+        """Evaluate the pipeline's network under this mitigation while the context is open."""
         self._check(type(pipeline))
-        inside = getattr(pipeline, "unet", None) or pipeline.transformer
-        # that of a compiled one
-        plain = inside.forward
-        known = signature(getattr(inside, "_orig_mod", inside).forward)
-        batch = len(requests)
-        kept = dict[str, object]()
-
-        def joined(rows: Tensor, further: Sequence[Tensor | None]) -> Tensor:
-            """Rows of both halves, then for each further text its own, or those of the conditional
-            half.
-            """
-            own = (
-                rows[batch:] if one is None else one.to(rows).expand(batch, *rows.shape[1:])
-                for one in further
-            )
-            return torch.cat([rows, *own])
-
-        def forward(*args: Any, **named: Any) -> Any:
-            given = dict(known.bind(*args, **named).arguments)
-            name = "sample" if "sample" in given else "hidden_states"
-            if len(given[name]) != 2 * batch:
-                raise UsageError(f"{self.method} needs guidance: a guidance_scale above 1")
-            timestep = torch.as_tensor(given["timestep"]).flatten()[0]
-            times = pipeline.scheduler.timesteps
-            step = int((times - float(timestep)).abs().argmin())
-            call = NetworkCall(
-                pipeline, requests, step, len(times), float(pipeline.guidance_scale), kept
-            )
-            further = [
-                call.once(f"text {text}", partial(encoded, pipeline, text))
-                for text in self.rows(call)
-            ]
-            added = given.get("added_cond_kwargs") or {}
-            beside = added or {key: given[key] for key in ("pooled_projections",) if key in given}
-            beside = {
-                key: joined(value, [pooled if key in POOLED else None for _, pooled in further])
-                for key, value in beside.items()
-            }
-            states = joined(
-                self.inputs(given["encoder_hidden_states"], call), [own for own, _ in further]
-            )
-            latents = joined(given[name], [None] * len(further))
-            short = not given.get("return_dict", True)
-            given |= {"encoder_hidden_states": states, "return_dict": False}
-            given |= {"added_cond_kwargs": beside} if added else beside
-            if torch.is_tensor(given["timestep"]) and given["timestep"].ndim:
-                given["timestep"] = timestep.expand(len(latents))
-
-            def network(some: Tensor) -> Tensor:
-                found: Tensor = plain(**{**given, name: some})[0]
-                return found
-
-            out = self.evaluated(network, latents, call)
-            others = out[2 * batch :].reshape(len(further), batch, *out.shape[1:])
-            changed = self.outputs(out[: 2 * batch], others, call)
-            return (changed,) if short else UNet2DConditionOutput(sample=changed)
-
-        inside.forward = forward
+        network = getattr(pipeline, "unet", None) or pipeline.transformer
+        plain_forward = network.forward
+        network.forward = _SteeredNetwork(self, pipeline, network, requests).forward
         try:
             yield
         finally:
-            del inside.forward
-            if inside.forward != plain:  # an offloading hook had put its own there
-                inside.forward = plain
+            del network.forward
+            # An offloading hook may have replaced the method of the class by its own function.
+            if network.forward != plain_forward:
+                network.forward = plain_forward
+
+
+class _SteeredNetwork:
+    """A network's `forward` under a steering, for one batch."""
+
+    def __init__(
+        self,
+        steering: Steering,
+        pipeline: DiffusionPipeline,
+        network: Any,
+        requests: Sequence[Request],
+    ) -> None:
+        self.steering = steering
+        self.pipeline = pipeline
+        self.requests = requests
+        self.plain_forward = network.forward
+        # A compiled network hides the parameters of the original one.
+        self.signature = signature(getattr(network, "_orig_mod", network).forward)
+        self.memory: dict[str, object] = {}
+
+    def forward(self, *arguments: Any, **named: Any) -> Any:
+        """Return what the network returns, with changed inputs and outputs."""
+        import torch
+        from diffusers.models.unets.unet_2d_condition import UNet2DConditionOutput
+
+        given = dict(self.signature.bind(*arguments, **named).arguments)
+        sample_name = "sample" if "sample" in given else "hidden_states"
+        batch = len(self.requests)
+        if len(given[sample_name]) != 2 * batch:
+            raise UsageError(f"{self.steering.method} needs guidance; set a guidance_scale above 1")
+        timestep = torch.as_tensor(given["timestep"]).flatten()[0]
+        call = self._call_at(timestep)
+        texts = self._further_texts(call)
+        changed = given | self._text_arguments(given, call, texts)
+        changed["return_dict"] = False
+        sample = self._join(given[sample_name], [None] * len(texts))
+        if torch.is_tensor(given["timestep"]) and given["timestep"].ndim:
+            changed["timestep"] = timestep.expand(len(sample))
+
+        def network(rows: Tensor) -> Tensor:
+            output: Tensor = self.plain_forward(**{**changed, sample_name: rows})[0]
+            return output
+
+        out = self.steering.evaluate(network, sample, call)
+        others = out[2 * batch :].reshape(len(texts), batch, *out.shape[1:])
+        result = self.steering.change_outputs(out[: 2 * batch], others, call)
+        if given.get("return_dict", True):
+            return UNet2DConditionOutput(sample=result)
+        return (result,)
+
+    def _call_at(self, timestep: Tensor) -> NetworkCall:
+        """Describe the evaluation at a timestep."""
+        timesteps = self.pipeline.scheduler.timesteps
+        return NetworkCall(
+            pipeline=self.pipeline,
+            requests=self.requests,
+            step=int((timesteps - float(timestep)).abs().argmin()),
+            steps=len(timesteps),
+            scale=float(self.pipeline.guidance_scale),
+            memory=self.memory,
+        )
+
+    def _further_texts(self, call: NetworkCall) -> list[EncodedText]:
+        """Encode the further texts of the steering, once for the batch."""
+        return [
+            call.once(f"text {text}", partial(encode_text, self.pipeline, text))
+            for text in self.steering.further_texts(call)
+        ]
+
+    def _text_arguments(
+        self, given: Mapping[str, Any], call: NetworkCall, texts: Sequence[EncodedText]
+    ) -> dict[str, Any]:
+        """Return the network's arguments that describe texts, with rows for the further texts."""
+        # SDXL receives conditions besides the states in a dictionary, SD3 as an argument.
+        nested = given.get("added_cond_kwargs") or {}
+        conditions = nested or {
+            name: given[name] for name in ("pooled_projections",) if name in given
+        }
+        pooled = [text.pooled for text in texts]
+        joined = {}
+        for name, rows in conditions.items():
+            further = pooled if name in POOLED else [None] * len(texts)
+            joined[name] = self._join(rows, further)
+        states = self._join(
+            self.steering.change_states(given["encoder_hidden_states"], call),
+            [text.states for text in texts],
+        )
+        changed = {"added_cond_kwargs": joined} if nested else joined
+        return {"encoder_hidden_states": states, **changed}
+
+    def _join(self, rows: Tensor, further: Sequence[Tensor | None]) -> Tensor:
+        """Append rows for each further text: its vector, or None for the conditional half."""
+        import torch
+
+        batch = len(self.requests)
+        parts = [rows]
+        for vector in further:
+            if vector is None:
+                parts.append(rows[batch:])
+            else:
+                parts.append(vector.to(rows).expand(batch, *rows.shape[1:]))
+        return torch.cat(parts)
 
 
 class TargetSteering(Steering):
-    """A steering towards the value of every target axis that is asked of a picture, each as often
-    as is wanted.
+    """Steering of each image towards one value of every target axis.
+
+    Attributes
+    ----------
+    targets
+        Wanted share of each value, by axis.
+    rule
+        Rule by which a value is assigned to an image.
     """
 
     targets: dict[str, dict[str, float]] = Field(min_length=1)
     rule: Rule = "quota"
 
     def requested_values(self, request: Request) -> Mapping[str, str]:
-        """The value of every target axis that is asked of a picture."""
-        return {
-            axis: [*shares][
-                choose_part([*shares.values()], f"{request.prompt} {axis}", request, self.rule, k)
-            ]
-            for k, (axis, shares) in enumerate(self.targets.items())
-        }
+        """Return the value of every target axis that is requested of an image."""
+        requested = {}
+        for position, (axis, shares) in enumerate(self.targets.items()):
+            index = choose_part(
+                [*shares.values()],
+                f"{request.prompt} {axis}",
+                request,
+                rule=self.rule,
+                axis=position,
+            )
+            requested[axis] = [*shares][index]
+        return requested
 
 
-def encoded(pipeline: DiffusionPipeline, text: str) -> tuple[Tensor, Tensor | None]:
-    """The states (1, tokens, d) of a text, and its pooled vector where the pipeline has one, else
-    None.
-    """
-    others = [
-        name
-        for name in ("prompt_2", "prompt_3")
-        if name in signature(pipeline.encode_prompt).parameters
-    ]
-    found = pipeline.encode_prompt(
+def encode_text(pipeline: DiffusionPipeline, text: str) -> EncodedText:
+    """Encode a text by the pipeline's text encoders, without guidance."""
+    parameters = signature(pipeline.encode_prompt).parameters
+    other_prompts = [name for name in ("prompt_2", "prompt_3") if name in parameters]
+    encoded = pipeline.encode_prompt(
         prompt=text,
         device=pipeline._execution_device,
         num_images_per_prompt=1,
         do_classifier_free_guidance=False,
-        **dict.fromkeys(others),
+        **dict.fromkeys(other_prompts),
     )
-    return found[0], found[2] if len(found) > 2 else None
+    return EncodedText(states=encoded[0], pooled=encoded[2] if len(encoded) > 2 else None)
