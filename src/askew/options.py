@@ -425,7 +425,8 @@ class ProposalContext:
         """The desk of a request. Completions are kept in the store, which is known before the run's
         own name is.
         """
-        from askew.store.store import Completions, default_store
+        from askew.store.completions import Completions
+        from askew.store.store import default_store
 
         store = options.get("store") or default_store(Path(str(options.get("run") or "runs/any")))
         tell = partial(print, file=sys.stderr) if options.get("progress") else None

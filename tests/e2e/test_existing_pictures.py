@@ -147,7 +147,7 @@ def test_a_published_manifest_is_read_and_absent_files_are_missing(
     assert "Missing: 28 pictures" in said.out
     found = in_file(askew.load(tmp_path / "run"))
     assert len(found["warnings"]) == 4, found["warnings"]
-    assert "28 of 100 pictures are missing (28 absent_file)" in found["warnings"][2]
+    assert "28 of 100 images are missing (28 absent_file)" in found["warnings"][2]
     assert sum(entry["n"] for entry in found["sets"]) == 100
     assert sum(entry["missing"].get("absent_file", 0) for entry in found["sets"]) == 28
     gone = next(e for e in found["shares"] if e["missing"].get("absent_file") == 10)

@@ -18,7 +18,7 @@ from askew.models.base import Setting
 from askew.options import ProposalContext
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan, read_plan
-from askew.store.store import Completions
+from askew.store.completions import Completions
 from local_llm import LocalLLM, Reply, fails, says, serving
 
 PROMPT = "a nurse at work"

@@ -133,7 +133,7 @@ def test_a_damaged_row_is_never_a_result(finished: Path, place: Path) -> None:
 def test_an_edited_number_is_not_shown(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     DAMAGE["a number edited"](place)
     assert run(["report", str(place / "run")]) == 2
-    assert "is not what was written" in capsys.readouterr().err
+    assert "has changed: its SHA-256 differs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("state", ["gone", "empty", "overwritten"])
@@ -155,7 +155,7 @@ def test_an_index_is_not_the_only_memory(
         assert run(["check", str(store), "--rebuild"]) == 0
     assert run([*COMMAND, str(place / "run"), "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert re.search(r"pictures +(\d+) \(\1 stored, 0 left\)", said), said
+    assert re.search(r"images +(\d+) \(\1 stored, 0 left\)", said), said
     assert re.search(r"questions +\d+ \(0 left\)", said), said
     assert run([*COMMAND, str(place / "run")]) == 0
     assert numbers(place) == numbers(finished)
@@ -229,7 +229,7 @@ def test_a_run_ends_only_if_every_planned_picture_is_stored_or_missing(tmp_path:
         model="studio/planted",
         bootstrap_samples=100,
     )
-    with pytest.raises(RunError, match="1 of 12 planned pictures are neither stored nor missing"):
+    with pytest.raises(RunError, match="1 of 12 planned images are neither stored nor missing"):
         replace(AUDIT, gather=gather).run(plan, run=tmp_path / "run")
     assert not (tmp_path / "run" / "results.json").exists()
     assert run([*COMMAND, str(tmp_path / "run")]) == 0

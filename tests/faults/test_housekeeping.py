@@ -81,7 +81,7 @@ def test_what_no_run_needs_is_freed_and_the_rest_stays(
 def test_nothing_is_freed_of_a_damaged_store(place: Path) -> None:
     with Store(place / ".askew") as store:
         store.index._connection.execute("UPDATE planned SET key = 'x'")
-        with pytest.raises(StoreError, match="mend it first"):
+        with pytest.raises(StoreError, match="Repair it first"):
             store.unneeded()
 
 
@@ -121,5 +121,5 @@ def test_many_missing_pictures_are_told(tmp_path: Path, capsys: pytest.CaptureFi
         == 0
     )
     said = capsys.readouterr().err
-    assert "16 of 40 pictures are missing (16 blank_image)" in said
+    assert "16 of 40 images are missing (16 blank_image)" in said
     assert "'nurse, other' (16 of 20)" in said

@@ -16,7 +16,7 @@ import pytest
 from askew.errors import LanguageModelError
 from askew.prompts.base import has_length, simplify
 from askew.prompts.openai import create
-from askew.store.store import Completions
+from askew.store.completions import Completions
 
 pytestmark = pytest.mark.slow
 

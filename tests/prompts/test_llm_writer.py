@@ -19,7 +19,7 @@ from askew.prompts.base import Writer
 from askew.prompts.llm import ATTEMPTS
 from askew.prompts.llm_writer import LLMWriter
 from askew.prompts.openai import create
-from askew.store.store import Completions
+from askew.store.completions import Completions
 from local_llm import Reply, fails, prompts, says, serving
 
 GOOD = [

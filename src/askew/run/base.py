@@ -17,9 +17,10 @@ from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, FiledPicture, Model, Request, is_seeded
 from askew.run.progress import Stage, StageName
 from askew.run.work import SLICE, Work, wanted_pictures
+from askew.store.completions import Completions
 from askew.store.imagefile import EncodedPicture, encode
 from askew.store.requests import PictureRequest
-from askew.store.store import Completions, Store
+from askew.store.store import Store
 from askew.types import Missing, Picture, Question, grouped
 
 Outcome = Picture | Missing

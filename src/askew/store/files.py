@@ -1,4 +1,4 @@
-"""Files that are either whole on disk or not there at all."""
+"""Files that are either complete on disk or not there at all."""
 
 import errno
 import hashlib
@@ -13,32 +13,36 @@ from typing import Any
 
 from askew.errors import RunError, UsageError
 
-FULL = "cannot grow: the disk is full. Make room; the same command then continues"
+FULL = "cannot grow because the disk is full. Free some space, then repeat the command to continue"
 SUMS_FILE = "SHA256SUMS"
 WRITERS = 8
-"""Files flushed at once: a file system then shares the cost, two to four times less than one after
-another.
+"""Files that are flushed at once. A file system then shares the cost: two to four times faster than
+one file after another.
 """
 
 
 def sha256(data: bytes) -> str:
-    """SHA-256 as 64 hexadecimal digits."""
+    """Return the SHA-256 as 64 hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 
 def digest_of(content: object) -> str:
-    """SHA-256 of what JSON can hold, whatever the order of its keys."""
+    """Return the SHA-256 of anything that JSON can hold, whatever the order of its keys."""
     return sha256(json.dumps(content, sort_keys=True).encode())
 
 
 def shown(path: Path) -> str:
-    """A path as text that can be printed and stored, also where its name is not valid UTF-8."""
+    """Return a path as text that can be printed and stored, even if its name is not valid UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def write_file(path: Path, content: bytes) -> Path:
-    """Write one file whole, in a folder that is made where there is none. Raises RunError that says
-    why it cannot.
+    """Write one complete file, in a folder that is made if necessary, and return its path.
+
+    Raises
+    ------
+    RunError
+        If it cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,56 +53,65 @@ def write_file(path: Path, content: bytes) -> Path:
 
 
 def explain_os_error(error: OSError) -> str:
-    """What a failure to write means and what would be right."""
+    """Return the meaning of a failure to write, and what is needed, as the end of a sentence."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return FULL
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        file = Path(error.filename)
-        return f"must be a folder, but {next(filter(Path.is_file, (file, *file.parents)), file)} is a file"
-    return f"cannot be written: {error.strerror or error} ({error.filename or 'no file name'})"
+        path = Path(error.filename)
+        file = next(filter(Path.is_file, (path, *path.parents)), path)
+        return f"must be a folder, but {file} is a file"
+    reason = error.strerror or str(error)
+    return f"cannot be written: {reason} ({error.filename or 'no file name'})"
 
 
 def changed_files(folder: Path) -> dict[str, str]:
-    """By name the files of a folder that are not what its SHA256SUMS says, and in words how."""
+    """Return the files of a folder that differ from its SHA256SUMS, by name, and how they differ."""
     try:
         lines = (folder / SUMS_FILE).read_text(encoding="ascii").splitlines()
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         return {SUMS_FILE: f"cannot be read: {error}"}
-    found = {}
+    faults = {}
     for line in lines:
         digest, _, name = line.partition("  ")
         path = folder / name
         if not path.is_file():
-            found[name] = "is gone"
+            faults[name] = "is gone"
         elif sha256(path.read_bytes()) != digest:
-            found[name] = "is not what was written: its SHA-256 is another"
-    return found
+            faults[name] = "has changed: its SHA-256 differs"
+    return faults
 
 
 def write_sums(folder: Path, *names: str) -> None:
-    """Write the SHA-256 of some files of a folder beside them, as `sha256sum --check` reads it.
-    Raises RunError.
+    """Write the SHA-256 of some files of a folder, in the form that `sha256sum --check` reads.
+
+    Raises
+    ------
+    RunError
+        If the file cannot be written.
     """
-    lines = (f"{sha256((folder / name).read_bytes())}  {name}\n" for name in names)
+    lines = [f"{sha256((folder / name).read_bytes())}  {name}\n" for name in names]
     write_file(folder / SUMS_FILE, "".join(lines).encode())
 
 
 def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> None:
-    """Write files so that each name holds its whole content or what was there before, also after a
-    power cut.
+    """Write files so that each name holds its new or its old content, also after a power cut.
 
-    All are written in `incoming`, or beside the first, flushed to disk, then renamed. Raises
-    OSError, leaving no parts.
+    All files are written in the folder `incoming`, or beside the first file, flushed to disk, then
+    renamed.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be written. No parts are left.
     """
     if not files:
         return
     folder = incoming or next(iter(files)).parent
     parts = [folder / f".{secrets.token_hex(8)}.part" for _ in files]
-    given_up = (
-        Event()
-    )  # an interrupt while the pool starts a thread leaves one that the pool does not wait for
+    # an interrupt while the pool starts a thread leaves a thread that the pool does not wait for
+    given_up = Event()
 
     def write(part: Path, data: bytes) -> None:
         _write(part, data)
@@ -126,7 +139,13 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def read_text(path: Path, what: str, error: type[UsageError] = UsageError) -> str:
-    """The text of a UTF-8 file. Raises `error`, which says `what` it is and names the line."""
+    """Return the text of a UTF-8 file.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be read; of the type `error`, with `what` the file is, and the line.
+    """
     try:
         data = path.read_bytes()
         return data.decode("utf-8-sig")
@@ -135,13 +154,13 @@ def read_text(path: Path, what: str, error: type[UsageError] = UsageError) -> st
     except UnicodeDecodeError as fault:
         line = data[: fault.start].count(b"\n") + 1
         place = f"{what} {path}, line {line}: byte {data[fault.start]:#04x}"
-        raise error(f"{place} is not UTF-8; save the file as text in UTF-8") from fault
+        raise error(f"{place} is not UTF-8. Save the file as UTF-8 text") from fault
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """The object in a JSON file; empty where there is none that can be read."""
+    """Return the object in a JSON file; an empty object if it cannot be read."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}

@@ -1,17 +1,17 @@
-"""Pictures, answers and vectors on disk, shared by sibling runs: an SQLite index and
-content-addressed files.
+"""Images, answers and vectors on disk, shared by sibling runs: an SQLite index and files.
 
 Layout of the folder:
-    index.sqlite            what is known about every picture; journal.jsonl: the same but vectors, in lines
-    pictures/ab/ab12….png   files, named by their SHA-256
-    quarantine/             copies of files that were no usable pictures
-    incoming/               files being written
-    completions/ab/ab12….json   answers of language models, by what was asked
-    iti-gen/ab12…           how far tokens are learned, by what they are learned from
+    index.sqlite            facts about every image
+    journal.jsonl           the same facts, except vectors, one line per batch
+    pictures/ab/ab12….png   image files, named by their SHA-256
+    quarantine/             copies of files that were no usable images
+    incoming/               files that are being written
+    turns.lock              locks of the work in progress
+    completions/ab/ab12….json   answers of language models, by request
+    iti-gen/ab12…           progress of token learning, by what the tokens are learned from
 """
 
 import errno
-import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,14 +20,15 @@ from dataclasses import replace
 from io import BufferedWriter
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askew.environment import package_versions
 from askew.errors import StoreError
-from askew.store.files import digest_of, sha256, write_whole
+from askew.store.blobs import Blobs, LocalBlobs, is_intact
+from askew.store.files import digest_of, sha256
 from askew.store.imagefile import EncodedPicture, read
 from askew.store.index import TABLES, Index, IndexRow, Journal, faults, salvaged
 from askew.store.keys import question_hash
@@ -44,59 +45,86 @@ JOURNAL_FILE = "journal.jsonl"
 LOCKS_FILE = "turns.lock"
 JOURNALED = ("pictures", "planned", "answers")
 
-TRIED_AGAIN = "error"
-"""The reason of what is missing that does not stand: the next run tries again."""
+RETRIED = "error"
+"""Reason of a missing image or answer that the next run requests again."""
 
 Answer = str | Missing
 Answers = dict[tuple[str, str], Answer]
-"""By picture id and question hash."""
+"""Answers by image id and question hash."""
+
+Vector = NDArray[np.float32]
 
 ABANDONED = 24 * 3600.0
-"""Age in seconds from which a half-written file is that of a process that was killed."""
+"""Age in seconds from which a half-written file belongs to a process that was killed."""
 
 
 def default_store(run_folder: Path) -> Path:
-    """The store that a run uses unless told otherwise: `.askew` beside the run folder."""
+    """Return the default store of a run: `.askew` beside the run folder."""
     return run_folder.absolute().parent / ".askew"
 
 
 def is_store(folder: Path) -> bool:
-    """Whether a folder is a store, not a run."""
+    """Check whether a folder is a store, not a run."""
     return any((folder / name).exists() for name in (INDEX_FILE, JOURNAL_FILE))
 
 
 class Store:
-    """The one writer of pictures, answers and vectors. Several processes may use the same folder at
-    once.
+    """The only writer of images, answers and vectors. Several processes may share a folder.
 
-    What is written stands in two places, the index and a journal, so that one can be made from the
-    other. With `create=False` nothing is written, and a store that does not exist is read as empty.
-    It waits `timeout` seconds for a process that is writing. Raises StoreError for a folder that
-    cannot be used.
+    Everything but vectors is written to the index and to a journal, so that each can be made from
+    the other.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    create
+        If False, nothing is written, and a store that does not exist is read as empty.
+    timeout
+        Seconds to wait for a process that is writing.
+    blobs
+        Where image files are kept; by default in the folder.
+
+    Raises
+    ------
+    StoreError
+        If the folder cannot be used.
     """
 
-    def __init__(self, path: Path | str, *, create: bool = True, timeout: float = 30.0) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        create: bool = True,
+        timeout: float = 30.0,
+        blobs: Blobs | None = None,
+    ) -> None:
         self.path = Path(path).absolute()
-        self._where = f"the store {self.path}"
         self.journal = Journal(self.path / JOURNAL_FILE)
+        self._where = f"the store {self.path}"
+        self._folder = self.path / "pictures"
+        self._blobs = blobs or LocalBlobs(self._folder, self.path / "incoming")
         self._locks: BufferedWriter | None = None
-        index = self.path / INDEX_FILE
         if create:
-            with faults(self._where):
-                for name in ("pictures", "quarantine", "incoming"):
-                    (self.path / name).mkdir(parents=True, exist_ok=True)
-                for part in (self.path / "incoming").iterdir():
-                    with suppress(FileNotFoundError):  # another process may clear up too
-                        if time.time() - part.stat().st_mtime > ABANDONED:
-                            part.unlink()
-        there = create or (index.exists() and index.stat().st_size > 0)
-        self.index = Index(index if there else None, timeout, self.journal.rows, create)
-        if (
-            create
-            and not self.journal.path.exists()
-            and self.index.select("SELECT 1 FROM pictures LIMIT 1")
-        ):
-            self._log_all()
+            self._prepare_folders()
+        file = self.path / INDEX_FILE
+        exists = create or (file.exists() and file.stat().st_size > 0)
+        self.index = Index(file if exists else None, timeout, self.journal.rows, create)
+        if create and not self.journal.path.exists() and self._has_pictures():
+            self._write_journal()
+
+    def _prepare_folders(self) -> None:
+        """Create the folders, and remove half-written files of processes that were killed."""
+        with faults(self._where):
+            for name in ("pictures", "quarantine", "incoming"):
+                (self.path / name).mkdir(parents=True, exist_ok=True)
+            for part in (self.path / "incoming").iterdir():
+                with suppress(FileNotFoundError):  # another process may clear up too
+                    if time.time() - part.stat().st_mtime > ABANDONED:
+                        part.unlink()
+
+    def _has_pictures(self) -> bool:
+        return bool(self.index.select("SELECT 1 FROM pictures LIMIT 1"))
 
     def __enter__(self) -> Self:
         return self
@@ -112,102 +140,131 @@ class Store:
             self._locks = None
 
     def pictures(self, keys: Iterable[str]) -> dict[str, Picture | Missing]:
-        """What is stored under `keys`, by key: pictures whose files are intact, and final reasons
-        for having none.
+        """Return stored images and final reasons for missing images, by key.
 
-        A file that has not been changed since it was written, as the system says, is not read again
-        for that.
+        Images whose files are damaged are left out. A file with the modification time of when it
+        was written is not read for that.
         """
-        folder = self.path / "pictures"
         intact = dict[str, bool]()
-        found: dict[str, Picture | Missing] = {}
-        for key, name, suffix, reason, detail, prompt, seed, _, changed in self.index.rows(
-            "pictures", "key", keys
-        ):
-            if name is not None:
-                path = f"{folder}/{name[:2]}/{name}{suffix}"
-                if name not in intact:
-                    intact[name] = _changed(path) == changed is not None or is_intact(Path(path))
-                if intact[name]:
-                    found[key] = Picture(name, path, prompt, seed)
-            elif reason != TRIED_AGAIN:
-                found[key] = Missing(reason, detail)
-        return found
+        outcomes: dict[str, Picture | Missing] = {}
+        for row in self.index.rows("pictures", "key", keys):
+            key, name, suffix, reason, detail, prompt, seed, _, changed = row
+            if name is None:
+                if reason != RETRIED:
+                    outcomes[key] = Missing(reason, detail)
+                continue
+            path = self._file(name, suffix)
+            if name not in intact:
+                intact[name] = _modified(path) == changed is not None or is_intact(path)
+            if intact[name]:
+                outcomes[key] = Picture(name, str(path), prompt, seed)
+        return outcomes
 
     def put_pictures(
         self,
         wanted: Sequence[PictureRequest],
         outcomes: Sequence[EncodedPicture | Missing],
         provenance: Mapping[str, object],
-        seen: Sequence[Mapping[str, NDArray[np.float32]]] = (),
+        seen: Sequence[Mapping[str, Vector]] = (),
     ) -> list[Picture | Missing]:
-        """Store one outcome per wanted picture, and return what the store then holds for each.
+        """Store one outcome per wanted image, and return what the store then holds for each.
 
-        `seen` holds, by fingerprint, rows that were read while a picture was made: they are stored
-        with it. What another process stored first, and is intact, stays; a file that exists already
-        replaces what was known about it.
+        An intact image that another process stored first stays. A file that exists already
+        replaces earlier facts about it.
+
+        Parameters
+        ----------
+        wanted
+            The requests.
+        outcomes
+            Images, or the reasons why there is none.
+        provenance
+            Where and with what the images were made, for the journal.
+        seen
+            By fingerprint the rows that were measured while an image was made.
         """
-        ids = [sha256(one.data) if isinstance(one, EncodedPicture) else None for one in outcomes]
-        for row in self.index.rows("pictures", "key", (one.key for one in wanted)):
-            if row[1] and (path := self._file(row[1], row[2])).exists() and not is_intact(path):
-                self._set_aside(path)
-        keys = [one.key for one in wanted]
+        keys = [request.key for request in wanted]
+        ids = [sha256(o.data) if isinstance(o, EncodedPicture) else None for o in outcomes]
+        self._quarantine_damaged(keys)
+        self._write_files(ids, outcomes)
+        about = {**provenance, "made_by": dict(wanted[0].made_by) if wanted else {}}
+        with self.index.transaction():
+            known = self.pictures(request.key for request in wanted if request.source is None)
+            rows = [
+                self._picture_row(request, name, outcome)
+                for request, name, outcome in zip(wanted, ids, outcomes, strict=True)
+                if request.key not in known
+            ]
+            self._write_rows("pictures", rows, about)
+            for name, vectors in zip(ids, seen, strict=bool(seen)):
+                if name is not None:
+                    self._put_vectors_of(name, vectors)
+        stored = self.pictures(keys)
+        for key, outcome in zip(keys, outcomes, strict=True):
+            if isinstance(outcome, Missing):
+                stored.setdefault(key, outcome)
+        return [stored[key] for key in keys]
+
+    def _quarantine_damaged(self, keys: Iterable[str]) -> None:
+        """Move damaged files of images with these keys away."""
+        for row in self.index.rows("pictures", "key", keys):
+            name, suffix = row[1:3]
+            if name:
+                path = self._file(name, suffix)
+                if path.exists() and not is_intact(path):
+                    self._set_aside(path)
+
+    def _write_files(
+        self, ids: Sequence[str | None], outcomes: Sequence[EncodedPicture | Missing]
+    ) -> None:
+        """Write the image files that are not there yet, or not intact."""
         known = self.known_files(name for name in ids if name is not None)
-        suffixes = dict[str, str]()
-        lacking = dict[Path, bytes]()
+        lacking = dict[str, bytes]()
         for name, outcome in zip(ids, outcomes, strict=True):
             if name is not None and isinstance(outcome, EncodedPicture):
-                suffixes[name] = outcome.suffix
                 path = known.get(name, self._file(name, outcome.suffix))
                 if not is_intact(path):
-                    lacking[path] = outcome.data
+                    lacking[path.name] = outcome.data
         with faults(self._where):
-            write_whole(lacking, self.path / "incoming")
-        with self.index.transaction():
-            kept = self.pictures(one.key for one in wanted if one.source is None)
-            rows: list[IndexRow] = [
-                (
-                    one.key,
-                    name,
-                    suffixes.get(name or ""),
-                    *_why(o),
-                    one.prompt,
-                    one.seed,
-                    one.model,
-                    _changed(self._file(name, suffixes[name])) if name else None,
-                )
-                for one, name, o in zip(wanted, ids, outcomes, strict=True)
-                if one.key not in kept
-            ]
-            self._keep(
-                "pictures",
-                rows,
-                {**provenance, "made_by": dict(wanted[0].made_by) if wanted else {}},
-            )
-            for name, own in zip(ids, seen, strict=bool(seen)):
-                for who, vector in own.items() if name else ():
-                    self.put_vectors(who, {str(name): vector})
-        stored = self.pictures(keys)
-        failed = {
-            key: outcome
-            for key, outcome in zip(keys, outcomes, strict=True)
-            if isinstance(outcome, Missing)
-        }
-        return [stored[key] if key in stored else failed[key] for key in keys]
+            self._blobs.put(lacking)
+
+    def _picture_row(
+        self, request: PictureRequest, name: str | None, outcome: EncodedPicture | Missing
+    ) -> IndexRow:
+        suffix = None
+        modified = None
+        if name is not None and isinstance(outcome, EncodedPicture):
+            suffix = outcome.suffix
+            modified = _modified(self._file(name, suffix))
+        return (
+            request.key,
+            name,
+            suffix,
+            *_reason(outcome),
+            request.prompt,
+            request.seed,
+            request.model,
+            modified,
+        )
+
+    def _put_vectors_of(self, name: str, vectors: Mapping[str, Vector]) -> None:
+        for fingerprint, vector in vectors.items():
+            self.put_vectors(fingerprint, {name: vector})
 
     def add_files(self, wanted: Sequence[PictureRequest]) -> list[Picture | Missing]:
-        """Import the picture files that `source` names, in order."""
-        outcomes = [read(one.source) for one in wanted if one.source is not None]
+        """Import the image files that `source` names, in order."""
+        outcomes = [read(request.source) for request in wanted if request.source is not None]
         stored = self.put_pictures(wanted, outcomes, {"packages": package_versions()})
-        sourced = zip(wanted, stored, strict=True)
         return [
-            replace(own, source=str(one.source)) if isinstance(own, Picture) else own
-            for one, own in sourced
+            replace(outcome, source=str(request.source))
+            if isinstance(outcome, Picture)
+            else outcome
+            for request, outcome in zip(wanted, stored, strict=True)
         ]
 
     @contextmanager
     def turn(self, *names: str) -> Iterator[bool]:
-        """Lock the work with these names, and tell whether the lock is this process's.
+        """Lock the work with these names, and yield whether this process has the lock.
 
         One store may hold several locks at once. The system releases the locks of a process that
         ends. On a system without locks each process works for itself.
@@ -242,53 +299,73 @@ class Store:
                 fcntl.lockf(self._locks, fcntl.LOCK_UN, 1, place)
 
     def plan_pictures(self, run: str, wanted: Sequence[PictureRequest]) -> None:
-        """Note that the run with this plan hash needs these pictures."""
+        """Note that the run with this plan hash needs these images."""
         known = {(slot, key) for _, slot, key in self.index.rows("planned", "run", [run])}
-        new = [(run, one.slot, one.key) for one in wanted if (one.slot, one.key) not in known]
+        slots = [(request.slot, request.key) for request in wanted]
+        new = [(run, slot, key) for slot, key in slots if (slot, key) not in known]
         with self.index.transaction():
-            self._keep("planned", new)
+            self._write_rows("planned", new)
 
     def planned(self, run: str) -> list[PlannedPicture]:
-        """Every picture that the run with this plan hash needs, by key."""
+        """Return every image that the run with this plan hash needs, by key."""
         keys = sorted({key for _, _, key in self.index.rows("planned", "run", [run])})
         known = {row[0]: row[1:4] for row in self.index.rows("pictures", "key", keys)}
-        rows = ((key, *known.get(key, (None, "", None))) for key in keys)
-        return [
-            PlannedPicture(key, id, why, self._file(id, end) if id else None)
-            for key, id, end, why in rows
-        ]
+        planned = []
+        for key in keys:
+            name, suffix, reason = known.get(key, (None, "", None))
+            path = self._file(name, suffix) if name else None
+            planned.append(PlannedPicture(key=key, id=name, reason=reason, path=path))
+        return planned
 
     def known_files(self, ids: Iterable[str]) -> dict[str, Path]:
-        """Paths of the picture files that the index knows, by id."""
-        return {
-            row[1]: self._file(row[1], row[2]) for row in self.index.rows("pictures", "id", ids)
-        }
+        """Return paths of the image files that the index knows, by id."""
+        rows = self.index.rows("pictures", "id", ids)
+        return {row[1]: self._file(row[1], row[2]) for row in rows}
 
     def unneeded(self) -> tuple[frozenset[str], list[Path]]:
-        """Ids of the pictures that no run plans, and the files that can go with them, those in
-        quarantine among them.
+        """Return what can be deleted: ids of images that no run plans, and files.
 
-        Raises StoreError for a store that is damaged: what seems unneeded may be needed.
+        The files include those in quarantine.
+
+        Raises
+        ------
+        StoreError
+            If the store is damaged: an image that seems unneeded may be needed.
         """
         if self.index_faults():
             raise StoreError(
-                f"the store {self.path} is damaged; mend it first: askew check {self.path} --rebuild"
+                f"the store {self.path} is damaged. Repair it first: askew check {self.path} "
+                "--rebuild"
             )
         needed = {row[2] for row, _ in self.index.all_rows("planned")}
         rows = [row for row, _ in self.index.all_rows("pictures")]
-        kept = {row[1] for row in rows if row[0] in needed}
-        logged = (row for table, some in self.journal.rows() if table == "pictures" for row in some)
-        known = {row[1] for row in (*rows, *logged)}
+        kept_ids = {row[1] for row in rows if row[0] in needed}
+        known_ids = {row[1] for row in rows} | self._journaled_ids()
         files = [
             file
-            for file in (self.path / "pictures").glob("*/*")
-            if file.stem not in kept and file.stem in known
+            for file in self._folder.glob("*/*")
+            if file.stem not in kept_ids and file.stem in known_ids
         ]
         aside = [file for file in (self.path / "quarantine").glob("*") if file.is_file()]
-        return frozenset(row[1] for row in rows if row[1]) - kept, sorted([*files, *aside])
+        ids = frozenset(row[1] for row in rows if row[1])
+        return ids - kept_ids, sorted([*files, *aside])
+
+    def _journaled_ids(self) -> set[str]:
+        """Return the ids of all images that the journal names."""
+        ids = set[str]()
+        for table, rows in self.journal.rows():
+            if table == "pictures":
+                ids.update(row[1] for row in rows)
+        return ids
 
     def free(self, ids: Iterable[str], files: Iterable[Path]) -> None:
-        """Take pictures away with what is known of them, and then files. Raises StoreError."""
+        """Delete images with everything that is known of them, and then files.
+
+        Raises
+        ------
+        StoreError
+            If something cannot be deleted.
+        """
         for table, column in (("pictures", "id"), ("answers", "picture"), ("vectors", "picture")):
             self.index.delete(table, column, ids)
         with faults(self._where):
@@ -298,20 +375,21 @@ class Store:
     def answers(
         self, instrument: str, pictures: Iterable[str], questions: Sequence[Question]
     ) -> Answers:
-        """Final answers of one instrument (its fingerprint). What is none of the options of its
-        question is none.
+        """Return final answers of one instrument (its fingerprint).
+
+        A stored answer that is no option of its question is left out.
         """
         options = {question_hash(question): question.options for question in questions}
-        found: Answers = {}
+        answers: Answers = {}
         rows = self.index.rows("answers", "picture", pictures, instrument=instrument)
         for _, picture, key, answer, reason, detail in rows:
-            if (
-                key in options
-                and reason != TRIED_AGAIN
-                and (reason or not options[key] or answer in options[key])
-            ):
-                found[picture, key] = Missing(reason, detail) if reason else answer
-        return found
+            if key not in options or reason == RETRIED:
+                continue
+            if reason:
+                answers[picture, key] = Missing(reason, detail)
+            elif not options[key] or answer in options[key]:
+                answers[picture, key] = answer
+        return answers
 
     def put_answers(
         self,
@@ -320,188 +398,157 @@ class Store:
         questions: Sequence[Question],
         rows: Sequence[Sequence[Answer]],
     ) -> Answers:
-        """Store rows of answers by picture, and return what then holds. A final answer that is
-        there already stays.
+        """Store rows of answers by image, and return what the store then holds.
+
+        A final answer that is there already stays.
         """
         hashes = [question_hash(question) for question in questions]
-        by_picture = zip(pictures, rows, strict=True)
-        given = {
-            (name, key): answer
-            for name, row in by_picture
-            for key, answer in zip(hashes, row, strict=True)
-        }
+        given: Answers = {}
+        for name, row in zip(pictures, rows, strict=True):
+            for key, answer in zip(hashes, row, strict=True):
+                given[name, key] = answer
+        texts = {key: question.text for key, question in zip(hashes, questions, strict=True)}
         with self.index.transaction():
             known = self.answers(instrument, pictures, questions)
-            self._keep(
-                "answers",
-                [
-                    (instrument, *place, None if isinstance(a, Missing) else a, *_why(a))
-                    for place, a in given.items()
-                    if place not in known
-                ],
-                {"questions": {key: q.text for key, q in zip(hashes, questions, strict=True)}},
-            )
+            new = [
+                _answer_row(instrument, place, answer)
+                for place, answer in given.items()
+                if place not in known
+            ]
+            self._write_rows("answers", new, {"questions": texts})
         return given | known
 
-    def vectors(self, embedder: str, pictures: Iterable[str]) -> dict[str, NDArray[np.float32]]:
-        """Vectors of one embedder (its fingerprint), by picture id."""
+    def vectors(self, embedder: str, pictures: Iterable[str]) -> dict[str, Vector]:
+        """Return vectors of one embedder (its fingerprint), by image id."""
         rows = self.index.rows("vectors", "picture", pictures, embedder=embedder)
         return {picture: np.frombuffer(blob, "<f4").astype(np.float32) for _, picture, blob in rows}
 
-    def put_vectors(self, embedder: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-        """Store vectors by picture id. One that is there already stays."""
+    def put_vectors(self, embedder: str, vectors: Mapping[str, Vector]) -> None:
+        """Store vectors by image id. A vector that is there already stays."""
         with self.index.transaction():
             known = self.vectors(embedder, vectors)
-            self.index.put(
-                "vectors",
-                [
-                    (embedder, name, row.astype("<f4").tobytes())
-                    for name, row in vectors.items()
-                    if name not in known
-                ],
-            )
+            rows = [
+                (embedder, name, row.astype("<f4").tobytes())
+                for name, row in vectors.items()
+                if name not in known
+            ]
+            self.index.put("vectors", rows)
 
-    def _keep(
+    def _write_rows(
         self, table: str, rows: Sequence[IndexRow], about: Mapping[str, object] | None = None
     ) -> None:
-        """Write rows into the index and the journal. Within a transaction, which also keeps others
-        from the journal.
+        """Write rows into the index and the journal.
+
+        A transaction must be open. It keeps other processes from the journal, too.
         """
         self.index.put(table, rows)
         self.journal.append(table, rows, about)
 
-    def _log_all(self) -> None:
+    def _write_journal(self) -> None:
         with self.index.transaction():
             for table in JOURNALED:
-                self.journal.append(
-                    table, [row for row, intact in self.index.all_rows(table) if intact]
-                )
+                rows = [row for row, is_intact_row in self.index.all_rows(table) if is_intact_row]
+                self.journal.append(table, rows)
 
     def index_faults(self) -> list[str]:
-        """All damage to the index and the journal, in words."""
+        """Return all damage to the index and the journal, in words."""
         lines = self.journal.damaged()
-        return self.index.faults() + (
-            [f"{JOURNAL_FILE} has {lines} damaged lines"] if lines else []
-        )
+        journal_faults = [f"{JOURNAL_FILE} has {lines} damaged lines"] if lines else []
+        return self.index.faults() + journal_faults
 
     def faults(self) -> list[str]:
-        """All damage to the index, the journal and the pictures that the index knows, in words."""
-        files = (
-            self._file(row[1], row[2])
-            for row, intact in self.index.all_rows("pictures")
-            if intact and row[1]
-        )
+        """Return all damage to the index, the journal and the known images, in words."""
+        rows = [row for row, is_intact_row in self.index.all_rows("pictures") if is_intact_row]
+        files = [self._file(row[1], row[2]) for row in rows if row[1]]
         return self.index_faults() + self.file_faults(files)
 
     @staticmethod
     def file_faults(files: Iterable[Path]) -> list[str]:
-        """Damage to some of the pictures, in words."""
+        """Return the damage to some image files, in words."""
+        damaged = [path for path in sorted(set(files)) if not is_intact(path)]
         return [
-            f"{path} is {'not what was stored: its SHA-256 is another' if path.exists() else 'gone'}"
-            for path in sorted(set(files))
-            if not is_intact(path)
+            f"{path} has changed: its SHA-256 differs" if path.exists() else f"{path} is gone"
+            for path in damaged
         ]
 
     @classmethod
     def rebuild(cls, path: Path) -> list[str]:
-        """Make the index of a store again, from its journal and what is intact of the index. What
-        was done, in words.
+        """Make the index of a store again, from its journal and the intact rows of the index.
 
-        Damaged pictures and the old index go to the folder `quarantine`. No other process may be
-        using the store.
+        Damaged images and the old index are moved to the folder `quarantine`. No other process may
+        be using the store.
+
+        Returns
+        -------
+        list of str
+            What was done, in words.
         """
         journal = Journal(path / JOURNAL_FILE)
-        index = path / INDEX_FILE
-        made = path / f"{INDEX_FILE}.new"
-        aside = path / "quarantine" / f"{INDEX_FILE}-{int(time.time())}"
         with faults(f"the store {path}"):
-            for file in path.glob(f"{INDEX_FILE}.new*"):
-                file.unlink()
-            new = Index(
-                made, 30.0, lambda: chain(journal.rows(), salvaged(index) if index.exists() else ())
-            )
-            counts = [
-                f"{new.select(f'SELECT count(*) FROM {table}')[0][0]} {table}" for table in TABLES
-            ]
-            new.close()
-            aside.parent.mkdir(exist_ok=True)
-            if index.exists():
-                index.replace(aside)
-            for end in ("-wal", "-shm"):
-                Path(f"{index}{end}").unlink(missing_ok=True)
-            made.replace(index)
-            broken_lines = journal.damaged()
-            if broken_lines:
+            counts = _rebuild_index(path, journal)
+            is_broken = bool(journal.damaged())
+            if is_broken:
                 journal.mend()
         with cls(path) as store:
-            if broken_lines:
-                store._log_all()
-            files = {
-                store._file(row[1], row[2]) for row, _ in store.index.all_rows("pictures") if row[1]
-            }
-            for file in (
-                broken := sorted(file for file in files if file.exists() and not is_intact(file))
-            ):
-                store._set_aside(file)
+            if is_broken:
+                store._write_journal()
+            damaged = store._set_damaged_aside()
         return [
             f"the index was made again: {', '.join(counts)}",
-            f"damaged pictures set aside: {len(broken)}",
+            f"damaged images moved to quarantine: {damaged}",
         ]
 
+    def _set_damaged_aside(self) -> int:
+        """Move damaged images to the quarantine, and return their number."""
+        rows = [row for row, _ in self.index.all_rows("pictures") if row[1]]
+        files = sorted({self._file(row[1], row[2]) for row in rows})
+        damaged = [file for file in files if file.exists() and not is_intact(file)]
+        for file in damaged:
+            self._set_aside(file)
+        return len(damaged)
+
     def _file(self, name: str, suffix: str) -> Path:
-        return self.path / "pictures" / name[:2] / (name + suffix)
+        return self._blobs.local_copy(name + suffix)
 
     def _set_aside(self, path: Path) -> None:
         with faults(self._where):
-            path.replace(self.path / "quarantine" / f"{sha256(path.read_bytes())[:12]}-{path.name}")
+            digest = sha256(path.read_bytes())
+            path.replace(self.path / "quarantine" / f"{digest[:12]}-{path.name}")
 
 
-def _changed(path: str | Path) -> int | None:
-    """When a file was changed last, in nanoseconds; None where there is none."""
+def _rebuild_index(path: Path, journal: Journal) -> list[str]:
+    """Make the index of a store again, and return the numbers of its rows in words."""
+    index = path / INDEX_FILE
+    new_index = path / f"{INDEX_FILE}.new"
+    aside = path / "quarantine" / f"{INDEX_FILE}-{int(time.time())}"
+    for file in path.glob(f"{INDEX_FILE}.new*"):
+        file.unlink()
+    old_rows = salvaged(index) if index.exists() else ()
+    new = Index(new_index, 30.0, lambda: chain(journal.rows(), old_rows))
+    counts = [f"{new.select(f'SELECT count(*) FROM {table}')[0][0]} {table}" for table in TABLES]
+    new.close()
+    aside.parent.mkdir(exist_ok=True)
+    if index.exists():
+        index.replace(aside)
+    for suffix in ("-wal", "-shm"):
+        Path(f"{index}{suffix}").unlink(missing_ok=True)
+    new_index.replace(index)
+    return counts
+
+
+def _modified(path: Path) -> int | None:
+    """Return when a file was modified, in nanoseconds; None if there is none."""
     try:
         return os.stat(path).st_mtime_ns
     except OSError:
         return None
 
 
-def _why(outcome: object) -> tuple[str | None, str]:
-    """The reason and details of what is missing."""
+def _reason(outcome: object) -> tuple[str | None, str]:
+    """Return reason and details of something missing; no reason for anything else."""
     return (outcome.reason, outcome.detail) if isinstance(outcome, Missing) else (None, "")
 
 
-def is_intact(path: Path) -> bool:
-    """Whether a stored file is there and holds what its name says."""
-    try:
-        return sha256(path.read_bytes()) == path.name.partition(".")[0]
-    except OSError:
-        return False
-
-
-class Completions:
-    """Answers of language models kept in one store, which several processes and threads may share."""
-
-    def __init__(self, store: Path | str) -> None:
-        self._folder = Path(store).absolute() / "completions"
-        self._where = f"the store {self._folder.parent}"
-
-    def completion(self, key: str) -> Mapping[str, Any] | None:
-        """The record under `key`, None if there is none that can be read."""
-        try:
-            record = json.loads(self._file(key).read_bytes())
-        except (OSError, ValueError):
-            return None
-        if not isinstance(record, dict):
-            return None
-        told = record.pop("sha256", None)
-        return record if told in (None, digest_of(record)) else None  # earlier versions told none
-
-    def put_completion(self, key: str, record: Mapping[str, Any]) -> None:
-        """Keep a record. Raises StoreError."""
-        path = self._file(key)
-        with faults(self._where):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            told = json.dumps({**record, "sha256": digest_of(record)}, indent=1, sort_keys=True)
-            write_whole({path: told.encode("ascii")})
-
-    def _file(self, key: str) -> Path:
-        return self._folder / key[:2] / f"{key}.json"
+def _answer_row(instrument: str, place: tuple[str, str], answer: Answer) -> IndexRow:
+    text = None if isinstance(answer, Missing) else answer
+    return (instrument, *place, text, *_reason(answer))

@@ -1,0 +1,73 @@
+"""Image files of a store, by the hash of their content."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from askew.store.files import sha256, write_whole
+
+
+class Blobs(Protocol):
+    """A place for files that never change. A name is the file's SHA-256 with a suffix."""
+
+    def put(self, blobs: Mapping[str, bytes]) -> None:
+        """Write files by name. Each name then holds its whole content, also after a power cut.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be written.
+        """
+
+    def get(self, name: str) -> bytes:
+        """Return the content of a file.
+
+        Raises
+        ------
+        OSError
+            If there is none, or it cannot be read.
+        """
+
+    def local_copy(self, name: str) -> Path:
+        """Return the path of the file on this machine.
+
+        An implementation over a network fetches the file first. The path does not exist if there is
+        no such file.
+        """
+
+
+class LocalBlobs:
+    """Files in a folder of this machine, as ab/ab12….png.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    incoming
+        Folder on the same file system, for files that are being written.
+    """
+
+    def __init__(self, folder: Path, incoming: Path) -> None:
+        self.folder = folder
+        self._incoming = incoming
+
+    def put(self, blobs: Mapping[str, bytes]) -> None:
+        """Write files by name."""
+        files = {self.local_copy(name): data for name, data in blobs.items()}
+        write_whole(files, self._incoming)
+
+    def get(self, name: str) -> bytes:
+        """Return the content of a file."""
+        return self.local_copy(name).read_bytes()
+
+    def local_copy(self, name: str) -> Path:
+        """Return the path of a file, which need not exist."""
+        return self.folder / name[:2] / name
+
+
+def is_intact(path: Path) -> bool:
+    """Check whether a file exists and has the SHA-256 that its name begins with."""
+    try:
+        return sha256(path.read_bytes()) == path.name.partition(".")[0]
+    except OSError:
+        return False

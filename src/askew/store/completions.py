@@ -1,0 +1,48 @@
+"""Cached answers of language models."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from askew.store.files import digest_of, write_whole
+from askew.store.index import faults
+
+
+class Completions:
+    """Answers of language models in one store. Several processes and threads may share them."""
+
+    def __init__(self, store: Path | str) -> None:
+        self._folder = Path(store).absolute() / "completions"
+        self._where = f"the store {self._folder.parent}"
+
+    def completion(self, key: str) -> Mapping[str, Any] | None:
+        """Return the record under `key`; None if there is none that can be read."""
+        try:
+            record = json.loads(self._file(key).read_bytes())
+        except (OSError, ValueError):
+            return None
+        if not isinstance(record, dict):
+            return None
+        digest = record.pop("sha256", None)
+        if digest is None:  # an earlier version of askew stored none
+            return record
+        return record if digest == digest_of(record) else None
+
+    def put_completion(self, key: str, record: Mapping[str, Any]) -> None:
+        """Store a record.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be written.
+        """
+        path = self._file(key)
+        content = {**record, "sha256": digest_of(record)}
+        with faults(self._where):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(content, indent=1, sort_keys=True)
+            write_whole({path: text.encode("ascii")})
+
+    def _file(self, key: str) -> Path:
+        return self._folder / key[:2] / f"{key}.json"
