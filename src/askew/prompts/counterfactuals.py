@@ -1,13 +1,15 @@
 """Counterfactual prompts: the same text with one concept changed.
 
-A value is said by an adjective before the noun, a phrase after it, a phrase at the end of the
-clause, or a frame ("a sketch of"), as the catalogue has it; the phrases of the first eight axes are
-BiasConnect's (appendix, table 2). Words that already state another value of the axis give way to
-it.
+The catalogue's form of a value is an adjective before the noun, a phrase after the noun, a phrase at
+the end of the clause, or a frame ("a sketch of"). The phrases of the first eight axes are
+BiasConnect's (appendix, table 2). Words of the prompt that state another value of the axis are
+replaced or removed.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from askew.errors import UnknownName, UsageError
 from askew.prompts.axes import CatalogueAxis, ValueForm, catalogue, find_catalogue_axis
@@ -27,214 +29,369 @@ from askew.prompts.statements import (
 from askew.prompts.vocabulary import adjectives, agree, article, nouns, plural, replace
 
 _ADJECTIVE_ORDER = (
-    "size wealth socioeconomic condition age body_type disability pose behavior facial_hair headwear hair skin_tone "
-    "color fur_color ethnicity nationality religion domestication animal_breed material gender"
+    "size wealth socioeconomic condition age body_type disability pose behavior facial_hair "
+    "headwear hair skin_tone color fur_color ethnicity nationality religion domestication "
+    "animal_breed material gender"
 ).split()
-"""Axes said by adjectives, in the order in which English puts them."""
+"""Axes whose values are adjectives, in the order of English adjectives."""
 
-Edit = tuple[int, int, str]
-"""Characters from, to, and the words that take their place."""
+_CLAUSE_END = re.compile(r"\s*[,.;:!?|](?=\s|$)|\s*$")
+
+
+class Edit(NamedTuple):
+    """A replacement of characters `start` to `end` of a text by `words`."""
+
+    start: int
+    end: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A prompt, the value that it should state, and the statements about the axis that it has."""
+
+    parsed: ParsedPrompt
+    entry: CatalogueAxis
+    value: str
+    form: ValueForm
+    subjects: Sequence[NounPhrase]
+    matching: Sequence[Statement]
+    conflicting: Sequence[Statement]
+
+    @property
+    def conflicting_phrases(self) -> list[Statement]:
+        """Return the statements of other values that are not adjectives before a noun."""
+        return [statement for statement in self.conflicting if not statement.before]
 
 
 def counterfactuals(prompt: str, axis: str) -> dict[str, str]:
-    """One counterfactual text per value of `axis`, in the order of its values. Errors as in
-    `counterfactual`.
+    """Return one counterfactual text per value of an axis, in the order of its values.
+
+    Parameters
+    ----------
+    prompt
+        Prompt to change.
+    axis
+        Name of an axis of the catalogue.
+
+    Returns
+    -------
+    dict[str, str]
+        Counterfactual texts by value.
+
+    Raises
+    ------
+    UnknownName, UsageError
+        As `counterfactual` does.
     """
-    return {
-        value: counterfactual(prompt, axis, value)
-        for value in find_catalogue_axis(axis).axis.values
-    }
+    values = find_catalogue_axis(axis).axis.values
+    return {value: counterfactual(prompt, axis, value) for value in values}
 
 
 def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = None) -> str:
-    """`prompt` changed in one concept, so that it states `value`; unchanged if that is what it
-    states already.
+    """Return a prompt with one concept changed, so that it states a value.
 
-    "A photo of a doctor", gender, female -> "A photo of a female doctor". Several people joined by
-    "and" change together. `form` says the value in other words than the catalogue's. Raises
-    UnknownName for an axis or value that is not in the catalogue, and UsageError for an empty
-    prompt or one in which there is nothing that could have the value.
+    "A photo of a doctor", gender, female gives "A photo of a female doctor". Several people joined
+    by "and" change together.
+
+    Parameters
+    ----------
+    prompt
+        Prompt to change.
+    axis
+        Name of an axis of the catalogue.
+    value
+        Value that the new text states.
+    form
+        Words for the value; None for the form in the catalogue.
+
+    Returns
+    -------
+    str
+        The changed prompt. It equals the prompt where the prompt states the value already.
+
+    Raises
+    ------
+    UnknownName
+        For an axis or a value that is not in the catalogue.
+    UsageError
+        For an empty prompt, or for a prompt without a noun that can have the value.
     """
     entry = find_catalogue_axis(axis)
     UnknownName.unless_known(f"value of axis {entry.axis.name!r}:", value, entry.axis.values)
     text = normalize_prompt(prompt)
-    if text.isupper() and " " in text and not text.lower().isupper():
+    if _is_in_capitals(text):
         return counterfactual(text.lower(), axis, value, form).upper()
     form = form or entry.forms[value]
     if form.place == "frame":
-        return framed(text, form.words)
+        return reframe(text, form.words)
+    change = _change(parse_prompt(text), entry, value, form)
+    return _match_capital(text, _apply(text, _edits(change)))
+
+
+def _is_in_capitals(text: str) -> bool:
+    """Check whether a text of several words has only capital letters, and lower case exists."""
+    return text.isupper() and " " in text and not text.lower().isupper()
+
+
+def _apply(text: str, edits: Iterable[Edit]) -> str:
+    """Apply edits from the last to the first, so that positions stay valid."""
     changed = text
-    edits = _edits(parse_prompt(text), entry, value, form)
     for start, end, words in sorted(edits, key=lambda edit: edit[:2], reverse=True):
-        rest = (
-            _uncapitalised(changed) if start == end == 0 else changed[end:]
-        )  # it no longer opens the sentence
+        rest = changed[end:]
+        if start == end == 0:
+            # The text's first word is no longer the first word of the sentence.
+            rest = _lower_first(changed)
         changed = replace(changed[:end] + rest, start, end, words)
-    return as_opened(text, changed)
+    return changed
 
 
-def _edits(
-    parsed: ParsedPrompt, entry: CatalogueAxis, value: str, form: ValueForm
-) -> Iterator[Edit]:
-    axis = entry.axis.name
+def _change(parsed: ParsedPrompt, entry: CatalogueAxis, value: str, form: ValueForm) -> _Change:
     subjects = _subjects(parsed, entry)
-    found = list(find_statements(parsed, entry, subjects))
-    rivals = [statement for statement in found if statement.value != value]
-    said = [statement for statement in found if statement.value == value]
-    for phrase in subjects:
-        noun = (
-            phrase.noun.counterparts.get(axis)
-            if phrase.noun and phrase.noun.implies.get(axis) != value
-            else None
-        )
-        if noun and phrase.plural:
-            noun = nouns()[noun].plural if noun in nouns() else plural(noun)
-        if noun:  # "man" in the place of "woman"
-            yield (*parsed.span(phrase.noun_start, phrase.end), noun)
-        if form.place == "before":
-            shown = nouns().get(noun) if noun else phrase.noun
-            already = bool(shown and shown.implies.get(axis) == value)
-            already = already or any(
-                not one.before or _modifies(parsed, one, phrase) for one in said
-            )
-            own = [rival for rival in rivals if rival.before and _modifies(parsed, rival, phrase)]
-            for number, rival in enumerate(own):
-                yield rival.start, rival.end, form.words if number == 0 and not already else ""
-            if (
-                not own and not already
-            ):  # before the noun, and before adjectives that English wants nearer to it
-                later = (
-                    _ADJECTIVE_ORDER[_ADJECTIVE_ORDER.index(axis) + 1 :]
-                    if axis in _ADJECTIVE_ORDER
-                    else []
-                )
-                nearer = [
-                    one
-                    for name in later
-                    for one in find_statements(parsed, catalogue()[name], [phrase])
-                ]
-                at = min(
-                    [parsed.words[phrase.head].start, *(one.start for one in nearer if one.before)]
-                )
-                yield at, at, f"{form.words} "
-    elsewhere = [rival for rival in rivals if not rival.before]
-    if form.place == "before":
-        yield from ((rival.start, rival.end, "") for rival in elsewhere)
-        return
-    already = bool(said) or any(
-        one.noun and one.noun.implies.get(axis) == value for one in subjects
+    statements = list(find_statements(parsed, entry, subjects))
+    return _Change(
+        parsed=parsed,
+        entry=entry,
+        value=value,
+        form=form,
+        subjects=subjects,
+        matching=[statement for statement in statements if statement.value == value],
+        conflicting=[statement for statement in statements if statement.value != value],
     )
-    for rival in rivals:
-        at_work = (
-            f"{form.at_work} " if parsed.text.startswith(form.at_work or " ", rival.start) else ""
-        )
-        replaces = not already and rival in elsewhere[:1]
-        yield rival.start, rival.end, at_work + _agreed(form, subjects) if replaces else ""
-    if not already and not elsewhere:
-        yield phrase_edit(parsed, form, subjects)
+
+
+def _edits(change: _Change) -> Iterator[Edit]:
+    """Yield all edits by which the prompt states the value and no other value of the axis."""
+    for phrase in change.subjects:
+        yield from _noun_edits(change, phrase)
+    if change.form.place == "before":
+        for statement in change.conflicting_phrases:
+            yield Edit(statement.start, statement.end, "")
+    else:
+        yield from _phrase_edits(change)
+
+
+def _noun_edits(change: _Change, phrase: NounPhrase) -> Iterator[Edit]:
+    """Yield the edits of one subject: its noun, and its adjective where the value is one."""
+    noun = _counterpart(change, phrase)
+    if noun:  # "man" replaces "woman"
+        start, end = change.parsed.span(phrase.noun_start, phrase.end)
+        yield Edit(start, end, noun)
+    if change.form.place == "before":
+        yield from _adjective_edits(change, phrase, noun)
+
+
+def _counterpart(change: _Change, phrase: NounPhrase) -> str | None:
+    """Return the noun that replaces the phrase's noun, in the same number; None to keep it."""
+    axis = change.entry.axis.name
+    if phrase.noun is None or phrase.noun.implies.get(axis) == change.value:
+        return None
+    noun = phrase.noun.counterparts.get(axis)
+    if noun is None or not phrase.plural:
+        return noun
+    return nouns()[noun].plural if noun in nouns() else plural(noun)
+
+
+def _adjective_edits(change: _Change, phrase: NounPhrase, noun: str | None) -> Iterator[Edit]:
+    """Yield the edits of a subject's adjectives; `noun` replaces the noun of the phrase."""
+    is_stated = _states_value(change, phrase, noun)
+    conflicting = [
+        statement
+        for statement in change.conflicting
+        if statement.before and _modifies(change.parsed, statement, phrase)
+    ]
+    for number, statement in enumerate(conflicting):
+        words = change.form.words if number == 0 and not is_stated else ""
+        yield Edit(statement.start, statement.end, words)
+    if not conflicting and not is_stated:
+        start = _adjective_start(change, phrase)
+        yield Edit(start, start, f"{change.form.words} ")
+
+
+def _states_value(change: _Change, phrase: NounPhrase, noun: str | None) -> bool:
+    """Check whether the value is implied by the noun, or stated about the phrase."""
+    known = nouns().get(noun) if noun else phrase.noun
+    if known and known.implies.get(change.entry.axis.name) == change.value:
+        return True
+    return any(
+        not statement.before or _modifies(change.parsed, statement, phrase)
+        for statement in change.matching
+    )
+
+
+def _adjective_start(change: _Change, phrase: NounPhrase) -> int:
+    """Return where the adjective goes: before adjectives that English puts nearer to the noun."""
+    starts = [change.parsed.words[phrase.head].start]
+    axis = change.entry.axis.name
+    later_axes = []
+    if axis in _ADJECTIVE_ORDER:
+        later_axes = _ADJECTIVE_ORDER[_ADJECTIVE_ORDER.index(axis) + 1 :]
+    for name in later_axes:
+        statements = find_statements(change.parsed, catalogue()[name], [phrase])
+        starts += [statement.start for statement in statements if statement.before]
+    return min(starts)
+
+
+def _phrase_edits(change: _Change) -> Iterator[Edit]:
+    """Yield the edits of a value that is a phrase: it replaces a conflicting phrase, or is new."""
+    axis = change.entry.axis.name
+    implied = any(
+        phrase.noun and phrase.noun.implies.get(axis) == change.value for phrase in change.subjects
+    )
+    is_stated = bool(change.matching) or implied
+    replaceable = change.conflicting_phrases[:1]
+    for statement in change.conflicting:
+        words = ""
+        if not is_stated and statement in replaceable:
+            words = _agreeing_words(change.form, change.subjects)
+            verb = change.form.at_work
+            if verb and change.parsed.text.startswith(verb, statement.start):
+                words = f"{verb} {words}"
+        yield Edit(statement.start, statement.end, words)
+    if not is_stated and not replaceable:
+        yield phrase_edit(change.parsed, change.form, change.subjects)
 
 
 def _subjects(parsed: ParsedPrompt, entry: CatalogueAxis) -> list[NounPhrase]:
-    """The phrases that an axis changes. An unknown noun may be anything; an animal may stand for a
-    person.
+    """Return the phrases that an axis changes.
+
+    An animal may replace a person, and an unknown noun may be anything.
     """
-    subjects = parsed.subjects(entry.subject_kinds) or (
-        parsed.subjects({"animal"}) if "person" in entry.subject_kinds else []
-    )
-    subjects = subjects or [phrase for phrase in parsed.phrases if phrase.noun is None][:1]
+    subjects = parsed.subjects(entry.subject_kinds)
+    if not subjects and "person" in entry.subject_kinds:
+        subjects = parsed.subjects({"animal"})
+    if not subjects:
+        subjects = [phrase for phrase in parsed.phrases if phrase.noun is None][:1]
     if not subjects and "any" not in entry.subject_kinds:
+        kinds = " or ".join(sorted(entry.subject_kinds))
         raise UsageError(
-            f"axis {entry.axis.name!r} cannot be varied in the prompt {parsed.text!r}: it names no "
-            f"{' or '.join(sorted(entry.subject_kinds))}; leave the axis out, or name one"
+            f"axis {entry.axis.name!r} cannot be varied in the prompt {parsed.text!r}, "
+            f"which names no {kinds}; remove the axis, or name a {kinds} in the prompt"
         )
     return subjects or list(parsed.phrases[:1])
 
 
 def _modifies(parsed: ParsedPrompt, statement: Statement, phrase: NounPhrase) -> bool:
-    """Whether a statement stands among the modifiers of this phrase."""
+    """Check whether a statement is one of the modifiers of a phrase."""
     return parsed.words[phrase.first].start <= statement.start < parsed.words[phrase.head].start
 
 
-def phrase_edit(parsed: ParsedPrompt, form: ValueForm, subjects: list[NounPhrase]) -> Edit:
-    """Where a phrase about these goes: after their noun and its "of …", or to the end of their
-    clause.
+def phrase_edit(parsed: ParsedPrompt, form: ValueForm, subjects: Sequence[NounPhrase]) -> Edit:
+    """Return the edit that inserts a phrase about the subjects.
+
+    The phrase goes after their noun and its "of …", or to the end of their clause.
+
+    Parameters
+    ----------
+    parsed
+        Prompt to change.
+    form
+        Phrase, with its place.
+    subjects
+        Noun phrases that the phrase is about; empty for the whole prompt.
+
+    Returns
+    -------
+    Edit
+        Insertion of the phrase with a space before it.
     """
-    after = subjects[-1].end if subjects else len(parsed.words)
-    if subjects and parsed.lower(after) == "of":
-        belongs = [
-            other.end for other in parsed.phrases if after < other.end and other.start == after + 1
-        ]
-        after = belongs[0] if belongs else min(after + 2, len(parsed.words))
-    at = parsed.words[after - 1].end if after else 0
-    words = _agreed(form, subjects)
-    if (
-        form.place == "clause"
-        or not subjects
-        or (form.at_work and parsed.lower(after).endswith("ing"))
-    ):
-        at = clause_end(parsed, after)
-    elif (
-        words.startswith("who ")
-        and parsed.lower(after) == "who"
-        and parsed.lower(after + 1) in ("is", "are")
-    ):
-        at = parsed.words[after + 1].end
+    after = _noun_end(parsed, subjects)
+    words = _agreeing_words(form, subjects)
+    next_word = parsed.lower(after)
+    before_verb = bool(form.at_work) and next_word.endswith("ing")
+    if form.place == "clause" or not subjects or before_verb:
+        start = clause_end(parsed, after)
+        return Edit(start, start, f" {words}")
+    start = parsed.words[after - 1].end if after else 0
+    if _joins_relative_clause(parsed, words, after):  # "who is sad and", after "who is"
+        start = parsed.words[after + 1].end
         words = f"{words.split(' ', 2)[2]} and"
     elif re.match(r"who\b|\w+ing\b", words):
-        goes_on = (
-            parsed.lower(after).endswith("ing")
-            and not parsed.text[at : parsed.words[after].start].strip()
-        )
-        words += " and" if goes_on else ""
-    elif (
-        form.at_work and subjects[-1].noun is not None and "occupation" in subjects[-1].noun.implies
-    ):
+        if next_word.endswith("ing") and not parsed.text[start : parsed.words[after].start].strip():
+            words += " and"
+    elif form.at_work and _is_occupation(subjects[-1]):
         words = f"{form.at_work} {words}"
-    return at, at, f" {words}"
+    return Edit(start, start, f" {words}")
 
 
-def _agreed(form: ValueForm, subjects: list[NounPhrase]) -> str:
+def _noun_end(parsed: ParsedPrompt, subjects: Sequence[NounPhrase]) -> int:
+    """Return the index of the word after the last subject, with an "of …" that belongs to it."""
+    if not subjects:
+        return len(parsed.words)
+    after = subjects[-1].end
+    if parsed.lower(after) != "of":
+        return after
+    for phrase in parsed.phrases:
+        if after < phrase.end and phrase.start == after + 1:
+            return phrase.end
+    return min(after + 2, len(parsed.words))
+
+
+def _joins_relative_clause(parsed: ParsedPrompt, words: str, after: int) -> bool:
+    """Check whether the words can join a "who is" that the prompt has already."""
+    is_relative = parsed.lower(after) == "who" and parsed.lower(after + 1) in ("is", "are")
+    return is_relative and words.startswith("who ")
+
+
+def _is_occupation(phrase: NounPhrase) -> bool:
+    return phrase.noun is not None and "occupation" in phrase.noun.implies
+
+
+def _agreeing_words(form: ValueForm, subjects: Sequence[NounPhrase]) -> str:
+    """Return the words of a form, in the plural for several subjects."""
     several = len(subjects) > 1 or (bool(subjects) and subjects[-1].plural)
     return agree(form.words) if form.place == "after" and several else form.words
 
 
 def clause_end(parsed: ParsedPrompt, after: int) -> int:
-    """The character at which the clause of word `after` ends: at its comma, full stop, or the end
-    of the text.
+    """Return the character index at which the clause before word `after` ends.
+
+    A clause ends at its comma, at its full stop, or at the end of the text.
     """
     start = parsed.words[after - 1].end if after else 0
-    return re.compile(r"\s*[,.;:!?|](?=\s|$)|\s*$").search(parsed.text, start).start()  # type: ignore[union-attr]
+    return _CLAUSE_END.search(parsed.text, start).start()  # type: ignore[union-attr]
 
 
-def framed(text: str, words: str) -> str:
-    """The text in another style, such as "an oil painting": its frame exchanged, or a frame put
-    before it.
+def reframe(text: str, words: str) -> str:
+    """Return a text in another style, by exchanging its frame or putting a frame before it.
+
+    Parameters
+    ----------
+    text
+        Prompt, such as "a photo of a doctor".
+    words
+        Frame without its "of", such as "an oil painting".
+
+    Returns
+    -------
+    str
+        The prompt with the new frame, such as "an oil painting of a doctor".
     """
     frame = FRAME.match(text)
     noun = words.split(" ", 1)[1]
     if frame is None:
-        return as_opened(text, f"{article(noun)} {noun} of {_uncapitalised(text)}")
-    kind, _, medium = noun.rpartition(" ")
+        return _match_capital(text, f"{article(noun)} {noun} of {_lower_first(text)}")
+    style, _, medium = noun.rpartition(" ")
     if frame["medium"].lower() in PHOTOS and medium == "photo":
-        noun = f"{kind} {frame['medium'].lower()}"
-    noun = (
-        re.sub(rf"\b(?:{MEDIA}) ", "", STYLE_WORDS.sub("", frame["adjectives"]), flags=re.I) + noun
-    )
+        noun = f"{style} {frame['medium'].lower()}"
+    kept_adjectives = STYLE_WORDS.sub("", frame["adjectives"])
+    noun = re.sub(rf"\b(?:{MEDIA}) ", "", kept_adjectives, flags=re.I) + noun
     opening = (frame["article"] or "").lower()
-    opening = f"{article(noun)} " if opening.startswith("a") else opening
-    return as_opened(text, f"{opening}{noun}{frame['link']}{text[frame.end() :]}")
+    if opening.startswith("a"):
+        opening = f"{article(noun)} "
+    return _match_capital(text, f"{opening}{noun}{frame['link']}{text[frame.end() :]}")
 
 
-def as_opened(text: str, changed: str) -> str:
-    """`changed` with a capital where `text` begins with one."""
+def _match_capital(text: str, changed: str) -> str:
+    """Capitalize `changed` where `text` begins with a capital."""
     return changed[:1].upper() + changed[1:] if text[0].isupper() else changed
 
 
-def _uncapitalised(text: str) -> str:
-    """The text to stand in mid-sentence: a capital is kept on a name."""
+def _lower_first(text: str) -> str:
+    """Write the first letter in lower case, unless the first word is a name or an abbreviation."""
     parsed = parse_prompt(text)
     first = parsed.lower(0)
-    common = first in nouns() or first in DETERMINERS or first in adjectives()
-    return (
-        text[:1].lower() + text[1:] if common and not parsed.words[0].text[1:].isupper() else text
-    )
+    is_common = first in nouns() or first in DETERMINERS or first in adjectives()
+    if is_common and not parsed.words[0].text[1:].isupper():
+        return text[:1].lower() + text[1:]
+    return text

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from askew.errors import UsageError
 from askew.prompts.axes import FormPlace, ValueForm, catalogue, find_catalogue_axis
-from askew.prompts.counterfactuals import counterfactual, framed, phrase_edit
+from askew.prompts.counterfactuals import counterfactual, reframe, phrase_edit
 from askew.prompts.statements import (
     DETERMINERS,
     NounPhrase,
@@ -189,7 +189,7 @@ def _group_by_noun() -> Mapping[str, NounGroup]:
 def say(prompt: str, detail: Detail) -> str:
     """The prompt with the detail. Raises UsageError where nothing in the prompt could have it."""
     if detail.form.place == "frame":
-        return framed(prompt, detail.form.words)
+        return reframe(prompt, detail.form.words)
     if detail.value is not None:
         return counterfactual(prompt, detail.aspect, detail.value, detail.form)
     parsed = parse_prompt(prompt)
