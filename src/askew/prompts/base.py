@@ -1,8 +1,8 @@
-"""What askew asks of a writer, a language model or the built-in lexicon.
+"""The seam of prompt generators: a language model, or the built-in lexicon.
 
-Axes and counterfactual prompts (TIBET, section 3.1 and appendix 9.1); for the search, new prompts,
-mutations of one and variations of one (MineTheGap, sections 3 and 4.1, appendix C.1). A count of
-words is that of the parts between spaces.
+A prompt generator proposes axes and counterfactual prompts (TIBET, section 3.1 and appendix 9.1).
+For the search it writes new prompts, mutations of a prompt and variations of a prompt (MineTheGap,
+sections 3 and 4.1, appendix C.1). Words of a prompt are counted by splitting it at spaces.
 """
 
 import re
@@ -16,26 +16,32 @@ from askew.types import Axis
 
 @dataclass(frozen=True, slots=True)
 class AxisProposal:
-    """An axis of bias that a prompt leaves open, and one counterfactual text per value."""
+    """An axis of bias for a prompt, with its counterfactual prompts.
+
+    Attributes
+    ----------
+    axis
+        The proposed axis.
+    counterfactuals
+        One counterfactual text by value of the axis.
+    """
 
     axis: Axis
     counterfactuals: Mapping[str, str]
 
 
 AxesOn = Literal["unstated", "stated", "all"]
-"""Whether axes are wanted on what a prompt leaves open, on what it states ("Indian" astronauts), or
-on both.
-"""
+"""Axes on what a prompt leaves open, on what it states ("Indian" astronauts), or on both."""
 
 Words = tuple[int, int]
 """The least and the greatest number of words of a prompt."""
 
 Kind = Literal["random prompts", "mutations", "variations"]
-"""What is written.
+"""Kind of texts to write.
 
 random prompts  about anything: things, people, animals and nature
-mutations       keep some connection to a prompt, but ask for a visibly different picture
-variations      readings of a prompt: each says something that it leaves open, and none contradicts it
+mutations       related to a prompt, but asking for a visibly different image
+variations      readings of a prompt: each adds something that it leaves open, without contradiction
 """
 
 LENGTHS: Mapping[Kind, Words] = {
@@ -43,15 +49,21 @@ LENGTHS: Mapping[Kind, Words] = {
     "mutations": (3, 8),
     "variations": (3, 20),
 }
-"""Unless told otherwise. A variation says more than its prompt."""
+"""Default numbers of words. A variation is longer than its prompt."""
 
 
 @runtime_checkable
 class Writer(Protocol):
-    """Proposes axes and counterfactuals for a prompt, and writes prompts. The same arguments give
-    the same texts.
+    """A prompt generator: the same arguments give the same texts.
 
-    `concurrency` is how many prompts it can work on at once.
+    Attributes
+    ----------
+    name
+        Name in results and messages.
+    fingerprint
+        Text that changes whenever the generator could write something else.
+    concurrency
+        Number of prompts that it can work on at once.
     """
 
     name: str
@@ -59,10 +71,28 @@ class Writer(Protocol):
     concurrency: int
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
-        """Axes with counterfactuals one concept apart from `prompt`.
+        """Propose axes with counterfactual prompts that change one concept.
 
-        `axes` None lets the writer choose; otherwise exactly these, in this order. Raises
-        UnknownName for an axis that the writer does not know, UsageError for an empty prompt.
+        Parameters
+        ----------
+        prompt
+            Prompt to audit.
+        axes
+            Names of the axes, in the order of the proposals; None lets the generator choose.
+        seed
+            Seed of everything random.
+
+        Returns
+        -------
+        list[AxisProposal]
+            One proposal per axis.
+
+        Raises
+        ------
+        UnknownName
+            For an axis that the generator does not know.
+        UsageError
+            For an empty prompt.
         """
 
     def write(
@@ -75,43 +105,88 @@ class Writer(Protocol):
         topic: str | None = None,
         words: Words | None = None,
     ) -> list[str]:
-        """At most `count` texts, all different, each of `words` words; `prompt` is "" for random
-        prompts.
+        """Write different texts, fewer than `count` where the generator finds no more.
 
-        `topic` (people, clothing, style, food, or any words) steers them. Fewer texts come back
-        where the writer finds no more. Raises LanguageModelError where a language model gives none,
-        and UsageError for an empty prompt and for counts or lengths that are impossible.
+        Parameters
+        ----------
+        kind
+            Kind of texts.
+        prompt
+            Prompt that mutations and variations start from; "" for random prompts.
+        count
+            Greatest number of texts, at least 1.
+        seed
+            Seed of everything random.
+        topic
+            What the texts are about: people, clothing, style, food, or any words.
+        words
+            Numbers of words of each text; None for those of `LENGTHS`.
+
+        Returns
+        -------
+        list[str]
+            The texts.
+
+        Raises
+        ------
+        LanguageModelError
+            If a language model gives no usable text.
+        UsageError
+            For an empty prompt, and for impossible counts and lengths.
         """
 
 
 def normalize_prompt(text: str) -> str:
-    """A prompt with single spaces. Raises UsageError for an empty one."""
+    """Return a prompt with single spaces.
+
+    Raises
+    ------
+    UsageError
+        For an empty prompt.
+    """
     if not text.strip():
         raise UsageError(
-            "the prompt is empty; it should describe a picture, such as 'a photo of a doctor'"
+            "the prompt is empty; describe an image, for example 'a photo of a doctor'"
         )
     return " ".join(text.split())
 
 
 def simplify(text: str) -> str:
-    """A prompt as it is compared with others: small letters, no punctuation, no articles."""
-    found = re.findall(r"[^\W_]+(?:[-'’][^\W_]+)*", text.lower())
-    return " ".join(word for word in found if word not in ("a", "an", "the"))
+    """Return a prompt for comparison: in lower case, without punctuation and articles."""
+    words = re.findall(r"[^\W_]+(?:[-'’][^\W_]+)*", text.lower())
+    return " ".join(word for word in words if word not in ("a", "an", "the"))
 
 
 def has_length(text: str, words: Words) -> bool:
-    """Whether the text has as many words as it may have."""
+    """Check whether the number of words of a text lies in a range, ends included."""
     return words[0] <= len(text.split()) <= words[1]
 
 
-def length_of(kind: Kind, prompt: str, count: int, words: Words | None) -> Words:
-    """How many words are asked for. Raises UsageError for a request that no writer can meet."""
+def checked_length(kind: Kind, prompt: str, count: int, words: Words | None) -> Words:
+    """Return the numbers of words of a request, after checking the request.
+
+    Parameters
+    ----------
+    kind, prompt, count, words
+        As `Writer.write` takes them.
+
+    Returns
+    -------
+    Words
+        `words`, or the default of the kind.
+
+    Raises
+    ------
+    UsageError
+        For a request that no prompt generator can fulfill.
+    """
     words = words or LENGTHS[kind]
     if count < 1:
-        raise UsageError(f"{count} prompts were asked for; the number must be at least 1")
+        raise UsageError(f"the number of prompts is {count}; it must be at least 1")
     if not 1 <= words[0] <= words[1]:
         raise UsageError(
-            f"prompts of {words[0]} to {words[1]} words were asked for; write it as 3 to 8, for instance"
+            f"the numbers of words are {words[0]} to {words[1]}; "
+            "the first must be at least 1 and at most the second, for example 3 to 8"
         )
     if kind != "random prompts":
         normalize_prompt(prompt)

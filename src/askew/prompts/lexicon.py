@@ -23,7 +23,7 @@ from askew.prompts.base import (
     Kind,
     Words,
     has_length,
-    length_of,
+    checked_length,
     normalize_prompt,
     simplify,
 )
@@ -101,7 +101,7 @@ class LexiconWriter:
         Variations of another topic fill up where a prompt leaves too few open, as one that tells
         clothes does of them.
         """
-        words = length_of(kind, prompt, count, words)
+        words = checked_length(kind, prompt, count, words)
         if kind == "random prompts":
             rng = Random(f"{kind} {seed} {topic}")
             return _distinct(

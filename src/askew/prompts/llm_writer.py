@@ -20,7 +20,7 @@ from askew.prompts.base import (
     Kind,
     Words,
     has_length,
-    length_of,
+    checked_length,
     normalize_prompt,
     simplify,
 )
@@ -210,7 +210,7 @@ class LLMWriter:
         """What `Writer` says; texts that are missing are asked for again, with what was wrong,
         `ATTEMPTS` times.
         """
-        words = length_of(kind, prompt, count, words)
+        words = checked_length(kind, prompt, count, words)
         found: dict[str, str] = {}
         faults: Counter[str] = Counter()
         with self._llm.remembering(goes_on=True) as complete:

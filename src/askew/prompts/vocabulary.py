@@ -1,5 +1,6 @@
-"""The words that the lexicon knows, and what English rewriting a prompt needs: plurals, articles,
-agreement.
+"""The words that the lexicon knows, and the English grammar that rewriting a prompt needs.
+
+The grammar covers plurals, articles and agreement.
 """
 
 import re
@@ -7,17 +8,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, NamedTuple
 
 NounKind = Literal["person", "animal", "object", "place", "nature"]
 
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """A noun, what saying it settles ("boy": gender male, age young), and the nouns that leave that
-    open.
+    """A noun, and what it implies about axes.
 
-    `counterparts` maps an axis to the noun to take when another value of that axis is wanted.
+    Attributes
+    ----------
+    singular, plural
+        Its two forms.
+    kind
+        Kind of thing that it names.
+    implies
+        Value by axis that the noun implies: "boy" implies gender male and age young.
+    counterparts
+        Noun by axis that replaces it for another value of the axis.
     """
 
     singular: str
@@ -27,74 +36,114 @@ class Noun:
     counterparts: Mapping[str, str] = field(default_factory=dict)
 
 
+class _Entry(NamedTuple):
+    """An entry of a word list; `tag` is the heading before it, "" for none."""
+
+    tag: str
+    singular: str
+    plural: str
+
+
 def read_data(name: str) -> str:
-    """The text of a data file of this package."""
+    """Return the text of a data file of this package."""
     return (files("askew.prompts") / "data" / name).read_text(encoding="utf-8")
 
 
 @lru_cache
 def nouns() -> Mapping[str, Noun]:
-    """Every known noun by its lower-case forms, singular and plural. The first entry of a form
-    wins.
+    """Return every known noun by its lower-case forms, singular and plural.
+
+    The first entry of a form wins.
     """
-    found = []
-    for line in _lines("people.txt"):
-        one, many, gender, age, counterpart, ageless = (cell.strip() for cell in line.split("|"))
-        says = {axis: value for axis, value in (("gender", gender), ("age", age)) if value}
-        swap = {axis: noun for axis, noun in (("gender", counterpart), ("age", ageless)) if noun}
-        found.append(Noun(one, many or plural(one), "person", says, swap))
-    for _, one, many in _entries("occupations.txt"):
-        found.append(Noun(one, many, "person", {"occupation": one}, {"occupation": "person"}))
-    found += [Noun(one, many, "animal") for _, one, many in _entries("animals.txt")]
-    for tag, one, many in _entries("places.txt"):
-        says = {"setting": one}
-        if tag in ("indoors", "outdoors", "landscape"):
-            says["environment"] = "indoors" if tag == "indoors" else "outdoors"
-        elif tag in ("region", "elsewhere"):
-            says["geography"] = one
-        found.append(
-            Noun(one, many, "nature" if tag in ("landscape", "elsewhere") else "place", says)
-        )
-    found += [Noun(one, many, "object") for _, one, many in _entries("objects.txt")]
-    found += [Noun(one, many, "nature") for _, one, many in _entries("nature.txt")]
     table: dict[str, Noun] = {}
-    for noun in found:
-        other = (
-            [f"{noun.singular}s"] if noun.singular.endswith("person") else []
-        )  # "sales persons", "sales people"
-        for form in (noun.singular, noun.plural, *other):
+    for noun in _all_nouns():
+        forms = [noun.singular, noun.plural]
+        if noun.singular.endswith("person"):  # "sales persons" as well as "sales people"
+            forms.append(f"{noun.singular}s")
+        for form in forms:
             table.setdefault(form, noun)
     return table
 
 
+def _all_nouns() -> Iterator[Noun]:
+    """Yield the nouns of all word lists, in the order in which forms are looked up."""
+    for line in _lines("people.txt"):
+        yield _person(line)
+    for entry in _entries("occupations.txt"):
+        yield occupation_noun(entry.singular, entry.plural)
+    for entry in _entries("animals.txt"):
+        yield Noun(entry.singular, entry.plural, "animal")
+    for entry in _entries("places.txt"):
+        yield _place(entry)
+    for entry in _entries("objects.txt"):
+        yield Noun(entry.singular, entry.plural, "object")
+    for entry in _entries("nature.txt"):
+        yield Noun(entry.singular, entry.plural, "nature")
+
+
+def _person(line: str) -> Noun:
+    """Return the noun of a line of people.txt."""
+    singular, many, gender, age, counterpart, ageless = (cell.strip() for cell in line.split("|"))
+    implied = {"gender": gender, "age": age}
+    counterparts = {"gender": counterpart, "age": ageless}
+    return Noun(
+        singular=singular,
+        plural=many or plural(singular),
+        kind="person",
+        implies={axis: value for axis, value in implied.items() if value},
+        counterparts={axis: noun for axis, noun in counterparts.items() if noun},
+    )
+
+
+def occupation_noun(singular: str, plural_form: str) -> Noun:
+    """Return the noun of a person with an occupation."""
+    return Noun(
+        singular=singular,
+        plural=plural_form,
+        kind="person",
+        implies={"occupation": singular},
+        counterparts={"occupation": "person"},
+    )
+
+
+def _place(entry: _Entry) -> Noun:
+    implies = {"setting": entry.singular}
+    if entry.tag in ("indoors", "outdoors", "landscape"):
+        implies["environment"] = "indoors" if entry.tag == "indoors" else "outdoors"
+    elif entry.tag in ("region", "elsewhere"):
+        implies["geography"] = entry.singular
+    kind: NounKind = "nature" if entry.tag in ("landscape", "elsewhere") else "place"
+    return Noun(entry.singular, entry.plural, kind, implies)
+
+
 @lru_cache
 def adjectives() -> frozenset[str]:
-    """Known adjectives."""
-    return frozenset(word for _, word, _ in _entries("adjectives.txt"))
+    """Return the known adjectives."""
+    return frozenset(entry.singular for entry in _entries("adjectives.txt"))
 
 
 @lru_cache
 def occupations() -> tuple[str, ...]:
-    """Every known occupation, in the singular."""
-    return tuple(one for _, one, _ in _entries("occupations.txt"))
+    """Return every known occupation, in the singular."""
+    return tuple(entry.singular for entry in _entries("occupations.txt"))
 
 
-def _entries(name: str) -> Iterator[tuple[str, str, str]]:
-    """(tag, singular, plural) of each entry in a file of comma-separated words."""
+def _entries(name: str) -> Iterator[_Entry]:
+    """Yield the entries of a file of comma-separated words."""
     tag = ""
-    for entry in re.sub(r"\n(?=\w+:)", ",", "\n".join(_lines(name))).split(","):
-        word = " ".join(entry.split())
+    for text in re.sub(r"\n(?=\w+:)", ",", "\n".join(_lines(name))).split(","):
+        word = " ".join(text.split())
         if ": " in word:
             tag, word = word.split(": ")
-        one, _, many = word.partition("/")
-        if one:
-            yield tag, one, many or plural(one)
+        singular, _, many = word.partition("/")
+        if singular:
+            yield _Entry(tag, singular, many or plural(singular))
 
 
 def _lines(name: str) -> list[str]:
-    return [
-        line for line in read_data(name).splitlines() if line.strip() and not line.startswith("#")
-    ]
+    """Return the lines of a data file without comments and blank lines."""
+    lines = read_data(name).splitlines()
+    return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
 _IRREGULAR = {
@@ -113,7 +162,7 @@ _SPOKEN_VOWEL = frozenset("AEFHILMNORSX8")
 
 
 def plural(noun: str) -> str:
-    """The plural of a noun, by its last word."""
+    """Return the plural of a noun, by its last word."""
     word = noun.split(" ")[-1]
     if word in _IRREGULAR:
         many = _IRREGULAR[word]
@@ -123,13 +172,15 @@ def plural(noun: str) -> str:
         many = word[:-6] + "people"
     elif re.search(r"(s|x|z|ch|sh)$", word):
         many = word + "es"
+    elif re.search(r"[^aeiou]y$", word):
+        many = word[:-1] + "ies"
     else:
-        many = word[:-1] + "ies" if re.search(r"[^aeiou]y$", word) else word + "s"
+        many = word + "s"
     return noun.removesuffix(word) + many
 
 
 def article(words: str) -> str:
-    """ "a" or "an", as the first word sounds."""
+    """Return "a" or "an", by the sound of the first word."""
     word = re.match(r"\w*", words).group()  # type: ignore[union-attr]  # this matches anything
     if (word.isupper() and len(word) in (2, 3)) or word[:1] == "8":
         return "an" if word[0] in _SPOKEN_VOWEL else "a"
@@ -137,30 +188,51 @@ def article(words: str) -> str:
 
 
 def replace(text: str, start: int, end: int, words: str) -> str:
-    """`text` with `words` in the place of `text[start:end]`, no double or dangling space, and an
-    article that fits.
+    """Return a text with `text[start:end]` replaced, in correct English.
+
+    The result has no double or dangling space, and an article before the words agrees with them.
+
+    Parameters
+    ----------
+    text
+        Text to change.
+    start, end
+        Range of characters to replace.
+    words
+        Replacement; "" to remove the range.
+
+    Returns
+    -------
+    str
+        The changed text.
     """
     before = text[:start]
     after = text[end:]
     if not words:
         closes = not after.strip() or bool(re.match(r"\s*[,.;:!?]", after))
-        before = before.rstrip() if closes else before
-        after = after.lstrip() if closes or not before[-1:].strip() else after
-    found = re.search(r"\b(an?)(\s+)$", before, re.I)
-    if found:
-        wanted = article(words + after)
-        before = (
-            before[: found.start()]
-            + (wanted.capitalize() if found[1][0].isupper() else wanted)
-            + found[2]
-        )
-    return before + words + after
+        if closes:
+            before = before.rstrip()
+        if closes or not before[-1:].strip():
+            after = after.lstrip()
+    return _agreeing_article(before, words + after) + words + after
+
+
+def _agreeing_article(before: str, following: str) -> str:
+    """Return the text before some words, with its last article as those words need it."""
+    match = re.search(r"\b(an?)(\s+)$", before, re.I)
+    if match is None:
+        return before
+    new_article = article(following)
+    if match[1][0].isupper():
+        new_article = new_article.capitalize()
+    return before[: match.start()] + new_article + match[2]
 
 
 def agree(phrase: str) -> str:
-    """A phrase about one, said of several: "who is blind" -> "who are blind", "with a hat" -> "with
-    hats".
+    """Return a phrase about one person in the form for several people.
+
+    "who is blind" gives "who are blind", "with a hat" gives "with hats".
     """
     phrase = re.sub(r"^who is\b", "who are", phrase)
-    found = re.search(r"\ban? (?=\S+( \S+)?$)", phrase)
-    return phrase[: found.start()] + plural(phrase[found.end() :]) if found else phrase
+    match = re.search(r"\ban? (?=\S+( \S+)?$)", phrase)
+    return phrase[: match.start()] + plural(phrase[match.end() :]) if match else phrase
