@@ -1,8 +1,8 @@
-"""The catalogue of axes: their values, their questions, and how a prompt says each value."""
+"""The catalogue of axes: their values, their questions, and the words for each value in a prompt."""
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -13,29 +13,41 @@ from askew.prompts.vocabulary import read_data
 from askew.types import Axis, Question
 
 OTHER = "other"
-"""The key under which words for values that an axis does not list are kept."""
+"""Key of the words for values that an axis does not list."""
 
 TABLE_QUESTIONS: Mapping[str, str] = tomllib.loads(
     (files("askew.prompts") / "questions.toml").read_text(encoding="utf-8")
 )
-"""TIBET's questions for common axes (table 4), those about people first; "ethnic", "cultural" and
-"colour" are ours.
+"""TIBET's questions for common axes (table 4), questions about people first.
+
+The questions for "ethnic", "cultural" and "colour" are askew's.
 """
 
 _BODY_WORDS = frozenset("skin hair eye eyes body facial life".split())
-"""An axis named with one of these is not about the picture's color or style as a whole."""
+"""Words in the name of an axis that is not about the color or style of the whole image."""
 
 PHRASE_START = re.compile(
     r"(?:in|with|wearing|who|on|at|full|without|under|seen|indoors?|outdoors?|downtown)(?!\S)", re.I
 )
-"""What the words that stand after a noun begin with; all others are adjectives."""
+"""First words of phrases that follow a noun; words with any other beginning are adjectives."""
 
 FormPlace = Literal["after", "clause", "before", "frame"]
+"""Place of a value: after the noun, at the end of the clause, before the noun, or as a frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueForm:
-    """Where a prompt says a value, and in which words. `at_work` is said only of people at work."""
+    """The words for a value in a prompt.
+
+    Attributes
+    ----------
+    place
+        Place of the words.
+    words
+        The words.
+    at_work
+        Verb before the words where the subject is a person at work; "" for none.
+    """
 
     place: FormPlace
     words: str
@@ -46,8 +58,20 @@ class ValueForm:
 class CatalogueAxis:
     """An axis of the catalogue with its language.
 
-    `plain_forms` is `forms` in better English, where those are a paper's; `synonyms` lists, by value, the
-    words that say it besides its form; `mentions` matches text that settles the axis.
+    Attributes
+    ----------
+    axis
+        The axis.
+    subject_kinds
+        Kinds of nouns that can have a value; "any" for every noun.
+    forms
+        Form by value, as counterfactual prompts use it.
+    plain_forms
+        Form by value in better English, where `forms` are those of a paper.
+    synonyms
+        Words by value that state it, besides its form; `OTHER` for values that are not listed.
+    mentions
+        Pattern of texts that settle the axis; None for no pattern.
     """
 
     axis: Axis
@@ -59,31 +83,54 @@ class CatalogueAxis:
 
 
 def table_question(axis_name: str) -> str:
-    """The question about an axis by its name alone, as TIBET asks it (appendix 9.2).
+    """Return the question about an axis by its name, as TIBET asks it (appendix 9.2).
 
-    An axis belongs to a row of `TABLE_QUESTIONS` if one of its words is the row's, or begins with
-    it where the row's word has five letters or more ("emotional", but not "agency"); else the
-    question is "What is NAME in the image?".
+    An axis belongs to a row of `TABLE_QUESTIONS` if a word of its name equals the row's word. For
+    row words of five or more letters a common beginning is enough ("emotional", but not "agency").
+
+    Parameters
+    ----------
+    axis_name
+        Any name of an axis.
+
+    Returns
+    -------
+    str
+        The question of the row, or "What is NAME in the image?".
     """
     words = re.findall(r"[a-z]+", axis_name.lower())
     for row, question in TABLE_QUESTIONS.items():
-        about_picture = row in ("color", "colour", "style") and _BODY_WORDS & set(words)
-        if not about_picture and any(
-            word == row or (len(row) > 4 and word.startswith(row)) for word in words
-        ):
+        if _belongs_to_row(words, row):
             return question
     return f"What is {' '.join(re.split(r'[_ ]+', axis_name.strip()))} in the image?"
 
 
+def _belongs_to_row(words: list[str], row: str) -> bool:
+    """Check whether the words of an axis name belong to a row of the table of questions."""
+    if row in ("color", "colour", "style") and _BODY_WORDS & set(words):
+        return False
+    return row in words or (len(row) > 4 and any(word.startswith(row) for word in words))
+
+
 def find_axis(name: str) -> Axis:
-    """The axis that `name` spells ("body_type", "Body type" or "bodytype"). Raises UnknownName,
-    with the nearest.
+    """Return the axis that a name spells: "body_type", "Body type" or "bodytype".
+
+    Raises
+    ------
+    UnknownName
+        For an unknown name; the error names the nearest known axis.
     """
     return find_catalogue_axis(name).axis
 
 
 def find_catalogue_axis(name: str) -> CatalogueAxis:
-    """The axis that `name` spells, with its language. Raises UnknownName."""
+    """Return the axis that a name spells, with its language.
+
+    Raises
+    ------
+    UnknownName
+        For an unknown name; the error names the nearest known axis.
+    """
     known = canonical_name(name)
     if known not in catalogue():
         raise UnknownName("axis", name, catalogue())
@@ -92,14 +139,15 @@ def find_catalogue_axis(name: str) -> CatalogueAxis:
 
 @lru_cache(maxsize=1024)
 def canonical_name(name: str) -> str:
-    """The catalogue's name of the axis that `name` spells, by a second name too ("sexes"); `name`
-    where it has none.
+    """Return the catalogue's name for a spelling or a second name ("sexes") of an axis.
+
+    A name that the catalogue does not have is returned as it is.
     """
     spelled = re.sub(r"[\W_]+", "", name).lower()
+    spellings = {spelled, spelled.removesuffix("s"), spelled.removesuffix("es")}
     for known, table in _tables().items():
-        if {spelled, spelled.removesuffix("s"), spelled.removesuffix("es")} & {
-            other.replace("_", "") for other in (known, *table.get("also", ()))
-        }:
+        names = (known, *table.get("also", ()))
+        if not spellings.isdisjoint(alias.replace("_", "") for alias in names):
             return known
     return name
 
@@ -111,64 +159,71 @@ def _tables() -> Mapping[str, Mapping[str, Any]]:
 
 @lru_cache
 def catalogue() -> Mapping[str, CatalogueAxis]:
-    """Every axis of the catalogue with its language, by name, in the order of proposal."""
-    return {name: _entry(name, table) for name, table in _tables().items()}
+    """Return every axis of the catalogue with its language, by name, in the order of proposal."""
+    return {name: _catalogue_axis(name, table) for name, table in _tables().items()}
 
 
 @lru_cache
 def value_words() -> frozenset[str]:
-    """Every word of the adjectives by which the catalogue says its values."""
-    phrases = [
-        words
-        for entry in catalogue().values()
-        for stated in entry.synonyms.values()
-        for words in stated
-    ]
-    phrases += [
-        form.words
-        for entry in catalogue().values()
-        for form in entry.forms.values()
-        if form.place == "before"
-    ]
-    return frozenset(
-        word.lower() for words in phrases if not PHRASE_START.match(words) for word in words.split()
-    )
+    """Return every word of the adjectives for values of the catalogue."""
+    words: set[str] = set()
+    for entry in catalogue().values():
+        for synonyms in entry.synonyms.values():
+            words |= _adjective_words(synonyms)
+        words |= _adjective_words(
+            form.words for form in entry.forms.values() if form.place == "before"
+        )
+    return frozenset(words)
 
 
-def _entry(name: str, table: Mapping[str, Any]) -> CatalogueAxis:
+def _adjective_words(phrases: Iterable[str]) -> set[str]:
+    """Return the words, in lower case, of the phrases that stand before a noun."""
+    adjectives = [phrase for phrase in phrases if not PHRASE_START.match(phrase)]
+    return {word.lower() for adjective in adjectives for word in adjective.split()}
+
+
+def _catalogue_axis(name: str, table: Mapping[str, Any]) -> CatalogueAxis:
+    """Return the axis of a table of axes.toml."""
     values = table["values"]
-    questions = [Question(text, ("yes", "no"), name) for text in table.get("questions", ())]
-    questions = questions or [
-        Question(table.get("question") or table_question(name), tuple(values), name)
-    ]
-    scale: Literal["ordinal", "nominal"] = "ordinal" if table.get("ordinal") else "nominal"
+    synonyms = table.get("stated", {})
+    mentions = None
+    if "mentions" in table:
+        mentions = re.compile(rf"\b(?:{'|'.join(table['mentions'])})\b", re.I)
     return CatalogueAxis(
-        axis=Axis(name, tuple(values), table.get("kind", "societal"), scale, tuple(questions)),
+        axis=_axis(name, table),
         subject_kinds=frozenset(table["about"]),
-        forms={value: _form(text) for value, text in values.items()},
-        plain_forms={
-            value: _form(text) for value, text in (values | table.get("spoken", {})).items()
-        },
-        synonyms={
-            value: tuple(table.get("stated", {}).get(value, ())) for value in (*values, OTHER)
-        },
-        mentions=re.compile(rf"\b(?:{'|'.join(table['mentions'])})\b", re.I)
-        if "mentions" in table
-        else None,
+        forms=_forms(values),
+        plain_forms=_forms(values | table.get("spoken", {})),
+        synonyms={value: tuple(synonyms.get(value, ())) for value in (*values, OTHER)},
+        mentions=mentions,
     )
+
+
+def _axis(name: str, table: Mapping[str, Any]) -> Axis:
+    values = tuple(table["values"])
+    questions = [Question(text, ("yes", "no"), name) for text in table.get("questions", ())]
+    if not questions:
+        questions = [Question(table.get("question") or table_question(name), values, name)]
+    scale: Literal["ordinal", "nominal"] = "ordinal" if table.get("ordinal") else "nominal"
+    return Axis(name, values, table.get("kind", "societal"), scale, tuple(questions))
+
+
+def _forms(texts: Mapping[str, str]) -> dict[str, ValueForm]:
+    return {value: _form(text) for value, text in texts.items()}
 
 
 def _form(text: str) -> ValueForm:
+    """Return the form of a text of axes.toml, in which _ is the noun and ... the whole prompt."""
     if text.startswith("... "):
         return ValueForm("clause", text[4:])
     if text.endswith(" ..."):
         return ValueForm("frame", text.removesuffix(" of ..."))
     if text.endswith(" _"):
         return ValueForm("before", text[:-2])
-    found = re.fullmatch(r"_ (?:\[(\w+)\] )?(.+)", text)
-    if found is None:
-        raise ValueError(f"cannot read the form {text!r}")
-    return ValueForm("after", found[2], found[1] or "")
+    match = re.fullmatch(r"_ (?:\[(\w+)\] )?(.+)", text)
+    if match is None:
+        raise ValueError(f"axes.toml: {text!r} is not a form of a value")
+    return ValueForm("after", match[2], match[1] or "")
 
 
 AXES: Mapping[str, Axis] = {name: entry.axis for name, entry in catalogue().items()}

@@ -197,7 +197,7 @@ def _other_subject(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> st
     if phrase is None or (topic.words is not None and topic.has(text)):
         return text
     if topic.words is not None:
-        return parsed.put(phrase.start, phrase.end, d.named(topic.words))
+        return parsed.replace_words(phrase.start, phrase.end, d.named(topic.words))
     if topic.covers(phrase):
         return _exchanged(parsed, phrase, knows, rng)
     return _renamed(parsed, phrase, rng.choice(d.nouns_of(rng.choice(topic.groups), knows)))
@@ -252,7 +252,7 @@ def _shorter(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
     if phrase is None:
         return text
     if phrase.first < phrase.head and rng.random() < 0.5:
-        return parsed.put(phrase.first, phrase.head, "")
+        return parsed.replace_words(phrase.first, phrase.head, "")
     return text[: parsed.words[phrase.end - 1].end] + text[clause_end(parsed, phrase.end) :]
 
 
@@ -267,7 +267,9 @@ def _exchanged(parsed: ParsedPrompt, phrase: NounPhrase, knows: d.Knows, rng: Ra
 
 def _renamed(parsed: ParsedPrompt, phrase: NounPhrase, name: str) -> str:
     """The text with another noun in the place of the phrase's, in the same number."""
-    return parsed.put(phrase.head, phrase.end, nouns()[name].plural if phrase.plural else name)
+    return parsed.replace_words(
+        phrase.head, phrase.end, nouns()[name].plural if phrase.plural else name
+    )
 
 
 DETAILS = 2
@@ -286,7 +288,7 @@ def vary(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random)
     phrase = d.main_phrase(parsed)
     if phrase and phrase.noun and (phrase.noun.singular, phrase.plural) == ("police", False):
         text = (
-            parsed.put(phrase.head, phrase.end, "police officer")
+            parsed.replace_words(phrase.head, phrase.end, "police officer")
             if phrase.first > phrase.start
             else text
         )

@@ -1,4 +1,4 @@
-"""A prompt taken apart: its noun phrases, and what it already says about an axis."""
+"""Noun phrases of a prompt, and the values of an axis that a prompt states."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -10,16 +10,18 @@ from askew.prompts.axes import (
     OTHER,
     PHRASE_START,
     CatalogueAxis,
+    ValueForm,
     catalogue,
     find_catalogue_axis,
     value_words,
 )
-from askew.prompts.vocabulary import Noun, adjectives, agree, nouns, plural
-from askew.prompts.vocabulary import replace as exchange
+from askew.prompts.vocabulary import Noun, adjectives, agree, nouns, occupation_noun, plural
+from askew.prompts.vocabulary import replace as replace_text
 
 MEDIA = (
-    "photo|photograph|picture|image|portrait|headshot|snapshot|shot|polaroid|painting|drawing|sketch|illustration|"
-    "render|rendering|cartoon|wallpaper|poster|concept art|digital art|art|comic|watercolou?r"
+    "photo|photograph|picture|image|portrait|headshot|snapshot|shot|polaroid|painting|drawing|sketch|"
+    "illustration|render|rendering|cartoon|wallpaper|poster|concept art|digital art|art|comic|"
+    "watercolou?r"
 )
 
 FRAME = re.compile(
@@ -27,7 +29,7 @@ FRAME = re.compile(
     r"(?P<link> of | depicting | showing )",
     re.I,
 )
-"""What a prompt may open with before it comes to its subject: "a photo of", "an image depicting"."""
+"""Opening of a prompt before its subject: "a photo of", "an image depicting"."""
 
 SINGULAR = frozenset("a an one this that each every another".split())
 _PLURAL = frozenset(
@@ -35,10 +37,11 @@ _PLURAL = frozenset(
 )
 DETERMINERS = SINGULAR | _PLURAL | frozenset("the my your his her its our their no any all".split())
 _FUNCTION_WORDS = frozenset(
-    "of at in on by for from with without to into onto over under above below near next beside behind between among "
-    "around through across against along during inside outside up down off out as and or but nor than like that who "
-    "whom whose which where when while is are was were be been being am has have had do does did can will would "
-    "should not it he she they them him we you i photo photograph picture image portrait indoors outdoors".split()
+    "of at in on by for from with without to into onto over under above below near next "
+    "beside behind between among around through across against along during inside outside up "
+    "down off out as and or but nor than like that who whom whose which where when while is "
+    "are was were be been being am has have had do does did can will would should not it he "
+    "she they them him we you i photo photograph picture image portrait indoors outdoors".split()
 )
 _ADJECTIVE_ENDING = re.compile(
     r"(?:ful|less|ous|ish|ive|able|ible|ic|ed|ing|looking|esque|like)$|^(?:non|un)-?\w+ed$"
@@ -50,7 +53,7 @@ _WORD = re.compile(r"\w+(?:[-.'’]\w+)*")
 
 
 class Word(NamedTuple):
-    """A word and where it stands in its text."""
+    """A word and its range of characters in a text."""
 
     text: str
     start: int
@@ -59,11 +62,24 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
-    """A noun with what stands before it; all numbers are positions in the prompt's words.
+    """A noun with the words before it. All positions are indices of the prompt's words.
 
-    start, first, head, noun_start, end: the determiner (if any), the first modifier, the noun with
-    the nouns compounded into it ("bird photographer"), the noun itself, and the word after. `noun`
-    None is an unknown one.
+    Attributes
+    ----------
+    start
+        The determiner, or the first modifier where there is no determiner.
+    first
+        The first modifier.
+    head
+        The noun with the nouns compounded into it ("bird photographer").
+    noun_start
+        The noun itself.
+    end
+        The word after the noun.
+    plural
+        Whether the phrase names several things.
+    noun
+        The known noun; None for an unknown noun.
     """
 
     start: int
@@ -77,187 +93,256 @@ class NounPhrase:
 
 @dataclass(frozen=True, slots=True)
 class ParsedPrompt:
-    """A prompt taken apart. `phrases` are in the order of the text."""
+    """A prompt with its words and its noun phrases.
+
+    Attributes
+    ----------
+    text
+        The prompt.
+    words
+        Its words.
+    phrases
+        Its noun phrases, in the order of the text.
+    """
 
     text: str
     words: tuple[Word, ...]
     phrases: tuple[NounPhrase, ...]
 
     def subjects(self, kinds: Collection[str]) -> list[NounPhrase]:
-        """The first phrase of these kinds, with those joined to it by "and" or a comma."""
-        found = [phrase for phrase in self.phrases if phrase.noun and phrase.noun.kind in kinds]
-        for count in range(1, len(found)):
-            between = self.text[
-                self.words[found[count - 1].end - 1].end : self.words[found[count].start].start
-            ]
-            if not re.fullmatch(r"\s*(,|,?\s*(and|or|&))\s*", between, re.I):
-                return found[:count]
-        return found
+        """Return the first phrase of these kinds, with the phrases joined to it by "and" or ","."""
+        phrases = [phrase for phrase in self.phrases if phrase.noun and phrase.noun.kind in kinds]
+        for count in range(1, len(phrases)):
+            start = self.words[phrases[count - 1].end - 1].end
+            end = self.words[phrases[count].start].start
+            if not re.fullmatch(r"\s*(,|,?\s*(and|or|&))\s*", self.text[start:end], re.I):
+                return phrases[:count]
+        return phrases
 
     def span(self, first: int, end: int) -> tuple[int, int]:
-        """Where the words `first` to `end` stand in the text."""
+        """Return the range of characters of the words `first` to `end`."""
         return self.words[first].start, self.words[end - 1].end
 
-    def put(self, first: int, end: int, words: str) -> str:
-        """The text with other words in the place of the words `first` to `end`."""
-        return exchange(self.text, *self.span(first, end), words)
+    def replace_words(self, first: int, end: int, words: str) -> str:
+        """Return the text with the words `first` to `end` replaced."""
+        return replace_text(self.text, *self.span(first, end), words)
 
-    def lower(self, at: int) -> str:
-        """Word `at` in lower case, "" outside of the text."""
-        return self.words[at].text.lower() if 0 <= at < len(self.words) else ""
+    def lower(self, index: int) -> str:
+        """Return a word in lower case, or "" outside of the text."""
+        return self.words[index].text.lower() if 0 <= index < len(self.words) else ""
 
-    def form(self, first: int, end: int) -> str:
-        """The words `first` to `end` in lower case, as they are spaced."""
+    def lower_text(self, first: int, end: int) -> str:
+        """Return the text of the words `first` to `end` in lower case."""
         return self.text[slice(*self.span(first, end))].lower()
 
-    def touch(self, at: int) -> bool:
-        """Whether nothing but space stands between word `at` and the word before it."""
-        return not self.text[self.words[at - 1].end : self.words[at].start].strip()
+    def is_adjacent(self, index: int) -> bool:
+        """Check whether only space separates a word from the word before it."""
+        return not self.text[self.words[index - 1].end : self.words[index].start].strip()
 
     def frame_words(self) -> int:
-        """The number of words in the text's frame, such as "a photo of"."""
+        """Return the number of words in the text's frame, such as "a photo of"."""
         frame = FRAME.match(self.text)
-        return sum(word.end <= frame.end() for word in self.words) if frame else 0
+        if frame is None:
+            return 0
+        return sum(word.end <= frame.end() for word in self.words)
 
 
 def occupations_in(text: str) -> list[str]:
-    """The occupations that a prompt names."""
-    found = (
-        phrase.noun.implies.get("occupation")
-        for phrase in parse_prompt(text).phrases
-        if phrase.noun
-    )
-    return [one for one in found if one]
+    """Return the occupations that a prompt names."""
+    phrases = parse_prompt(text).phrases
+    implied = [phrase.noun.implies.get("occupation") for phrase in phrases if phrase.noun]
+    return [occupation for occupation in implied if occupation]
 
 
 @lru_cache(maxsize=4096)
 def parse_prompt(text: str) -> ParsedPrompt:
-    """A prompt taken apart. An opening noun phrase of unknown words is guessed from its form."""
-    parsed = ParsedPrompt(
-        text, tuple(Word(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)), ()
-    )
+    """Return the words and noun phrases of a prompt.
+
+    An opening noun phrase of unknown words is guessed from its form.
+    """
+    words = tuple(Word(match.group(), *match.span()) for match in _WORD.finditer(text))
+    parsed = ParsedPrompt(text=text, words=words, phrases=())
     phrases = _known_phrases(parsed)
-    guess = _guess(parsed)
-    if guess and (
-        not phrases or (guess.end <= phrases[0].start and parsed.lower(guess.end) != "of")
-    ):
+    guess = _guessed_phrase(parsed)
+    if guess and _precedes(parsed, guess, phrases):
         phrases = [guess, *phrases]
     return replace(parsed, phrases=tuple(phrases))
 
 
-def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
-    """Phrases around known nouns. Of nouns in a row ("police car") the last is the head."""
-    found: list[NounPhrase] = []
-    at = opening = parsed.frame_words()
-    while at < len(parsed.words):
-        match = None
-        for end in range(min(at + 4, len(parsed.words)), at, -1):
-            form = parsed.form(at, end)
-            noun = nouns().get(" ".join(form.split()))
-            if noun and not (
-                end < len(parsed.words) and form in adjectives() and parsed.touch(end)
-            ):
-                match = end, noun
-                break
-        if match is None:
-            at += 1
-            continue
-        if found and found[-1].end == at and parsed.touch(at):
-            found.pop()
-        phrase = _phrase(parsed, (found[-1].end if found else opening, at), *match)
-        people = all(one.noun and one.noun.kind == "person" for one in (*found[-1:], phrase))
-        between = phrase.start - found[-1].end if found else 0
-        if people and phrase.plural and between == 1 and parsed.lower(phrase.start - 1) == "of":
-            found.pop()  # "a couple of nurses": people counted by people
-        found.append(phrase)
-        at = phrase.end
-    return found
-
-
-def _phrase(
-    parsed: ParsedPrompt, place: tuple[int, int], end: int, noun: Noun | None
-) -> NounPhrase:
-    """The phrase of a noun. `place`: the first word that may belong to it, the first word of the
-    noun.
-    """
-    floor, at = place
-    start = head = at
-    while start > floor and _is_modifier(parsed, start - 1):
-        start -= 1
-        word = parsed.lower(start)
-        known = nouns().get(parsed.lower(start))
-        describes = (
-            known.implies.keys() & {"gender", "age"} if known else _ADJECTIVE_ENDING.search(word)
-        )
-        if head == start + 1 and word not in adjectives() | value_words() and not describes:
-            head = (
-                start  # part of the noun ("bird photographer") rather than an adjective or a person
-            )
-    first = start
-    while start > floor and parsed.lower(start - 1) in DETERMINERS and parsed.touch(start):
-        start -= 1
-    determiners = {parsed.lower(k) for k in range(start, first)}
-    several = bool(determiners & _PLURAL or re.search(r"[^su]s$", parsed.form(at, end)))
-    if noun and noun.singular != noun.plural:
-        several = parsed.form(at, end) != noun.singular
-    return NounPhrase(start, first, head, at, end, several and not determiners & SINGULAR, noun)
-
-
-def _is_modifier(parsed: ParsedPrompt, at: int) -> bool:
-    word = parsed.lower(at)
-    if word in _FUNCTION_WORDS | DETERMINERS or word.isdigit() or not parsed.touch(at + 1):
-        return False
-    if not word.endswith("ing") or at == 0:
+def _precedes(parsed: ParsedPrompt, guess: NounPhrase, phrases: Sequence[NounPhrase]) -> bool:
+    """Check whether a guessed phrase comes before all known ones and is not their "kind of"."""
+    if not phrases:
         return True
-    before = parsed.lower(
-        at - 1
-    )  # what makes "smiling" an adjective, as in "a smiling", and no verb
-    return before in DETERMINERS | _FUNCTION_WORDS | adjectives() or bool(
-        _ADJECTIVE_ENDING.search(before)
+    return guess.end <= phrases[0].start and parsed.lower(guess.end) != "of"
+
+
+def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
+    """Return the phrases around known nouns. Of nouns in a row ("police car") the last is the head."""
+    phrases: list[NounPhrase] = []
+    opening = parsed.frame_words()
+    index = opening
+    while index < len(parsed.words):
+        end = _known_noun_end(parsed, index)
+        if end is None:
+            index += 1
+            continue
+        if phrases and phrases[-1].end == index and parsed.is_adjacent(index):
+            phrases.pop()
+        floor = phrases[-1].end if phrases else opening
+        phrase = _phrase(parsed, floor, index, end, _known_noun(parsed, index, end))
+        if phrases and _counts_people(parsed, phrases[-1], phrase):
+            phrases.pop()
+        phrases.append(phrase)
+        index = phrase.end
+    return phrases
+
+
+def _known_noun_end(parsed: ParsedPrompt, start: int) -> int | None:
+    """Return where the longest known noun of up to four words ends; None if no noun starts here."""
+    for end in range(min(start + 4, len(parsed.words)), start, -1):
+        if _known_noun(parsed, start, end) and not _is_adjective_before_word(parsed, start, end):
+            return end
+    return None
+
+
+def _known_noun(parsed: ParsedPrompt, start: int, end: int) -> Noun | None:
+    return nouns().get(" ".join(parsed.lower_text(start, end).split()))
+
+
+def _is_adjective_before_word(parsed: ParsedPrompt, start: int, end: int) -> bool:
+    """Check whether the words are an adjective of the word that follows."""
+    is_followed = end < len(parsed.words) and parsed.is_adjacent(end)
+    return is_followed and parsed.lower_text(start, end) in adjectives()
+
+
+def _counts_people(parsed: ParsedPrompt, counting: NounPhrase, phrase: NounPhrase) -> bool:
+    """Check for people counted by people, as in "a couple of nurses"."""
+    is_joined = phrase.start - counting.end == 1 and parsed.lower(phrase.start - 1) == "of"
+    nouns_of_both = (counting.noun, phrase.noun)
+    return (
+        is_joined
+        and phrase.plural
+        and all(noun is not None and noun.kind == "person" for noun in nouns_of_both)
     )
 
 
-def _guess(parsed: ParsedPrompt) -> NounPhrase | None:
-    """The first run of words after the frame that can be a noun phrase."""
-    small = DETERMINERS | _FUNCTION_WORDS
+def _phrase(
+    parsed: ParsedPrompt, floor: int, noun_start: int, end: int, noun: Noun | None
+) -> NounPhrase:
+    """Return the phrase of a noun; `floor` is the first word that may belong to it."""
+    first = noun_start
+    head = noun_start
+    while first > floor and _is_modifier(parsed, first - 1):
+        first -= 1
+        if head == first + 1 and _is_compounded(parsed.lower(first)):
+            head = first
+    start = first
+    while start > floor and parsed.lower(start - 1) in DETERMINERS and parsed.is_adjacent(start):
+        start -= 1
+    determiners = {parsed.lower(index) for index in range(start, first)}
+    noun_text = parsed.lower_text(noun_start, end)
+    return NounPhrase(
+        start=start,
+        first=first,
+        head=head,
+        noun_start=noun_start,
+        end=end,
+        plural=_is_plural(noun_text, noun, determiners),
+        noun=noun,
+    )
+
+
+def _is_compounded(word: str) -> bool:
+    """Check whether a word before a noun is part of it ("bird photographer"), not an adjective."""
+    if word in adjectives() or word in value_words():
+        return False
+    known = nouns().get(word)
+    if known:
+        return known.implies.keys().isdisjoint({"gender", "age"})
+    return not _ADJECTIVE_ENDING.search(word)
+
+
+def _is_plural(text: str, noun: Noun | None, determiners: Collection[str]) -> bool:
+    """Check whether a noun names several things, by its form and its determiners."""
+    if not SINGULAR.isdisjoint(determiners):
+        return False
+    if noun and noun.singular != noun.plural:
+        return text != noun.singular
+    return not _PLURAL.isdisjoint(determiners) or bool(re.search(r"[^su]s$", text))
+
+
+def _is_modifier(parsed: ParsedPrompt, index: int) -> bool:
+    """Check whether a word modifies the word after it."""
+    word = parsed.lower(index)
+    is_small = word in _FUNCTION_WORDS or word in DETERMINERS or word.isdigit()
+    if is_small or not parsed.is_adjacent(index + 1):
+        return False
+    if not word.endswith("ing") or index == 0:
+        return True
+    # The word before shows that "smiling" is an adjective, as in "a smiling", and not a verb.
+    before = parsed.lower(index - 1)
+    is_known = before in DETERMINERS or before in _FUNCTION_WORDS or before in adjectives()
+    return is_known or bool(_ADJECTIVE_ENDING.search(before))
+
+
+def _guessed_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
+    """Return the first run of words after the frame that can be a noun phrase."""
+    small_words = DETERMINERS | _FUNCTION_WORDS
     start = parsed.frame_words()
-    while parsed.lower(start) in small:
+    while parsed.lower(start) in small_words:
         start += 1
     if start == len(parsed.words):
         return None
     end = start + 1
-    while (
-        end < len(parsed.words) and (word := parsed.lower(end)) not in small and parsed.touch(end)
-    ):
-        if word.endswith("ing") or (word.endswith("ed") and parsed.lower(end + 1) in small):
-            break
+    while end < len(parsed.words) and _continues_phrase(parsed, end):
         end += 1
-    word = parsed.lower(end - 1)
-    noun = None
-    if len(word) >= 5 and _DOER_ENDING.search(word):  # its ending names a person: "falconer"
-        one = word[:-1] if word.endswith("s") and not word.endswith("ess") else word
-        noun = Noun(one, plural(one), "person", {"occupation": one}, {"occupation": "person"})
-    return _phrase(parsed, (0, end - 1), end, noun)
+    noun = _person_by_ending(parsed.lower(end - 1))
+    return _phrase(parsed, floor=0, noun_start=end - 1, end=end, noun=noun)
+
+
+def _continues_phrase(parsed: ParsedPrompt, index: int) -> bool:
+    """Check whether a word belongs to the unknown noun phrase before it."""
+    small_words = DETERMINERS | _FUNCTION_WORDS
+    word = parsed.lower(index)
+    if word in small_words or not parsed.is_adjacent(index):
+        return False
+    is_verb = word.endswith("ed") and parsed.lower(index + 1) in small_words
+    return not word.endswith("ing") and not is_verb
+
+
+def _person_by_ending(word: str) -> Noun | None:
+    """Return the noun of a person that the ending of an unknown word implies: "falconer"."""
+    if len(word) < 5 or not _DOER_ENDING.search(word):
+        return None
+    is_plural = word.endswith("s") and not word.endswith("ess")
+    singular = word[:-1] if is_plural else word
+    return occupation_noun(singular, plural(singular))
 
 
 PHOTOS = frozenset("photo photograph picture image snapshot shot".split())
-"""Openings that say photograph and no more."""
+"""Media of frames that mean a photograph without a style."""
 
 STYLE_WORDS = re.compile(
     r"\b(?:colou?r(?:ed)?|gr[ae]y-?scale|monochrome|sepia|pencil|black[- ]and[- ]white|oil|digital|cartoon)\b ?",
     re.I,
 )
-"""Words before "photo of" and the like that settle the style."""
+"""Adjectives of frames that settle the style."""
 
 _OPEN_MEDIA = PHOTOS | {"portrait", "headshot"}
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Characters `start` to `end` of a text state a value; `before` where they are adjectives
-    before a noun.
+    """A range of characters of a text that states a value.
 
-    `value` is `OTHER` for a value that the axis does not list.
+    Attributes
+    ----------
+    start, end
+        The range.
+    value
+        The value; `OTHER` for a value that the axis does not list.
+    before
+        Whether the words are adjectives before a noun.
     """
 
     start: int
@@ -268,111 +353,175 @@ class Statement:
 
 @lru_cache(maxsize=8192)
 def states(prompt: str, axis: str) -> bool:
-    """Whether the prompt itself settles the axis, so that it makes no sense to ask which way a
-    model leans on it.
+    """Check whether a prompt settles an axis, so that a bias on the axis has no meaning.
 
-    Raises UnknownName for an axis that is not in the catalogue.
+    Parameters
+    ----------
+    prompt
+        Any prompt.
+    axis
+        Name of an axis of the catalogue.
+
+    Returns
+    -------
+    bool
+        Whether the prompt itself states a value, listed or not.
+
+    Raises
+    ------
+    UnknownName
+        For an axis that is not in the catalogue.
     """
     entry = find_catalogue_axis(axis)
     parsed = parse_prompt(" ".join(prompt.split()))
     if any(form.place == "frame" for form in entry.forms.values()):
-        frame = FRAME.match(parsed.text)
-        return bool(
-            frame
-            and (
-                STYLE_WORDS.search(frame["adjectives"])
-                or frame["medium"].lower() not in _OPEN_MEDIA
-            )
-        )
-    subjects = parsed.subjects(entry.subject_kinds) or parsed.subjects(
-        {one.noun.kind for one in parsed.phrases if one.noun}
-    )
-    places = [
-        phrase for phrase in parsed.phrases if phrase.noun and "setting" in phrase.noun.implies
+        return _frame_states_style(parsed.text)
+    subjects = parsed.subjects(entry.subject_kinds)
+    if not subjects:
+        subjects = parsed.subjects({phrase.noun.kind for phrase in parsed.phrases if phrase.noun})
+    if _is_implied(parsed, entry, subjects) or any(find_statements(parsed, entry, subjects)):
+        return True
+    return entry.mentions is not None and bool(entry.mentions.search(parsed.text))
+
+
+def _frame_states_style(text: str) -> bool:
+    """Check whether the frame of a prompt settles the style of the image."""
+    frame = FRAME.match(text)
+    if frame is None:
+        return False
+    has_style_word = STYLE_WORDS.search(frame["adjectives"]) is not None
+    return has_style_word or frame["medium"].lower() not in _OPEN_MEDIA
+
+
+def _is_implied(parsed: ParsedPrompt, entry: CatalogueAxis, subjects: Sequence[NounPhrase]) -> bool:
+    """Check whether a noun of the subjects or of a place implies a value of the axis."""
+    axis = entry.axis.name
+    subject_nouns = [phrase.noun for phrase in subjects]
+    place_nouns = [
+        phrase.noun for phrase in parsed.phrases if phrase.noun and "setting" in phrase.noun.implies
     ]
-    return (
-        any(
-            entry.axis.name in phrase.noun.implies for phrase in [*subjects, *places] if phrase.noun
-        )
-        or any(True for _ in find_statements(parsed, entry, subjects))
-        or (entry.mentions is not None and bool(entry.mentions.search(parsed.text)))
-    )
+    return any(noun and axis in noun.implies for noun in (*subject_nouns, *place_nouns))
 
 
 def stated_values(text: str, axis: str) -> set[str]:
-    """The values of an axis of the catalogue that a text says, by a noun ("woman") or by words of
-    their own.
+    """Return the values of an axis that a text states, by a noun ("woman") or by words for them.
+
+    Parameters
+    ----------
+    text
+        Any text.
+    axis
+        Name of an axis as the catalogue spells it.
+
+    Returns
+    -------
+    set[str]
+        Values of the axis, or the value that a noun implies.
     """
     entry = catalogue()[axis]
-    found = {
-        one.noun.implies[axis]
-        for one in parse_prompt(text).phrases
-        if one.noun and axis in one.noun.implies
+    phrases = parse_prompt(text).phrases
+    values = {
+        phrase.noun.implies[axis]
+        for phrase in phrases
+        if phrase.noun and axis in phrase.noun.implies
     }
     words = f" {re.sub(r'[^a-z0-9-]+', ' ', text.lower())} "
     for value in entry.axis.values:
-        spelled = {value, *entry.synonyms.get(value, ()), entry.forms[value].words}
-        if any(f" {one.lower()} " in words for one in spelled):
-            found.add(value)
-    return found
+        spellings = {value, *entry.synonyms.get(value, ()), entry.forms[value].words}
+        if any(f" {spelling.lower()} " in words for spelling in spellings):
+            values.add(value)
+    return values
 
 
 def find_statements(
     parsed: ParsedPrompt, entry: CatalogueAxis, subjects: Sequence[NounPhrase]
 ) -> Iterator[Statement]:
-    """Every place that states a value: modifiers of the subjects, and phrases after the first of
-    them.
+    """Yield every statement of a value about some subjects.
+
+    Statements are modifiers of the subjects, and phrases after the first of them.
+
+    Parameters
+    ----------
+    parsed
+        Prompt to search.
+    entry
+        Axis whose values are searched.
+    subjects
+        Noun phrases that the statements are about; empty for the whole prompt.
+
+    Yields
+    ------
+    Statement
+        Adjectives in the order of the subjects, then phrases, then places such as "in China".
     """
     for phrase in subjects:
         start = parsed.words[phrase.first].start
         end = parsed.words[phrase.head].start
-        yield from _matches(parsed.text, entry, True, start, end)
+        yield from _matches(parsed.text, entry, before=True, start=start, end=end)
     start = parsed.words[subjects[0].end - 1].end if subjects else 0
-    found = list(_matches(parsed.text, entry, False, start, len(parsed.text)))
-    yield from found
-    if not any(form.place == "clause" for form in entry.forms.values()):
-        return
-    for phrase in parsed.phrases:  # places such as "in China" and "at a museum"
+    phrases = list(_matches(parsed.text, entry, before=False, start=start, end=len(parsed.text)))
+    yield from phrases
+    if any(form.place == "clause" for form in entry.forms.values()):
+        for statement in _place_statements(parsed, entry):
+            if not any(other.start <= statement.start < other.end for other in phrases):
+                yield statement
+
+
+def _place_statements(parsed: ParsedPrompt, entry: CatalogueAxis) -> Iterator[Statement]:
+    """Yield the places that imply a value, such as "in China" and "at a museum"."""
+    for phrase in parsed.phrases:
         value = phrase.noun.implies.get(entry.axis.name) if phrase.noun else None
         if value and parsed.lower(phrase.start - 1) in ("in", "on", "at"):
             start, end = parsed.span(phrase.start - 1, phrase.end)
-            if not any(other.start <= start < other.end for other in found):
-                yield Statement(start, end, value if value in entry.axis.values else OTHER, False)
+            listed_value = value if value in entry.axis.values else OTHER
+            yield Statement(start=start, end=end, value=listed_value, before=False)
 
 
 def _matches(
-    text: str, entry: CatalogueAxis, before: bool, start: int, end: int
+    text: str, entry: CatalogueAxis, *, before: bool, start: int, end: int
 ) -> Iterator[Statement]:
+    """Yield the statements of values between two characters, before or after a noun."""
     values = list(entry.synonyms)
-    for found in _pattern(entry.axis.name, before).finditer(text, start, end):
-        yield Statement(
-            found.start(), found.end(), values[int((found.lastgroup or "v0")[1:])], before
-        )
+    for match in _pattern(entry.axis.name, before).finditer(text, start, end):
+        number = int((match.lastgroup or "v0")[1:])
+        yield Statement(start=match.start(), end=match.end(), value=values[number], before=before)
 
 
 @lru_cache
 def _pattern(axis: str, before: bool) -> re.Pattern[str]:
-    """Matches the words that state a value before a noun, or after it; a group per value in the
-    order of `stated`.
+    """Return a pattern of the words that state a value before a noun, or after it.
+
+    It has one group per value, in the order of `CatalogueAxis.synonyms`.
     """
     entry = catalogue()[axis]
     groups = []
-    for number, (value, stated) in enumerate(entry.synonyms.items()):
+    for number, (value, synonyms) in enumerate(entry.synonyms.items()):
         form = entry.forms.get(value)
-        words = {word for word in stated if not PHRASE_START.match(word)}
-        if form and (form.place == "before" or form.words.startswith("who is ")):
-            words.add(form.words.removeprefix("who is "))
+        words = _adjectives_of(form, synonyms)
         if not before:
-            after = {word for word in stated if PHRASE_START.match(word)}
-            if form and form.place != "before":
-                after |= {form.words} | (
-                    {f"{form.at_work} {form.words}"} if form.at_work else set()
-                )
-            words = (
-                {f"who {be} {word}" for word in words for be in ("is", "are")}
-                | after
-                | set(map(agree, after))
-            )
-        listed = sorted(words, key=lambda word: (-len(word), word))
-        groups.append(f"(?P<v{number}>{'|'.join(map(re.escape, listed)) or '(?!)'})")
+            words = _phrases_of(form, synonyms, words)
+        longest_first = sorted(words, key=lambda word: (-len(word), word))
+        alternatives = "|".join(map(re.escape, longest_first)) or "(?!)"
+        groups.append(f"(?P<v{number}>{alternatives})")
     return re.compile(rf"(?<![\w-])(?:{'|'.join(groups)})(?![\w-])", re.I)
+
+
+def _adjectives_of(form: ValueForm | None, synonyms: Sequence[str]) -> set[str]:
+    """Return the adjectives that state a value."""
+    words = {word for word in synonyms if not PHRASE_START.match(word)}
+    if form and (form.place == "before" or form.words.startswith("who is ")):
+        words.add(form.words.removeprefix("who is "))
+    return words
+
+
+def _phrases_of(
+    form: ValueForm | None, synonyms: Sequence[str], value_adjectives: Collection[str]
+) -> set[str]:
+    """Return the phrases after a noun that state a value, about one thing and about several."""
+    phrases = {word for word in synonyms if PHRASE_START.match(word)}
+    if form and form.place != "before":
+        phrases.add(form.words)
+        if form.at_work:
+            phrases.add(f"{form.at_work} {form.words}")
+    clauses = {f"who {verb} {word}" for word in value_adjectives for verb in ("is", "are")}
+    return clauses | phrases | set(map(agree, phrases))
