@@ -1,4 +1,4 @@
-"""The catalogue of axes: their values, their questions, and the words for each value in a prompt."""
+"""The catalogue of axes: their values, their questions, and the words for each value."""
 
 import re
 import tomllib

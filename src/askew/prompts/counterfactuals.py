@@ -1,7 +1,7 @@
 """Counterfactual prompts: the same text with one concept changed.
 
-The catalogue's form of a value is an adjective before the noun, a phrase after the noun, a phrase at
-the end of the clause, or a frame ("a sketch of"). The phrases of the first eight axes are
+The catalogue's form of a value is an adjective before the noun, a phrase after the noun, a phrase
+at the end of the clause, or a frame ("a sketch of"). The phrases of the first eight axes are
 BiasConnect's (appendix, table 2). Words of the prompt that state another value of the axis are
 replaced or removed.
 """
@@ -234,11 +234,7 @@ def _adjective_start(change: _Change, phrase: NounPhrase) -> int:
 
 def _phrase_edits(change: _Change) -> Iterator[Edit]:
     """Yield the edits of a value that is a phrase: it replaces a conflicting phrase, or is new."""
-    axis = change.entry.axis.name
-    implied = any(
-        phrase.noun and phrase.noun.implies.get(axis) == change.value for phrase in change.subjects
-    )
-    is_stated = bool(change.matching) or implied
+    is_stated = bool(change.matching) or _is_implied(change)
     replaceable = change.conflicting_phrases[:1]
     for statement in change.conflicting:
         words = ""
@@ -250,6 +246,13 @@ def _phrase_edits(change: _Change) -> Iterator[Edit]:
         yield Edit(statement.start, statement.end, words)
     if not is_stated and not replaceable:
         yield phrase_edit(change.parsed, change.form, change.subjects)
+
+
+def _is_implied(change: _Change) -> bool:
+    """Check whether the noun of a subject implies the value."""
+    axis = change.entry.axis.name
+    known_nouns = [phrase.noun for phrase in change.subjects if phrase.noun]
+    return any(noun.implies.get(axis) == change.value for noun in known_nouns)
 
 
 def _subjects(parsed: ParsedPrompt, entry: CatalogueAxis) -> list[NounPhrase]:
@@ -307,8 +310,7 @@ def phrase_edit(parsed: ParsedPrompt, form: ValueForm, subjects: Sequence[NounPh
         start = parsed.words[after + 1].end
         words = f"{words.split(' ', 2)[2]} and"
     elif re.match(r"who\b|\w+ing\b", words):
-        if next_word.endswith("ing") and not parsed.text[start : parsed.words[after].start].strip():
-            words += " and"
+        words += " and" if _continues_with_verb(parsed, after) else ""
     elif form.at_work and _is_occupation(subjects[-1]):
         words = f"{form.at_work} {words}"
     return Edit(start, start, f" {words}")
@@ -325,6 +327,11 @@ def _noun_end(parsed: ParsedPrompt, subjects: Sequence[NounPhrase]) -> int:
         if after < phrase.end and phrase.start == after + 1:
             return phrase.end
     return min(after + 2, len(parsed.words))
+
+
+def _continues_with_verb(parsed: ParsedPrompt, after: int) -> bool:
+    """Check whether a word such as "smiling" follows without a comma."""
+    return parsed.lower(after).endswith("ing") and (after == 0 or parsed.is_adjacent(after))
 
 
 def _joins_relative_clause(parsed: ParsedPrompt, words: str, after: int) -> bool:

@@ -22,8 +22,8 @@ from askew.prompts.base import (
     AxisProposal,
     Kind,
     Words,
-    has_length,
     checked_length,
+    has_length,
     normalize_prompt,
     simplify,
 )

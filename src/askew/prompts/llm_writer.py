@@ -19,8 +19,8 @@ from askew.prompts.base import (
     AxisProposal,
     Kind,
     Words,
-    has_length,
     checked_length,
+    has_length,
     normalize_prompt,
     simplify,
 )

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from askew.errors import UsageError
 from askew.prompts.axes import FormPlace, ValueForm, catalogue, find_catalogue_axis
-from askew.prompts.counterfactuals import counterfactual, reframe, phrase_edit
+from askew.prompts.counterfactuals import counterfactual, phrase_edit, reframe
 from askew.prompts.statements import (
     DETERMINERS,
     NounPhrase,

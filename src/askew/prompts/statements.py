@@ -177,7 +177,7 @@ def _precedes(parsed: ParsedPrompt, guess: NounPhrase, phrases: Sequence[NounPhr
 
 
 def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
-    """Return the phrases around known nouns. Of nouns in a row ("police car") the last is the head."""
+    """Return the phrases around known nouns; the last of several nouns in a row is the head."""
     phrases: list[NounPhrase] = []
     opening = parsed.frame_words()
     index = opening
