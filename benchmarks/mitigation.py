@@ -69,8 +69,9 @@ from askew.methods.mitigate.policy import PolicyTables, choose
 from askew.mitigations import base as mitigation
 from askew.models.base import Model, Request
 from askew.parts.scoring import Scoring
+from askew.parts.survey.instruments import instruments_of
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import SurveyReader, instruments_of, observed_sets
+from askew.parts.survey.reader import SurveyReader, observed_sets
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.vocabulary import article

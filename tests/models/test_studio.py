@@ -19,7 +19,7 @@ from askew.errors import UnknownName, UsageError
 from askew.measure.studio import StudioVQA
 from askew.models.base import Request
 from askew.models.studio import StudioModel
-from askew.parts.survey.reader import unknown_words
+from askew.parts.survey.instruments import unknown_words
 from askew.studio import NETWORKS, weights
 from askew.studio.caption import parse
 from askew.studio.scene import ATTRIBUTES
@@ -175,8 +175,8 @@ def test_words_that_its_pictures_seldom_show_are_named(studio: StudioModel) -> N
     assert studio.unheard_words("a photo of women and nurses outside") == []
     told = unknown_words(studio, ["a photo of a nurse", "a photo of attorneys juggling"])
     assert [sentence.partition(":")[0] for sentence in told] == [
-        "studio does not know these words and ignores them",
-        "studio shows these words in less than nine of ten pictures",
+        "studio ignores these words because it does not know them",
+        "studio shows these words in fewer than nine of ten images",
     ]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from askew.parts.survey.reader import studio_warnings
+from askew.parts.survey.instruments import studio_warnings
 
 STUDIO = {"vqa": ["studio"], "embedder": ["studio"]}
 

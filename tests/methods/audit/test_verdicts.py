@@ -16,7 +16,8 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey.blocks import sentence, verdict
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.propose import survey_plan
-from askew.parts.survey.shares import SetShares, is_biased, shares, with_verdicts
+from askew.parts.survey.shares import SetShares, shares
+from askew.parts.survey.verdicts import is_biased, with_verdicts
 from askew.plan import AxisPlan
 from askew.prompts.axes import find_axis
 from askew.stats.intervals import holm_then_bh

@@ -27,7 +27,7 @@ from askew.methods.edit.score import EditData, contrasts, editing, pooled
 from askew.pages import html, terminal
 from askew.pages.blocks import Block, Details, IntervalChart, IntervalRow, Page, Section
 from askew.parts.scoring import Scoring
-from askew.parts.survey.observed import MissingCount
+from askew.parts.survey.missing_pictures import MissingCount
 from askew.types import Estimate, Missing, Picture
 from pages import test_browser as browser
 

@@ -12,7 +12,7 @@ from askew.methods.edit.findings import Coverage
 from askew.methods.edit.reading import EditCell, EditedGroup, EditReadings
 from askew.methods.edit.score import EditData, contrasts, editing, missing_edits, pooled
 from askew.parts.scoring import Scoring
-from askew.parts.survey.observed import MissingCount
+from askew.parts.survey.missing_pictures import MissingCount
 from askew.types import Estimate, Missing, Picture
 
 SOURCES = 20

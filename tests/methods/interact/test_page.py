@@ -142,14 +142,14 @@ def test_an_edge_is_told_by_its_own_graphs_rule() -> None:
     assert "has p < 0.05. Bold" in opened
 
 
-def test_with_another_ideal_the_words_change() -> None:
+def test_with_another_reference_the_words_change() -> None:
     axes = [
         replace(one, reference=(0.2, 0.5, 0.3)) if one.name == "age" else one
         for one in graph().axes
     ]
     other = replace(graph(), axes=tuple(axes))
     said = " ".join(edge_sentence(other, one) for one in other.edges)
-    assert "makes perceived age further from its ideal" in said
+    assert "makes perceived age further from its reference" in said
 
 
 def test_the_matrix_has_every_pair_and_marks_edges() -> None:

@@ -105,7 +105,7 @@ def test_shares_of_a_finished_run_are_the_ideal_of_another(tmp_path: Path) -> No
     assert gender.reference_images == 8
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "results.json").write_text('{"shares": [{"prompt": "x"}]}')
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="cannot read the shares"):
         plan(reference=[str(tmp_path / "other")])
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from askew.parts.survey.confusion import Confusion, confusion
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import Confusion, confusion
 from askew.types import Axis, Missing, Prompt
 
 AXIS = Axis("kind", ("a", "b"))

@@ -8,8 +8,8 @@ from askew.errors import UnknownName, UsageError
 from askew.findings import E, Head, MappingKey
 from askew.method import Result
 from askew.methods.audit.plan import AuditPlan
-from askew.parts.survey.observed import MissingPictures
-from askew.parts.survey.reader import Confusion
+from askew.parts.survey.confusion import Confusion
+from askew.parts.survey.missing_pictures import MissingPictures
 from askew.parts.survey.shares import SetShares, SharesDifference
 from askew.types import Estimate, Kind, Missing, record
 

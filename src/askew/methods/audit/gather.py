@@ -12,14 +12,8 @@ from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.tibet import Vectors, extract_concepts, paired
 from askew.models.base import Model
 from askew.parts.scoring import Scoring
-from askew.parts.survey.reader import (
-    SurveyData,
-    SurveyReader,
-    captioner_of,
-    instruments_of,
-    observed_sets,
-    surveyed,
-)
+from askew.parts.survey.instruments import captioner_of, instruments_of
+from askew.parts.survey.reader import SurveyData, SurveyReader, observed_sets, surveyed
 from askew.run.base import Run
 from askew.run.work import Work, unique
 

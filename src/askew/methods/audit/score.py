@@ -8,14 +8,9 @@ from askew.methods.audit.gather import AuditGathered
 from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.tibet import domain, paired, tibet, with_q
 from askew.parts.scoring import Scoring
-from askew.parts.survey.observed import missing_pictures
-from askew.parts.survey.shares import (
-    SetShares,
-    differences,
-    shares,
-    with_q_of_differences,
-    with_verdicts,
-)
+from askew.parts.survey.missing_pictures import missing_pictures
+from askew.parts.survey.shares import SetShares, differences, shares, with_q_of_differences
+from askew.parts.survey.verdicts import with_verdicts
 from askew.types import Estimate
 
 

@@ -16,7 +16,8 @@ from askew.parts.survey.blocks import (
     strongest_first,
     tests,
 )
-from askew.parts.survey.shares import SetShares, is_biased
+from askew.parts.survey.shares import SetShares
+from askew.parts.survey.verdicts import is_biased
 from askew.stats.intervals import ends as ends_of
 from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing

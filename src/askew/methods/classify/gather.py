@@ -19,10 +19,10 @@ from askew.parts.sources.findings import GroupCheck, Neutrality
 from askew.parts.sources.group_check import checked_pictures
 from askew.parts.sources.groups import Outcomes, Source, present, size_of, social_groups
 from askew.parts.sources.neutrality import neutrality
-from askew.parts.survey.reader import (
+from askew.parts.survey.instruments import (
     fingerprints,
     load_instruments,
-    oddities,
+    source_warnings,
     studio_warnings,
     unknown_words,
 )
@@ -98,7 +98,7 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     labels = tuple(read(plan.classes))
     neutral = neutrality(run, readers, sources, plan.target_classes, plan.confidence)
     classes = [prompt_of(word, plan.template) for word in (*plan.target_classes, *plan.classes)]
-    run.warn(*oddities([group.prompt for group in groups], source, instruments))
+    run.warn(*source_warnings([group.prompt for group in groups], source, instruments))
     run.warn(*unknown_words(cast("Model", model), classes))
     if all(one.neutral is None for one in neutral):
         run.warn(

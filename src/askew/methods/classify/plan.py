@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from askew.options import NamesOption
 from askew.parts.sources.groups import planned_sources
-from askew.parts.survey.reader import STUDIO, is_studio
+from askew.parts.survey.instruments import STUDIO, is_studio
 from askew.plan import DEFAULT_MODEL, NonEmptyText, RunPlan, Settings, check_distinct
 from askew.prompts.given import PORTRAIT, stated_value
 

@@ -20,7 +20,7 @@ from askew.findings import (
 from askew.method import Result
 from askew.methods.edit.plan import EditPlan
 from askew.parts.sources.findings import GroupCheck, Neutrality
-from askew.parts.survey.observed import MissingPictures
+from askew.parts.survey.missing_pictures import MissingPictures
 from askew.types import record
 
 Strength = Annotated[float, IdentifyingField()]

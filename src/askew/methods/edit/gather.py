@@ -25,11 +25,11 @@ from askew.parts.sources.findings import GroupCheck, Neutrality
 from askew.parts.sources.group_check import checked_pictures
 from askew.parts.sources.groups import Outcomes, SocialGroup, check_filled, present, size_of
 from askew.parts.sources.neutrality import neutrality
-from askew.parts.survey.reader import (
+from askew.parts.survey.instruments import (
     fingerprints,
     identity_of,
     load_instruments,
-    oddities,
+    source_warnings,
     studio_warnings,
 )
 from askew.prompts.given import prompt_of
@@ -82,7 +82,7 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     groups = _edited(plan, run, editor, sources)
     readings = read(plan, run, instruments, embedder, groups)
     neutral = neutrality(run, readers, sources, plan.words, plan.confidence)
-    run.warn(*oddities(plan.texts(), source, instruments))
+    run.warn(*source_warnings(plan.texts(), source, instruments))
     if plan.skin == "rule":
         run.warn(
             "skin is found by its colour in whole pictures, which takes walls and clothes of that colour for "

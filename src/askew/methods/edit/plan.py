@@ -9,7 +9,7 @@ from askew.errors import UsageError
 from askew.measure.faces import installed
 from askew.models.base import Setting
 from askew.parts.sources.groups import paper_settings, planned_sources
-from askew.parts.survey.reader import LABELS, STUDIO, is_studio
+from askew.parts.survey.instruments import LABELS, STUDIO, is_studio
 from askew.plan import AxisPlan, NonEmptyText, Plan, PromptPlan, Settings, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.given import HIGH_PAID, LOW_PAID

@@ -28,7 +28,8 @@ from askew.methods.edit.plan import GENDER, EditPlan
 from askew.methods.edit.reading import EditCell, EditedGroup, EditReadings, Floats, average
 from askew.parts.scoring import Scoring, Vectors, or_missing
 from askew.parts.sources.neutrality import names_target
-from askew.parts.survey.observed import MissingCount, tally_missing, uneven
+from askew.parts.survey.missing_pictures import MissingCount, uneven
+from askew.parts.survey.observed import tally_missing
 from askew.prompts.given import stated_value
 from askew.run.base import Answer, Outcome
 from askew.stats import clustered

@@ -8,8 +8,8 @@ from askew.errors import UsageError
 from askew.findings import E, Head, IdentifyingField
 from askew.method import Result
 from askew.methods.interact.plan import InteractionPlan
-from askew.parts.survey.observed import MissingPictures
-from askew.parts.survey.reader import Confusion
+from askew.parts.survey.confusion import Confusion
+from askew.parts.survey.missing_pictures import MissingPictures
 from askew.parts.survey.shares import SetShares
 from askew.types import Estimate, Missing, Scale, record
 

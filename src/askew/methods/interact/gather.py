@@ -12,14 +12,8 @@ from askew.methods.interact.plan import AXIS, InteractionPlan
 from askew.methods.interact.validation import Mitigated, of_run
 from askew.models.base import Model
 from askew.parts.references import is_run
-from askew.parts.survey.reader import (
-    Source,
-    SurveyData,
-    SurveyReader,
-    instruments_of,
-    observed_sets,
-    surveyed,
-)
+from askew.parts.survey.instruments import Source, instruments_of
+from askew.parts.survey.reader import SurveyData, SurveyReader, observed_sets, surveyed
 from askew.parts.survey.shares import recorded_shares
 from askew.plan import PromptPlan
 from askew.run.base import Run
@@ -43,7 +37,9 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
     source = mitigations.open_model(plan.model, plan.model_args)
     reader = SurveyReader(run, instruments_of(plan, source), person=True)
     others = [name for name in plan.mitigated.values() if not is_run(name)]
-    found = surveyed(plan, source, reader, observed_sets(plan, source, reader), also=others)
+    found = surveyed(
+        plan, source, reader, observed_sets(plan, source, reader), other_sources=others
+    )
     mitigated = _mitigated(plan, source, reader) if plan.mitigated else {}
     return found.into(InteractionGathered, mitigated=mitigated)
 

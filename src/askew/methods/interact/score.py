@@ -9,8 +9,9 @@ from askew.methods.interact.graph import GraphCounts, graphs, over_prompts, pool
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.validation import validation
 from askew.parts.scoring import Scoring
-from askew.parts.survey.observed import missing_pictures
-from askew.parts.survey.shares import shares, with_verdicts
+from askew.parts.survey.missing_pictures import missing_pictures
+from askew.parts.survey.shares import shares
+from askew.parts.survey.verdicts import with_verdicts
 from askew.types import Estimate
 
 

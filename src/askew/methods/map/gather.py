@@ -18,14 +18,14 @@ from askew.findings import GatheredData, Identity, PictureSet
 from askew.measure.attention import AttentionReader, watching
 from askew.methods.map.plan import MapPlan
 from askew.models.base import Request, Setting, WhiteBox
-from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import (
-    SurveyReader,
+from askew.parts.survey.instruments import (
     fingerprints,
     instruments_of,
     studio_warnings,
     unknown_words,
 )
+from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.reader import SurveyReader
 from askew.plan import PLAN_FILE, read_toml
 from askew.run.base import MakerOutput, Outcome, Rows, Run, encoded, provider
 from askew.run.work import wanted_pictures

@@ -17,7 +17,7 @@ from askew.methods.mine import objectives, skew
 from askew.methods.mine.objectives import Objective, ObjectiveReading
 from askew.methods.mine.plan import COLOR, CORRECTED, LEAN, MinePlan, runs_code
 from askew.models.base import Model
-from askew.parts.survey.reader import identity_of, studio_warnings, unknown_words
+from askew.parts.survey.instruments import identity_of, studio_warnings, unknown_words
 from askew.prompts.axes import catalogue, find_axis
 from askew.prompts.base import LENGTHS, Writer
 from askew.prompts.evolution import (

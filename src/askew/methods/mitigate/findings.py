@@ -13,7 +13,7 @@ from askew.method import Result
 from askew.methods.mitigate.plan import MitigationPlan
 from askew.mitigations import base as mitigation
 from askew.mitigations.base import Mitigation
-from askew.parts.survey.reader import Confusion
+from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.shares import SetShares
 from askew.stats.intervals import ends
 from askew.store.files import write_file

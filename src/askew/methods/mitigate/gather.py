@@ -22,8 +22,10 @@ from askew.mitigations import base as mitigation
 from askew.mitigations.base import Mitigation
 from askew.models.base import Model, Request
 from askew.parts.survey import reader as survey
+from askew.parts.survey.confusion import calibrations
+from askew.parts.survey.instruments import instruments_of
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import Observed, SurveyReader, calibrations
+from askew.parts.survey.reader import Observed, SurveyReader
 from askew.plan import PromptPlan
 from askew.prompts.axes import table_question
 from askew.run.base import Answer, Outcome, Run
@@ -87,7 +89,7 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
         unknown = plan.settings_of(way).keys() - known
         if unknown:
             raise UnknownName(f"setting of {way}", min(unknown), known)
-    reader = SurveyReader(run, survey.instruments_of(plan, model), person=True)
+    reader = SurveyReader(run, instruments_of(plan, model), person=True)
     embedder = (
         None if plan.embedder == "none" else registry.embedder(plan.embedder, **plan.embedder_args)
     )

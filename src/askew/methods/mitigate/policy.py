@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from askew.methods.mitigate.plan import MitigationPlan
 from askew.mitigations.prompts import Policy, PolicyPart
+from askew.parts.survey.confusion import Errors
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import Errors
 from askew.parts.survey.shares import DISTANCE, reference_of
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.counterfactuals import counterfactual

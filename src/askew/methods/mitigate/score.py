@@ -20,7 +20,8 @@ from askew.methods.mitigate.gather import EvaluationSet, MitigationGathered
 from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
 from askew.methods.mitigate.policy import wanted
 from askew.parts.scoring import Scoring, or_missing
-from askew.parts.survey.shares import DISTANCE, SetShares, shares, with_verdicts
+from askew.parts.survey.shares import DISTANCE, SetShares, shares
+from askew.parts.survey.verdicts import with_verdicts
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.statements import occupations_in
 from askew.stats.contingency import cramers_v, raked

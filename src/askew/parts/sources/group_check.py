@@ -20,8 +20,8 @@ from askew.parts.sources.groups import (
     source_pictures,
 )
 from askew.parts.sources.words import group_check_warnings
+from askew.parts.survey.instruments import is_studio
 from askew.parts.survey.observed import axis_answers
-from askew.parts.survey.reader import is_studio
 from askew.prompts.axes import find_axis
 from askew.prompts.given import stated_value
 from askew.run.base import Answer, ModelMaker, Outcome, Run

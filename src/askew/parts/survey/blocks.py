@@ -18,9 +18,10 @@ from askew.pages.words import (
     quote,
     shorten,
 )
-from askew.parts.survey.observed import MissingPictures
-from askew.parts.survey.reader import Confusion
-from askew.parts.survey.shares import SetShares, SharesDifference, is_biased
+from askew.parts.survey.confusion import Confusion
+from askew.parts.survey.missing_pictures import MissingPictures
+from askew.parts.survey.shares import SetShares, SharesDifference
+from askew.parts.survey.verdicts import is_biased
 from askew.stats.intervals import ends
 from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
 from askew.types import Estimate, Missing

@@ -1,29 +1,33 @@
-"""Picture sets with what the instruments saw in them: the common ground of all methods. And whether
-pictures are missing more often in some sets than in others, as when a safety checker hides one
-group.
-"""
+"""Image sets with the labels of their images: the common input of all methods."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self, TypeVar
+from typing import Self
 
-import numpy as np
-
-from askew.models.folder import INITIAL
-from askew.parts.scoring import Scoring
-from askew.stats.contingency import ChiSquare, chi_square
-from askew.stats.intervals import benjamini_hochberg
-from askew.types import Axis, Missing, MissingReason, Picture, Prompt, record
+from askew.types import Axis, Missing, MissingReason, Picture, Prompt
 
 Answer = str | Missing
+AnswersByPicture = Mapping[str, Sequence[Answer]]
+"""Answers to the questions of all axes, by image id."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedSet:
-    """The pictures of one prompt, and by instrument and axis the value read from each of them;
-    `captions` and every tuple in `values` run parallel to `pictures`. A missing picture is missing
-    to every instrument, for one reason.
+    """The images of a prompt with their labels.
+
+    A missing image is missing to all instruments, for the same reason.
+
+    Attributes
+    ----------
+    prompt : Prompt
+        The prompt of the images.
+    pictures : tuple of Picture or Missing
+        The images.
+    values : mapping
+        Labels by instrument and axis, parallel to `pictures`.
+    captions : tuple of Answer
+        Captions, parallel to `pictures`.
     """
 
     prompt: Prompt
@@ -33,75 +37,107 @@ class ObservedSet:
 
     @property
     def name(self) -> str:
-        """The set's name within its audit: "initial" or "AXIS: VALUE"."""
+        """Name of the set within its audit: "initial" or "AXIS: VALUE"."""
         return self.prompt.set_name
 
     def counts(self, instrument: str, axis: Axis) -> list[int]:
-        """How many pictures show each of the axis's values, in their order."""
-        tally = Counter(v for v in self.values[instrument][axis.name] if not isinstance(v, Missing))
+        """Count the images that show each value of an axis, in the order of the values."""
+        labels = self.values[instrument][axis.name]
+        tally = Counter(label for label in labels if not isinstance(label, Missing))
         return [tally[value] for value in axis.values]
 
     def missing(self, instrument: str, axis: Axis) -> dict[MissingReason, int]:
-        """How many pictures gave no value on this axis, by reason."""
+        """Count the images without a label on an axis, by reason."""
         return tally_missing(self.values[instrument][axis.name])
 
     def picked(self, places: Iterable[int]) -> Self:
-        """Some of the pictures, with what was read in them."""
-        kept = [*places]
-        values = {
-            name: {axis: tuple(column[k] for k in kept) for axis, column in by_axis.items()}
-            for name, by_axis in self.values.items()
-        }
-        pictures = tuple(self.pictures[k] for k in kept)
-        captions = tuple(self.captions[k] for k in kept)
-        return replace(self, pictures=pictures, values=values, captions=captions)
+        """Return the set with only the images at some places, and their labels."""
+        chosen = list(places)
+        values = {}
+        for instrument, by_axis in self.values.items():
+            values[instrument] = {axis: _at(labels, chosen) for axis, labels in by_axis.items()}
+        return replace(
+            self,
+            pictures=tuple(self.pictures[place] for place in chosen),
+            values=values,
+            captions=_at(self.captions, chosen),
+        )
+
+
+def _at(answers: Sequence[Answer], places: Sequence[int]) -> tuple[Answer, ...]:
+    return tuple(answers[place] for place in places)
 
 
 def observe(
     prompt: Prompt,
     pictures: Sequence[Picture | Missing],
     axes: Sequence[Axis],
-    answers: Mapping[str, Mapping[str, Sequence[Answer]]],
+    answers: Mapping[str, AnswersByPicture],
     captioner: str | None,
 ) -> ObservedSet:
-    """A set from raw answers: by instrument, then picture id, answers to the axes' questions in
-    order. The instrument `captioner` was asked for a caption after the axes' questions.
+    """Return a set from raw answers.
+
+    Parameters
+    ----------
+    prompt, pictures, axes
+        The prompt, its images, and the axes that were asked.
+    answers
+        By instrument and image id: answers to the axes' questions, in order.
+    captioner
+        Instrument that was asked for a caption after the axes' questions. None means no caption.
     """
-    values: dict[str, dict[str, tuple[Answer, ...]]] = {}
-    for instrument, by_picture in answers.items():
-        rows = [
-            one if isinstance(one, Missing) else axis_answers(axes, by_picture[one.id])
-            for one in pictures
-        ]
-        values[instrument] = {
-            axis.name: tuple(row if isinstance(row, Missing) else row[axis.name] for row in rows)
-            for axis in axes
-        }
-    captions = tuple(
-        p
-        if isinstance(p, Missing)
-        else Missing("not_asked")
-        if captioner is None
-        else answers[captioner][p.id][-1]
-        for p in pictures
+    values = {
+        instrument: _labels_by_axis(pictures, axes, by_picture)
+        for instrument, by_picture in answers.items()
+    }
+    captions: list[Answer] = []
+    for picture in pictures:
+        if isinstance(picture, Missing):
+            captions.append(picture)
+        elif captioner is None:
+            captions.append(Missing("not_asked"))
+        else:
+            captions.append(answers[captioner][picture.id][-1])
+    return ObservedSet(
+        prompt=prompt, pictures=tuple(pictures), values=values, captions=tuple(captions)
     )
-    return ObservedSet(prompt, tuple(pictures), values, captions)
+
+
+def _labels_by_axis(
+    pictures: Sequence[Picture | Missing], axes: Sequence[Axis], answers: AnswersByPicture
+) -> dict[str, tuple[Answer, ...]]:
+    """Return the labels of all images by an instrument, by axis."""
+    columns: dict[str, list[Answer]] = {axis.name: [] for axis in axes}
+    for picture in pictures:
+        labels: Mapping[str, Answer] = {}
+        if isinstance(picture, Picture):
+            labels = axis_answers(axes, answers[picture.id])
+        for name, column in columns.items():
+            column.append(picture if isinstance(picture, Missing) else labels[name])
+    return {name: tuple(column) for name, column in columns.items()}
 
 
 def axis_answers(axes: Sequence[Axis], row: Sequence[Answer]) -> dict[str, Answer]:
-    """By axis the value that answers say; they follow each other in the order of the axes'
-    questions.
+    """Return the label on each axis from the answers about an image.
+
+    Parameters
+    ----------
+    axes
+        The axes that were asked.
+    row
+        Answers in the order of the axes' questions. Further answers may follow.
     """
-    values = {}
+    labels = {}
     start = 0
     for axis in axes:
         stop = start + len(axis.questions)
-        values[axis.name], start = axis.read(row[start:stop]), stop
-    return values
+        labels[axis.name] = axis.read(row[start:stop])
+        start = stop
+    return labels
 
 
 def tally_missing(answers: Iterable[object]) -> dict[MissingReason, int]:
-    """Counts of the missing ones by reason, in the order of the reasons' names."""
+    """Count missing answers by reason, in the order of the reasons' names."""
     reasons = Counter(answer.reason for answer in answers if isinstance(answer, Missing))
     return dict(sorted(reasons.items()))
 
@@ -109,103 +145,10 @@ def tally_missing(answers: Iterable[object]) -> dict[MissingReason, int]:
 def why_missing(
     sets: Iterable[ObservedSet], instrument: str, axis: Axis, detail: str = ""
 ) -> Missing:
-    """For the commonest reason why pictures of some sets have no value on an axis."""
-    reasons = Counter(
-        gap.reason
-        for one in sets
-        for gap in one.values[instrument][axis.name]
-        if isinstance(gap, Missing)
-    )
-    return Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked", detail)
-
-
-DECISIVE = 0.05
-"""The p about which more permutations are drawn."""
-
-
-@record
-class MissingCount:
-    """How many pictures are missing, of how many that were planned."""
-
-    missing: int
-    planned: int
-
-    @classmethod
-    def of(cls, pictures: Sequence[object]) -> Self:
-        """Of pictures, those that are `Missing`."""
-        return cls(sum(isinstance(one, Missing) for one in pictures), len(pictures))
-
-
-@record
-class MissingPictures:
-    """By value of an axis how many pictures are missing, and Pearson's chi-squared test of whether
-    rates differ: by permutation, with `draws`, where counts are small; q by Benjamini-Hochberg over
-    all entries of a run.
-    """
-
-    prompt: str | None
-    axis: str
-    counts: Mapping[str, MissingCount]
-    chi2: float
-    dof: int
-    p: float
-    draws: int
-    cramers_v: float
-    q: float
-
-
-U = TypeVar("U", bound=MissingPictures)
-
-
-def missing_pictures(
-    sets: Mapping[str, Sequence[ObservedSet]], scoring: Scoring
-) -> tuple[MissingPictures, ...]:
-    """Per prompt and axis, the initial set beside those of the axis."""
-    counted = [
-        (
-            {"prompt": prompt, "axis": axis},
-            {
-                one.prompt.value or INITIAL: MissingCount.of(one.pictures)
-                for one in some
-                if one.prompt.axis in (None, axis)
-            },
-        )
-        for prompt, some in sets.items()
-        for axis in dict.fromkeys(one.prompt.axis for one in some if one.prompt.axis is not None)
-    ]
-    return uneven(MissingPictures, counted, scoring)
-
-
-def uneven(
-    kind: type[U],
-    counted: Sequence[tuple[Mapping[str, str | None], Mapping[str, MissingCount]]],
-    scoring: Scoring,
-) -> tuple[U, ...]:
-    """A test per table of what is missing by value, one family of q-values. Each table comes with
-    those fields of `kind` that say what it is about, in the order in which they name its random
-    draws. Tables without a missing picture, or without any other, are left out.
-    """
-    tested = []
-    for about, counts in counted:
-        planned = {value: one for value, one in counts.items() if one.planned}
-        missing = sum(one.missing for one in planned.values())
-        if len(planned) < 2 or not 0 < missing < sum(one.planned for one in planned.values()):
-            continue
-        table = [[one.missing, one.planned - one.missing] for one in planned.values()]
-        rng = scoring.rng(*map(str, about.values()), "missing pictures")
-        test = chi_square(table, rng=rng, threshold=DECISIVE)
-        assert isinstance(test, ChiSquare)  # some pictures are missing, some are not
-        tested.append(
-            kind(
-                **about,  # type: ignore[arg-type]
-                counts=planned,
-                chi2=test.statistic,
-                dof=test.dof,
-                p=test.p,
-                draws=test.draws or 0,
-                cramers_v=test.cramers_v,
-                q=test.p,
-            )
-        )
-    qs = benjamini_hochberg(np.array([one.p for one in tested]))
-    return tuple(replace(one, q=float(q)) for one, q in zip(tested, qs, strict=True))
+    """Return a Missing with the most frequent reason for missing labels on an axis."""
+    reasons: Counter[MissingReason] = Counter()
+    for observed in sets:
+        reasons.update(observed.missing(instrument, axis))
+    if not reasons:
+        return Missing("not_asked", detail)
+    return Missing(max(reasons, key=lambda reason: (reasons[reason], reason)), detail)

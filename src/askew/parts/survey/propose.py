@@ -1,10 +1,10 @@
-"""From a request to a plan: prompts with axes and counterfactuals, or the prompts of a collection."""
+"""Plans from requests: prompts with axes and counterfactuals, or the prompts of a collection."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 from askew import registry
 from askew.errors import LanguageModelError, UsageError
@@ -13,28 +13,52 @@ from askew.mitigations import open_model, open_model_if_fast
 from askew.models.base import Collection
 from askew.options import ProposalContext
 from askew.parts.references import with_references
-from askew.parts.survey.reader import LABELS, load_instruments
-from askew.plan import AxisPlan, Plan, PlanFields, PromptPlan
+from askew.parts.survey.instruments import LABELS, Source, load_instruments
+from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.prompts.base import AxisProposal, Writer
 from askew.prompts.llm import report_usage
 from askew.types import Axis
 
 P = TypeVar("P", bound=Plan)
+Proposal = list[AxisProposal] | LanguageModelError
+
+AXES_OF_PEOPLE = ("gender", "age", "ethnicity")
+"""Axes of existing images if neither `--axes` nor labels name others."""
+
+EXAMPLE_PROMPT = "a photo of a nurse"
 
 
 @dataclass(slots=True)
 class PlanDraft:
-    """What is known of a plan beside the plan: its writer, and why that gave nothing for some
-    prompts.
+    """Facts about a plan that the plan does not contain.
+
+    Attributes
+    ----------
+    writer : Writer or None
+        The prompt generator of the plan.
+    failed : dict of prompt to str
+        Prompts without axes, and the reason.
     """
 
     writer: Writer | None = None
     failed: dict[str, str] = field(default_factory=dict)
 
 
-AXES_OF_PEOPLE = ("gender", "age", "ethnicity")
-"""What is read from existing pictures if neither axes nor labels say otherwise."""
+@dataclass(frozen=True)
+class AxesRequest:
+    """Axes that a request wants.
+
+    Attributes
+    ----------
+    named : sequence of str or None
+        Axes of the option `--axes`. None lets the prompt generator choose.
+    usual : sequence of str or None
+        Axes that a model suggests. They are proposed for prompts that they fit.
+    """
+
+    named: Sequence[str] | None
+    usual: Sequence[str] | None = None
 
 
 def survey_plan(
@@ -48,111 +72,165 @@ def survey_plan(
     draft: PlanDraft | None = None,
     **settings: object,
 ) -> P:
-    """A plan for `prompts`, with axes and counterfactuals by the writer `llm` at a `desk`. Prompts
-    for which it gave nothing are an error, or, with a `draft`, left out and noted there. `axes`
-    None lets the writer choose; `asked` turns an axis into what is asked about it. `reference` names
-    the shares that pictures should have (`reference`). `settings` are the other fields of the plan:
-    without `vqa` a collection of existing pictures is read by labels and a model's by the studio;
-    without `images` a model may suggest how many, and to the lexicon also which axes. Of a
-    collection its own prompts are planned, restricted to `prompts` if any are given. Raises
-    UsageError, LanguageModelError.
+    """Return the plan of a request.
+
+    Parameters
+    ----------
+    kind
+        Class of the plan.
+    prompts
+        Prompts. Of a collection they select among its prompts; without any, all are planned.
+    axes
+        Names of axes. None lets the prompt generator choose.
+    reference
+        Values of `--reference`.
+    asked
+        Function from an axis to what is asked about it.
+    desk
+        Settings of the prompt generator, and the store of its answers.
+    draft
+        Where given, prompts without axes are left out of the plan and recorded here. Otherwise they
+        are an error.
+    **settings
+        The other fields of the plan. Without `vqa`, labels of a collection are used, or the studio
+        VQA. Without `images` a model may suggest a number, and to the lexicon also axes.
+
+    Raises
+    ------
+    UsageError
+        If the request cannot be planned.
+    LanguageModelError
+        If the prompt generator gave no axes for a prompt.
     """
-    desk = desk or ProposalContext()
-    defaults = {
+    context = desk or ProposalContext()
+    defaults = _plan_defaults()
+    chosen: dict[str, Any] = defaults | settings
+    source = _open_source(chosen)
+    usual_axes = None
+    suggestion = getattr(source, "suggestion", None)
+    if suggestion:
+        settings = {"images": suggestion.images} | settings
+        if axes is None and _chooses_axes_freely(chosen, context):
+            usual_axes = suggestion.axes
+    if settings.get("vqa") is None:
+        chosen["vqa"] = (LABELS,) if isinstance(source, Collection) else defaults["vqa"]
+    _check_labels_are_used(chosen)
+    if isinstance(source, Collection):
+        planned = _plan_collection(source, prompts, axes, chosen)
+    else:
+        request = AxesRequest(named=axes, usual=usual_axes)
+        planned = _plan_prompts(prompts, request, chosen, context, draft)
+    if asked is not None:
+        planned = [_with_questions(prompt, asked) for prompt in planned]
+    planned = with_references(planned, reference)
+    fields = {
+        **settings,
+        "vqa": chosen["vqa"],
+        "prompts": [prompt.model_dump() for prompt in planned],
+    }
+    return kind.checked(fields, "this request")
+
+
+def _plan_defaults() -> dict[str, Any]:
+    return {
         name: field.get_default(call_default_factory=True)
         for name, field in Plan.model_fields.items()
     }
-    chosen = cast("PlanFields", defaults | settings)
+
+
+def _is_lexicon(chosen: Mapping[str, Any]) -> bool:
+    return bool(chosen["llm"].startswith("lexicon"))
+
+
+def _open_source(chosen: Mapping[str, Any]) -> Source | None:
+    """Open the model of a plan, unless it is slow to open and no paid language model is asked."""
     # A model that cannot be opened is an error before a paid language model is asked.
-    is_free = chosen["llm"].startswith("lexicon")
-    open_source = open_model_if_fast if is_free else open_model
-    source = open_source(chosen["model"], chosen["model_args"])
-    usual_axes = None
-    suggested = getattr(source, "suggestion", None)
-    if suggested:
-        settings = {"images": suggested.images} | settings
-        named = axes is not None or not {"axes", "axes_on"}.isdisjoint(desk.settings)
-        usual_axes = suggested.axes if chosen["llm"].startswith("lexicon") and not named else None
-    if settings.get("vqa") is None:
-        chosen["vqa"] = (LABELS,) if isinstance(source, Collection) else defaults["vqa"]
+    open_source = open_model_if_fast if _is_lexicon(chosen) else open_model
+    return open_source(chosen["model"], chosen["model_args"])
+
+
+def _chooses_axes_freely(chosen: Mapping[str, Any], context: ProposalContext) -> bool:
+    """Check whether the lexicon chooses the axes and no setting restricts it."""
+    return _is_lexicon(chosen) and {"axes", "axes_on"}.isdisjoint(context.settings)
+
+
+def _check_labels_are_used(chosen: Mapping[str, Any]) -> None:
+    """Raise UsageError for spellings or values of labels that no instrument uses."""
     if LABELS not in chosen["vqa"] and (chosen["aliases"] or chosen["values"]):
-        raise UsageError("aliases and values are of a person's labels, which --vqa labels reads")
-    if isinstance(source, Collection):
-        planned = _plan_collection(source, prompts, axes, chosen)
-    elif not prompts:
-        raise UsageError('there is no prompt; give one, such as "a photo of a nurse"')
-    else:
-        goes_on = draft is not None
-        draft = draft or PlanDraft()
-        writer = draft.writer = registry.writer(chosen["llm"], cache=desk.cache, **desk.settings)
-        try:
-            proposals = zip(
-                prompts, _proposals(writer, prompts, axes, usual_axes, chosen["seed"]), strict=True
-            )
-        finally:
-            report_usage(writer, desk.tell)
-        planned = []
-        for text, proposed in proposals:
-            if isinstance(proposed, LanguageModelError):
-                draft.failed[text] = str(proposed)
-            else:
-                planned.append(
-                    PromptPlan.of(
-                        text, (AxisPlan.of(one.axis, one.counterfactuals) for one in proposed)
-                    )
-                )
-        told = "; ".join(f"{text!r}: {reason}" for text, reason in draft.failed.items())
-        if told and planned and goes_on and desk.tell:
-            desk.tell(
-                f"{len(draft.failed)} of {len(prompts)} prompts are left out, for which no axes came: {told}"
-            )
-        elif told and not (planned and goes_on):
-            hint = (
-                "; `askew axes --to plan.toml`, with the same options, plans the other prompts"
-                if planned
-                else ""
-            )
-            raise LanguageModelError(
-                f"no axes came for {len(draft.failed)} of {len(prompts)} prompts: {told}{hint}"
-            )
-    if asked is not None:
-        planned = [
-            PromptPlan.of(
-                one.text,
-                (AxisPlan.of(asked(axis.axis()), axis.counterfactuals) for axis in one.axes),
-            )
-            for one in planned
-        ]
-    planned = with_references(planned, reference)
-    return kind.checked(
-        {**settings, "vqa": chosen["vqa"], "prompts": [prompt.model_dump() for prompt in planned]},
-        "this request",
-    )
+        raise UsageError(
+            "--alias and --values describe labels by people, but no such labels are used. "
+            "Add --vqa labels"
+        )
+
+
+def _plan_prompts(
+    prompts: Sequence[str],
+    axes: AxesRequest,
+    chosen: Mapping[str, Any],
+    context: ProposalContext,
+    draft: PlanDraft | None,
+) -> list[PromptPlan]:
+    """Plan prompts of a model with the axes of the prompt generator."""
+    if not prompts:
+        raise UsageError(f'no prompt is given. Name one, such as "{EXAMPLE_PROMPT}"')
+    notes = draft or PlanDraft()
+    writer = registry.writer(chosen["llm"], cache=context.cache, **context.settings)
+    notes.writer = writer
+    try:
+        proposals = _proposals(writer, prompts, axes, chosen["seed"])
+    finally:
+        report_usage(writer, context.tell)
+    planned = []
+    for text, proposal in zip(prompts, proposals, strict=True):
+        if isinstance(proposal, LanguageModelError):
+            notes.failed[text] = str(proposal)
+        else:
+            planned.append(_prompt_plan(text, proposal))
+    if notes.failed:
+        may_continue = draft is not None and bool(planned)
+        _report_failures(notes.failed, len(prompts), bool(planned), may_continue, context)
+    return planned
+
+
+def _prompt_plan(text: str, proposals: Iterable[AxisProposal]) -> PromptPlan:
+    axes = [AxisPlan.of(proposal.axis, proposal.counterfactuals) for proposal in proposals]
+    return PromptPlan.of(text, axes)
+
+
+def _report_failures(
+    failed: Mapping[str, str],
+    prompt_count: int,
+    some_planned: bool,
+    may_continue: bool,
+    context: ProposalContext,
+) -> None:
+    """Report prompts without axes; raise LanguageModelError unless the plan may go without them."""
+    reasons = "; ".join(f"{text!r}: {reason}" for text, reason in failed.items())
+    summary = f"the language model gave no axes for {len(failed)} of {prompt_count} prompts"
+    if may_continue:
+        if context.tell:
+            context.tell(f"{summary}, which are left out: {reasons}")
+        return
+    hint = ""
+    if some_planned:
+        hint = ". Plan the other prompts with `askew plan --output plan.toml` and the same options"
+    raise LanguageModelError(f"{summary}: {reasons}{hint}")
+
+
+def _with_questions(prompt: PromptPlan, asked: Callable[[Axis], Axis]) -> PromptPlan:
+    """Return a prompt whose axes are asked by other questions."""
+    axes = [AxisPlan.of(asked(axis.axis()), axis.counterfactuals) for axis in prompt.axes]
+    return PromptPlan.of(prompt.text, axes)
 
 
 def _proposals(
-    writer: Writer,
-    prompts: Sequence[str],
-    axes: Sequence[str] | None,
-    usual: Sequence[str] | None,
-    seed: int,
-) -> list[list[AxisProposal] | LanguageModelError]:
-    """Proposals for each prompt, or why there are none, as many at once as the writer can work on.
-    `usual` axes are proposed for prompts that they fit, whatever the writer would choose.
-    """
-
-    def propose(text: str) -> list[AxisProposal] | LanguageModelError:
-        try:
-            with suppress(UsageError) if usual else nullcontext():
-                return writer.propose(text, usual or axes, seed)
-            return writer.propose(text, axes, seed)
-        except LanguageModelError as error:
-            return error
-
+    writer: Writer, prompts: Sequence[str], axes: AxesRequest, seed: int
+) -> list[Proposal]:
+    """Return axes for each prompt, or an error, as many at once as the writer can work on."""
     if writer.concurrency == 1:
-        return [propose(text) for text in prompts]
+        return [_propose(writer, text, axes, seed) for text in prompts]
     with ThreadPoolExecutor(writer.concurrency) as pool:
-        futures = [pool.submit(propose, text) for text in prompts]
+        futures = [pool.submit(_propose, writer, text, axes, seed) for text in prompts]
         try:
             return [future.result() for future in futures]
         except BaseException:
@@ -160,20 +238,42 @@ def _proposals(
             raise
 
 
+def _propose(writer: Writer, text: str, axes: AxesRequest, seed: int) -> Proposal:
+    """Return the axes of a prompt: the usual axes where they fit it, else the named ones."""
+    try:
+        if axes.usual:
+            with suppress(UsageError):
+                return writer.propose(text, axes.usual, seed)
+        return writer.propose(text, axes.named, seed)
+    except LanguageModelError as error:
+        return error
+
+
 def _plan_collection(
-    source: Collection, prompts: Sequence[str], axes: Sequence[str] | None, chosen: PlanFields
+    source: Collection,
+    prompts: Sequence[str],
+    axes: Sequence[str] | None,
+    chosen: Mapping[str, Any],
 ) -> list[PromptPlan]:
-    """Axes are those asked for, else those with labels, else the usual ones of people."""
-    found = list(dict.fromkeys(filed.prompt for filed in source.pictures()))
+    """Plan a collection with the named axes, else the labeled axes, else the usual ones."""
+    filed = list(dict.fromkeys(picture.prompt for picture in source.pictures()))
     for prompt in prompts:
-        if prompt not in found:
+        if prompt not in filed:
             raise UsageError(
-                f"{source.name} has no pictures of {prompt!r}; it has: {', '.join(found)}"
+                f"{source.name} has no images of {prompt!r}. It has images of: {', '.join(filed)}"
             )
-    labels = None
-    if LABELS in chosen["vqa"]:
-        labels = load_instruments((LABELS,), source, chosen["aliases"], chosen["values"])[LABELS]
-    labelled = {axis.name: axis for axis in labels.axes()} if isinstance(labels, LabelVQA) else {}
-    names = [*labelled] or AXES_OF_PEOPLE if axes is None else axes
-    plans = tuple(AxisPlan.of(labelled.get(name) or find_axis(name)) for name in names)
-    return [PromptPlan.of(text, plans) for text in prompts or found]
+    labeled = _labeled_axes(source, chosen) if LABELS in chosen["vqa"] else {}
+    names = axes
+    if names is None:
+        names = list(labeled) or AXES_OF_PEOPLE
+    plans = tuple(AxisPlan.of(labeled.get(name) or find_axis(name)) for name in names)
+    return [PromptPlan.of(text, plans) for text in prompts or filed]
+
+
+def _labeled_axes(source: Collection, chosen: Mapping[str, Any]) -> dict[str, Axis]:
+    """Return the axes that a person labeled, by name."""
+    instruments = load_instruments((LABELS,), source, chosen["aliases"], chosen["values"])
+    labels = instruments[LABELS]
+    if not isinstance(labels, LabelVQA):
+        return {}
+    return {axis.name: axis for axis in labels.axes()}

@@ -1,12 +1,9 @@
-"""Shares of perceived values in picture sets: intervals, distance from the ideal, differences, and
-verdicts.
-"""
+"""Shares of perceived values in image sets, deviation from the reference, and differences."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated
@@ -21,32 +18,30 @@ from askew.parts.survey.observed import ObservedSet, why_missing
 from askew.plan import AxisPlan
 from askew.stats.confusion import corrected_share_intervals
 from askew.stats.differences import distance_difference, share_difference
-from askew.stats.distance_intervals import as_exact_together
-from askew.stats.intervals import holm_then_bh
 from askew.stats.paired_sets import PairedSets
-from askew.stats.shares import (
-    detectable_distance,
-    distance_estimate,
-    share_intervals,
-    worst_case_bounds,
-)
-from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
-from askew.types import Estimate, record
+from askew.stats.intervals import holm_then_bh
+from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
+from askew.types import Axis, Estimate, record
 
 Counts = NDArray[np.int64]
 
 DISTANCE = {"nominal": "total_variation", "ordinal": "wasserstein"}
-"""The distance on an axis by its scale: ranks matter on an ordinal one."""
+"""Distance on an axis by its scale: ranks matter on an ordinal scale."""
 
 
 @record
 class Verdict:
-    """Whether a picture set leans on an axis, by all that was tested there.
+    """Result of all tests whether an image set is biased on an axis.
 
-    value       the value furthest above its ideal
-    p, q        Holm over the distances from the ideal and, where the ideal is equal shares, MAD; q by
-                Benjamini-Hochberg over all sets and axes that an instrument read
-    detectable  the distance that so many pictures show in nine of ten runs, were it the only lean; None: no distance
+    Attributes
+    ----------
+    value : str
+        The most over-represented value.
+    p, q : float
+        p joins by Holm the deviation from the reference and, where the reference is uniform, MAD. q
+        is corrected by Benjamini-Hochberg over all sets and axes of an instrument.
+    detectable : float or None
+        Deviation that the test has 90 % power to detect. None where no distance is defined.
     """
 
     value: str
@@ -57,15 +52,35 @@ class Verdict:
 
 @record
 class SetShares:
-    """What an instrument saw of an axis in one picture set.
+    """Labels of an instrument on an axis in an image set.
 
-    set                   "initial", or "AXIS: VALUE" of a counterfactual or condition
-    distance              of the shares from the ideal
-    total_variation       of ordered values the same, without their order: it sees a peak in the middle
-    bounds                by value: its lowest and highest share if the missing pictures were known; None if none is
-    instrument_corrected  the shares without the instrument's known errors
-    verdict               None where nothing was tested
-    reference_images        in how many pictures of a reference the ideal was counted; None: it is exact
+    Attributes
+    ----------
+    prompt, axis, instrument : str
+        Prompt of the set, axis, and instrument.
+    set : str
+        "initial", or "AXIS: VALUE" of a counterfactual or condition.
+    reference : mapping of value to float
+        Reference shares.
+    counts : mapping of value to int
+        Images by label.
+    missing : mapping of reason to int
+        Images without a label.
+    shares : mapping of value to Estimate or Missing
+        Shares of the labeled images.
+    distance : Estimate or Missing
+        Deviation of the shares from the reference.
+    bounds : mapping of value to (low, high), or None
+        Lowest and highest share if the missing labels were known. None if no label is missing.
+    instrument_corrected : mapping of value to Estimate or Missing, or None
+        Shares corrected for the known errors of the instrument.
+    verdict : Verdict or None
+        None where nothing was tested.
+    reference_images : int or None
+        Images in which the reference was counted. None if it is exact.
+    total_variation : Estimate, Missing or None
+        On an ordinal axis the deviation without the order of values, which detects a peak in the
+        middle.
     """
 
     prompt: str
@@ -85,34 +100,45 @@ class SetShares:
 
     @property
     def from_reference(self) -> list[Estimate]:
-        """All that holds the shares against the ideal."""
-        return [one for one in (self.distance, self.total_variation) if isinstance(one, Estimate)]
+        """All estimates of the deviation from the reference."""
+        candidates = (self.distance, self.total_variation)
+        return [estimate for estimate in candidates if isinstance(estimate, Estimate)]
 
     @property
     def even(self) -> bool:
-        """Whether the ideal is equal shares."""
+        """True if the reference is uniform."""
         return len({round(share, 9) for share in self.reference.values()}) == 1
 
     @property
     def leading(self) -> str:
-        """The value that is furthest above its ideal."""
-        read = sum(self.counts.values()) or 1
+        """The most over-represented value."""
+        labeled = sum(self.counts.values()) or 1
         return max(
             self.counts,
-            key=lambda value: self.counts[value] / read - self.reference.get(value, 0.0),
+            key=lambda value: self.counts[value] / labeled - self.reference.get(value, 0.0),
         )
 
     @property
     def of_prompt(self) -> bool:
-        """Whether the pictures are a prompt's own or a condition's, not counterfactuals of the
-        axis.
-        """
+        """True for images of a prompt or a condition, False for counterfactuals of the axis."""
         return not self.set.startswith(f"{self.axis}: ")
 
 
 @record
 class SharesDifference:
-    """Shares and distance of the second of two sets less those of the first."""
+    """Shares and deviation of the second of two sets minus those of the first.
+
+    Attributes
+    ----------
+    prompt, axis, instrument : str
+        Prompt of both sets, axis, and instrument.
+    sets : tuple of str
+        Names of the first and the second set.
+    shares : mapping of value to Estimate or Missing
+        Differences of shares.
+    distance : Estimate or Missing
+        Difference of the deviations from the reference.
+    """
 
     prompt: str
     axis: str
@@ -123,10 +149,9 @@ class SharesDifference:
 
 
 def reference_of(axis: AxisPlan) -> dict[str, float]:
-    """The shares that the values of an axis should have, in their order: equal ones unless the plan
-    says otherwise.
-    """
-    return {value: (axis.reference or {}).get(value, 1 / len(axis.values)) for value in axis.values}
+    """Return the reference shares of an axis in the order of its values; uniform by default."""
+    uniform_share = 1 / len(axis.values)
+    return {value: (axis.reference or {}).get(value, uniform_share) for value in axis.values}
 
 
 def shares(
@@ -136,185 +161,196 @@ def shares(
     scoring: Scoring,
     known_errors: Counts | None = None,
 ) -> SetShares:
-    """Shares of an axis's values in a set, but for q-values. `known_errors`, counts of this
-    instrument's answers (columns) against a reference (rows), corrects the shares.
+    """Estimate the shares of an axis's values in a set. q-values are added later.
+
+    Parameters
+    ----------
+    observed, planned, prompt, scoring
+        Labeled images, the axis, the prompt of the run, and settings.
+    known_errors
+        Error counts of the instrument (true values, labels), to correct the shares.
     """
     instrument = scoring.instrument
     axis = planned.axis()
-    target = reference_of(planned)
     counts = np.array(observed.counts(instrument, axis))
-    missing = observed.missing(instrument, axis)
-    place = (prompt, observed.name, axis.name, instrument)
-    reasons = {str(reason): lost for reason, lost in missing.items()}
-    by_value = dict(zip(axis.values, counts.tolist(), strict=True))
-    seen = partial(
-        SetShares, *place, target, by_value, reasons, reference_images=planned.reference_images
+    reasons = {str(reason): count for reason, count in observed.missing(instrument, axis).items()}
+    unlabeled = SetShares(
+        prompt=prompt,
+        set=observed.name,
+        axis=axis.name,
+        instrument=instrument,
+        reference=reference_of(planned),
+        counts=dict(zip(axis.values, counts.tolist(), strict=True)),
+        missing=reasons,
+        shares={},
+        distance=why_missing([observed], instrument, axis),
+        bounds=None,
+        instrument_corrected=None,
+        reference_images=planned.reference_images,
     )
     if not counts.sum():
-        none = why_missing([observed], instrument, axis)
-        return seen(dict.fromkeys(axis.values, none), none, None, None)
-    lost = sum(missing.values())
+        return replace(unlabeled, shares=dict.fromkeys(axis.values, unlabeled.distance))
+    return _estimated(unlabeled, axis, counts, scoring, known_errors)
+
+
+def _estimated(
+    unlabeled: SetShares, axis: Axis, counts: Counts, scoring: Scoring, known_errors: Counts | None
+) -> SetShares:
+    """Return the record of a set with estimates of shares and deviations."""
+    missing = sum(unlabeled.missing.values())
+    place = (unlabeled.prompt, unlabeled.set, unlabeled.axis, unlabeled.instrument)
     rng = scoring.rng(*place, "shares")
-    estimates = share_intervals(counts, level=scoring.level, missing=lost)
-    from_reference = partial(
-        distance_estimate,
-        counts,
-        [*target.values()],
-        missing=lost,
-        reference_images=planned.reference_images,
-        **scoring.interval_options,
+    estimates = share_intervals(counts, level=scoring.level, missing=missing)
+
+    def deviation(distance: str, generator: np.random.Generator) -> Estimate:
+        return distance_estimate(
+            counts,
+            list(unlabeled.reference.values()),
+            distance=distance,
+            missing=missing,
+            reference_images=unlabeled.reference_images,
+            rng=generator,
+            **scoring.interval_options,
+        )
+
+    distance = deviation(DISTANCE[axis.scale], rng)
+    corrected = _corrected(axis, counts, missing, scoring, known_errors, rng)
+    total_variation = None
+    if axis.scale == "ordinal":
+        total_variation = deviation("total_variation", scoring.rng(*place, "total variation"))
+    return replace(
+        unlabeled,
+        shares=dict(zip(axis.values, estimates, strict=True)),
+        distance=distance,
+        bounds=_bounds(axis, counts, missing) if missing else None,
+        instrument_corrected=corrected,
+        total_variation=total_variation,
     )
-    distance = from_reference(distance=DISTANCE[axis.scale], rng=rng)
-    corrected = None
-    if (
-        known_errors is not None and known_errors.sum(axis=1).all()
-    ):  # the reference has seen every value
-        with suppress(NotEnoughData):
-            found = corrected_share_intervals(
-                counts, known_errors, rng=rng, missing=lost, **scoring.interval_options
-            )
-            corrected = dict(zip(axis.values, found, strict=True))
-    low, high = (bound.tolist() for bound in worst_case_bounds(counts, lost))
-    return seen(
-        dict(zip(axis.values, estimates, strict=True)),
-        distance,
-        dict(zip(axis.values, zip(low, high, strict=True), strict=True)) if lost else None,
-        corrected,
-        total_variation=from_reference(rng=scoring.rng(*place, "total variation"))
-        if axis.scale == "ordinal"
-        else None,
-    )
+
+
+def _corrected(
+    axis: Axis,
+    counts: Counts,
+    missing: int,
+    scoring: Scoring,
+    known_errors: Counts | None,
+    rng: np.random.Generator,
+) -> dict[str, Estimate] | None:
+    """Correct shares for errors of the instrument, if these are known for all true values."""
+    if known_errors is None or not known_errors.sum(axis=1).all():
+        return None
+    with suppress(NotEnoughData):
+        estimates = corrected_share_intervals(
+            counts, known_errors, rng=rng, missing=missing, **scoring.interval_options
+        )
+        return dict(zip(axis.values, estimates, strict=True))
+    return None
+
+
+def _bounds(axis: Axis, counts: Counts, missing: int) -> dict[str, tuple[float, float]]:
+    """Return the lowest and highest share of each value if missing labels were known."""
+    lowest, highest = worst_case_bounds(counts, missing)
+    pairs = zip(lowest.tolist(), highest.tolist(), strict=True)
+    return dict(zip(axis.values, pairs, strict=True))
 
 
 def differences(
     sets: Sequence[ObservedSet], plan: AxisPlan, prompt: str, scoring: Scoring
 ) -> list[SharesDifference]:
-    """For every two sets what the second shows less what the first shows, but for q-values."""
-    axis = plan.axis()
-    target = [*reference_of(plan).values()]
-    found = []
+    """Estimate the difference of each pair of sets with labels. q-values are added later."""
+    entries = []
     for first, second in combinations(sets, 2):
-        a, b = (np.array(s.counts(scoring.instrument, axis)) for s in (first, second))
-        if not (a.sum() and b.sum()):
-            continue
-        names = (first.name, second.name)
-        rng = scoring.rng(prompt, *names, axis.name, scoring.instrument, "differences")
-        both = PairedSets.of_counts(b, a)
-        moved = {
-            v: share_difference(both, i, level=scoring.level) for i, v in enumerate(axis.values)
-        }
-        distance = distance_difference(
-            both, target, distance=DISTANCE[axis.scale], rng=rng, **scoring.interval_options
-        )
-        found.append(
-            SharesDifference(prompt, axis.name, scoring.instrument, names, moved, distance)
-        )
-    return found
+        entry = _difference(first, second, plan, prompt, scoring)
+        if entry is not None:
+            entries.append(entry)
+    return entries
 
 
-def with_q_of_differences(found: Iterable[SharesDifference]) -> tuple[SharesDifference, ...]:
-    """The same, with q-values: of the distances, and of the shares by Holm over the values of each;
-    by instrument.
-    """
-    entries = list(found)
-    for name in dict.fromkeys(one.instrument for one in entries):
-        own = [k for k, one in enumerate(entries) if one.instrument == name]
-        known = [
-            {v: e for v, e in entries[k].shares.items() if isinstance(e, Estimate)} for k in own
-        ]
-        results = holm_then_bh([[e.p for e in some.values() if e.p is not None] for some in known])
-        for k, some, (_, _, qs) in zip(own, known, results, strict=True):
-            adjusted = {v: replace(e, q=q) for (v, e), q in zip(some.items(), qs, strict=True)}
-            entries[k] = replace(entries[k], shares=adjusted)
-    return with_q(
-        tuple(entries), lambda at: entries[int(at[0])].instrument if at[-1] == "distance" else None
+def _difference(
+    first: ObservedSet, second: ObservedSet, plan: AxisPlan, prompt: str, scoring: Scoring
+) -> SharesDifference | None:
+    """Estimate the difference of two sets; None if a set has no label."""
+    axis = plan.axis()
+    first_counts = np.array(first.counts(scoring.instrument, axis))
+    second_counts = np.array(second.counts(scoring.instrument, axis))
+    if not (first_counts.sum() and second_counts.sum()):
+        return None
+    names = (first.name, second.name)
+    rng = scoring.rng(prompt, *names, axis.name, scoring.instrument, "differences")
+    paired = PairedSets.of_counts(second_counts, first_counts)
+    share_changes = {
+        value: share_difference(paired, place, level=scoring.level)
+        for place, value in enumerate(axis.values)
+    }
+    distance = distance_difference(
+        paired,
+        list(reference_of(plan).values()),
+        distance=DISTANCE[axis.scale],
+        rng=rng,
+        **scoring.interval_options,
+    )
+    return SharesDifference(
+        prompt=prompt,
+        axis=axis.name,
+        instrument=scoring.instrument,
+        sets=names,
+        shares=share_changes,
+        distance=distance,
     )
 
 
+def with_q_of_differences(entries: Iterable[SharesDifference]) -> tuple[SharesDifference, ...]:
+    """Return differences with q-values, in families by instrument.
+
+    Distances form a family. Shares are joined by Holm over the values of each entry first.
+    """
+    adjusted = list(entries)
+    for instrument in dict.fromkeys(entry.instrument for entry in adjusted):
+        places = [place for place, entry in enumerate(adjusted) if entry.instrument == instrument]
+        of_instrument = _with_q_of_shares([adjusted[place] for place in places])
+        for place, entry in zip(places, of_instrument, strict=True):
+            adjusted[place] = entry
+
+    def family(address: Sequence[str | int]) -> str | None:
+        return adjusted[int(address[0])].instrument if address[-1] == "distance" else None
+
+    return with_q(tuple(adjusted), family)
+
+
+def _with_q_of_shares(entries: Sequence[SharesDifference]) -> list[SharesDifference]:
+    """Return the entries of an instrument with q-values of their shares."""
+    known = [_estimates(entry.shares) for entry in entries]
+    tests = []
+    for estimates in known:
+        tests.append([each.p for each in estimates.values() if each.p is not None])
+    adjusted = []
+    for entry, estimates, (_, _, q_values) in zip(entries, known, holm_then_bh(tests), strict=True):
+        with_q_values = {
+            value: replace(estimate, q=q)
+            for (value, estimate), q in zip(estimates.items(), q_values, strict=True)
+        }
+        adjusted.append(replace(entry, shares=with_q_values))
+    return adjusted
+
+
+def _estimates(scores: Mapping[str, E]) -> dict[str, Estimate]:
+    return {name: score for name, score in scores.items() if isinstance(score, Estimate)}
+
+
 def recorded_shares(folder: Path) -> tuple[SetShares, ...]:
-    """The shares that a finished run found, of whatever method. Raises UsageError for a folder that
-    holds none.
+    """Read the shares of a finished run of any method.
+
+    Raises
+    ------
+    UsageError
+        If the folder has no results, or they cannot be read.
     """
     path = folder / RESULTS_FILE
     try:
         content = json.loads(results_text(path)).get("shares") or []
-        found: tuple[SetShares, ...] = adapter(tuple[SetShares, ...]).validate_json(
+        entries: tuple[SetShares, ...] = adapter(tuple[SetShares, ...]).validate_json(
             json.dumps(content)
         )
     except (ValueError, AttributeError) as error:
-        raise UsageError(f"the shares in {path} cannot be read ({error}): {AGAIN}") from error
-    return found
-
-
-SetAndAxis = tuple[str, str]
-"""A prompt and an axis."""
-
-
-def with_verdicts(
-    entries: Iterable[SetShares],
-    mads: Mapping[SetAndAxis, float] | None = None,
-    captioner: str | None = None,
-) -> tuple[tuple[SetShares, ...], dict[SetAndAxis, float]]:
-    """Shares with a verdict on every set of a prompt's own, and the q of every MAD. Tests of one
-    set and axis are joined by Holm: the distance of its shares, of ordered values also their total
-    variation, and MAD. Those of all that an instrument read are one family of Benjamini-Hochberg
-    (`holm_then_bh`). `mads` are p-values of MAD by prompt and axis, which rest on the answers of
-    `captioner`. MAD asks whether pictures are equally near to all values: where the ideal is
-    another it tells nothing, and gets no q. Where an axis has no shares it is tested alone.
-    """
-    found = list(entries)
-    qs = dict[SetAndAxis, float]()
-    for name in dict.fromkeys(
-        [*(one.instrument for one in found), *([captioner] if mads and captioner else [])]
-    ):
-        own = {k: one for k, one in enumerate(found) if one.instrument == name and one.of_prompt}
-        tests: dict[int | SetAndAxis, list[float]] = {
-            k: ps
-            for k, one in own.items()
-            if (ps := [e.p for e in one.from_reference if e.p is not None])
-        }
-        places = {(one.prompt, one.axis): k for k, one in own.items() if one.set == "initial"}
-        asked = dict[SetAndAxis, int | SetAndAxis]()
-        for place, p in (mads or {}).items() if name == captioner else ():
-            k = places.get(place)
-            if k is None or own[k].even:
-                asked[place] = k if k in tests else place
-                tests.setdefault(asked[place], []).append(p)
-        results = dict(zip(tests, holm_then_bh([*tests.values()]), strict=True))
-        qs |= {place: results[key][2][-1] for place, key in asked.items()}
-        for k in own.keys() & results.keys():
-            found[k] = _judged(
-                own[k], *results[k], SIGNIFICANCE_LEVEL / (len(tests[k]) * len(tests))
-            )
-    return tuple(found), qs
-
-
-def _judged(one: SetShares, p: float, q: float, qs: Sequence[float], level: float) -> SetShares:
-    """With the q of its own distances, the value that leads, and what so many pictures could have
-    shown.
-    """
-    distance = DISTANCE["nominal" if one.total_variation is None else "ordinal"]
-    pictures = as_exact_together(sum(one.counts.values()), one.reference_images)
-    told = Verdict(
-        one.leading,
-        p,
-        q,
-        detectable_distance(pictures, (*one.reference.values(),), distance, level=level),
-    )
-    first, second = (
-        [replace(e, q=own) for e, own in zip(one.from_reference, qs, strict=False)] + [None]
-    )[:2]
-    return replace(one, distance=first or one.distance, total_variation=second, verdict=told)
-
-
-def is_biased(entry: SetShares) -> bool | None:
-    """Check whether the shares of an image set on an axis deviate significantly from the reference.
-
-    Returns
-    -------
-    bool or None
-        By the verdict on the set. None where nothing was tested.
-    """
-    if entry.verdict is None:
-        return is_significant(entry.distance)
-    return entry.verdict.q < SIGNIFICANCE_LEVEL
+        raise UsageError(f"cannot read the shares in {path} ({error}): {AGAIN}") from error
+    return entries

@@ -18,15 +18,9 @@ from askew.methods.audit.plan import AuditPlan
 from askew.options import Flag, NamesOption, PathOption, TextsOption, names
 from askew.parts.scoring import Scoring
 from askew.parts.survey import blocks as survey
-from askew.parts.survey.observed import (
-    Answer,
-    MissingCount,
-    MissingPictures,
-    ObservedSet,
-    observe,
-    uneven,
-)
-from askew.parts.survey.reader import LABELS, captioner_of, studio_warnings
+from askew.parts.survey.instruments import LABELS, captioner_of, studio_warnings
+from askew.parts.survey.missing_pictures import MissingCount, MissingPictures, uneven
+from askew.parts.survey.observed import Answer, ObservedSet, observe
 from askew.plan import PromptPlan
 from askew.store.files import digest_of, sha256
 from askew.store.keys import question_hash

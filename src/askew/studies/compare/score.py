@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from askew.errors import NotEnoughData
 from askew.methods.audit.tibet import concepts_of_axis, extract_concepts
 from askew.parts.scoring import Scoring
+from askew.parts.survey.instruments import captioner_of
 from askew.parts.survey.observed import ObservedSet, why_missing
-from askew.parts.survey.reader import captioner_of
 from askew.parts.survey.shares import DISTANCE, reference_of
 from askew.plan import PromptPlan
 from askew.stats.association_differences import association_differences

@@ -21,7 +21,7 @@ from askew.methods.mine.plan import BIAS, DEFAULT_AXES, LEAN, MinePlan, ScoredPl
 from askew.methods.mine.score import estimate, explained
 from askew.methods.mine.skew import SkewReading
 from askew.parts.scoring import Scoring, or_missing
-from askew.parts.survey.reader import identity_of, studio_warnings, unknown_words
+from askew.parts.survey.instruments import identity_of, studio_warnings, unknown_words
 from askew.plan import NonEmptyText, PlanPart, Settings
 from askew.prompts.axes import find_axis
 from askew.prompts.vocabulary import article

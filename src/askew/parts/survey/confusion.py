@@ -1,0 +1,133 @@
+"""Errors of instruments: their labels compared with labels by people, or known by themselves."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.measure.base import VQA, CalibratedInstrument
+from askew.parts.survey.instruments import LABELS
+from askew.parts.survey.observed import ObservedSet
+from askew.plan import PromptPlan
+from askew.types import MISSING_REASONS, Axis, Missing, record
+
+Errors = Mapping[tuple[str, str], NDArray[np.int64]]
+"""By instrument and axis: counts with a row per true value and a column per label."""
+
+
+@record
+class Confusion:
+    """Labels by an instrument against true values.
+
+    Attributes
+    ----------
+    axis, instrument : str
+        Axis and instrument of the labels.
+    truth : str
+        Instrument that gave the true values: a person's labels.
+    values : tuple of str
+        Values of the axis.
+    counts : tuple of tuple of int
+        A row per true value, a column per label.
+    missing : mapping
+        Images that the instrument did not label, by true value and reason.
+    """
+
+    axis: str
+    instrument: str
+    truth: str
+    values: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    missing: Mapping[str, Mapping[str, int]]
+
+    @property
+    def table(self) -> NDArray[np.int64]:
+        """The counts as an array (true values, labels)."""
+        return np.array(self.counts, dtype=np.int64)
+
+
+def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, truth: str) -> Confusion:
+    """Count labels by true value, over the images with a true value.
+
+    Raises
+    ------
+    ValueError
+        If a label is not a value of the axis.
+    """
+    pairs = _pairs(sets, axis, instrument, truth)
+    known_labels = (*axis.values, *MISSING_REASONS)
+    for true, label in pairs:
+        if true not in axis.values or label not in known_labels:
+            raise ValueError(
+                f"{true!r} against {label!r}: both must be among {', '.join(axis.values)}"
+            )
+    missing: dict[str, dict[str, int]] = {value: {} for value in axis.values}
+    for (true, label), count in pairs.items():
+        if label not in axis.values:
+            missing[true][label] = count
+    counts = []
+    for true in axis.values:
+        counts.append(tuple(pairs.get((true, label), 0) for label in axis.values))
+    return Confusion(
+        axis=axis.name,
+        instrument=instrument,
+        truth=truth,
+        values=axis.values,
+        counts=tuple(counts),
+        missing=missing,
+    )
+
+
+def _pairs(
+    sets: Iterable[ObservedSet], axis: Axis, instrument: str, truth: str
+) -> dict[tuple[str, str], int]:
+    """Count pairs of a true value and a label, or the reason why the label is missing."""
+    pairs: Counter[tuple[str, str]] = Counter()
+    for observed in sets:
+        true_values = observed.values[truth][axis.name]
+        labels = observed.values[instrument][axis.name]
+        for true, label in zip(true_values, labels, strict=True):
+            if not isinstance(true, Missing):
+                pairs[true, label.reason if isinstance(label, Missing) else label] += 1
+    return dict(sorted(pairs.items()))
+
+
+def confusions(
+    prompts: Sequence[PromptPlan],
+    sets: Mapping[str, Sequence[ObservedSet]],
+    instruments: Sequence[str],
+) -> tuple[Confusion, ...]:
+    """Compare all instruments with a person's labels, on all axes where both gave labels.
+
+    The result is empty without a person's labels.
+    """
+    if LABELS not in instruments:
+        return ()
+    all_sets = [observed for of_prompt in sets.values() for observed in of_prompt]
+    entries = []
+    for name in instruments:
+        if name == LABELS:
+            continue
+        for axis in closed_axes(prompts).values():
+            asked = [observed for observed in all_sets if axis.name in observed.values[name]]
+            entries.append(confusion(asked, axis, instrument=name, truth=LABELS))
+    return tuple(entry for entry in entries if entry.table.any())
+
+
+def calibrations(prompts: Sequence[PromptPlan], instruments: Mapping[str, VQA]) -> Errors:
+    """Return the errors that instruments know of themselves."""
+    errors = {}
+    for name, vqa in instruments.items():
+        if not isinstance(vqa, CalibratedInstrument):
+            continue
+        for axis in closed_axes(prompts).values():
+            counts = vqa.known_errors(axis)
+            if counts is not None:
+                errors[name, axis.name] = counts
+    return errors
+
+
+def closed_axes(prompts: Sequence[PromptPlan]) -> dict[str, Axis]:
+    """Return the axes of prompts whose values are known, by name."""
+    return {axis.name: axis.axis() for prompt in prompts for axis in prompt.closed}

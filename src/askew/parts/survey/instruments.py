@@ -1,0 +1,185 @@
+"""Instruments of a plan: loading them, their fingerprints, and warnings about unsuitable ones."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from askew import registry
+from askew.errors import UsageError
+from askew.findings import Identity, Instruments
+from askew.measure.base import VQA, Embedder
+from askew.measure.labels import LabelVQA
+from askew.models.base import Collection, Model, Setting
+from askew.models.folder import FolderCollection
+from askew.pages.words import shorten
+from askew.plan import Plan
+
+LABELS = "labels"
+STUDIO = "studio"
+MOST_NAMED = 12
+"""Number of words that a warning names."""
+
+Source = Model | Collection
+SettingsByInstrument = dict[str, dict[str, Setting]]
+
+
+def load_instruments(
+    names: Sequence[str],
+    source: Source,
+    aliases: Mapping[str, str],
+    values: Mapping[str, Sequence[str]],
+    settings: Mapping[str, Setting] | None = None,
+) -> dict[str, VQA]:
+    """Load the instruments of a plan, by name.
+
+    Parameters
+    ----------
+    names
+        Values of `--vqa`. A person's labels come with the collection.
+    source
+        The model or the collection of images.
+    aliases, values
+        Spellings and values of a person's labels.
+    settings
+        Settings of the only instrument. With several instruments a key is PROVIDER:SETTING.
+
+    Raises
+    ------
+    UsageError
+        If a setting belongs to no instrument or to several, or labels are asked of a model.
+    """
+    of_instruments = _settings_by_instrument(names, settings or {})
+    if LABELS in names and not isinstance(source, Collection):
+        raise UsageError(
+            "--vqa labels needs images with a person's labels. Name their folder with "
+            "--model folder/PATH"
+        )
+    of_labels = {"collection": source, "aliases": aliases, "values": values or None}
+    return {name: registry.vqa(name, **of_instruments.get(name, of_labels)) for name in names}
+
+
+def _settings_by_instrument(
+    names: Sequence[str], settings: Mapping[str, Setting]
+) -> SettingsByInstrument:
+    """Assign each setting to its instruments. Labels have no settings."""
+    assigned: SettingsByInstrument = {name: {} for name in names if name != LABELS}
+    for key, value in settings.items():
+        provider, colon, setting = key.rpartition(":")
+        owners = [name for name in assigned if not colon or _provider(name) == provider]
+        if not owners or (len(owners) > 1 and not colon):
+            known = ", ".join(f"{_provider(name)}:{setting}" for name in assigned)
+            raise UsageError(
+                f"--vqa-arg {key}={value} does not say which instrument it sets. "
+                f"Known: {known or 'none, because labels have no settings'}"
+            )
+        for name in owners:
+            assigned[name][setting] = value
+    return assigned
+
+
+def _provider(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def instruments_of(plan: Plan, source: Source) -> dict[str, VQA]:
+    """Load the instruments of a plan, by name. Raises UsageError for unknown names."""
+    return load_instruments(
+        names=plan.vqa,
+        source=source,
+        aliases=plan.aliases,
+        values=plan.values,
+        settings=plan.vqa_args,
+    )
+
+
+def captioner_of(instruments: Iterable[str]) -> str | None:
+    """Return the first instrument that can describe an image; a person's labels cannot."""
+    return next((name for name in instruments if name != LABELS), None)
+
+
+def identity_of(source: Source, settings: Mapping[str, Setting]) -> Identity:
+    """Return name, revision and settings of a model, or of a collection with these `settings`."""
+    of_source = source.settings if isinstance(source, Model) else settings
+    return Identity(source.name, source.revision, dict(of_source))
+
+
+def fingerprints(instruments: Mapping[str, VQA], embedder: Embedder | None = None) -> Instruments:
+    """Return the instruments of a run by their fingerprints."""
+    of_vqa = {name: vqa.fingerprint for name, vqa in instruments.items()}
+    of_embedder = None if embedder is None else {embedder.name: embedder.fingerprint}
+    return Instruments(of_vqa, of_embedder)
+
+
+def source_warnings(
+    texts: Sequence[str], source: Source, instruments: Mapping[str, VQA]
+) -> list[str]:
+    """Return warnings about words that a model ignores, or about a collection and its labels."""
+    if isinstance(source, Model):
+        return unknown_words(source, texts)
+    warnings: list[str] = []
+    for speaker in (source, *instruments.values()):
+        if isinstance(speaker, FolderCollection | LabelVQA):
+            warnings += speaker.warnings
+    return warnings
+
+
+def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
+    """Return warnings about words that a model does not know, or whose images seldom show them."""
+    checks = {"ignores these words because it does not know them": model.unknown_words}
+    if hasattr(model, "unheard_words"):
+        checks["shows these words in fewer than nine of ten images"] = model.unheard_words
+    warnings = []
+    for predicate, words_of in checks.items():
+        words_by_text = {text: words for text in texts for words in [words_of(text)] if words}
+        if words_by_text:
+            warnings.append(_words_warning(model.name, predicate, words_by_text))
+    return warnings
+
+
+def _words_warning(model: str, predicate: str, words_by_text: Mapping[str, Sequence[str]]) -> str:
+    unknown = sorted({word for words in words_by_text.values() for word in words})
+    listed = ", ".join(repr(shorten(word, 40)) for word in unknown[:MOST_NAMED])
+    if len(unknown) > MOST_NAMED:
+        listed += f" and {len(unknown) - MOST_NAMED} more"
+    first_prompt = shorten(next(iter(words_by_text)), 100)
+    return f"{model} {predicate}: {listed} (first in {first_prompt!r})"
+
+
+STUDIO_WARNINGS = {
+    "vqa": "the studio VQA is trained on studio drawings only: its labels of {} mean nothing",
+    "embedder": (
+        "the studio embedder is trained on studio drawings only: "
+        "scores from its vectors of {} mean nothing"
+    ),
+}
+"""Warnings by kind of instrument."""
+
+
+def studio_warnings(
+    makers: Iterable[str], vqa: Iterable[str] | None = None, embedder: Iterable[str] | None = None
+) -> list[str]:
+    """Return a warning for each kind of studio instrument that labels images by other models.
+
+    Parameters
+    ----------
+    makers
+        Names of models and collections.
+    vqa, embedder
+        Names of instruments.
+    """
+    others = list(dict.fromkeys(name for name in makers if not is_studio(name)))
+    if not others:
+        return []
+    images = f"images by {', '.join(others)}"
+    warnings = []
+    for kind, names in {"vqa": vqa, "embedder": embedder}.items():
+        if any(is_studio(name) for name in names or ()):
+            warning = STUDIO_WARNINGS[kind].format(images)
+            warnings.append(
+                f"{warning}, unless the images are studio drawings. Choose another with --{kind}"
+            )
+    return warnings
+
+
+def is_studio(name: str) -> bool:
+    """Check whether a model or an instrument is the studio's, such as studio/balanced."""
+    return re.split("[/ ]", name, maxsplit=1)[0] == STUDIO

@@ -1,0 +1,140 @@
+"""Tests whether images are missing more often in some sets than in others.
+
+A safety checker may hide the images of one group. Shares of the remaining images are then biased.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Self, TypeVar
+
+import numpy as np
+
+from askew.models.folder import INITIAL
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
+from askew.stats.contingency import ChiSquare, chi_square
+from askew.stats.intervals import benjamini_hochberg
+from askew.stats.significance import SIGNIFICANCE_LEVEL
+from askew.types import Missing, record
+
+
+@record
+class MissingCount:
+    """Number of missing images, and number of planned images."""
+
+    missing: int
+    planned: int
+
+    @classmethod
+    def of(cls, pictures: Sequence[object]) -> Self:
+        """Count the missing images in a sequence."""
+        missing = sum(isinstance(picture, Missing) for picture in pictures)
+        return cls(missing=missing, planned=len(pictures))
+
+
+@record
+class MissingPictures:
+    """Pearson's chi-squared test whether the rate of missing images differs between sets.
+
+    Attributes
+    ----------
+    prompt : str or None
+        The prompt of the sets.
+    axis : str
+        The axis whose values distinguish the sets.
+    counts : mapping of value to MissingCount
+        Missing and planned images of each set.
+    chi2, dof, p, cramers_v : float
+        The test. Where expected counts are small, p comes from permutations.
+    draws : int
+        Number of permutations.
+    q : float
+        p after Benjamini-Hochberg correction over all entries of a run.
+    """
+
+    prompt: str | None
+    axis: str
+    counts: Mapping[str, MissingCount]
+    chi2: float
+    dof: int
+    p: float
+    draws: int
+    cramers_v: float
+    q: float
+
+
+U = TypeVar("U", bound=MissingPictures)
+CountsOfSets = tuple[Mapping[str, str | None], Mapping[str, MissingCount]]
+"""Fields that identify a table, in the order in which they name its random draws; and the table."""
+
+
+def missing_pictures(
+    sets: Mapping[str, Sequence[ObservedSet]], scoring: Scoring
+) -> tuple[MissingPictures, ...]:
+    """Compare the baseline set of each prompt with the sets of each of its axes."""
+    tables: list[CountsOfSets] = []
+    for prompt, observed_sets in sets.items():
+        axes = [observed.prompt.axis for observed in observed_sets if observed.prompt.axis]
+        for axis in dict.fromkeys(axes):
+            tables.append(({"prompt": prompt, "axis": axis}, _counts_of_axis(observed_sets, axis)))
+    return uneven(MissingPictures, tables, scoring)
+
+
+def _counts_of_axis(sets: Iterable[ObservedSet], axis: str) -> dict[str, MissingCount]:
+    return {
+        observed.prompt.value or INITIAL: MissingCount.of(observed.pictures)
+        for observed in sets
+        if observed.prompt.axis in (None, axis)
+    }
+
+
+def uneven(kind: type[U], tables: Sequence[CountsOfSets], scoring: Scoring) -> tuple[U, ...]:
+    """Test each table of missing images. All tests form one family of q-values.
+
+    Parameters
+    ----------
+    kind
+        Record of the results.
+    tables
+        Tables with the fields of `kind` that identify them. A table without a missing image, or
+        without a present image, is left out.
+    scoring
+        Seed of the permutations.
+    """
+    tested = [
+        _tested(kind, identifiers, counts, scoring)
+        for identifiers, counts in tables
+        if _can_differ(counts)
+    ]
+    q_values = benjamini_hochberg(np.array([entry.p for entry in tested]))
+    return tuple(replace(entry, q=float(q)) for entry, q in zip(tested, q_values, strict=True))
+
+
+def _can_differ(counts: Mapping[str, MissingCount]) -> bool:
+    """Check for two sets, a missing image and a present image."""
+    planned = [count for count in counts.values() if count.planned]
+    missing = sum(count.missing for count in planned)
+    return len(planned) > 1 and 0 < missing < sum(count.planned for count in planned)
+
+
+def _tested(
+    kind: type[U],
+    identifiers: Mapping[str, str | None],
+    counts: Mapping[str, MissingCount],
+    scoring: Scoring,
+) -> U:
+    planned = {value: count for value, count in counts.items() if count.planned}
+    table = [[count.missing, count.planned - count.missing] for count in planned.values()]
+    rng = scoring.rng(*map(str, identifiers.values()), "missing pictures")
+    test = chi_square(table, rng=rng, threshold=SIGNIFICANCE_LEVEL)
+    assert isinstance(test, ChiSquare)  # some images are missing and some are present
+    return kind(
+        **identifiers,  # type: ignore[arg-type]
+        counts=planned,
+        chi2=test.statistic,
+        dof=test.dof,
+        p=test.p,
+        draws=test.draws or 0,
+        cramers_v=test.cramers_v,
+        q=test.p,
+    )
