@@ -18,8 +18,8 @@ from askew.parts.survey.observed import ObservedSet, why_missing
 from askew.plan import AxisPlan
 from askew.stats.confusion import corrected_share_intervals
 from askew.stats.differences import distance_difference, share_difference
-from askew.stats.paired_sets import PairedSets
 from askew.stats.intervals import holm_then_bh
+from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
 from askew.types import Axis, Estimate, record
 
