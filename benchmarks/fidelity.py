@@ -71,26 +71,26 @@ class Fidelity:
     def lines(self) -> Iterator[str]:
         """A table in Markdown, and what it was made of."""
         each_value, each, open_count = self.counts
-        yield "| asked for | shown |"
+        yield "| requested | shown |"
         yield "| --- | --- |"
         for attribute, shares in self.values.items():
             shown = ", ".join(f"{value} {share:.0%}" for value, share in shares.items())
             yield f"| {attribute.replace('_', ' ')} | {shown} |"
         low = sorted(self.occupations, key=lambda name: (self.occupations[name], name))[:5]
         least = ", ".join(f"{name} {self.occupations[name]:.0%}" for name in low)
-        yield f"| occupation | mean {np.mean(list(self.occupations.values())):.0%}; least: {least} |"
+        yield f"| occupation | mean {np.mean(list(self.occupations.values())):.0%}; minimum: {least} |"
         yield ""
         order = (
             f"Spearman {measured(self.order, '.3f')}, " if isinstance(self.order, Estimate) else ""
         )
         yield (
-            f"Share of women where the prompt leaves it open, against the planted one: {order}mean absolute difference "
-            f"{measured(self.error, '.3f')}. Chance alone would make it {self.chance:.3f}."
+            f"Share of women in prompts that leave gender open, compared with the planted share: {order}mean absolute error "
+            f"{measured(self.error, '.3f')}. Expected by chance: {self.chance:.3f}."
         )
         yield ""
         yield (
-            f"{each_value} pictures of each value, {each} of each occupation for its sign, {open_count} of each of "
-            f"{self.error.n} occupations where gender is left open. Intervals at level {LEVEL}."
+            f"{each_value} images of each value, {each} of each occupation for its sign, {open_count} of each of "
+            f"{self.error.n} occupations with open gender. Brackets are confidence intervals at level {LEVEL}."
         )
 
 

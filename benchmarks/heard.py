@@ -102,7 +102,7 @@ def prompts() -> dict[str, dict[str, list[str]]]:
     nouns = spread(len(said))
     apart = len(said) // OCCUPATIONS_EACH
     return {
-        "alone": {text: [text] for text in map(worded, lexicon())},
+        "only word of its kind": {text: [text] for text in map(worded, lexicon())},
         "with four occupations": {
             words: [
                 worded(words, nouns[(at + turn * apart) % len(nouns)])
@@ -185,7 +185,7 @@ def faults(prompt: str, pictures: Sequence[Mapping[str, str]]) -> list[list[str]
 
 def lines(reader: Reader, count: int, open_count: int) -> Iterator[str]:
     """What is heard and what not, in Markdown."""
-    yield "| words | prompts | heard | not heard (share of pictures that show it) |"
+    yield "| words | prompts | rendered | under-rendered words (share of images that show them) |"
     yield "| --- | --- | --- | --- |"
     for kind, named in prompts().items():
         texts = [text for some in named.values() for text in some]
@@ -215,7 +215,7 @@ def lines(reader: Reader, count: int, open_count: int) -> Iterator[str]:
         )
         yield f"| {kind} | {len(texts)} | {1 - len(weak) / len(named):.0%} | {listed} |"
     yield ""
-    yield f"{count} pictures of each prompt; {MORE * count} of the methods' own, and where {count} do not all show it."
+    yield f"{count} images of each prompt; {MORE * count} of the prompts of the methods, and where not all {count} show it."
     if open_count:
         yield ""
         yield from open_lines(reader, open_count)
@@ -230,7 +230,7 @@ def open_lines(reader: Reader, count: int) -> Iterator[str]:
     }
     found = reader(list(stated.values()), range(count))
     rng = np.random.default_rng(SEED)
-    yield "| left open | distance from the planted shares | by chance | farthest |"
+    yield "| open axis | distance from the planted shares | expected by chance | largest distance |"
     yield "| --- | --- | --- | --- |"
     for axis in BIASCONNECT:
         far = {}
@@ -249,7 +249,7 @@ def open_lines(reader: Reader, count: int) -> Iterator[str]:
         mean = np.mean(list(far.values()))
         yield f"| {name} | {mean:.2f} | {np.mean(chance):.2f} | “{worst}” {far[worst]:.2f} |"
     yield ""
-    yield f"Total variation distance, mean over {len(stated)} prompts without an occupation, {count} pictures of each."
+    yield f"Total variation distance, mean over {len(stated)} prompts without an occupation, with {count} images of each."
 
 
 def main() -> None:

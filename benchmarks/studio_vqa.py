@@ -83,7 +83,7 @@ def evaluate(count: int) -> tuple[list[str], dict[str, Counts]]:
     scenes = uniform_scenes(count, SEED)
     pixels = render(scenes, range(SEED, SEED + count))
     vectors = vqa.embedder.embed_pixels(pixels)
-    lines = ["| attribute | right | covered | chance |", "| --- | ---: | ---: | ---: |"]
+    lines = ["| attribute | right | covered | most common value |", "| --- | ---: | ---: | ---: |"]
     tables = {}
     for attribute in VALUES:
         tables[attribute] = confusion(vqa, scenes, vectors, attribute)
@@ -94,7 +94,7 @@ def evaluate(count: int) -> tuple[list[str], dict[str, Counts]]:
         left = accuracy(hidden)
         guess = chance(tables[attribute])
         lines.append(f"| {attribute.replace('_', ' ')} | {right:.1%} | {left:.1%} | {guess:.1%} |")
-    lines.append(f"| somebody or nobody | {person_accuracy(vqa, scenes, vectors):.1%} | | |")
+    lines.append(f"| a person or nobody | {person_accuracy(vqa, scenes, vectors):.1%} | | |")
     return lines, tables
 
 
