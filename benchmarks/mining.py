@@ -1,25 +1,31 @@
-"""Searches for prompts on the studio, judged by what was planted, never by the score that was
-searched.
+"""Evaluate searches for prompts on the studio, by the planted bias and not by the search's score.
 
     python -m benchmarks.mining ranking [--model studio/planted] [--prompts 40] [--images 48]
-    [--random] python -m benchmarks.mining fair [--prompts 120] [--images 48] python -m
-    benchmarks.mining winners [--repeats 10] python -m benchmarks.mining population [--repeats 10]
-    python -m benchmarks.mining models [--repeats 20] python -m benchmarks.mining categories
-    [--prompts 600] python -m benchmarks.mining searches [--model studio/planted] [--repeats 4]
-    python -m benchmarks.mining repeat [--prompts 24] [--images 60] python -m benchmarks.mining
-    ceiling [--repeats 20] python -m benchmarks.mining time [--selection learned]
+        [--random]
+    python -m benchmarks.mining fair [--prompts 120] [--images 48]
+    python -m benchmarks.mining winners [--repeats 10]
+    python -m benchmarks.mining population [--repeats 10]
+    python -m benchmarks.mining models [--repeats 20]
+    python -m benchmarks.mining categories [--prompts 600]
+    python -m benchmarks.mining searches [--model studio/planted] [--repeats 4]
+    python -m benchmarks.mining repeat [--prompts 24] [--images 60]
+    python -m benchmarks.mining ceiling [--repeats 20]
+    python -m benchmarks.mining time [--selection learned]
 
-`ranking` holds every score of the same pictures, at several numbers of them, against the planted
-skew of perceived gender: over occupations, or over random prompts. `fair` counts how many of random
-prompts are called leaning where nothing is planted. `winners` runs searches whose pictures are
-drawn as attributes alone, and says how skewed the prompts are that they find, above random search
-with as many pictures; `searches` does so with real pictures, `population` with other sizes of the
-paper's search. `models` asks whether models of one world that lean more or less rank the same
-occupations alike, `categories` which random prompts each score puts first; both draw attributes.
-`repeat` scores random prompts by Eq. 1 on two disjoint sets of pictures, and says what a fifth
-fewer pictures, or variations, do to a score. `ceiling` ranks the occupations by Eq. 1 of a reader
-that knows the perceived gender and ethnicity of every picture, for several alphas. `time` says
-where the seconds of a search of ten iterations go.
+ranking     Correlation of every score with the planted skew of perceived gender, on the same images
+            and for several numbers of images: over occupations, or over random prompts.
+fair        Share of random prompts reported as biased where no bias is planted.
+winners     Skew of the prompts that searches find, compared with random search on as many images.
+            Images are attributes.
+searches    The same with generated images.
+population  The same with other population sizes of the paper's search.
+models      Agreement of the rankings of occupations between models of one world that are biased to
+            different degrees. Images are attributes.
+categories  Random prompts that each score ranks first. Images are attributes.
+repeat      Eq. 1 of random prompts on two disjoint sets of images, and the change of a score with a
+            fifth fewer images, or variations.
+ceiling     Ranks of occupations by Eq. 1 from labels without errors, for several alphas.
+time        Seconds per part of a search of ten iterations.
 """
 
 from __future__ import annotations
@@ -114,7 +120,7 @@ def ranking(options: argparse.Namespace) -> None:
     skews = [skew(text) for text in prompts]
     print(f"{len(prompts)} prompts on {options.model}\n")
     print(
-        f"| score | {' | '.join(f'{n} pictures' for n in sizes)} |\n| --- |{' ---: |' * len(sizes)}"
+        f"| score | {' | '.join(f'{n} images' for n in sizes)} |\n| --- |{' ---: |' * len(sizes)}"
     )
     for name in rows[0][sizes[0]]:
         found = [spearmanr([row[n][name] for row in rows], skews)[0] for n in sizes]
@@ -158,13 +164,14 @@ def _scores(miner: Miner, prompt: str, images: int) -> dict[str, float]:
         return -loss if isinstance(loss, float) else 0.0
 
     return {
-        "Eq. 1, lexicon variations": -bias_score(lexicon.similarity),
-        "Eq. 1, crossed variations": -bias_score(both.similarity),
-        "Eq. 1 less chance, crossed": float(null.mean()) - bias_score(both.similarity),
+        "Eq. 1, the lexicon's variations": -bias_score(lexicon.similarity),
+        "Eq. 1, variations for every perceived gender and ethnicity": -bias_score(both.similarity),
+        "Eq. 1 minus its value expected by chance, the same": float(null.mean())
+        - bias_score(both.similarity),
         "softmax over the crossed, distance of the mean": uneven(crossed(prompt)),
         "softmax over the genders, distance of the mean": uneven(forms),
-        "lean, by the embedder": lean(embedder),
-        "lean, by the VQA": lean(registry.vqa("studio")),
+        "skew, labeled by the embedder": lean(embedder),
+        "skew, labeled by the VQA": lean(registry.vqa("studio")),
     }
 
 
@@ -210,7 +217,7 @@ def winners(options: argparse.Namespace, table: Mapping[str, Searched] | None = 
     assert isinstance(model, Model)
     writer = prompt_writer(MinePlan(), model)
     print(
-        "| search | skew of its best | of random search | more | any prompt |\n| --- | ---: | ---: | ---: | ---: |"
+        "| search | skew of its best prompts | of random search | difference | any prompt |\n| --- | ---: | ---: | ---: | ---: |"
     )
     for name, (size, images, loss) in (table or SEARCHES).items():
         found: dict[str, list[float]] = defaultdict(list)
@@ -239,7 +246,7 @@ def winners(options: argparse.Namespace, table: Mapping[str, Searched] | None = 
 def population(options: argparse.Namespace) -> None:
     """The searches of `winners` with a population of 9, 15 and 21, as in the paper's figure S4."""
     sizes = [replace(PAPER, population=b, selected=b // 3) for b in (9, 15, 21)]
-    losses = {"Eq. 1": _gap_drawn, "lean": _lean_drawn}
+    losses = {"Eq. 1": _gap_drawn, "skew": _lean_drawn}
     winners(
         options,
         {
@@ -257,7 +264,7 @@ def models(options: argparse.Namespace) -> None:
     prompts = [f"photo portrait of {article(name)} {name}" for name in OCCUPATIONS]
     columns = [
         (name, loss, n)
-        for name, loss in (("lean", _lean_drawn), ("Eq. 1", _gap_drawn))
+        for name, loss in (("skew", _lean_drawn), ("Eq. 1", _gap_drawn))
         for n in (15, 48)
     ]
     found: dict[str, list[list[float]]] = defaultdict(list)
@@ -275,11 +282,11 @@ def models(options: argparse.Namespace) -> None:
             )
         for bias in MODELS[:-1]:
             own = [skew(text, bias) for text in prompts]
-            found[f"bias {bias:g} and what is planted"].append(
+            found[f"bias {bias:g} and the planted skew"].append(
                 [spearmanr(x, own)[0] for x in scores[bias]]
             )
     print(
-        f"| ranks by | {' | '.join(f'{name}, {n} pictures' for name, _, n in columns)} |\n| --- |{' ---: |' * 4}"
+        f"| rankings compared | {' | '.join(f'{name}, {n} images' for name, _, n in columns)} |\n| --- |{' ---: |' * 4}"
     )
     for name, rows in found.items():
         print(f"| {name} | {' | '.join(f'{one:.2f}' for one in np.mean(rows, axis=0))} |")
@@ -311,7 +318,7 @@ def categories(options: argparse.Namespace) -> None:
         ]
     )
     print(
-        "| it states | prompts | planted skew | mean lean | mean Eq. 1 | first tenth by lean | by Eq. 1 |"
+        "| stated in the prompt | prompts | planted skew | mean skew | mean Eq. 1 | first tenth by skew | by Eq. 1 |"
     )
     print(f"| --- |{' ---: |' * 6}")
     for name in STATED:
@@ -349,15 +356,15 @@ def _gap_drawn(candidate: Candidate, run: int, images: int, bias: float = 1.0) -
 PAPER = Evolution(10, 15, 5, 2, "people")
 LEARNED = replace(PAPER, selection="learned")
 SEARCHES: dict[str, Searched] = {
-    "Eq. 1, as in the paper, 15 pictures of 150 prompts": (PAPER, 15, _gap_drawn),
-    "lean, as in the paper, 15 pictures of 150": (PAPER, 15, _lean_drawn),
-    "lean, learned, 15 pictures of 150": (LEARNED, 15, _lean_drawn),
-    "lean, learned, 5 pictures of 375 (the default)": (
+    "Eq. 1, as in the paper, 15 images of 150 prompts": (PAPER, 15, _gap_drawn),
+    "skew, as in the paper, 15 images of 150": (PAPER, 15, _lean_drawn),
+    "skew, learned, 15 images of 150": (LEARNED, 15, _lean_drawn),
+    "skew, learned, 5 images of 375 (the default)": (
         replace(LEARNED, iterations=25),
         5,
         _lean_drawn,
     ),
-    "lean, learned, 5 pictures of 450": (replace(LEARNED, iterations=30), 5, _lean_drawn),
+    "skew, learned, 5 images of 450": (replace(LEARNED, iterations=30), 5, _lean_drawn),
 }
 TOP = 5
 MODELS = (1.0, 0.7, 0.3, 0.0)
@@ -366,7 +373,7 @@ MODELS = (1.0, 0.7, 0.3, 0.0)
 STATED = {
     "perceived gender": ("gender",),
     "ethnicity, no gender": ("ethnicity",),
-    "another thing of the person": (
+    "another attribute of the person": (
         "age",
         "body_type",
         "clothing",
@@ -375,7 +382,7 @@ STATED = {
         "glasses",
         "hair",
     ),
-    "nothing of the person": (),
+    "no attribute of the person": (),
 }
 """Kinds of prompts by the axes of which they state one, the first kind that fits."""
 
@@ -447,7 +454,7 @@ def repeat(options: argparse.Namespace) -> None:
             for name in "ab"
         ]
     print(
-        "| pictures | correlation of two scores | sd between prompts | sd of a score |\n| ---: | ---: | ---: | ---: |"
+        "| images | correlation of two scores | sd between prompts | sd of a score |\n| ---: | ---: | ---: | ---: |"
     )
     for images in (n for n in (15, 30, 60, 120, 240) if n <= options.images):
         a, b = (
@@ -460,7 +467,7 @@ def repeat(options: argparse.Namespace) -> None:
             flush=True,
         )
     whole = [one.similarity[:, :15] for side in sides for one in side]
-    for what, axis in (("variations", 0), ("pictures", 1)):
+    for what, axis in (("variations", 0), ("images", 1)):
         fewer = [np.delete(s, np.s_[enough(s.shape[axis]) :], axis) for s in whole]
         changes = [bias_score(x) - bias_score(y) for x, y in zip(fewer, whole, strict=True)]
         print(f"{fewer[0].shape[axis]} of {whole[0].shape[axis]} {what}: {_interval(changes)}")
@@ -477,7 +484,7 @@ def ceiling(options: argparse.Namespace) -> None:
     laws = {name: _law(name) for name in OCCUPATIONS}
     skews = [skew(f"photo portrait of {article(name)} {name}") for name in OCCUPATIONS]
     print(
-        "| pictures | alpha | score | counted share | two counts |\n| ---: | ---: | ---: | ---: | ---: |"
+        "| images | alpha | score | counted share | two counts |\n| ---: | ---: | ---: | ---: | ---: |"
     )
     for images in CEILING_IMAGES:
         found: dict[float, list[float]] = {q: [] for q in QUANTILES}
