@@ -102,12 +102,12 @@ def tables(options: argparse.Namespace) -> Iterator[str]:
     """Both tables."""
     yield (
         f"`python -m benchmarks.calibration_classification --repeats {options.repeats} --draws {options.draws}`: "
-        f"{PAIRS} decisions a picture; {options.repeats} runs a row, so that a coverage near .95 is known to about "
+        f"{PAIRS} decisions per image; {options.repeats} runs per row, so a coverage near .95 is known to about "
         f"{2 * np.sqrt(0.95 * 0.05 / options.repeats):.2f}."
     )
-    ways = ("Wilson, effective size", "bootstrap over pictures")
-    columns = " | ".join(f"{way}: coverage | width" for way in ways)
-    head = (f"correlation | pictures | {columns} |", "---: | ---: | ---: | ---: | ---: | ---: |")
+    methods = ("Wilson, effective size", "bootstrap over images")
+    columns = " | ".join(f"{way}: coverage | width" for way in methods)
+    head = (f"correlation | images | {columns} |", "---: | ---: | ---: | ---: | ---: | ---: |")
     yield from ("", f"| association | {head[0]}", f"| ---: | {head[1]}")
     for pictures, share, correlation in product(SIZES, SHARES, CORRELATIONS):
         yield one_group(share, correlation, pictures, options)

@@ -127,7 +127,7 @@ def classification(options: argparse.Namespace) -> Iterator[str]:
         m: decisions(m, targets, options.pictures, options.samples, options) for m in options.models
     }
     yield from _setting(options, f"{planted.table.size} pairs of {options.classes} occupations")
-    yield "| model | noise samples | pictures a group | order | p | share of the planted size | p |"
+    yield "| model | noise samples | images per group | order | p | share of the planted size | p |"
     yield "| --- | ---: | ---: | --- | --- | --- | --- |"
     for model, by_samples in by_model.items():
         for samples, decided in by_samples.items():
@@ -140,8 +140,8 @@ def classification(options: argparse.Namespace) -> Iterator[str]:
         for samples, decided in many.items():
             yield _found(options.models[0], samples, options.many_pictures, planted, decided)
     yield ""
-    yield "Order: Spearman's correlation of measured and planted differences over the pairs, its interval by a"
-    yield "jackknife over occupations. Share: slope of measured on planted through zero; 1 is as much as planted."
+    yield "Order: Spearman's correlation of measured and planted differences over the pairs. Its interval is a jackknife"
+    yield "over occupations. Share: slope of measured on planted differences through zero; 1 is the planted size."
     yield ""
     yield from _why(by_model[options.models[0]][options.samples[-1]], planted, options.pictures)
     yield from _changes(by_model, many, planted, options)
@@ -168,14 +168,14 @@ def _why(decided: ClassDecisions, planted: Planted, pictures: int) -> Iterator[s
     order = spearmanr(planted.measured(*sides).ravel(), planted.table.ravel()).statistic
     mean, low = possible(planted, pictures)
     verdict = (
-        "so few pictures do not explain the order found; noise samples, or what the model has learnt, do"
+        "So the number of images does not explain the order; noise samples, or the trained model, do."
         if order < low
-        else "so few pictures alone explain an order as found"
+        else "So the number of images explains the order."
     )
     yield (
-        f"With {pictures} pictures a group, each decided at random with the planted preferences, the order would be "
-        f"{number(mean)} on average and above {number(low)} in 95 of 100 cases"
-        + (f": {verdict}." if order < ENOUGH else ".")
+        f"If each of {pictures} images per group were decided at random with the planted preferences, the order would "
+        f"be {number(mean)} on average and above {number(low)} in 95 of 100 cases."
+        + (f" {verdict}" if order < ENOUGH else "")
     )
     yield ""
     if order < ENOUGH:
@@ -196,10 +196,10 @@ def _undecided(decided: ClassDecisions, planted: Planted) -> str:
     order = spearman_crossed(planted.table, table, rng=SCORING.rng("errors"), draws=SCORING.draws)
     ratio = float(means.mean(axis=0).std() / np.std(list(gaps.values())))
     return (
-        f"{alike} of {shares.size} pairs are decided alike in {percent(SETTLED)} of all pictures or more: an "
-        f"occupation's mean error depends {number(ratio, 1)} times as much on the occupation, whose sign no picture "
-        f"shows, as its difference between the groups does. Undecided, those differences order as planted by "
-        f"{measured(order)}, p {probability(order.p)}."
+        f"{alike} of {shares.size} pairs have the same decision in {percent(SETTLED)} of all images or more. An "
+        f"occupation's mean error varies {number(ratio, 1)} times as much between occupations, whose sign no image "
+        f"shows, as its difference between the groups does. These differences, without decisions, correlate with the "
+        f"planted order by {measured(order)}, p {probability(order.p)}."
     )
 
 
@@ -214,16 +214,20 @@ def _changes(
     fewest = options.samples[0]
     most = options.samples[-1]
     compared = [
-        (f"`{first}`, {most} samples less {fewest}", by_model[first][fewest], by_model[first][most])
+        (
+            f"`{first}`, {most} samples minus {fewest}",
+            by_model[first][fewest],
+            by_model[first][most],
+        )
     ]
     if many:
-        what = f"`{first}`, 100 samples less {most}, {options.many_pictures} pictures a group"
+        what = f"`{first}`, 100 samples minus {most}, {options.many_pictures} images per group"
         compared.append((what, many[most], many[100]))
     compared += [
-        (f"`{one}` less `{first}`, {most} samples", by_model[first][most], by_model[one][most])
+        (f"`{one}` minus `{first}`, {most} samples", by_model[first][most], by_model[one][most])
         for one in others
     ]
-    yield "| change of the share, on the same pictures | difference | p |"
+    yield "| change of the share, on the same images | difference | p |"
     yield "| --- | --- | --- |"
     for what, before, after in compared:
         then, now = (
@@ -245,23 +249,23 @@ def editing(options: argparse.Namespace) -> Iterator[str]:
     names = list(OCCUPATIONS)
     targets = {"men's": tuple(names[: options.words]), "women's": tuple(names[-options.words :])}
     by_model = {model: _edited(model, targets, options) for model in options.models}
-    yield from _setting(options, f"{options.words} occupations a set")
+    yield from _setting(options, f"{options.words} occupations per set")
     for name, words in targets.items():
         shares = ", ".join(f"{word} {percent(female_share(word))}" for word in words)
         yield f"- {name}: {shares} women, as planted"
     yield ""
     strengths = " | ".join(f"{s:g}" for s in STRENGTHS)
-    yield f"| model | group | towards | {strengths} | {STRENGTHS[-1]:g} less {STRENGTHS[0]:g}, points | q |"
+    yield f"| model | group | toward | {strengths} | {STRENGTHS[-1]:g} minus {STRENGTHS[0]:g}, points | q |"
     yield f"| --- | --- | --- | {'--- | ' * len(STRENGTHS)}--- | --- |"
     for model, found in by_model.items():
         for group in GROUPS:
             for name in targets:
                 yield _rates(model, found, group, name)
     yield ""
-    yield "Share of edits whose perceived gender is not that of their source. The men's occupations exclude women, the"
+    yield "Share of edits whose perceived gender differs from the input image. The men's occupations exclude women, the"
     yield "women's exclude men."
     yield ""
-    yield "| model | group | strength | occupations that exclude it less the others, points | q |"
+    yield "| model | group | strength | occupations that exclude the group minus all other occupations, points | q |"
     yield "| --- | --- | ---: | --- | --- |"
     for model, found in by_model.items():
         yield from _exclusion(model, found)
