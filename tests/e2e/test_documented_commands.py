@@ -65,7 +65,8 @@ def blocks(page: Path) -> Iterator[Block]:
     """The fenced shell blocks of a page, each with a block of text that follows."""
     text = page.read_text(encoding="utf-8")
     fences = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    for (kind, script), (next_kind, shown) in zip(fences, [*fences[1:], ("", "")], strict=True):
+    following = [*fences, ("", "")][1:]
+    for (kind, script), (next_kind, shown) in zip(fences, following, strict=True):
         if kind == "sh":
             yield Block(page, script, shown if next_kind == "text" else "")
 
