@@ -1,4 +1,4 @@
-"""Frozen records that every layer of askew shares, and ways to part a sequence."""
+"""Frozen records that every layer of askew shares, and helpers that split sequences."""
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -26,26 +26,38 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass_transform(frozen_default=True)
 def record(cls: type[T]) -> type[T]:
-    """A frozen dataclass that is written to JSON and read back by its types: no unknown field, no
-    number not finite.
+    """Make a class a frozen dataclass that is written to JSON and read back by its types.
+
+    Reading rejects unknown fields and numbers that are not finite.
     """
-    made = dataclass(frozen=True, slots=True)(cls)
+    frozen_class = dataclass(frozen=True, slots=True)(cls)
     config = {"extra": "forbid", "allow_inf_nan": False, "ser_json_inf_nan": "constants"}
-    made.__pydantic_config__ = config  # type: ignore[attr-defined]
-    return made
+    frozen_class.__pydantic_config__ = config  # type: ignore[attr-defined]
+    return frozen_class
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Items by what `key` says of them, all in their order."""
-    found: dict[K, list[T]] = {}
-    for one in items:
-        found.setdefault(key(one), []).append(one)
-    return found
+    """Group items by their key; groups and their items keep the order of the items."""
+    groups: dict[K, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def slices(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    """Consecutive parts of `size` items, the last one shorter."""
+    """Cut a sequence into consecutive parts of `size` items, the last one shorter."""
     return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def plain(value: float, digits: int = 2) -> str:
+    """Format a number with fixed digits; a rounded zero has no sign."""
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def _compared(probability: float) -> str:
+    """Format a p-value or q-value: "= 0.002", "< 0.001"."""
+    return "< 0.001" if probability < 0.001 else f"= {probability:.3f}"
 
 
 Scale = Literal["nominal", "ordinal"]
@@ -54,7 +66,15 @@ Kind = Literal["societal", "incidental"]
 
 @record
 class Missing:
-    """A measurement that could not be made, and why. Never counted as an answer."""
+    """A measurement that could not be made. It never counts as an answer.
+
+    Attributes
+    ----------
+    reason : str
+        One of `MISSING_REASONS`.
+    detail : str
+        Explanation in words; may be empty.
+    """
 
     reason: MissingReason
     detail: str = ""
@@ -63,10 +83,23 @@ class Missing:
         if self.reason not in MISSING_REASONS:
             raise ValueError(f"unknown reason {self.reason!r}; known: {', '.join(MISSING_REASONS)}")
 
+    def __repr__(self) -> str:
+        """Return a short text: "missing (no_face)"."""
+        detail = f": {self.detail}" if self.detail else ""
+        return f"missing ({self.reason}{detail})"
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One text for the model under audit. `axis` and `value` are None for an initial prompt."""
+    """A text for the model under audit.
+
+    Attributes
+    ----------
+    text : str
+        The text.
+    axis, value : str, optional
+        Axis and value that a counterfactual prompt states. None for a prompt of the baseline.
+    """
 
     text: str
     axis: str | None = None
@@ -74,16 +107,22 @@ class Prompt:
 
     @property
     def set_name(self) -> str:
-        """The name of this prompt's picture set within its audit: "initial" or "AXIS: VALUE"."""
+        """The name of this prompt's image set within its audit: "initial" or "AXIS: VALUE"."""
         return "initial" if self.axis is None else f"{self.axis}: {self.value}"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about one picture. With `options` the answer is one of them, without it is free
-    text.
+    """A question about one image.
 
-    `axis` names the axis that the question reads, None for a general one.
+    Attributes
+    ----------
+    text : str
+        The question.
+    options : tuple of str
+        Possible answers. Without them the answer is free text.
+    axis : str, optional
+        Axis that the question is about. None for a general question.
     """
 
     text: str
@@ -93,11 +132,24 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A dimension of bias and how to read it from a picture.
+    """A dimension of bias, and the questions by which it is read from an image.
 
-    `values` may be empty for an axis that a language model proposed with open answers. One question
-    reads the value directly. Several yes/no questions read `values[1:]` in order: the first "yes"
-    decides, none means `values[0]` (BiasConnect, appendix A.3, on disability).
+    A single question has the value as its answer. Several yes/no questions are about `values[1:]`
+    in order: the first "yes" decides, and without any the value is `values[0]` (BiasConnect,
+    appendix A.3, on disability).
+
+    Attributes
+    ----------
+    name : str
+        Name of the axis.
+    values : tuple of str
+        Its values. May be empty for an axis that a language model proposed with open answers.
+    kind : str
+        "societal" or "incidental".
+    scale : str
+        "nominal" or "ordinal".
+    questions : tuple of Question
+        Questions that read it.
     """
 
     name: str
@@ -112,23 +164,34 @@ class Axis:
         return self.name.replace("_", " ")
 
     def read(self, answers: Sequence[str | Missing]) -> str | Missing:
-        """The value that answers to `self.questions`, in their order, add up to."""
-        missing = next((answer for answer in answers if isinstance(answer, Missing)), None)
-        if missing:
-            return missing
+        """Return the value that the answers to `self.questions`, in their order, amount to."""
+        for answer in answers:
+            if isinstance(answer, Missing):
+                return answer
         if len(self.questions) == 1:
             return answers[0]
-        return next(
-            (v for v, answer in zip(self.values[1:], answers, strict=True) if answer == "yes"),
-            self.values[0],
-        )
+        for value, answer in zip(self.values[1:], answers, strict=True):
+            if answer == "yes":
+                return value
+        return self.values[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A stored picture. `id` is the SHA-256 of the encoded file, `path` where that file lies.
+    """A stored image.
 
-    `source` is the file it was read from, for pictures that askew did not make.
+    Attributes
+    ----------
+    id : str
+        SHA-256 of the encoded file.
+    path : str
+        Path of that file.
+    prompt : str
+        Prompt that the image was made for.
+    seed : int, optional
+        Seed that it was made with.
+    source : str, optional
+        File that it was read from, for images that askew did not make.
     """
 
     id: str
@@ -138,20 +201,45 @@ class Picture:
     source: str | None = None
 
 
+FINITE_FIELDS = (
+    "value",
+    "low",
+    "high",
+    "level",
+    "null",
+    "max",
+    "corrected",
+    "debiased",
+    "p",
+    "q",
+)
 CorrectedForm = Literal["(value - null) / (max - null)", "value - null", "null - value"]
 
 
 @record
 class Estimate:
-    """A number with everything needed to trust it or not.
+    """A score with its interval, its null and its test.
 
-    value       the score on the data, on the score's own scale
-    low, high   interval for the population score at `level`, by the method named in `interval`
-    n, missing  pictures that gave an answer, and pictures that did not
-    null        mean of the score under no bias at this n; None where it has none. `max`: None if unbounded
-    corrected   the score corrected for chance, in the form named by `corrected_form`
-    debiased    the (median-)unbiased estimate of the population score, else `value`, held within the interval
-    p, q        p-value against the null, and its Benjamini-Hochberg q-value in its family
+    Attributes
+    ----------
+    value : float
+        The score on the data, on the score's scale.
+    low, high, level : float, optional
+        Interval for the population score, and its level.
+    interval : str, optional
+        Method of the interval.
+    n, missing : int
+        Images with an answer, and images without.
+    null : float, optional
+        Mean of the score under no bias at this n. None where the score has no null.
+    max : float, optional
+        Largest possible score. None if it is unbounded.
+    corrected : float, optional
+        The score corrected for chance, in the form that `corrected_form` names.
+    debiased : float, optional
+        (Median-)unbiased estimate of the population score, otherwise `value`, within the interval.
+    p, q : float, optional
+        p-value against the null, and its Benjamini-Hochberg q-value in its family of tests.
     """
 
     value: float
@@ -172,34 +260,32 @@ class Estimate:
     def __post_init__(self) -> None:
         if self.n == 0:
             raise ValueError(
-                "an Estimate needs at least one picture; use Missing where there is none"
+                "an Estimate needs at least one image; use Missing where there is none"
             )
-        for name in (
-            "value",
-            "low",
-            "high",
-            "level",
-            "null",
-            "max",
-            "corrected",
-            "debiased",
-            "p",
-            "q",
-        ):
+        for name in FINITE_FIELDS:
             number = getattr(self, name)
             if number is not None and not math.isfinite(number):
                 raise ValueError(
                     f"Estimate.{name} is {number}; a score that is not a number must be Missing"
                 )
         if self.low is not None and self.high is not None:
-            inside = min(
-                max(self.value if self.debiased is None else self.debiased, self.low), self.high
-            )
-            object.__setattr__(self, "debiased", inside)
+            point = self.value if self.debiased is None else self.debiased
+            object.__setattr__(self, "debiased", min(max(point, self.low), self.high))
 
     @property
     def mark(self) -> float:
-        """What is drawn and told of the population: `debiased`, or the value of a score that has no
-        interval.
+        """The estimate of the population that is drawn and reported.
+
+        It is `debiased`, or the value of a score that has no interval.
         """
         return self.value if self.debiased is None else self.debiased
+
+    def __repr__(self) -> str:
+        """Return a short text: "0.58 [0.50, 0.70], q = 0.002"."""
+        text = plain(self.value)
+        if self.low is not None and self.high is not None:
+            text += f" [{plain(self.low)}, {plain(self.high)}]"
+        for name, probability in (("q", self.q), ("p", self.p)):
+            if probability is not None:
+                return f"{text}, {name} {_compared(probability)}"
+        return text

@@ -75,7 +75,7 @@ class LabelVQA:
         absent = answers.keys() - collection.digests.keys()
         self.warnings = (*warnings, *_unevenly_absent(self.values, answers, absent))
         read = sorted(
-            (digest, axis, repr(a))
+            (digest, axis, _content_of(a))
             for digest, by_axis in self._by_id.items()
             for axis, a in by_axis.items()
         )
@@ -357,3 +357,10 @@ class Spelling:
         }
         near = difflib.get_close_matches(key(label), sorted(spellings), n=1)
         return spellings[near[0]] if near else None
+
+
+def _content_of(answer: str | Missing) -> str:
+    """Return an answer as the text that a fingerprint of labels contains."""
+    if isinstance(answer, Missing):
+        return f"Missing(reason={answer.reason!r}, detail={answer.detail!r})"
+    return repr(answer)

@@ -66,7 +66,7 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
 
 
 def _effective_members(x: Floats, share: float, level: float) -> float:
-    """Number of independent members whose share would have as long an interval."""
+    """Return the number of independent members whose share would have as long an interval."""
     answered = x[_has_answer(x)]
     counts = (~np.isnan(answered)).sum(axis=1)
     sums = np.nansum(answered, axis=1)
