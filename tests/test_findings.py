@@ -127,10 +127,10 @@ def test_what_is_no_number_is_not_written(tmp_path: Path, number: float) -> None
     ("fields", "says"),
     [
         ({"format": FORMAT + 1}, "newer askew .* upgrade"),
-        ({"format": FORMAT - 1}, "older askew: run the same command again"),
+        ({"format": FORMAT - 1}, "older askew: repeat the command"),
         (
             {"tiny": [{"axis": "gender"}]},
-            r"tiny\.0\.mad.* Field required.*run the same command again",
+            r"tiny\.0\.mad.* Field required.*repeat the command",
         ),
         (
             {"tiny": [{"axis": 3, "mad": {"reason": "error"}, "shares": {}}]},
@@ -169,7 +169,7 @@ def test_one_walk_finds_every_estimate_and_what_it_is_about() -> None:
         ("shares", {"axis": "gender", "value": "female"}),
         ("shares", {"axis": "age", "value": "young"}),
     ]
-    assert found[1].at == ("tiny", 0, "shares", "female")
+    assert found[1].address == ("tiny", 0, "shares", "female")
     assert findings.score_names(TinyFindings) == ["mad", "shares"]
 
 

@@ -1,11 +1,11 @@
-"""What a run found: frozen records with estimates in them, one walk over all of these, and
+"""Findings of a run: frozen records that contain estimates, one walk over all estimates, and
 results.json.
 
-`results.json` is the serialised findings of a method, nothing more; reading it back validates it.
+`results.json` is exactly the serialization of a method's findings. Reading it back validates it.
 """
 
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -23,28 +23,34 @@ from askew.types import Estimate, Missing, Picture, grouped, record
 
 RESULTS_FILE = "results.json"
 FORMAT = 5
-"""Of results.json: greater by one when a file of before can no longer be read."""
+"""Format of results.json. It rises by one when an older file can no longer be read."""
+
+AGAIN = (
+    "repeat the command of the run to write it again; images and answers in the store are reused"
+)
 
 T = TypeVar("T")
 Address = tuple[str | int, ...]
-"""Where an estimate stands: names of fields, keys, positions."""
+"""Place of an estimate in findings: names of fields, keys, positions."""
 
 
 def _kind(node: object) -> str:
-    found = "reason" in node if isinstance(node, Mapping) else isinstance(node, Missing)
-    return "missing" if found else "estimate"
+    if isinstance(node, Mapping):
+        return "missing" if "reason" in node else "estimate"
+    return "missing" if isinstance(node, Missing) else "estimate"
 
 
 E = Annotated[
     Annotated[Estimate, Tag("estimate")] | Annotated[Missing, Tag("missing")], Discriminator(_kind)
 ]
-"""A score, or why there is none."""
+"""A score, or the reason why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class MappingKey:
-    """Says what the keys of a mapping are: `Annotated[Mapping[str, E], Keyed("value")]` has a score
-    for every value.
+    """An annotation that names the keys of a mapping.
+
+    `Annotated[Mapping[str, E], MappingKey("value")]` has a score for each value of an axis.
     """
 
     name: str
@@ -52,8 +58,9 @@ class MappingKey:
 
 @dataclass(frozen=True, slots=True)
 class IdentifyingField:
-    """Says whether a field tells an entry from others: `Annotated[float, Names()]`. Unless said,
-    texts do alone.
+    """An annotation that says whether a field distinguishes an entry from other entries.
+
+    Without it, only texts do. `Annotated[float, IdentifyingField()]` is a number that does.
     """
 
     entry: bool = True
@@ -61,7 +68,7 @@ class IdentifyingField:
 
 @record
 class Identity:
-    """Who made pictures."""
+    """The model that made the images."""
 
     name: str
     revision: str
@@ -70,9 +77,14 @@ class Identity:
 
 @record
 class Instruments:
-    """By name the fingerprint of every instrument that was asked; None where a kind was not.
+    """Fingerprints of all instruments by name; None for kinds that were not used.
 
-    `objective` is a function of the user's own that a search was for.
+    Attributes
+    ----------
+    vqa, embedder, llm
+        Instruments of these kinds.
+    objective
+        A function of the user that a search optimized.
     """
 
     vqa: Mapping[str, str] | None = None
@@ -83,8 +95,26 @@ class Instruments:
 
 @record
 class PictureSet:
-    """Pictures, and what they were made for: `axis` and `value` are None for a prompt's own
-    pictures.
+    """An image set.
+
+    Attributes
+    ----------
+    prompt
+        The prompt of the audit.
+    axis, value
+        The condition; None for the baseline images of the prompt.
+    text
+        The prompt from which the images were made.
+    n
+        Number of images, with missing images.
+    missing
+        Number of missing images by reason.
+    pictures
+        Ids of the images, None for missing images.
+    seeds
+        Seeds of the images, None for missing images and for files.
+    model
+        Name of the model, if the run has several.
     """
 
     prompt: str
@@ -101,45 +131,54 @@ class PictureSet:
     def of(
         cls,
         prompt: str,
-        pictures: tuple[Picture | Missing, ...] | list[Picture | Missing],
+        pictures: Sequence[Picture | Missing],
         axis: str | None = None,
         value: str | None = None,
         text: str | None = None,
         model: str | None = None,
     ) -> Self:
-        """The set of these pictures; `text` is what they were made by, the prompt itself unless
-        given.
-        """
-        lost = [one.reason for one in pictures if isinstance(one, Missing)]
+        """Return the set of these images; `text` is the prompt unless given."""
+        reasons = [outcome.reason for outcome in pictures if isinstance(outcome, Missing)]
         return cls(
-            prompt,
-            axis,
-            value,
-            prompt if text is None else text,
-            len(pictures),
-            missing={reason: lost.count(reason) for reason in sorted(set(lost))},
-            pictures=tuple(one.id if isinstance(one, Picture) else None for one in pictures),
-            seeds=tuple(one.seed if isinstance(one, Picture) else None for one in pictures),
+            prompt=prompt,
+            axis=axis,
+            value=value,
+            text=prompt if text is None else text,
+            n=len(pictures),
+            missing={reason: reasons.count(reason) for reason in sorted(set(reasons))},
+            pictures=tuple(
+                outcome.id if isinstance(outcome, Picture) else None for outcome in pictures
+            ),
+            seeds=tuple(
+                outcome.seed if isinstance(outcome, Picture) else None for outcome in pictures
+            ),
             model=model,
         )
 
 
 class ExtensibleRecord:
-    """A record that others begin with."""
+    """A record whose fields other records begin with."""
 
-    def into(self, kind: type[T], **own: object) -> T:
-        """A record of a kind that begins with this one. `own` are the fields of `kind` behind
-        these.
-        """
-        return kind(**{one.name: getattr(self, one.name) for one in fields(self)}, **own)  # type: ignore[arg-type]
+    def into(self, kind: type[T], **more: object) -> T:
+        """Return a record of a kind that begins with this record, with `more` fields."""
+        begin = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return kind(**begin, **more)
 
 
 @dataclass(frozen=True)
 class GatheredData(ExtensibleRecord):
-    """What a gather brings: who made and read the pictures, where the model worked, and the
-    pictures.
+    """Everything that a gather obtains. A method adds the data that its score needs.
 
-    What the score of a method needs besides, a subclass adds.
+    Attributes
+    ----------
+    model
+        The model that made the images.
+    device
+        The device on which it worked; None if unknown.
+    instruments
+        The instruments.
+    sets
+        The image sets.
     """
 
     model: Identity
@@ -150,11 +189,28 @@ class GatheredData(ExtensibleRecord):
 
 @record
 class Head(ExtensibleRecord):
-    """What every results.json begins with. A method's findings are a subclass with its own fields
-    behind these.
+    """The beginning of every results.json. A method's findings add their own fields.
 
-    `format` is that of the file, `askew` and `version` are those of the package and of the method's
-    code.
+    Attributes
+    ----------
+    format
+        Format of the file.
+    askew
+        Version of the package.
+    version
+        Version of the method's code.
+    plan, plan_hash
+        The plan, and its hash.
+    environment
+        Where and when the run was made.
+    warnings
+        Warnings about the findings.
+    model
+        The model that made the images.
+    instruments
+        The instruments.
+    sets
+        The image sets.
     """
 
     format: int
@@ -171,89 +227,118 @@ class Head(ExtensibleRecord):
 
 @dataclass(frozen=True, slots=True)
 class LocatedEstimate:
-    """An estimate with its place: the field that holds it, such as "mad", its address, and what it
-    is about.
+    """An estimate with its place in the findings.
 
-    `names` are by the field or key: {"prompt": "a photo of a nurse", "axis": "gender"}.
+    Attributes
+    ----------
+    score
+        Name of the field that holds it, such as "mad".
+    address
+        Its address.
+    names
+        What it is about, by field or key: {"prompt": "a photo of a nurse", "axis": "gender"}.
+    estimate
+        The estimate.
     """
 
     score: str
-    at: Address
+    address: Address
     names: Mapping[str, str]
     estimate: Estimate
 
 
 def scored(node: object) -> Iterator[LocatedEstimate]:
-    """Every estimate below a node, in the order of fields, with what the records around it say it
-    is about.
-    """
-    return _scored(node, (), {}, "", None)
+    """Yield every estimate below a node, in the order of fields, with what it is about."""
+    return _walk(node, (), {}, "", None)
 
 
 def with_q(node: T, family: Callable[[Address], Hashable]) -> T:
-    """The findings with a Benjamini-Hochberg q beside every p.
+    """Return the findings with a Benjamini-Hochberg q beside every p.
 
-    Tests of one family are adjusted together; those of the family None keep no q.
+    Parameters
+    ----------
+    node
+        The findings.
+    family
+        Returns the family of an estimate. Tests of one family are corrected together. Tests of the
+        family None keep no q.
     """
-    found: dict[Address, float] = {}
-    for name, tests in grouped(scored(node), lambda one: family(one.at)).items():
-        p = {
-            one.at: one.estimate.p
-            for one in tests
-            if name is not None and one.estimate.p is not None
+    q_values: dict[Address, float] = {}
+    families = grouped(scored(node), lambda located: family(located.address))
+    for name, tests in families.items():
+        p_values = {
+            located.address: located.estimate.p
+            for located in tests
+            if name is not None and located.estimate.p is not None
         }
-        found |= dict(zip(p, benjamini_hochberg([*p.values()]).tolist(), strict=True))
-    return cast("T", _rebuilt(node, (), found))
+        corrected = benjamini_hochberg([*p_values.values()]).tolist()
+        q_values |= dict(zip(p_values, corrected, strict=True))
+    return cast("T", _rebuilt(node, (), q_values))
 
 
-def pattern(at: Address) -> Address:
-    """An address without positions: all entries of a list are alike."""
-    return tuple(part for part in at if isinstance(part, str))
+def pattern(address: Address) -> Address:
+    """Return an address without positions: all entries of a list are alike."""
+    return tuple(part for part in address if isinstance(part, str))
 
 
 def score_names(kind: type) -> list[str]:
-    """The names of all estimates that findings of a kind can hold, in the order of fields."""
+    """Return the names of all estimates that findings of a kind can hold, in field order."""
+    return list(dict.fromkeys(_score_names(kind, "")))
 
-    def below(kind: object, name: str) -> Iterator[str]:
-        if kind is Estimate:
-            yield name
-        elif isinstance(kind, type) and is_dataclass(kind):
-            for field, hint in get_type_hints(kind, include_extras=True).items():
-                yield from below(hint, field)
-        else:
-            for part in get_args(kind):
-                yield from below(part, name)
 
-    return list(dict.fromkeys(below(kind, "")))
+def _score_names(kind: object, name: str) -> Iterator[str]:
+    if kind is Estimate:
+        yield name
+    elif isinstance(kind, type) and is_dataclass(kind):
+        for field, hint in get_type_hints(kind, include_extras=True).items():
+            yield from _score_names(hint, field)
+    else:
+        for part in get_args(kind):
+            yield from _score_names(part, name)
 
 
 adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
-"""How records of a kind are written, read and described as JSON Schema."""
+"""Return how records of a kind are written, read and described as JSON Schema."""
 
 
 def written(findings: object, kind: Any = None) -> bytes:
-    """The bytes of results.json; `kind` for what is no record. Raises RunError for a number that is
-    not finite.
+    """Return the bytes of results.json.
+
+    Parameters
+    ----------
+    findings
+        The findings.
+    kind
+        Their type, if they are not a record.
+
+    Raises
+    ------
+    RunError
+        If a number is not finite.
     """
-    of = adapter(kind or type(findings))
-    text: bytes = of.dump_json(findings, indent=1, by_alias=True)
+    kind_adapter = adapter(kind or type(findings))
+    text: bytes = kind_adapter.dump_json(findings, indent=1, by_alias=True)
     try:
-        of.validate_json(text)
+        kind_adapter.validate_json(text)
     except ValidationError as error:
         raise RunError(
-            f"cannot write the findings: {_fault(error)}; what is not a number must be Missing"
+            f"cannot write the findings: {_fault(error)}. A score without a number must be Missing"
         ) from error
     return text + b"\n"
 
 
 def write(findings: object, path: Path, kind: Any = None) -> Path:
-    """Write findings as strict JSON, whole or not at all, and return the path."""
+    """Write findings as strict JSON, completely or not at all, and return the path."""
     return write_file(path, written(findings, kind))
 
 
 def read(kind: type[T], path: Path) -> T:
-    """Findings from a file. Raises UsageError that says where it is not what askew writes, and what
-    to do.
+    """Read findings from a file.
+
+    Raises
+    ------
+    UsageError
+        If this version of askew does not write such a file; with the place, and what to do.
     """
     text = results_text(path)
     try:
@@ -264,115 +349,137 @@ def read(kind: type[T], path: Path) -> T:
         raise UsageError(
             f"{path} must hold a JSON object, but holds a {type(data).__name__}: {AGAIN}"
         )
-    written_as = data.get("format")
-    if isinstance(written_as, int) and written_as > FORMAT:
+    file_format = data.get("format")
+    if isinstance(file_format, int) and file_format > FORMAT:
         raise UsageError(
-            f"{path} was written by a newer askew (format {written_as}, this one reads {FORMAT}): upgrade askew"
+            f"{path} was written by a newer askew (format {file_format}, this version reads "
+            f"{FORMAT}): upgrade askew"
         )
-    if written_as != FORMAT:
+    if file_format != FORMAT:
         raise UsageError(f"{path} was written by an older askew: {AGAIN}")
     return valid(kind, text, path)
 
 
 def valid(kind: type[T], text: str, path: Path) -> T:
-    """Records of a kind from the text of a file. Raises UsageError that says what is wrong and
-    where.
+    """Return records of a kind from the text of a file.
+
+    Raises
+    ------
+    UsageError
+        If the text is invalid; with the first fault and its place.
     """
     try:
-        found: T = adapter(kind).validate_json(text)
+        records: T = adapter(kind).validate_json(text)
     except ValidationError as error:
         raise UsageError(f"{path}: {_fault(error)}: {AGAIN}") from error
-    return found
+    return records
 
 
 def results_text(path: Path) -> str:
-    """The text of a results file. Raises UsageError where there is none."""
+    """Return the text of a results file.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
     if not path.exists():
         raise UsageError(f"{path.parent} holds no {path.name}: name the folder of a finished run")
     return read_text(path, "the results")
 
 
-AGAIN = (
-    "run the same command again to write it anew; pictures and answers in the store are used again"
-)
-
-
 def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _fault(error: ValidationError) -> str:
-    """The first fault and its place, without the tags of unions."""
+    """Return the first fault and its place, without the tags of unions."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"] if part not in ("estimate", "missing"))
     return f"{place} is {first['input']!r:.60}: {first['msg']}"
 
 
-def _scored(
-    node: object, at: Address, names: Mapping[str, str], score: str, keyed: str | None
+def _walk(
+    node: object, address: Address, names: Mapping[str, str], score: str, key_name: str | None
 ) -> Iterator[LocatedEstimate]:
+    """Yield the estimates below a node; `key_name` names the keys of the next mapping."""
     if isinstance(node, Estimate):
-        yield LocatedEstimate(score, at, names, node)
+        yield LocatedEstimate(score=score, address=address, names=names, estimate=node)
+    elif isinstance(node, Missing | Environment | Identity | PictureSet):
         return
-    if is_dataclass(node) and not isinstance(node, Missing | Environment | Identity | PictureSet):
-        keys, entry = _marks(type(node))  # type: ignore[arg-type]
-        names = names if isinstance(node, Head) else {**names, **_told(node, entry)}
-        for name, child in _children(node):
-            yield from _scored(child, (*at, name), names, str(name), keys.get(str(name)))
+    elif is_dataclass(node):
+        key_names, identifying = _annotations(type(node))  # type: ignore[arg-type]
+        if not isinstance(node, Head):
+            names = {**names, **_identifying_fields(node, identifying)}
+        for field, child in _children(node):
+            name = str(field)
+            yield from _walk(child, (*address, name), names, name, key_names.get(name))
     elif isinstance(node, Mapping):
         for key, child in node.items():
-            own = {**names, keyed or "key": str(key)}
-            yield from _scored(child, (*at, key), own, score, None)
-    elif isinstance(node, tuple | list):
-        for k, child in enumerate(node):
-            yield from _scored(child, (*at, k), names, score, keyed)
+            child_names = {**names, key_name or "key": str(key)}
+            yield from _walk(child, (*address, key), child_names, score, None)
+    else:
+        for position, child in _children(node):
+            yield from _walk(child, (*address, position), names, score, key_name)
 
 
-def _told(node: object, entry: Mapping[str, bool]) -> Mapping[str, str]:
-    """The fields of a record that say what it is about."""
-    told = (
-        (str(name), value)
-        for name, value in _children(node)
-        if entry.get(str(name), isinstance(value, str))
-    )
-    return {
-        name: f"{value:g}" if isinstance(value, float) else str(value)
-        for name, value in told
-        if value is not None
-    }
+def _identifying_fields(node: object, identifying: Mapping[str, bool]) -> Mapping[str, str]:
+    """Return the fields that say what a record is about, as texts."""
+    texts = {}
+    for field, value in _children(node):
+        name = str(field)
+        if value is not None and identifying.get(name, isinstance(value, str)):
+            texts[name] = f"{value:g}" if isinstance(value, float) else str(value)
+    return texts
 
 
 @lru_cache
-def _marks(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
-    """By field what the keys of its mapping are, and whether it names an entry, where that is said."""
-    hints = get_type_hints(kind, include_extras=True)
-    keys = {name: key for name, hint in hints.items() if (key := _keyed(hint))}
-    marks = (
-        (name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ())
-    )
-    return keys, {name: mark.entry for name, mark in marks if isinstance(mark, IdentifyingField)}
+def _annotations(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
+    """Return by field the name of its mapping's keys, and whether it identifies an entry.
+
+    Fields without the annotation are left out.
+    """
+    key_names = {}
+    identifying = {}
+    for field, hint in get_type_hints(kind, include_extras=True).items():
+        key_name = _key_name(hint)
+        if key_name:
+            key_names[field] = key_name
+        for mark in getattr(hint, "__metadata__", ()):
+            if isinstance(mark, IdentifyingField):
+                identifying[field] = mark.entry
+    return key_names, identifying
 
 
-def _keyed(hint: object) -> str | None:
-    marks = [
-        mark.name for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, MappingKey)
-    ]
-    inner = (found for part in get_args(hint) if (found := _keyed(part)))
-    return marks[0] if marks else next(inner, None)
+def _key_name(hint: object) -> str | None:
+    """Return the first annotated name of a mapping's keys in a type."""
+    for mark in getattr(hint, "__metadata__", ()):
+        if isinstance(mark, MappingKey):
+            return mark.name
+    for part in get_args(hint):
+        key_name = _key_name(part)
+        if key_name:
+            return key_name
+    return None
 
 
-def _rebuilt(node: Any, at: Address, q: Mapping[Address, float]) -> Any:
+def _rebuilt(node: Any, address: Address, q_values: Mapping[Address, float]) -> Any:
+    """Return a copy of a node in which the estimates at these addresses have a q."""
     if isinstance(node, Estimate):
-        return replace(node, q=q[at]) if at in q else node
-    if isinstance(node, Missing) or not _children(node):
+        return replace(node, q=q_values[address]) if address in q_values else node
+    children = _children(node)
+    if isinstance(node, Missing) or not children:
         return node
-    changed = {name: _rebuilt(child, (*at, name), q) for name, child in _children(node)}
+    copies: dict[Any, Any] = {
+        name: _rebuilt(child, (*address, name), q_values) for name, child in children
+    }
     if is_dataclass(node) and not isinstance(node, type):
-        return replace(node, **cast("dict[str, Any]", changed))
-    return changed if isinstance(node, Mapping) else type(node)(changed.values())
+        return replace(node, **copies)
+    return copies if isinstance(node, Mapping) else type(node)(copies.values())
 
 
 def _children(node: object) -> list[tuple[str | int, Any]]:
+    """Return the fields, items or elements of a node with their names; nothing of a leaf."""
     if is_dataclass(node):
         return [(field.name, getattr(node, field.name)) for field in fields(node)]
     if isinstance(node, Mapping):

@@ -183,7 +183,7 @@ SCORES = (
 
 def scores_of(field: str, found: EditFindings) -> Iterator[LocatedEstimate]:
     """The estimates of a field of the entries of `editing`."""
-    return (one for one in scored(found.editing) if one.at[1] == field)
+    return (one for one in scored(found.editing) if one.address[1] == field)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ METHOD = Method(
     label=lambda plan: plan.model,
     scores={
         "fresh_score": lambda found: (
-            one for one in conditions.of("fresh_score", found) if "random" not in one.at
+            one for one in conditions.of("fresh_score", found) if "random" not in one.address
         ),
         "score": lambda found: conditions.of("score", found.minethegap.best),
         "difference": partial(conditions.of, "difference"),
