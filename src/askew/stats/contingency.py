@@ -1,6 +1,4 @@
-"""Does the distribution of one axis change with another? Pearson's chi-squared test of tables of
-counts.
-"""
+"""Pearson's chi-squared test of tables of counts, and the strength of the association."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,17 +14,26 @@ from askew.types import Missing
 SMALL_EXPECTED = 5
 CERTAINTY = 0.999
 MOST_AT_ONCE = 2_000_000  # numbers in one block of permuted tables
+RAKING_STEPS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class ChiSquare:
     """Result of a test of independence.
 
-    statistic  Pearson's chi-squared, without continuity correction
-    dof        its degrees of freedom
-    p          from the chi-squared distribution, or (1 + exceedances) / (1 + draws) by permutation
-    draws      permutations made; None where the chi-squared distribution was used
-    cramers_v  strength of the dependence: sqrt(chi2 / (n (min(K, m) - 1))), in [0, 1], not corrected for chance
+    Attributes
+    ----------
+    statistic : float
+        Pearson's chi-squared, without continuity correction.
+    dof : int
+        Its degrees of freedom.
+    p : float
+        From the chi-squared distribution, or (1 + exceedances) / (1 + draws) by permutation.
+    draws : int, optional
+        Number of permutations. None where the chi-squared distribution was used.
+    cramers_v : float
+        Strength of the dependence, sqrt(chi2 / (n (min(K, m) - 1))), in [0, 1], not corrected for
+        chance.
     """
 
     statistic: float
@@ -34,6 +41,33 @@ class ChiSquare:
     p: float
     draws: int | None
     cramers_v: float
+
+
+@dataclass(frozen=True, slots=True)
+class PermutationTest:
+    """Exceedances in a number of permutations.
+
+    Attributes
+    ----------
+    exceedances : int
+        Permuted tables with a statistic at least as large as the observed one.
+    draws : int
+        All permuted tables.
+    """
+
+    exceedances: int
+    draws: int
+
+    @property
+    def p(self) -> float:
+        """(1 + exceedances) / (1 + draws)."""
+        return (1 + self.exceedances) / (1 + self.draws)
+
+    def is_decided(self, threshold: float) -> bool:
+        """Check whether the Clopper-Pearson interval of p is on one side of a threshold."""
+        test = scipy.stats.binomtest(self.exceedances, self.draws)
+        interval = test.proportion_ci(CERTAINTY)
+        return bool(interval.low > threshold or interval.high < threshold)
 
 
 def chi_square(
@@ -44,116 +78,189 @@ def chi_square(
     first_draws: int = 999,
     max_draws: int = 100_000,
 ) -> ChiSquare | Missing:
-    """Test whether rows and columns of a table of counts are independent (BiasConnect, section
-    3.3).
+    """Test whether rows and columns of a table are independent (BiasConnect, section 3.3).
 
-    All expected counts at least 5: asymptotic. Otherwise by permutation, that is by random tables
-    with the same margins: `first_draws` of them, then more until a 99.9 % Clopper-Pearson interval
-    of p lies on one side of `threshold`, below which the caller calls them dependent, or
-    `max_draws` are made. Of the table (K, m) rows are the values of the intervened axis, columns
-    those observed on the target axis; Missing where fewer than two of either have counts, and those
-    without are dropped.
+    The test is asymptotic if all expected counts are at least 5. Otherwise it is by permutation,
+    that is by random tables with the same margins.
+
+    Parameters
+    ----------
+    table : array, (K, m)
+        Counts. Rows are the values of the intervened axis, columns the values observed on the
+        target axis. Rows and columns without counts are dropped.
+    rng
+        Generator of the permutations.
+    threshold
+        p below which the caller calls rows and columns dependent.
+    first_draws
+        Number of permutations at first. More are drawn until a 99.9 % Clopper-Pearson interval of p
+        is on one side of `threshold`.
+    max_draws
+        Largest number of permutations.
+
+    Returns
+    -------
+    ChiSquare or Missing
+        Missing where fewer than two rows or columns have counts.
+
+    Raises
+    ------
+    ValueError
+        If `table` is not a table of counts.
     """
-    counts = np.asarray(table, dtype=float)
-    if (
-        counts.ndim != 2
-        or not np.all(np.isfinite(counts))
-        or np.any(counts < 0)
-        or np.any(counts % 1)
-    ):
-        raise ValueError(
-            "a table of counts has two axes and holds whole numbers that are not negative"
-        )
-    counts = np.asarray(counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0])
+    counts = _used_counts(table)
     if counts.size == 0:
-        return Missing("not_asked", "no picture has an answer")
+        return Missing("not_asked", "no image has an answer")
     if counts.shape[0] < 2:
         return Missing(
-            "not_asked", "fewer than two picture sets have answers, so there is nothing to compare"
+            "not_asked", "fewer than two image sets have answers, so there is nothing to compare"
         )
     if counts.shape[1] < 2:
-        return Missing("error", "all pictures show the same value, so it cannot depend on anything")
+        return Missing("error", "all images show the same value, so it cannot depend on anything")
     rows = counts.sum(axis=1)
     columns = counts.sum(axis=0)
     expected = np.outer(rows, columns) / counts.sum()
     statistic = float(_pearson(counts, expected))
     dof = (len(rows) - 1) * (len(columns) - 1)
-    strength = float(cramers_v(counts))
+    draws = None
     if expected.min() >= SMALL_EXPECTED:
-        return ChiSquare(statistic, dof, float(scipy.stats.chi2.sf(statistic, dof)), None, strength)
-    reached = statistic - TOLERANCE * max(statistic, 1.0)
-    exceedances = draws = 0
-    while draws < max_draws:
-        more = min(max(draws, first_draws), max_draws - draws, max(1, MOST_AT_ONCE // counts.size))
-        exceedances += int(
-            np.count_nonzero(_pearson(_with_margins(rows, columns, more, rng), expected) >= reached)
+        p = float(scipy.stats.chi2.sf(statistic, dof))
+    else:
+        permutations = _permute(
+            counts,
+            expected,
+            statistic,
+            rng=rng,
+            threshold=threshold,
+            draws=(first_draws, max_draws),
         )
-        draws += more
-        certain = scipy.stats.binomtest(exceedances, draws).proportion_ci(
-            CERTAINTY
-        )  # Clopper-Pearson
-        if certain.low > threshold or certain.high < threshold:
+        p = permutations.p
+        draws = permutations.draws
+    return ChiSquare(
+        statistic=statistic, dof=dof, p=p, draws=draws, cramers_v=float(cramers_v(counts))
+    )
+
+
+def _used_counts(table: ArrayLike) -> Floats:
+    """Return a checked table without its empty rows and columns."""
+    counts = np.asarray(table, dtype=float)
+    is_table = counts.ndim == 2 and np.all(np.isfinite(counts))
+    if not is_table or np.any(counts < 0) or np.any(counts % 1):
+        raise ValueError(
+            "a table of counts has two axes and holds whole numbers that are not negative"
+        )
+    return np.asarray(counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0])
+
+
+def _permute(
+    counts: Floats,
+    expected: Floats,
+    statistic: float,
+    *,
+    rng: Generator,
+    threshold: float,
+    draws: tuple[int, int],
+) -> PermutationTest:
+    """Permute until p is decided, first with few tables, then with ever more."""
+    first_draws, max_draws = draws
+    rows = counts.sum(axis=1)
+    columns = counts.sum(axis=0)
+    reached = statistic - TOLERANCE * max(statistic, 1.0)
+    at_once = max(1, MOST_AT_ONCE // expected.size)
+    test = PermutationTest(exceedances=0, draws=0)
+    while test.draws < max_draws:
+        size = min(max(test.draws, first_draws), max_draws - test.draws, at_once)
+        statistics = _pearson(_with_margins(rows, columns, size, rng), expected)
+        test = PermutationTest(
+            exceedances=test.exceedances + int(np.count_nonzero(statistics >= reached)),
+            draws=test.draws + size,
+        )
+        if test.is_decided(threshold):
             break
-    return ChiSquare(statistic, dof, (1 + exceedances) / (1 + draws), draws, strength)
+    return test
 
 
 def chi_squares(
     tables: Sequence[ArrayLike], *, rng: Generator, threshold: float = 1e-4
 ) -> tuple[ChiSquare | Missing, ...]:
-    """`chi_square` of every table, in their order. The answer to one does not depend on which
-    others are asked.
+    """Test every table, in their order, as `chi_square` does.
+
+    The result for a table does not depend on the other tables.
+
+    Parameters
+    ----------
+    tables : sequence of array, (K, m)
+        Tables of counts.
+    rng
+        Source of the seed of all permutations.
+    threshold
+        As in `chi_square`.
     """
     seed = int(rng.integers(2**63))
-    found = []
+    tests = []
     for table in tables:
         counts = np.asarray(table, dtype=np.int64)
-        own = np.random.default_rng([seed, *counts.shape, *counts.ravel().tolist()])
-        found.append(chi_square(table, rng=own, threshold=threshold))
-    return tuple(found)
+        generator = np.random.default_rng([seed, *counts.shape, *counts.ravel().tolist()])
+        tests.append(chi_square(table, rng=generator, threshold=threshold))
+    return tuple(tests)
 
 
 def cramers_v(tables: NDArray[np.int64] | Floats) -> Floats:
-    """Cramer's V of tables (..., K, L) of counts; 0 where a table has a single row or column that
-    is used.
+    """Return Cramer's V of tables of counts, in [0, 1].
+
+    Parameters
+    ----------
+    tables : array, (..., K, L)
+        The tables.
+
+    Returns
+    -------
+    array, (...)
+        0 where a table has a single row or column that is used.
     """
     counts = np.asarray(tables, dtype=float)
     n = counts.sum(axis=(-2, -1))
     rows = counts.sum(axis=-1)
     columns = counts.sum(axis=-2)
     expected = rows[..., :, None] * columns[..., None, :] / n[..., None, None]
-    parts = np.divide(
-        (counts - expected) ** 2, expected, out=np.zeros_like(counts), where=expected > 0
-    )
+    squares = (counts - expected) ** 2
+    parts = np.divide(squares, expected, out=np.zeros_like(counts), where=expected > 0)
     used = np.minimum((rows > 0).sum(axis=-1), (columns > 0).sum(axis=-1)) - 1
-    return np.asarray(np.minimum(np.sqrt(parts.sum(axis=(-2, -1)) / n / np.maximum(used, 1)), 1.0))
+    v = np.sqrt(parts.sum(axis=(-2, -1)) / n / np.maximum(used, 1))
+    return np.asarray(np.minimum(v, 1.0))
 
 
 def raked(table: ArrayLike, like: ArrayLike) -> Floats:
-    """The table (K, L) with the row and column shares of another, in which two axes hang together
-    as they do in it.
+    """Return a table with the row and column shares of another one.
 
-    Rows and columns are scaled by turns (Deming and Stephan 1940), which keeps all odds ratios.
+    Rows and columns are scaled by turns (Deming and Stephan 1940), which keeps all odds ratios: the
+    two axes are associated as in `table`.
+
+    Parameters
+    ----------
+    table, like : array, (K, L)
+        Table to scale, and table whose margins it gets.
     """
-    found = np.asarray(table, dtype=float)
+    scaled = np.asarray(table, dtype=float)
     margins = np.asarray(like, dtype=float) / np.sum(like)
-    for _ in range(100):
+    for _ in range(RAKING_STEPS):
         for axis in (0, 1):
-            now = found.sum(axis=axis, keepdims=True)
-            found = found * np.divide(
-                margins.sum(axis=axis, keepdims=True), now, out=np.zeros_like(now), where=now > 0
+            present = scaled.sum(axis=axis, keepdims=True)
+            wanted = margins.sum(axis=axis, keepdims=True)
+            scaled = scaled * np.divide(
+                wanted, present, out=np.zeros_like(present), where=present > 0
             )
-    return found
+    return scaled
 
 
 def _pearson(counts: Floats | NDArray[np.int64], expected: Floats) -> Floats:
-    """(..., K, m) to (...)."""
-    return np.asarray(
-        np.einsum("...rc,rc->...", np.square(counts, dtype=float), 1 / expected) - expected.sum()
-    )
+    """Pearson's statistic of tables: (..., K, m) to (...)."""
+    squares = np.square(counts, dtype=float)
+    return np.asarray(np.einsum("...rc,rc->...", squares, 1 / expected) - expected.sum())
 
 
 def _with_margins(rows: Floats, columns: Floats, size: int, rng: Generator) -> NDArray[np.int64]:
-    """Random tables (size, K, m) with these margins, as permutation makes them, cell by cell."""
+    """Draw random tables (size, K, m) with these margins, as permutation does, cell by cell."""
     left = np.tile(columns.astype(np.int64), (size, 1))
     tables = np.empty((size, len(rows), len(columns)), dtype=np.int64)
     for i, row in enumerate(rows[:-1].astype(np.int64)):

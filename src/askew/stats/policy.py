@@ -1,23 +1,25 @@
-"""How often to send which prompt, so that several biases shrink together without building new ones.
+"""Shares of prompts to send, so that several biases shrink together without new models.
 
-A cell is a prompt that states values of some axes (none: the prompt itself). A policy sends cells
-with weights x_c, so that on an axis, or a pair of axes, it shows the mixture of what the cells
-show. Every distance used here is a sum of absolute linear forms (`distance.linear_forms`): the best
-weights solve a linear programme,
+A cell is a prompt that states values of some axes, or of none: the prompt itself. A policy sends
+cells with weights x_c, so that on an axis, or a pair of axes, it shows the mixture of the cells'
+shares. Every distance used here is a sum of absolute linear forms (`distance.linear_forms`), so the
+best weights solve a linear program,
 
     min sum_g w_g d_g(sum_c x_c p_c,g ; t_g) + sum_c cost_c x_c,    x >= 0, sum x = 1,
 
-whose goals g are axes and pairs of axes; what a goal exceeds its bound by is added, so that others
-do not get worse for little. What a cell of several statements shows is predicted from those of one.
+whose goals g are axes and pairs of axes. The excess of a goal over its bound is added, so that
+other axes do not become worse for a small gain. Shares of a cell with several statements are predicted
+from the shares of single statements.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
+from typing import Any, Self
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import AskewError, NotEnoughData
 from askew.stats.distance import distance_named, linear_forms, normalised
@@ -25,9 +27,7 @@ from askew.stats.intervals import Floats
 
 NOTHING = 1e-6  # weights below it are rounding errors of the solver
 SHRINK = 0.5
-"""Pictures that every value gets in a table before shares are multiplied, so that no chance zero
-rules a value out.
-"""
+"""Images added to every value of a table, so that a zero by chance excludes no value."""
 
 Cell = tuple[tuple[int, int], ...]
 """Statements (axis, value) in the order of axes."""
@@ -35,13 +35,20 @@ Cell = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Where a mixture of cells should be on an axis or a pair of axes.
+    """Shares that a mixture of cells should have on an axis or a pair of axes.
 
-    shares    (cells, m) of each cell, which sum to 1, or differences of shares, which sum to 0
-    ideal     (m,) wanted, with the same sum
-    distance  a name of `distance.DISTANCES`
-    weight    importance of the distance; 0 for a goal that is only bounded
-    most      beyond which the distance counts by itself, whatever its weight, as much as one of weight 1; None: nowhere
+    Attributes
+    ----------
+    shares : array, (cells, m)
+        Shares of each cell, which sum to 1, or differences of shares, which sum to 0.
+    reference : array, (m,)
+        The shares wanted, with the same sum.
+    distance : str
+        A name of `distance.DISTANCES`.
+    weight : float
+        Importance of the distance; 0 for a goal that is only bounded.
+    most : float, optional
+        Bound of the distance. The part beyond it is added as at weight 1, whatever the weight.
     """
 
     shares: Floats
@@ -54,106 +61,189 @@ class Goal:
         sums = np.append(self.shares.sum(axis=1), self.reference.sum())
         if not (np.allclose(sums, 1) or np.allclose(sums, 0)):
             raise ValueError(
-                f"shares and ideal must all sum to 1, or all to 0; they sum to {sums.round(3).tolist()}"
+                "shares and reference must all sum to 1, or all to 0; "
+                f"they sum to {sums.round(3).tolist()}"
             )
 
     def distance_of(self, weights: Floats) -> float:
-        """The distance of the mixture with these weights (cells,) from the ideal."""
+        """Return the distance of the mixture with these weights (cells,) from the reference."""
         return float(distance_named(self.distance)(weights @ self.shares, self.reference))
 
 
 def cells(sizes: Sequence[int], most: int) -> list[Cell]:
-    """Every cell of at most `most` statements about axes with so many values each, the empty one
-    first.
+    """List every cell of at most `most` statements, the empty one first.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of values of the axes.
+    most
+        Largest number of statements in a cell.
     """
-    chosen = (some for n in range(most + 1) for some in combinations(range(len(sizes)), n))
-    return [
-        tuple(zip(some, values, strict=True))
-        for some in chosen
-        for values in product(*(range(sizes[axis]) for axis in some))
-    ]
+    every_cell: list[Cell] = []
+    for n in range(most + 1):
+        for axes in combinations(range(len(sizes)), n):
+            values_of_axes = [range(sizes[axis]) for axis in axes]
+            every_cell.extend(
+                tuple(zip(axes, values, strict=True)) for values in product(*values_of_axes)
+            )
+    return every_cell
 
 
 def composed(cell: Cell, initial: ArrayLike, stated: Mapping[tuple[int, int], ArrayLike]) -> Floats:
-    """The shares that a cell shows, predicted from pictures of the prompt itself and of one
-    statement each.
+    """Predict the shares of a cell from images of the prompt itself and of one statement each.
 
-    p(y | x1, x2, …) ~ p(y) prod_i p(y | x_i) / p(y), (..., m): exact where the statements, none of
-    them about y itself, act on y independently. `initial` are counts (..., m) in the prompt's own
-    pictures, `stated` those by statement.
+    p(y | x1, x2, …) ~ p(y) prod_i p(y | x_i) / p(y). This is exact where the statements, none of
+    them about y itself, act on y independently.
+
+    Parameters
+    ----------
+    cell
+        The statements.
+    initial : array, (..., m)
+        Counts in the images of the prompt itself.
+    stated
+        By statement, counts (..., m) in its images.
     """
-    start, *each = (
-        np.log(normalised(np.asarray(c, float) + SHRINK))
-        for c in (initial, *(stated[s] for s in cell))
-    )
-    logs = start + sum(log - start for log in each)
+    start = _log_shares(initial)
+    ratios = [_log_shares(stated[statement]) - start for statement in cell]
+    logs = start + sum(ratios)
     return normalised(np.exp(logs - logs.max(axis=-1, keepdims=True)))
+
+
+def _log_shares(counts: ArrayLike) -> Floats:
+    return np.asarray(np.log(normalised(np.asarray(counts, float) + SHRINK)))
 
 
 def plan_policy(
     goals: Sequence[Goal], *, costs: ArrayLike | None = None, most_prompts: int | None = None
 ) -> Floats:
-    """The weights (cells,) that minimise the goals' weighted distances and the cells' costs.
+    """Compute the weights that minimize the goals' weighted distances and the cells' costs.
 
-    Where more than `most_prompts` cells are used, those with the least weights are left out, a
-    quarter of what is too many at once, and the rest weighed anew, until few enough are left. The
-    first cell, the prompt itself, stays to choose from. All goals are about the same cells in the
-    same order; `costs` (cells,) are per unit of weight. Raises NotEnoughData without a goal,
-    AskewError where the solver gave up.
+    Where more than `most_prompts` cells are used, cells with the least weights are dropped, a
+    quarter of the excess at once, and the other weights computed again, until few enough are left.
+    The first cell, the prompt itself, always stays available.
+
+    Parameters
+    ----------
+    goals
+        Goals about the same cells in the same order.
+    costs : array, (cells,), optional
+        Costs per unit of weight.
+    most_prompts
+        Largest number of cells that get a weight.
+
+    Returns
+    -------
+    array, (cells,)
+        Weights with the sum 1.
+
+    Raises
+    ------
+    NotEnoughData
+        If there is no goal.
+    AskewError
+        If the solver found no solution.
     """
     if not goals:
         raise NotEnoughData("a policy needs at least one axis to improve")
-    among = np.arange(len(goals[0].shares))
-    cost = np.zeros(len(among)) if costs is None else np.asarray(costs, dtype=float)
+    number = len(goals[0].shares)
+    cost = np.zeros(number) if costs is None else np.asarray(costs, dtype=float)
+    candidates = np.arange(number)
     while True:
-        weights = _solved([replace(goal, shares=goal.shares[among]) for goal in goals], cost[among])
-        used = np.flatnonzero(weights)
-        if most_prompts is None or len(used) <= most_prompts:
+        goals_of_candidates = [replace(goal, shares=goal.shares[candidates]) for goal in goals]
+        weights = _solved(goals_of_candidates, cost[candidates])
+        if most_prompts is None or np.count_nonzero(weights) <= most_prompts:
             break
-        extra = max(1, (len(used) - most_prompts) // 4)
-        kept = sorted((k for k in used if among[k] != 0), key=lambda k: weights[k])[extra:]
-        among = np.array([0, *(among[k] for k in sorted(kept))])
-    found = np.zeros(len(goals[0].shares))
-    found[among] = weights
-    return found
+        candidates = _fewer_cells(candidates, weights, most_prompts)
+    policy = np.zeros(number)
+    policy[candidates] = weights
+    return policy
+
+
+def _fewer_cells(
+    candidates: NDArray[np.int64], weights: Floats, most_prompts: int
+) -> NDArray[np.int64]:
+    """Drop the used cells with the least weights, a quarter of those in excess, and all unused."""
+    used = np.flatnonzero(weights)
+    dropped = max(1, (len(used) - most_prompts) // 4)
+    by_weight = sorted((k for k in used if candidates[k] != 0), key=lambda k: weights[k])
+    remaining = sorted(by_weight[dropped:])
+    return np.array([0, *candidates[remaining]])
 
 
 def _solved(goals: Sequence[Goal], cost: Floats) -> Floats:
-    """The best weights; variables are these, how far each form is over and under its ideal, and
-    what exceeds bounds.
+    """Solve the linear program.
 
-    form . mixture - over + under = form . ideal,    distance - excess <= most.
+    Variables are the weights, the parts of each form over and under its reference, and the excess
+    over bounds:
+
+        form . mixture - over + under = form . reference,    distance - excess <= most.
     """
     number = len(cost)
-    forms = [linear_forms(goal.distance, len(goal.reference)) for goal in goals]
-    mixed = np.concatenate(
-        [form @ goal.shares.T for goal, (form, _) in zip(goals, forms, strict=True)]
-    )
-    references = np.concatenate(
-        [form @ goal.reference for goal, (form, _) in zip(goals, forms, strict=True)]
-    )
-    distances = scipy.sparse.block_diag(
-        [np.full((1, len(form)), unit) for form, unit in forms], format="csr"
-    )
-    most = {k: goal.most for k, goal in enumerate(goals) if goal.most is not None}
-    size = scipy.sparse.eye_array(len(references))
-    bounded = distances[[*most]]
-    unbounded = scipy.sparse.csr_array((len(most), number))
-    whole = scipy.sparse.csr_array((1, len(most)))
-    each = np.array([goal.weight for goal in goals]) @ distances
-    found = scipy.optimize.linprog(
-        np.concatenate([cost, each, each, np.ones(len(most))]),
-        A_ub=scipy.sparse.block_array(
-            [[unbounded, bounded, bounded, -scipy.sparse.eye_array(len(most))]]
-        ),
-        b_ub=[*most.values()],
-        A_eq=scipy.sparse.block_array(
-            [[mixed, -size, size, None], [np.ones((1, number)), None, None, whole]]
-        ),
-        b_eq=np.append(references, 1.0),
+    program = _Program.of(goals)
+    bounded = program.distances[program.bounded]
+    excesses = len(program.bounded)
+    sizes = scipy.sparse.eye_array(len(program.references))
+    by_form = np.array([goal.weight for goal in goals]) @ program.distances
+    no_weight = scipy.sparse.csr_array((excesses, number))
+    no_excess = scipy.sparse.csr_array((1, excesses))
+    bounds = [no_weight, bounded, bounded, -scipy.sparse.eye_array(excesses)]
+    gaps = [program.mixed, -sizes, sizes, None]
+    total = [np.ones((1, number)), None, None, no_excess]
+    solution = scipy.optimize.linprog(
+        np.concatenate([cost, by_form, by_form, np.ones(excesses)]),
+        A_ub=scipy.sparse.block_array([bounds]),
+        b_ub=program.most,
+        A_eq=scipy.sparse.block_array([gaps, total]),
+        b_eq=np.append(program.references, 1.0),
         method="highs",
     )
-    if found.x is None:
-        raise AskewError(f"no policy over {number} prompts was found: {found.message}")
-    weights = np.where(found.x[:number] > NOTHING, found.x[:number], 0.0)
+    if solution.x is None:
+        raise AskewError(f"no policy over {number} prompts was found: {solution.message}")
+    weights = np.where(solution.x[:number] > NOTHING, solution.x[:number], 0.0)
     return np.asarray(weights / weights.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """Linear forms of all goals.
+
+    Attributes
+    ----------
+    mixed : array, (forms, cells)
+        The forms of every cell's shares.
+    references : array, (forms,)
+        The forms of the references.
+    distances : sparse array, (goals, forms)
+        The weight of every form in the distance of its goal.
+    bounded : list of int
+        Positions of the goals with a bound.
+    most : list of float
+        Their bounds.
+    """
+
+    mixed: Floats
+    references: Floats
+    distances: Any
+    bounded: list[int]
+    most: list[float]
+
+    @classmethod
+    def of(cls, goals: Sequence[Goal]) -> Self:
+        """Collect the forms of the goals."""
+        mixed = []
+        references = []
+        units = []
+        for goal in goals:
+            forms, unit = linear_forms(goal.distance, len(goal.reference))
+            mixed.append(forms @ goal.shares.T)
+            references.append(forms @ goal.reference)
+            units.append(np.full((1, len(forms)), unit))
+        return cls(
+            mixed=np.concatenate(mixed),
+            references=np.concatenate(references),
+            distances=scipy.sparse.block_diag(units, format="csr"),
+            bounded=[k for k, goal in enumerate(goals) if goal.most is not None],
+            most=[goal.most for goal in goals if goal.most is not None],
+        )
