@@ -51,8 +51,8 @@ def answers(
     return [answer for (answer,) in vqa.answer(records(collection), [question])]
 
 
-def reasons(found: Sequence[str | Missing]) -> list[str]:
-    return [answer.reason if isinstance(answer, Missing) else answer for answer in found]
+def reasons(readings: Sequence[str | Missing]) -> list[str]:
+    return [answer.reason if isinstance(answer, Missing) else answer for answer in readings]
 
 
 def test_spellings_are_folded(label: Label) -> None:
@@ -99,11 +99,17 @@ def test_unknown_labels_stop_with_all_of_them(label: Label) -> None:
 def test_aliases_name_values_and_reasons(label: Label) -> None:
     collection = label("both", "Both", "they", "lady", "M")
     aliases = {"both": "missing:several_people", "they": "missing", "gender:lady": "Female"}
-    found = answers(labels(collection=collection, aliases=aliases), collection)
-    assert reasons(found) == ["several_people", "several_people", "unparseable", "female", "male"]
-    assert found[1] == Missing("several_people", "labelled 'both'")
+    readings = answers(labels(collection=collection, aliases=aliases), collection)
+    assert reasons(readings) == [
+        "several_people",
+        "several_people",
+        "unparseable",
+        "female",
+        "male",
+    ]
+    assert readings[1] == Missing("several_people", "labelled 'both'")
     text = "both=missing:several_people, they=missing, gender:lady=Female"
-    assert answers(labels(collection=collection, aliases=text), collection) == found
+    assert answers(labels(collection=collection, aliases=text), collection) == readings
 
 
 @pytest.mark.parametrize(
@@ -147,20 +153,20 @@ def test_values_of_an_axis_without_labels(label: Label) -> None:
         labels(collection=label("M", "F"), values={"gendr": "male,female"})
 
 
-def test_an_axis_of_ones_own_takes_the_labels_found_and_says_so(label: Label) -> None:
+def test_an_axis_outside_the_catalogue_takes_its_labels_and_warns(label: Label) -> None:
     collection = label("Hats", "cap", "hat", "", "none worn", axis="headgear")
     vqa = labels(collection=collection, aliases="none worn=missing")
     assert vqa.values == {"headgear": ("cap", "hat")}
     assert vqa.warnings == (
-        "axis 'headgear' is not in the catalogue; its values are the labels found: cap, hat",
+        "axis 'headgear' is not in the catalogue; its values are the labels: cap, hat",
     )
     (axis,) = vqa.axes()
-    found = answers(vqa, collection, axis.questions[0])
-    assert reasons(found) == ["hat", "cap", "hat", "not_asked", "unparseable"]
+    readings = answers(vqa, collection, axis.questions[0])
+    assert reasons(readings) == ["hat", "cap", "hat", "not_asked", "unparseable"]
 
 
-def test_an_axis_of_ones_own_needs_two_values(label: Label) -> None:
-    with pytest.raises(ManifestError, match=r"two values or more, unlike 'headgear' \(hat\)"):
+def test_an_axis_outside_the_catalogue_needs_two_values(label: Label) -> None:
+    with pytest.raises(ManifestError, match=r"two or more values, but .* for 'headgear' \(hat\)"):
         labels(collection=label("hat", "hat", axis="headgear"))
 
 
@@ -185,8 +191,8 @@ def test_pictures_are_found_by_content_or_by_source(label: Label) -> None:
         Picture(unknown, "store", "p", None, second.source),
         Picture(unknown, "store", "p"),
     ]
-    found = [answer for (answer,) in labels(collection=collection).answer(asked, [GENDER])]
-    assert reasons(found) == ["male", "female", "not_asked"]
+    readings = [answer for (answer,) in labels(collection=collection).answer(asked, [GENDER])]
+    assert reasons(readings) == ["male", "female", "not_asked"]
 
 
 def test_files_that_are_no_pictures_may_be_alike_and_labelled_differently(tmp_path: Path) -> None:
@@ -208,7 +214,7 @@ def test_copies_must_agree(tmp_path: Path) -> None:
     (tmp_path / "manifest.csv").write_text(
         "file,prompt,gender\na.png,p,F\nb.png,q,male\n", encoding="utf-8"
     )
-    with pytest.raises(ManifestError, match=r"identical pictures .*a\.png and .*b\.png"):
+    with pytest.raises(ManifestError, match=r"identical images .*a\.png and .*b\.png"):
         labels(collection=create(str(tmp_path)))
 
 
@@ -260,17 +266,18 @@ def listed(folder: Path, **absent_and_there: tuple[int, int]) -> FolderCollectio
     return create(str(folder))
 
 
-def test_files_that_are_absent_more_often_for_one_label_are_told(tmp_path: Path) -> None:
+def test_files_that_are_absent_more_often_for_one_label_are_reported(tmp_path: Path) -> None:
     (warning,) = labels(collection=listed(tmp_path, F=(20, 20), M=(2, 58))).warnings
     assert warning.startswith(
-        "files are absent more often where a person saw the gender 'female' (20 of 40) than 'male' (2 of 60), q = "
+        "files are absent significantly more often for the label gender 'female' (20 of 40) "
+        "than 'male' (2 of 60), q = "
     )
 
 
 @pytest.mark.parametrize(
     ("female", "male"), [((14, 36), (14, 36)), ((0, 30), (0, 30)), ((2, 8), (1, 9))]
 )
-def test_files_that_are_absent_by_chance_are_not_told(
+def test_files_that_are_absent_by_chance_are_not_reported(
     tmp_path: Path, female: tuple[int, int], male: tuple[int, int]
 ) -> None:
     assert labels(collection=listed(tmp_path, F=female, M=male)).warnings == ()
@@ -280,7 +287,7 @@ def test_a_file_that_is_absent_gives_no_answer_and_leaves_the_others_theirs(tmp_
     collection = listed(tmp_path, F=(1, 2), M=(0, 2))
     there = [picture for picture in collection.pictures() if picture.path in collection.digests]
     asked = [
-        Picture(collection.digests[one.path], "store", "p", None, str(one.path)) for one in there
+        Picture(collection.digests[file.path], "store", "p", None, str(file.path)) for file in there
     ]
     assert [answer for (answer,) in labels(collection=collection).answer(asked, [GENDER])] == [
         "female",

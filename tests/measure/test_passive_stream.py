@@ -234,8 +234,8 @@ def test_a_wrong_recipe_does_not_agree(
 
 def test_rows_of_the_wrong_branch_do_not_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     class Unconditional(recipe._TransformerCall):
-        def __init__(self, pictures: slice, *arguments: Any) -> None:
-            super().__init__(slice(0, pictures.start), *arguments)
+        def __init__(self, rows: slice, **arguments: Any) -> None:
+            super().__init__(rows=slice(0, rows.start), **arguments)
 
     monkeypatch.setattr(recipe, "_TransformerCall", Unconditional)
     assert agreement("sd3", **guided("sd3")) > 1e-3

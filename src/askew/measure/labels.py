@@ -1,11 +1,13 @@
-"""Answers from the labels that a person gave to pictures in a manifest: what they wrote, and the
-value they meant.
+"""Answers from the labels that people gave to images in a manifest.
+
+Labels are read as written; spellings and aliases map each label to the value it means.
 """
 
 import difflib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -30,19 +32,54 @@ from askew.store.imagefile import read
 from askew.types import MISSING_REASONS, Axis, Missing, MissingReason, Picture, Question
 
 VERSION = 1
-CHANCE = 0.05
-"""The q below which files are absent more often for some labels than chance would make it."""
+SIGNIFICANCE_LEVEL = 0.05
+"""The q below which a warning reports that absent files depend on the label."""
+
+MISSING = "missing"
+NO_LABEL = Missing("not_asked", "no label")
+
+SPELLINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "gender": {"male": ("m", "man", "men", "boy"), "female": ("f", "w", "woman", "women", "girl")},
+    "age": {"young": ("youth",), "middle-aged": ("middle age",), "old": ("elderly", "senior")},
+    "ethnicity": {
+        "white": ("caucasian",),
+        "black": ("african american",),
+        "hispanic": ("latino", "latina", "latinx", "latino hispanic", "hispanic or latino"),
+    },
+}
+"""Other spellings of a value, by axis. Case, white space, hyphens and a plural s need no entry."""
 
 Answers = dict[str, str | Missing]
-"""Answers about one picture by axis."""
+"""Answers about one image by axis."""
 
 
 class LabelVQA:
-    """Reads values from a person's labels; every other question is `Missing("not_asked")`.
+    """Instrument that answers with people's labels, and with `not_asked` where there is no label.
 
-    `values` holds the values of every labelled axis. `warnings` names what a user should know but
-    need not stop for. A picture is found by its `id`, the SHA-256 of its file, else by its
-    `source`.
+    An image is found by its `id`, the SHA-256 of its file, else by its `source`.
+
+    Parameters
+    ----------
+    collection
+        Images with labels.
+    aliases
+        Values by label; a label may begin with "AXIS:".
+    values
+        Values by axis; other axes take those of the catalogue, or their labels.
+
+    Attributes
+    ----------
+    values
+        Values of each labeled axis.
+    warnings
+        Sentences for the user that stop nothing.
+
+    Raises
+    ------
+    ManifestError
+        If the collection has no labels, or labels whose meaning is unknown.
+    UsageError
+        If an alias names an unknown axis, value or reason.
     """
 
     name = "labels"
@@ -60,65 +97,54 @@ class LabelVQA:
             for axis, known in self.values.items()
         }
         for label, target in aliases.items():
-            axis, colon, _ = label.partition(":")
-            if colon and axis not in spellings:
-                raise UsageError(
-                    f"alias {label!r}: {UnknownName('labelled axis', axis, spellings)}"
-                )
-            allowed = [spellings[axis]] if colon else list(spellings.values())
-            if all(spelling.target(target) is None for spelling in allowed):
-                known = [*(value for spelling in allowed for value in spelling.values), MISSING]
-                raise UsageError(f"alias {label!r}: {UnknownName('value', target, known)}")
+            _check_alias(label, target, spellings)
         answers = _read(pictures, spellings)
         self._by_id = _by_content(collection, answers)
         self._by_source = {str(path): by_axis for path, by_axis in answers.items()}
         absent = answers.keys() - collection.digests.keys()
         self.warnings = (*warnings, *_unevenly_absent(self.values, answers, absent))
-        read = sorted(
-            (digest, axis, _content_of(a))
-            for digest, by_axis in self._by_id.items()
-            for axis, a in by_axis.items()
-        )
-        content = [sorted((axis, list(known)) for axis, known in self.values.items()), read]
-        self.fingerprint = f"labels/{VERSION}/{digest_of(content)[:16]}"
+        self.fingerprint = f"labels/{VERSION}/{self._digest()[:16]}"
+
+    def _digest(self) -> str:
+        """Return the hash of all answers, whose details belong to it."""
+        answers = []
+        for digest, by_axis in self._by_id.items():
+            for axis, answer in by_axis.items():
+                answers.append((digest, axis, _content_of(answer)))
+        values = sorted((axis, list(known)) for axis, known in self.values.items())
+        return digest_of([values, sorted(answers)])
 
     def axes(self) -> tuple[Axis, ...]:
-        """The labelled axes, each with one question, in the catalogue's words where it asks one for
-        the same values.
+        """Return the labeled axes, each with one question.
+
+        The question is the catalogue's where the catalogue has one question with the same values.
         """
-        found = []
-        for name, values in self.values.items():
-            known = AXES.get(name, Axis(name, values))
-            same = known.values == values and len(known.questions) == 1
-            question = Question(
-                known.questions[0].text if same else table_question(name), values, name
-            )
-            found.append(Axis(name, values, known.kind, known.scale, (question,)))
-        return tuple(found)
+        return tuple(_axis(name, values) for name, values in self.values.items())
 
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """A person's label per picture and question, as one of the axis's values. A question is
-        answered if its axis is labelled and its options, if any, hold all of the axis's values.
+        """Return people's labels by image, then by question, as values of the axis.
+
+        A question is answered if its axis is labeled and its options, if any, contain all values of
+        the axis.
         """
-        return [[self._answer(picture, question) for question in questions] for picture in pictures]
+        answers = []
+        for picture in pictures:
+            answers.append([self._answer(picture, question) for question in questions])
+        return answers
 
     def _answer(self, picture: Picture, question: Question) -> str | Missing:
         axis = question.axis
         if axis is None or axis not in self.values:
-            return Missing("not_asked", "labels hold no answer to this question")
-        if question.options and not set(self.values[axis]) <= set(question.options):
-            return Missing(
-                "not_asked",
-                f"the options lack a value of the labels: {', '.join(self.values[axis])}",
-            )
+            return Missing("not_asked", "no label answers this question")
+        values = self.values[axis]
+        if question.options and not set(values) <= set(question.options):
+            return Missing("not_asked", f"the options lack a value: {', '.join(values)}")
         answers = self._by_id.get(picture.id) or self._by_source.get(picture.source or "")
-        return (
-            answers[axis]
-            if answers
-            else Missing("not_asked", "this picture is not in the labelled collection")
-        )
+        if not answers:
+            return Missing("not_asked", "the labeled collection does not contain this image")
+        return answers[axis]
 
 
 def create(
@@ -128,76 +154,135 @@ def create(
     aliases: Pairs = "",
     values: Mapping[str, Names] | None = None,
 ) -> LabelVQA:
-    """The instrument `labels` of a collection.
+    """Return the instrument `labels` of a collection.
 
-    aliases  LABEL=VALUE, or AXIS:LABEL=VALUE for one axis alone. The value `missing` sets a label aside as
-             unparseable, `missing:REASON` for a reason of `askew.types.MissingReason`, as in
-             both=missing:several_people
-    values   the values of an axis, lowest first if they have an order: a comma-separated text or a sequence. By
-             default those of the catalogue; an axis that it does not hold takes the labels found,
-             sorted, and a warning says so
+    Parameters
+    ----------
+    name
+        Must be empty.
+    collection
+        Images with labels.
+    aliases
+        LABEL=VALUE, or AXIS:LABEL=VALUE for one axis. The value `missing` makes the label
+        unparseable, `missing:REASON` gives a reason of `askew.types.MissingReason`, as in
+        both=missing:several_people.
+    values
+        Values of an axis, lowest first if they have an order: a comma-separated text or a
+        sequence. By default the catalogue's; an axis that the catalogue lacks takes its labels,
+        sorted, and a warning says so.
 
-    Raises ManifestError listing every label that is no value, with its count, its first file and
-    the nearest value.
+    Raises
+    ------
+    ManifestError
+        If labels are not a value: the error lists each with its count, first file and nearest
+        value.
     """
     if name:
-        raise UsageError(f"labels/{name}: the instrument 'labels' takes no name")
+        raise UsageError(
+            f"--vqa labels/{name}: the instrument 'labels' takes no name; write labels"
+        )
     given = {axis: split_names(names) for axis, names in (values or {}).items()}
     return LabelVQA(collection, single_values(parse_pairs(aliases)), given)
+
+
+def _axis(name: str, values: tuple[str, ...]) -> Axis:
+    catalogued = AXES.get(name, Axis(name, values))
+    if catalogued.values == values and len(catalogued.questions) == 1:
+        text = catalogued.questions[0].text
+    else:
+        text = table_question(name)
+    return Axis(name, values, catalogued.kind, catalogued.scale, (Question(text, values, name),))
+
+
+def _check_alias(label: str, target: str, spellings: "Mapping[str, Spelling]") -> None:
+    """Raise UsageError for an alias of an unknown axis, or to no value."""
+    axis, colon, _ = label.partition(":")
+    if colon and axis not in spellings:
+        unknown = UnknownName("labeled axis", axis, spellings)
+        raise UsageError(f"--alias {label}={target}: {unknown}")
+    allowed = [spellings[axis]] if colon else list(spellings.values())
+    if all(spelling.target(target) is None for spelling in allowed):
+        known = [value for spelling in allowed for value in spelling.values]
+        unknown = UnknownName("value", target, [*known, MISSING])
+        raise UsageError(f"--alias {label}={target}: {unknown}")
 
 
 def _values(
     pictures: Sequence[FiledPicture], aliases: Mapping[str, str], given: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """The values of every labelled axis, in the order of the labels, and warnings."""
-    labelled = list(dict.fromkeys(axis for picture in pictures for axis in picture.labels))
-    if not labelled:
+    """Return the values of each labeled axis, in the order of the labels, and warnings."""
+    labeled = list(dict.fromkeys(axis for picture in pictures for axis in picture.labels))
+    if not labeled:
         raise ManifestError(
-            "the collection has no labels: say which columns hold them with label=AXIS=COLUMN"
+            "the collection has no labels; name the column of each axis with --label AXIS=COLUMN"
         )
     for axis in given:
-        UnknownName.unless_known("labelled axis", axis, labelled)
-    values = {
-        axis: tuple(given.get(axis, AXES[axis].values if axis in AXES else ())) for axis in labelled
-    }
+        UnknownName.unless_known("labeled axis", axis, labeled)
+    values: dict[str, tuple[str, ...]] = {}
     warnings = []
-    for axis in (axis for axis in labelled if not values[axis]):
-        own = aliases_of(axis, aliases)
-        keys = (
-            {key(picture.labels.get(axis, "")) for picture in pictures}
-            - {key(label) for label in own}
-            - {""}
-        )
-        keys |= {key(target) for target in own.values() if not key(target).startswith(MISSING)}
-        values[axis] = tuple(
-            sorted(one for one in keys if not (one.endswith("s") and one[:-1] in keys))
-        )
-        listed = ", ".join(values[axis])
-        warnings.append(
-            f"axis {axis!r} is not in the catalogue; its values are the labels found: {listed}"
-        )
-    few = [
-        f"{axis!r} ({', '.join(values[axis]) or 'none'})"
-        for axis in labelled
-        if len(values[axis]) < 2
-    ]
-    if few:
-        raise ManifestError(f"an axis needs two values or more, unlike {shorten(few)}")
+    for axis in labeled:
+        catalogued = AXES[axis].values if axis in AXES else ()
+        values[axis] = tuple(given.get(axis, catalogued))
+        if not values[axis]:
+            values[axis] = _values_from_labels(axis, pictures, aliases)
+            warnings.append(
+                f"axis {axis!r} is not in the catalogue; its values are the labels: "
+                f"{', '.join(values[axis])}"
+            )
+    _check_number_of_values(values)
     return values, warnings
 
 
+def _check_number_of_values(values: Mapping[str, Sequence[str]]) -> None:
+    few = [
+        f"{axis!r} ({', '.join(known) or 'none'})"
+        for axis, known in values.items()
+        if len(known) < 2
+    ]
+    if few:
+        raise ManifestError(
+            f"an axis needs two or more values, but there are fewer for {shorten(few)}; "
+            f"name them with --values AXIS=VALUE,VALUE, or label other axes with "
+            f"--label AXIS=COLUMN"
+        )
+
+
+def _values_from_labels(
+    axis: str, pictures: Sequence[FiledPicture], aliases: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return the labels of an axis and its aliases' targets as values, without plurals."""
+    axis_aliases = aliases_of(axis, aliases)
+    labels = {key(picture.labels.get(axis, "")) for picture in pictures}
+    labels -= {key(label) for label in axis_aliases}
+    labels -= {""}
+    targets = {key(target) for target in axis_aliases.values()}
+    labels |= {target for target in targets if not target.startswith(MISSING)}
+    plurals = {label for label in labels if label.endswith("s") and label[:-1] in labels}
+    return tuple(sorted(labels - plurals))
+
+
+def _content_of(answer: str | Missing) -> str:
+    """Return an answer as the text that a fingerprint of labels contains."""
+    if isinstance(answer, Missing):
+        return f"Missing(reason={answer.reason!r}, detail={answer.detail!r})"
+    return repr(answer)
+
+
 def aliases_of(axis: str, aliases: Mapping[str, str]) -> dict[str, str]:
-    """The aliases that hold on an axis, its own ("AXIS:LABEL") before those of every axis."""
-    everywhere = {label: target for label, target in aliases.items() if ":" not in label}
-    return everywhere | {
-        label.partition(":")[2]: t for label, t in aliases.items() if label.startswith(f"{axis}:")
+    """Return the aliases of an axis: "AXIS:LABEL" before aliases of all axes."""
+    of_all_axes = {label: target for label, target in aliases.items() if ":" not in label}
+    of_this_axis = {
+        label.partition(":")[2]: target
+        for label, target in aliases.items()
+        if label.startswith(f"{axis}:")
     }
+    return of_all_axes | of_this_axis
 
 
 def _read(
     pictures: Sequence[FiledPicture], spellings: "Mapping[str, Spelling]"
 ) -> dict[Path, Answers]:
-    """The answers of every picture. Raises ManifestError with all labels that mean nothing known."""
+    """Return the answers of each image. Raise ManifestError with all labels of unknown meaning."""
     answers: dict[Path, Answers] = {picture.path: {} for picture in pictures}
     unknown: dict[tuple[str, str], list[Path]] = defaultdict(list)
     for picture in pictures:
@@ -208,159 +293,178 @@ def _read(
                 unknown[axis, label].append(picture.path)
             else:
                 answers[picture.path][axis] = answer
-    if not unknown:
-        return answers
-    lines = ["labels that are no value of their axis:"]
+    if unknown:
+        raise ManifestError(_describe_unknown(unknown, spellings))
+    return answers
+
+
+def _describe_unknown(
+    unknown: Mapping[tuple[str, str], Sequence[Path]], spellings: "Mapping[str, Spelling]"
+) -> str:
+    lines = ["some labels are not a value of their axis:"]
     for (axis, label), paths in sorted(unknown.items()):
-        near = spellings[axis].nearest(label)
-        hint = (
-            f"nearest value: {near!r}" if near else f"values: {', '.join(spellings[axis].values)}"
-        )
+        nearest = spellings[axis].nearest(label)
+        if nearest:
+            hint = f"nearest value: {nearest!r}"
+        else:
+            hint = f"values: {', '.join(spellings[axis].values)}"
         lines.append(f"  {axis} {label!r}, {len(paths)} in all, first in {paths[0]} ({hint})")
     label = min(unknown)[1]
     lines.append(
-        f"Say what they mean with an alias, such as {label}=VALUE or {label}=missing:several_people, "
-        "name the values of the axis, or name only the columns of labels with label=AXIS=COLUMN."
+        f"Map a label to a value with --alias {label}=VALUE, or set it aside with "
+        f"--alias {label}=missing:several_people. Name the values of an axis with "
+        f"--values AXIS=VALUE,VALUE. To read other columns, use --label AXIS=COLUMN."
     )
-    raise ManifestError("\n".join(lines))
+    return "\n".join(lines)
 
 
 def _by_content(
     collection: FolderCollection, answers: Mapping[Path, Answers]
 ) -> dict[str, Answers]:
-    """Answers by the file's SHA-256. Raises ManifestError if copies of one picture are labelled
-    differently. Files that are no picture, alike or not, are missing, each.
+    """Return answers by the file's SHA-256.
+
+    Raises ManifestError if copies of one image have different labels. Files that are not images
+    may be alike.
     """
     first = {digest: path for path, digest in reversed(list(collection.digests.items()))}
-    differing = [
-        path
-        for path, digest in collection.digests.items()
-        if answers[path] != answers[first[digest]]
-    ]
-    no_picture = {
-        path
-        for path in differing
-        if isinstance(one := read(path), Missing) and one.reason == "corrupt_file"
-    }
-    faults = [
-        f"{first[collection.digests[path]]} and {path}"
-        for path in differing
-        if path not in no_picture
-    ]
+    faults = []
+    for path, digest in collection.digests.items():
+        if answers[path] != answers[first[digest]] and not _is_corrupt(path):
+            faults.append(f"{first[digest]} and {path}")
     if faults:
-        raise ManifestError(f"identical pictures have different labels: {shorten(faults)}")
+        raise ManifestError(
+            f"identical images have different labels: {shorten(faults)}; "
+            f"correct the manifest or remove the copies"
+        )
     return {digest: answers[path] for digest, path in first.items()}
+
+
+def _is_corrupt(path: Path) -> bool:
+    image = read(path)
+    return isinstance(image, Missing) and image.reason == "corrupt_file"
+
+
+@dataclass(frozen=True, slots=True)
+class _LabelCount:
+    """Files of a label: how many the manifest lists, and how many of them are absent."""
+
+    label: str
+    listed: int
+    absent: int
+
+    @property
+    def rate(self) -> float:
+        return self.absent / self.listed
+
+    def __str__(self) -> str:
+        return f"{self.label!r} ({self.absent} of {self.listed})"
 
 
 def _unevenly_absent(
     values: Mapping[str, Sequence[str]], answers: Mapping[Path, Answers], absent: Collection[Path]
 ) -> list[str]:
-    """A warning for every axis on which files are absent more often for some labels than for
-    others.
+    """Return a warning for each axis on which absent files depend on the label.
 
-    Pearson's chi-squared test of (labels) x (absent, there), by permutation where counts are small;
-    q by Benjamini-Hochberg over the axes.
+    Pearson's chi-squared test of (labels) x (absent, present), by permutation where counts are
+    small; q by Benjamini-Hochberg over the axes.
     """
-    tested = []
+    contrasts = []
+    p_values = []
     for axis, known in values.items():
-        listed = Counter(by_axis[axis] for by_axis in answers.values())
-        gone = Counter(answers[path][axis] for path in absent)
-        told = {
-            value: f"{value!r} ({gone[value]} of {listed[value]})"
-            for value in known
-            if listed[value]
-        }
-        table = [(gone[value], listed[value] - gone[value]) for value in told]
-        if table and isinstance(
-            test := chi_square(table, rng=np.random.default_rng(0), threshold=CHANCE), ChiSquare
-        ):
-            rates = {value: gone[value] / listed[value] for value in told}
-            often, seldom = (
-                told[pick(rates, key=lambda value: rates[value])] for pick in (max, min)
-            )
-            tested.append((test.p, f"the {axis} {often} than {seldom}"))
+        counts = _label_counts(axis, known, answers, absent)
+        table = [(count.absent, count.listed - count.absent) for count in counts]
+        if not table:
+            continue
+        rng = np.random.default_rng(0)
+        test = chi_square(table, rng=rng, threshold=SIGNIFICANCE_LEVEL)
+        if isinstance(test, ChiSquare):
+            most = max(counts, key=lambda count: count.rate)
+            least = min(counts, key=lambda count: count.rate)
+            contrasts.append(f"{axis} {most} than {least}")
+            p_values.append(test.p)
     return [
-        f"files are absent more often where a person saw {what}, q = {q:.1g}: what is absent differs from what is "
-        "left, and no score can correct that"
-        for (_, what), q in zip(tested, benjamini_hochberg([p for p, _ in tested]), strict=True)
-        if q < CHANCE
+        f"files are absent significantly more often for the label {contrast}, q = {q:.1g}: "
+        f"the absent images differ from the others, and no score can correct for that"
+        for contrast, q in zip(contrasts, benjamini_hochberg(p_values), strict=True)
+        if q < SIGNIFICANCE_LEVEL
     ]
 
 
-MISSING = "missing"
-
-SPELLINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "gender": {"male": ("m", "man", "men", "boy"), "female": ("f", "w", "woman", "women", "girl")},
-    "age": {"young": ("youth",), "middle-aged": ("middle age",), "old": ("elderly", "senior")},
-    "ethnicity": {
-        "white": ("caucasian",),
-        "black": ("african american",),
-        "hispanic": ("latino", "latina", "latinx", "latino hispanic", "hispanic or latino"),
-    },
-}
-"""Other ways to write a value, by axis. Case, white space, hyphens and a plural s need no entry."""
+def _label_counts(
+    axis: str,
+    values: Sequence[str],
+    answers: Mapping[Path, Answers],
+    absent: Collection[Path],
+) -> list[_LabelCount]:
+    listed = Counter(by_axis[axis] for by_axis in answers.values())
+    missing = Counter(answers[path][axis] for path in absent)
+    return [
+        _LabelCount(label=value, listed=listed[value], absent=missing[value])
+        for value in values
+        if listed[value]
+    ]
 
 
 def key(label: str) -> str:
-    """A label without what spelling may vary: case, hyphens, underscores, the amount of white
-    space.
-    """
+    """Return a label without case, hyphens, underscores and repeated white space."""
     return re.sub(r"[\s_-]+", " ", label).strip().casefold()
 
 
 class Spelling:
-    """The answers that labels of one axis mean: its values, their other spellings, and a user's
-    aliases.
+    """Answers that the labels of one axis mean: values, their other spellings, and aliases.
 
-    Aliases go from a label to a value of the axis, to "missing" (unparseable) or to
-    "missing:REASON". An alias to anything else is left out: with several axes, it may be meant for
-    another.
+    Parameters
+    ----------
+    axis
+        Name of the axis.
+    values
+        Its values.
+    aliases
+        By label, a value of the axis, "missing" (unparseable) or "missing:REASON". An alias to
+        another text is left out, since it may belong to another axis.
     """
 
     def __init__(self, axis: str, values: Sequence[str], aliases: Mapping[str, str]) -> None:
         self.values = tuple(values)
-        others = SPELLINGS.get(axis, {})
-        self._known: dict[str, str | Missing] = {
-            text: one for one in values for text in others.get(one, ())
-        }
+        self._known: dict[str, str | Missing] = {}
+        spellings = SPELLINGS.get(axis, {})
+        for value in values:
+            self._known |= dict.fromkeys(spellings.get(value, ()), value)
         self._known |= {key(value): value for value in values}
         targets = {key(label): self.target(target) for label, target in aliases.items()}
         self._known |= {label: answer for label, answer in targets.items() if answer is not None}
 
     def read(self, label: str) -> str | Missing | None:
-        """The value that `label` means, why it means none, or None where that is not known."""
+        """Return the answer that `label` means, or None where its meaning is unknown."""
         plain = key(label)
         if not plain:
-            return Missing("not_asked", "no label")
+            return NO_LABEL
         answer = self._known.get(plain) or self._known.get(plain.removesuffix("s"))
-        return (
-            Missing(answer.reason, f"labelled {plain!r}") if isinstance(answer, Missing) else answer
-        )
+        if isinstance(answer, Missing):
+            # The detail is part of the instrument's fingerprint, so its spelling stays.
+            return Missing(answer.reason, f"labelled {plain!r}")
+        return answer
 
     def target(self, target: str) -> str | Missing | None:
-        """The answer that an alias's target names, None for no value. UsageError for an unknown
-        reason.
+        """Return the answer that an alias's target names, None for an unknown value.
+
+        Raises
+        ------
+        UsageError
+            If the target names an unknown reason.
         """
         word, _, reason = target.partition(":")
         if key(word) != MISSING:
             return next((value for value in self.values if key(value) == key(target)), None)
         if reason and reason not in MISSING_REASONS:
-            raise UsageError(
-                f"alias target {target!r}: {UnknownName('reason', reason, MISSING_REASONS)}"
-            )
-        return Missing(cast(MissingReason, reason or "unparseable"))
+            unknown = UnknownName("reason", reason, MISSING_REASONS)
+            raise UsageError(f"--alias LABEL={target}: {unknown}")
+        return Missing(cast("MissingReason", reason or "unparseable"))
 
     def nearest(self, label: str) -> str | None:
-        """The value whose spelling resembles `label` most, None if none does."""
+        """Return the value whose spelling resembles `label` most, None if none does."""
         spellings = {
             spelling: value for spelling, value in self._known.items() if isinstance(value, str)
         }
         near = difflib.get_close_matches(key(label), sorted(spellings), n=1)
         return spellings[near[0]] if near else None
-
-
-def _content_of(answer: str | Missing) -> str:
-    """Return an answer as the text that a fingerprint of labels contains."""
-    if isinstance(answer, Missing):
-        return f"Missing(reason={answer.reason!r}, detail={answer.detail!r})"
-    return repr(answer)
