@@ -165,14 +165,14 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
     assert f"{TWELVE[10]!r}: openai/m gave nothing" in told
     assert "45 calls" in told  # three for each good prompt, and four times three for the other
     assert (
-        "44 of 52 counterfactual prompts could be used; the others: it does not say its value (8)"
+        "44 of 52 counterfactual prompts could be used; the others: it does not state its value (8)"
         in told
     )
     assert [prompt.text for prompt in read_plan(place).prompts] == [
         text for text in TWELVE if text != TWELVE[10]
     ]
     written = place.read_text()
-    assert f'# "{TWELVE[10]}", axis gender, not taken: it does not say its value' in written
+    assert f'# "{TWELVE[10]}", axis gender, not taken: it does not state its value' in written
     assert '#   "male" = "Amenity"' in written
 
 

@@ -1,8 +1,7 @@
-"""What language models answer: read generously (the papers' own formats, and slips), then accepted
-strictly.
+"""Answers of language models: read generously, then accepted strictly.
 
-Of counterfactual prompts only those one concept apart are taken, of variations only those that are
-true to the prompt.
+Reading accepts the papers' formats and common slips. Of counterfactual prompts only those that
+change one concept are accepted, of variations only those that keep all of the prompt.
 """
 
 import ast
@@ -12,16 +11,23 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, NamedTuple
 
 from askew.prompts.axes import catalogue
 from askew.prompts.base import simplify
 from askew.prompts.llm import Completion
 from askew.prompts.open_details import kin, main_phrase, themes
-from askew.prompts.statements import FRAME, find_statements, parse_prompt, stated_values, states
+from askew.prompts.statements import (
+    FRAME,
+    NounPhrase,
+    find_statements,
+    parse_prompt,
+    stated_values,
+    states,
+)
 from askew.prompts.vocabulary import nouns
 
-_STARTS = 40
+_MAX_STARTS = 40
 """Brackets at which a value may begin, before an answer is given up."""
 
 _COMPLETE_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(?=\s*[,\]])')
@@ -30,13 +36,21 @@ _STRAY = re.compile('[,;"“”„«»()\\[\\]{}<>`*]')
 
 
 class UnusableAnswer(Exception):
-    """An answer cannot be used; the message says why."""
+    """An answer cannot be used; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedAxis:
-    """An axis as a model wrote it: name, kind in any words, counterfactuals as (value, prompt), ""
-    for no value.
+    """An axis as a language model wrote it.
+
+    Attributes
+    ----------
+    name
+        Name in any spelling; "" for none.
+    kind
+        Kind in any words, in lower case.
+    counterfactuals
+        Pairs of a value and a prompt; the value is "" where the model names none.
     """
 
     name: str
@@ -44,18 +58,18 @@ class ParsedAxis:
     counterfactuals: tuple[tuple[str, str], ...]
 
 
-def a_text(longest: int) -> dict[str, Any]:
-    """The JSON schema of a text that is not empty and not endless."""
+def text_schema(longest: int) -> dict[str, Any]:
+    """Return the JSON schema of a text of 1 to `longest` characters."""
     return {"type": "string", "minLength": 1, "maxLength": longest}
 
 
-def a_list(item: Mapping[str, Any], least: int, most: int) -> dict[str, Any]:
-    """That of a list."""
+def list_schema(item: Mapping[str, Any], least: int, most: int) -> dict[str, Any]:
+    """Return the JSON schema of a list of `least` to `most` items."""
     return {"type": "array", "items": item, "minItems": least, "maxItems": most}
 
 
-def an_object(**fields: Mapping[str, Any]) -> dict[str, Any]:
-    """That of an object with all of these fields and no other."""
+def object_schema(**fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON schema of an object with exactly these fields."""
     return {
         "type": "object",
         "properties": fields,
@@ -64,11 +78,15 @@ def an_object(**fields: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def whole(answer: Completion) -> str:
-    """The words of an answer, without what a model thought before. Raises Unusable if refused, cut
-    off or empty.
+def read_whole(answer: Completion) -> str:
+    """Return the words of an answer, without the thoughts of a model before it.
+
+    Raises
+    ------
+    UnusableAnswer
+        For an answer that is refused, cut off or empty.
     """
-    text = _said(answer)
+    text = _answer_text(answer)
     if answer.truncated:
         raise UnusableAnswer("it was cut off because it is too long")
     if not text:
@@ -77,301 +95,471 @@ def whole(answer: Completion) -> str:
 
 
 def parse(answer: Completion) -> Any:
-    """The largest JSON or Python value in an answer, whatever stands around it. Raises Unusable."""
-    text = _said(answer)
-    best: tuple[int, Any] = (0, None)
-    end = 0
-    for start in [found.start() for found in re.finditer(r"[\[{]", text)][:_STARTS]:
-        if start >= end and (found := _value_at(text, start)):
-            end = found[0]
-            best = max(best, (end - start, found[1]), key=lambda one: one[0])
-    if not best[0]:
-        raise UnusableAnswer(
-            "it was cut off because it is too long" if answer.truncated else "it is not valid JSON"
-        )
+    """Return the largest JSON or Python value in an answer, whatever surrounds it.
+
+    Raises
+    ------
+    UnusableAnswer
+        For an answer that is refused, or contains no complete value.
+    """
+    value = _largest_value(_answer_text(answer))
+    if value is None:
+        reason = "it is not valid JSON"
+        if answer.truncated:
+            reason = "it was cut off because it is too long"
+        raise UnusableAnswer(reason)
     try:
-        json.dumps(best[1], ensure_ascii=False, default=str).encode()
+        json.dumps(value, ensure_ascii=False, default=str).encode()
     except (UnicodeEncodeError, TypeError, ValueError) as error:  # an escape such as \ud83d alone
-        raise UnusableAnswer("it holds half of a character") from error
-    return best[1]
+        raise UnusableAnswer("it contains half of a character") from error
+    return value
 
 
-def _said(answer: Completion) -> str:
+def _answer_text(answer: Completion) -> str:
     if answer.refused:
         raise UnusableAnswer("it was refused")
     return re.sub(r"<think>.*?(</think>|\Z)", "", answer.text, flags=re.S).strip()
 
 
+def _largest_value(text: str) -> Any:
+    """Return the longest list or object in a text, the first of equals; None for none."""
+    largest: Any = None
+    largest_size = 0
+    end = 0
+    for match in list(re.finditer(r"[\[{]", text))[:_MAX_STARTS]:
+        start = match.start()
+        parsed = _value_at(text, start) if start >= end else None
+        if parsed is None:
+            continue
+        end, value = parsed
+        if end - start > largest_size:
+            largest = value
+            largest_size = end - start
+    return largest
+
+
 def _value_at(text: str, start: int) -> tuple[int, Any] | None:
-    """Where the value that begins at `start` ends, and the value; None if it is none. Trailing
-    commas are forgiven.
+    """Return the end of the value at `start`, and the value; None for no value.
+
+    Trailing commas are accepted.
     """
     try:
         value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
-        return end, value
     except (ValueError, RecursionError):
-        depth = 0
-        quote = ""
-        end = start
-    while end < len(text):  # to its own closing bracket, outside of quotation marks
-        sign = text[end]
-        if quote:
-            end += sign == "\\"
-            quote = "" if sign == quote else quote
-        elif sign in "\"'" and not text[end - 1].isalnum():  # no apostrophe
-            quote = sign
-        depth += 0 if quote else (sign in "[{") - (sign in "]}")
-        end += 1
-        if depth == 0:
-            break
+        end = _bracket_end(text, start)
+    else:
+        return end, value
     part = re.sub(r",(\s*[\]}])", r"\1", text[start:end])
     for read in (json.loads, ast.literal_eval):
         try:
             value = read(part)
-            return (end, value) if isinstance(value, list | dict) else None
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
             continue
+        return (end, value) if isinstance(value, list | dict) else None
     return None
 
 
-def read_texts(answer: Completion) -> list[str]:
-    """The texts in an answer, tidied: of a list, of an object with one, of numbered lines; of a cut
-    one the complete.
+def _bracket_end(text: str, start: int) -> int:
+    """Return the position after the bracket that closes the one at `start`, outside of quotes."""
+    depth = 0
+    quote = ""
+    position = start
+    while position < len(text):
+        sign = text[position]
+        if quote:
+            if sign == "\\":
+                position += 1
+            if sign == quote:
+                quote = ""
+        elif sign in "\"'" and not text[position - 1].isalnum():  # not an apostrophe
+            quote = sign
+        if not quote:
+            depth += _depth_change(sign)
+        position += 1
+        if depth == 0:
+            break
+    return position
 
-    Raises Unusable.
+
+def _depth_change(sign: str) -> int:
+    if sign in "[{":
+        return 1
+    return -1 if sign in "]}" else 0
+
+
+def read_texts(answer: Completion) -> list[str]:
+    """Return the tidied texts in an answer.
+
+    Parameters
+    ----------
+    answer
+        A list, an object with a list, or numbered lines.
+
+    Returns
+    -------
+    list[str]
+        All texts; of an answer that is cut off only the complete ones.
+
+    Raises
+    ------
+    UnusableAnswer
+        For an answer without texts.
     """
-    try:
-        value = parse(answer)
-    except UnusableAnswer:
-        value = (_COMPLETE_STRING if answer.truncated else _ITEM).findall(answer.text)
-        if answer.refused or not value:
-            raise
-    if isinstance(value, Mapping):
-        lists = [part for part in value.values() if isinstance(part, list)]
-        value = lists[0] if lists else list(value.values())
-    value = [next(iter(one.values()), None) if isinstance(one, Mapping) else one for one in value]
-    texts = [tidy(text) for text in value if isinstance(text, str)]
-    if not texts and value:
-        raise UnusableAnswer("it holds no list of prompts")
+    items = _items(answer)
+    texts = []
+    for item in items:
+        text = next(iter(item.values()), None) if isinstance(item, Mapping) else item
+        if isinstance(text, str):
+            texts.append(tidy(text))
+    if items and not texts:
+        raise UnusableAnswer("it contains no list of prompts")
     return texts
 
 
+def _items(answer: Completion) -> Sequence[Any]:
+    """Return the items of the list in an answer."""
+    try:
+        value = parse(answer)
+    except UnusableAnswer:
+        pattern = _COMPLETE_STRING if answer.truncated else _ITEM
+        value = pattern.findall(answer.text)
+        if answer.refused or not value:
+            raise
+    if not isinstance(value, Mapping):
+        return list(value)
+    lists = [part for part in value.values() if isinstance(part, list)]
+    return lists[0] if lists else list(value.values())
+
+
 def tidy(text: str) -> str:
-    """A text without numbering, quotation marks, brackets, commas and a full stop at its end."""
+    """Return a text without numbering, quotes, brackets, commas and a full stop at its end."""
     numbered = re.sub(r"^\s*(?:\d+\s*[.):]|[-•])\s*", "", text)
     return " ".join(_STRAY.sub(" ", numbered).split()).rstrip(".!:").strip()
 
 
 def read_axes(value: Any) -> list[ParsedAxis]:
-    """The axes in an answer: {"axes": [...]}, a list, {axis: [prompts]} or {axis: {value: prompt}}.
-    Raises Unusable.
+    """Return the axes in a parsed answer.
+
+    Parameters
+    ----------
+    value
+        {"axes": [...]}, a list, {axis: [prompts]} or {axis: {value: prompt}}.
+
+    Returns
+    -------
+    list[ParsedAxis]
+        The axes, in the order of the answer.
+
+    Raises
+    ------
+    UnusableAnswer
+        For a value in any other form.
     """
-    if (
-        isinstance(value, Mapping)
-        and len(value) == 1
-        and isinstance(next(iter(value.values())), list | dict)
-    ):
-        inner = next(iter(value.values()))
-        parts = inner.values() if isinstance(inner, dict) else inner
-        nested = all(
-            isinstance(one, dict if isinstance(inner, list) else dict | list) for one in parts
-        )
-        named = isinstance(inner, dict) or any(
-            "name" in one or "axis" in one for one in inner if isinstance(one, dict)
-        )
-        value = inner if "axes" in value or (nested and named) else value
-    if isinstance(value, Mapping):
-        each = [{"name": name, "counterfactuals": part} for name, part in value.items()]
-        value = [value] if "name" in value else each
+    value = _unwrapped(value)
+    if isinstance(value, Mapping) and "name" in value:
+        value = [value]
+    elif isinstance(value, Mapping):
+        value = [{"name": name, "counterfactuals": part} for name, part in value.items()]
     if not isinstance(value, list):
-        raise UnusableAnswer("it holds no axes")
-    axes = []
-    for one in [one for one in value if isinstance(one, Mapping)]:
-        name = next(
-            (one[key] for key in ("name", "axis", "axis_name") if isinstance(one.get(key), str)), ""
-        )
-        listed = [part for key, part in one.items() if isinstance(part, list | Mapping)]
-        kind = one.get("kind", one.get("type", ""))
-        axes.append(ParsedAxis(name, str(kind).lower(), tuple(_pairs(listed[0])) if listed else ()))
-    return axes
+        raise UnusableAnswer("it contains no axes")
+    return [_read_axis(item) for item in value if isinstance(item, Mapping)]
 
 
-def _pairs(part: Any) -> Iterator[tuple[str, str]]:
-    """(value, prompt) of {value: prompt}, of [{"value": …, "prompt": …}], of [{value: prompt}], of
-    [prompt].
+def _unwrapped(value: Any) -> Any:
+    """Return what an object with one field wraps, where that is a collection of axes."""
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return value
+    inner = next(iter(value.values()))
+    if "axes" in value and isinstance(inner, list | dict):
+        return inner
+    if isinstance(inner, dict):
+        return inner if all(isinstance(part, dict | list) for part in inner.values()) else value
+    if isinstance(inner, list) and all(isinstance(part, dict) for part in inner):
+        return inner if any("name" in part or "axis" in part for part in inner) else value
+    return value
+
+
+def _read_axis(item: Mapping[Any, Any]) -> ParsedAxis:
+    """Return the axis of an object."""
+    names = [item.get(key) for key in ("name", "axis", "axis_name")]
+    parts = [part for part in item.values() if isinstance(part, list | Mapping)]
+    kind = item.get("kind", item.get("type", ""))
+    return ParsedAxis(
+        name=next((name for name in names if isinstance(name, str)), ""),
+        kind=str(kind).lower(),
+        counterfactuals=tuple(_read_pairs(parts[0])) if parts else (),
+    )
+
+
+def _read_pairs(part: Any) -> Iterator[tuple[str, str]]:
+    """Yield (value, prompt) of counterfactual prompts in any of four forms.
+
+    The forms are {value: prompt}, [{"value": …, "prompt": …}], [{value: prompt}] and [prompt].
     """
-    for one in part.items() if isinstance(part, Mapping) else part:
-        if isinstance(one, Mapping):
-            words = [word for word in one.values() if isinstance(word, str)]
-            named = isinstance(one.get("prompt"), str)
-            text = one["prompt"] if named else words[-1] if words else ""
-            value = (
-                one.get("value", "")
-                if named
-                else words[0]
-                if len(words) > 1
-                else next(iter(one), "")
-            )
-        else:
-            value, text = one if isinstance(one, tuple | list) and len(one) == 2 else ("", one)
+    for item in part.items() if isinstance(part, Mapping) else part:
+        value, text = _read_pair(item)
         if isinstance(value, str | int | float) and isinstance(text, str):
             yield " ".join(str(value).lower().split()), " ".join(text.split())
 
 
-MOST_ADDED = 5
-"""Words that a counterfactual prompt may have more than its prompt and its value."""
+def _read_pair(item: Any) -> tuple[Any, Any]:
+    """Return the value and the prompt of an item, unchecked."""
+    if not isinstance(item, Mapping):
+        if isinstance(item, tuple | list) and len(item) == 2:
+            return item[0], item[1]
+        return "", item
+    if isinstance(item.get("prompt"), str):
+        return item.get("value", ""), item["prompt"]
+    words = [word for word in item.values() if isinstance(word, str)]
+    if len(words) > 1:
+        return words[0], words[-1]
+    return next(iter(item), ""), words[0] if words else ""
 
-_SMALL = frozenset(
-    "of in on at by for with to and or from into who which that is are was were has have his her their its this some "
-    "while wearing working being as photo picture image portrait person people someone".split()
+
+MAX_ADDED_WORDS = 5
+"""Words that a counterfactual prompt may have in addition to its prompt and its value."""
+
+_SMALL_WORDS = frozenset(
+    "of in on at by for with to and or from into who which that is are was were has have his her "
+    "their its this some while wearing working being as photo picture image portrait person people "
+    "someone".split()
 )
 _CHATTER = re.compile(
-    r"(?:i'?m |i am |i can|i cannot|sorry|as an ai|sure[,! ]|here (?:is|are) )|.*(?:\?|\byours?\b|\byou\b)",
+    r"(?:i'?m |i am |i can|i cannot|sorry|as an ai|sure[,! ]|here (?:is|are) )"
+    r"|.*(?:\?|\byours?\b|\byou\b)",
     re.I,
 )
 
 
 def prompt_fault(text: str) -> str | None:
-    """What shows that a text is no prompt: a question, somebody addressed, a word said three times;
-    None if nothing.
+    """Return the reason why a text is not a prompt; None if it can be one.
+
+    A question, an address to somebody, and a word that is repeated three times are not prompts.
     """
     words = simplify(text).split()
     if _CHATTER.match(text):
-        return "a text was no prompt but a remark or a question"
-    if max(Counter(word for word in words if word not in _SMALL).values(), default=0) >= 3:
-        return "a text said a word three times"
+        return "a text was a remark or a question, not a prompt"
+    counts = Counter(word for word in words if word not in _SMALL_WORDS)
+    if max(counts.values(), default=0) >= 3:
+        return "a text repeated a word three times"
     return None
 
 
 def variation_fault(prompt: str, text: str) -> str | None:
-    """What is wrong with a variation: no prompt, or a word of the prompt, or one near it in
-    WordNet, is not in it.
+    """Return the reason why a text is not a variation of a prompt; None if it is one.
+
+    A variation keeps each word of the prompt, or a word near it in WordNet.
     """
+    words = key_words(text)
+    lost = [word for word in key_words(prompt) if not any(_is_kin(word, other) for other in words)]
+    fault = prompt_fault(text)
+    if fault is None and lost:
+        fault = f"a text lost {lost[0]!r}"
+    return fault
 
-    def is_kin(one: str, other: str) -> bool:
-        return _alike(one, other) or any(
-            a in nouns() and b in kin(nouns()[a]) for a, b in ((one, other), (other, one))
-        )
 
-    said = content(text)
-    lost = [word for word in content(prompt) if not any(is_kin(word, other) for other in said)]
-    return prompt_fault(text) or (f"a text lost {lost[0]!r}" if lost else None)
+def _is_kin(first: str, second: str) -> bool:
+    """Check whether two words are alike, or near each other in WordNet."""
+    table = nouns()
+    return (
+        _is_alike(first, second)
+        or (first in table and second in kin(table[first]))
+        or (second in table and first in kin(table[second]))
+    )
+
+
+class WordChanges(NamedTuple):
+    """The key words that a text has lost and gained in comparison with its prompt."""
+
+    lost: list[str]
+    gained: list[str]
+
+    @classmethod
+    def between(cls, prompt: str, text: str) -> "WordChanges":
+        """Return the changes from a prompt to a text."""
+        before = Counter(key_words(prompt))
+        after = Counter(key_words(text))
+        return cls(lost=list((before - after).elements()), gained=list((after - before).elements()))
 
 
 def counterfactual_fault(
-    prompt: str, axis: str, value: str, text: str, values: Sequence[str], stated: bool = False
+    prompt: str,
+    axis: str,
+    value: str,
+    text: str,
+    values: Sequence[str],
+    *,
+    stated: bool = False,
 ) -> str | None:
-    """What is wrong with a counterfactual prompt that should state one of `values`; None if
-    nothing.
+    """Return the reason why a counterfactual prompt is not accepted; None if it is.
 
-    It must say its value and no other of its axis, keep the subject unless the axis changes it,
-    change one thing, and stay short. A value of an axis that may be `stated` by the prompt may take
-    the place of other words.
+    It must state its value and no other value of its axis. It must keep the subject unless the axis
+    changes it, change one thing, and stay short.
+
+    Parameters
+    ----------
+    prompt
+        Original prompt.
+    axis
+        Name of the axis, of the catalogue or any other.
+    value
+        Value that the text should state.
+    text
+        Counterfactual prompt.
+    values
+        All values of the axis.
+    stated
+        Whether the prompt may state a value of the axis, so that the value replaces other words.
+
+    Returns
+    -------
+    str or None
+        The reason, as a part of a sentence.
     """
     if simplify(text) == simplify(prompt):
         return "it repeats the prompt"
-    words = [_singular(word) for word in simplify(text).split()]
-    entry = catalogue().get(axis)
-    known = stated_values(text, axis) if axis in catalogue() else set()
-    said = {
-        one
-        for one in (value, *values, *(entry.axis.values if entry else ()))
-        if one in known or all(any(_alike(a, b) for b in words) for a in content(one) or [one])
-    }
-    if value not in said:
-        return "it does not say its value"
-    if [other for other in said if other != value and not set(other.split()) < set(value.split())]:
-        return "it says another value, too"
-    before = Counter(content(prompt))
-    after = Counter(content(text))
-    own = [*content(f"{value} {axis.replace('_', ' ')}"), *_spelled(text, axis)]
-    extra = [
-        word
-        for word in (after - before).elements()
-        if not any(_alike(word, other) for other in own)
-    ]
-    fault = _lost_fault(prompt, text, axis, list((before - after).elements()), stated)
-    if fault:
-        return fault
-    if len(extra) > 2 or len(text.split()) > len(prompt.split()) + len(value.split()) + MOST_ADDED:
-        return "it adds more than its value"
-    rest = " ".join(
-        word for word in text.split() if not any(_alike(a, b) for a in content(word) for b in own)
+    changes = WordChanges.between(prompt, text)
+    return (
+        _value_fault(axis, value, text, values)
+        or _lost_fault(prompt, text, axis, changes.lost, stated=stated)
+        or _added_fault(prompt, axis, value, text, changes.gained)
+        or prompt_fault(text)
     )
-    subject = main_phrase(parse_prompt(prompt))
-    kinds = {"any", subject.noun.kind if subject and subject.noun else "person"}
-    for other, others in catalogue().items():
-        may = not others.subject_kinds & kinds or other == axis or themes(other) & themes(axis)
-        if not may and states(rest, other) and not states(prompt, other):
-            return f"it says something of {other.replace('_', ' ')}, too"
-    return prompt_fault(text)
 
 
-def _lost_fault(
-    prompt: str, text: str, axis: str, lost: Collection[str], stated: bool
-) -> str | None:
-    """What is wrong with the words that a counterfactual prompt has no more: only what the axis is
-    about may go.
-    """
-    parsed = parse_prompt(prompt)
-    subject = main_phrase(parsed)
-    may_go = {*_spelled(prompt, axis)}
-    if (
-        subject
-        and subject.noun
-        and (axis in subject.noun.implies or axis in subject.noun.counterparts)
-    ):
-        may_go.add(subject.noun.singular.split()[-1])
-    gone = [word for word in lost if word not in may_go]
-    if subject and set(content(parsed.words[subject.end - 1].text)) & set(gone):
-        return "it loses the subject"
-    a = simplify(prompt).split()
-    b = simplify(text).split()
-    blocks = [
-        code
-        for code in SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
-        if code[0] != "equal"
-    ]
-    replaced = [content(" ".join(a[i:j])) for kind, i, j, _, _ in blocks if kind == "replace"]
-    if gone and (
-        axis in catalogue()
-        or not stated
-        or len(gone) > 2
-        or len(blocks) > 1
-        or gone not in replaced
-    ):
-        return "it loses a word of the prompt"
+def _value_fault(axis: str, value: str, text: str, values: Sequence[str]) -> str | None:
+    """Return the fault of a text that does not state its value, or that states another value."""
+    entry = catalogue().get(axis)
+    known_values = entry.axis.values if entry else ()
+    stated = stated_values(text, axis) if entry else set()
+    words = [_singular(word) for word in simplify(text).split()]
+    stated = {
+        candidate
+        for candidate in (value, *values, *known_values)
+        if candidate in stated or _contains_words(words, candidate)
+    }
+    if value not in stated:
+        return "it does not state its value"
+    part_of_value = [other for other in stated if set(other.split()) < set(value.split())]
+    if stated - {value, *part_of_value}:
+        return "it states another value, too"
     return None
 
 
-def _spelled(text: str, axis: str) -> list[str]:
-    """The words in which a text states a value of an axis of the catalogue."""
+def _contains_words(words: Sequence[str], value: str) -> bool:
+    """Check whether all words of a value are among the words of a text."""
+    for needed in key_words(value) or [value]:
+        if not any(_is_alike(needed, word) for word in words):
+            return False
+    return True
+
+
+def _added_fault(
+    prompt: str, axis: str, value: str, text: str, gained: Collection[str]
+) -> str | None:
+    """Return the fault of a text that adds more than its value."""
+    value_words = [*key_words(f"{value} {axis.replace('_', ' ')}"), *_axis_words(text, axis)]
+    extra = [word for word in gained if not _is_alike_any(word, value_words)]
+    longest = len(prompt.split()) + len(value.split()) + MAX_ADDED_WORDS
+    if len(extra) > 2 or len(text.split()) > longest:
+        return "it adds more than its value"
+    other_words = [
+        word
+        for word in text.split()
+        if not any(_is_alike_any(part, value_words) for part in key_words(word))
+    ]
+    other_axis = _other_axis_stated(prompt, axis, " ".join(other_words))
+    if other_axis:
+        return f"it states something about {other_axis.replace('_', ' ')}, too"
+    return None
+
+
+def _other_axis_stated(prompt: str, axis: str, text: str) -> str | None:
+    """Return the name of another axis that a text settles and the prompt does not."""
+    subject = main_phrase(parse_prompt(prompt))
+    kinds = {"any", subject.noun.kind if subject and subject.noun else "person"}
+    for name, entry in catalogue().items():
+        is_related = name == axis or not themes(name).isdisjoint(themes(axis))
+        if is_related or entry.subject_kinds.isdisjoint(kinds):
+            continue
+        if states(text, name) and not states(prompt, name):
+            return name
+    return None
+
+
+def _lost_fault(
+    prompt: str, text: str, axis: str, lost: Collection[str], *, stated: bool
+) -> str | None:
+    """Return the fault of a text that has lost words which the axis is not about."""
+    parsed = parse_prompt(prompt)
+    subject = main_phrase(parsed)
+    replaceable = {*_axis_words(prompt, axis), *_replaceable_noun(subject, axis)}
+    missing = [word for word in lost if word not in replaceable]
+    if subject and not set(key_words(parsed.words[subject.end - 1].text)).isdisjoint(missing):
+        return "it loses the subject"
+    if not missing:
+        return None
+    is_exchange = axis not in catalogue() and stated and _is_one_exchange(prompt, text, missing)
+    return None if is_exchange else "it loses a word of the prompt"
+
+
+def _replaceable_noun(subject: NounPhrase | None, axis: str) -> list[str]:
+    """Return the last word of the subject's noun, if the axis changes the noun."""
+    noun = subject.noun if subject else None
+    if noun is None or not (axis in noun.implies or axis in noun.counterparts):
+        return []
+    return [noun.singular.split()[-1]]
+
+
+def _is_one_exchange(prompt: str, text: str, missing: list[str]) -> bool:
+    """Check whether a text differs from the prompt by one exchange of at most two key words."""
+    before = simplify(prompt).split()
+    after = simplify(text).split()
+    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    changes = [code for code in codes if code[0] != "equal"]
+    if len(missing) > 2 or len(changes) != 1:
+        return False
+    operation, start, end, _, _ = changes[0]
+    return operation == "replace" and key_words(" ".join(before[start:end])) == missing
+
+
+def _axis_words(text: str, axis: str) -> list[str]:
+    """Return the key words of a text that state a value of an axis of the catalogue."""
     entry = catalogue().get(axis)
     if entry is None:
         return []
     parsed = parse_prompt(text)
     subjects = parsed.subjects(entry.subject_kinds)
-    found = [text[one.start : one.end] for one in find_statements(parsed, entry, subjects)]
-    found += [
-        parsed.words[one.end - 1].text for one in subjects if one.noun and axis in one.noun.implies
+    statements = find_statements(parsed, entry, subjects)
+    parts = [text[statement.start : statement.end] for statement in statements]
+    parts += [
+        parsed.words[phrase.end - 1].text
+        for phrase in subjects
+        if phrase.noun and axis in phrase.noun.implies
     ]
-    return content(" ".join(found))
+    return key_words(" ".join(parts))
 
 
-def content(text: str) -> list[str]:
-    """The words of a text that say something, in the singular, without its frame ("a photo of")."""
+def key_words(text: str) -> list[str]:
+    """Return the words that carry meaning, in the singular, without the frame ("a photo of")."""
     frame = FRAME.match(text)
     words = simplify(text[frame.end() :] if frame else text).split()
-    return [_singular(word) for word in words if word not in _SMALL]
+    return [_singular(word) for word in words if word not in _SMALL_WORDS]
 
 
 def _singular(word: str) -> str:
-    return nouns()[word].singular if word in nouns() else re.sub(r"(?<=[^su]{3})s$", "", word)
+    if word in nouns():
+        return nouns()[word].singular
+    return re.sub(r"(?<=[^su]{3})s$", "", word)
 
 
-def _alike(one: str, other: str) -> bool:
-    """Whether two words are the same but for an ending: "Africa" and "African", "rain" and "rainy"."""
-    short, long = sorted((one, other), key=len)
-    return one == other or (
-        len(short) >= 4 and long.startswith(short) and len(long) - len(short) <= 3
-    )
+def _is_alike_any(word: str, others: Collection[str]) -> bool:
+    return any(_is_alike(word, other) for other in others)
+
+
+def _is_alike(first: str, second: str) -> bool:
+    """Check for equal words but for an ending: "Africa" and "African", "rain" and "rainy"."""
+    short, long = sorted((first, second), key=len)
+    if first == second:
+        return True
+    return len(short) >= 4 and long.startswith(short) and len(long) - len(short) <= 3

@@ -148,17 +148,19 @@ class LLMWriter:
             asked = INSTRUCTIONS["named_axes"].format(
                 prompt=prompt, about=INSTRUCTIONS["about"][self._on], most=self._axes
             )
-            answer(NAMED, asked, 1, a.whole, None)
+            answer(NAMED, asked, 1, a.read_whole, None)
         else:
             chosen = ", ".join(name.replace("_", " ") for name in names)
             told = f"{INSTRUCTIONS['given_axes'].format(prompt=prompt, names=chosen)} {told}"
-        answer(WRITTEN, told, 2, a.whole, None)
-        one = a.an_object(value=a.a_text(40), prompt=a.a_text(len(prompt) + 80))
+        answer(WRITTEN, told, 2, a.read_whole, None)
+        one = a.object_schema(value=a.text_schema(40), prompt=a.text_schema(len(prompt) + 80))
         kind = {"type": "string", "enum": ["societal", "incidental"]}
-        axis = a.an_object(
-            name=a.a_text(40), kind=kind, counterfactuals=a.a_list(one, 2, MAX_VALUES)
+        axis = a.object_schema(
+            name=a.text_schema(40), kind=kind, counterfactuals=a.list_schema(one, 2, MAX_VALUES)
         )
-        form = a.an_object(axes=a.a_list(axis, 1, self._axes if names is None else len(names)))
+        form = a.object_schema(
+            axes=a.list_schema(axis, 1, self._axes if names is None else len(names))
+        )
         found: list[a.ParsedAxis] = answer(
             READ, INSTRUCTIONS["as_json"], 3, lambda last: a.read_axes(a.parse(last)), form
         )
@@ -223,7 +225,9 @@ class LLMWriter:
                     f" These are there already and must not come again: {listed}." if listed else ""
                 )
                 messages = [Message("system", INSTRUCTIONS["writing"]), Message("user", told)]
-                form = a.an_object(prompts=a.a_list(a.a_text(14 * words[1]), left, left))
+                form = a.object_schema(
+                    prompts=a.list_schema(a.text_schema(14 * words[1]), left, left)
+                )
                 answer = complete(messages, form, attempt_seed(seed, attempt))
                 faults = Counter()
                 try:
@@ -289,7 +293,7 @@ def _counterfactuals(
         fault = (
             "it repeats another"
             if taken
-            else a.counterfactual_fault(prompt, name, value, text, values, stated)
+            else a.counterfactual_fault(prompt, name, value, text, values, stated=stated)
         )
         faults.append(fault if value else "it has no value")
         if faults[-1] is None:

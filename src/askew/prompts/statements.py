@@ -323,7 +323,8 @@ PHOTOS = frozenset("photo photograph picture image snapshot shot".split())
 """Media of frames that mean a photograph without a style."""
 
 STYLE_WORDS = re.compile(
-    r"\b(?:colou?r(?:ed)?|gr[ae]y-?scale|monochrome|sepia|pencil|black[- ]and[- ]white|oil|digital|cartoon)\b ?",
+    r"\b(?:colou?r(?:ed)?|gr[ae]y-?scale|monochrome|sepia|pencil|black[- ]and[- ]white|oil|digital|"
+    r"cartoon)\b ?",
     re.I,
 )
 """Adjectives of frames that settle the style."""
