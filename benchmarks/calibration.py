@@ -113,7 +113,7 @@ HEADER = "true score | mean plug-in | coverage | interval too high | too low | m
 
 
 def cas_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
-    print(f"| pictures | concepts | populations | {HEADER} |\n" + "|---" * 9 + "|")
+    print(f"| images | concepts | populations | {HEADER} |\n" + "|---" * 9 + "|")
     for n in sizes:
         for size, (questions, words) in SIZES.items():
             base = population(questions, words, np.random.default_rng(5))
@@ -145,11 +145,12 @@ def mixture(
 
 
 def mad_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
-    """MAD and the lean of the first value: planted worlds differ on the axis alone, dense ones
-    everywhere.
+    """Print coverage for MAD and the CAS contrast of the first value.
+
+    Planted worlds differ only on the axis, dense worlds everywhere.
     """
-    columns = "pictures | K | world | lean | true MAD | mean plug-in | mean mark | coverage | mean width | leaves out 0"
-    print(f"| {columns} | coverage of the lean |\n" + "|---" * 11 + "|")
+    columns = "images | K | world | bias | true MAD | mean plug-in | mean debiased | coverage | mean width | excludes 0"
+    print(f"| {columns} | coverage of the contrast |\n" + "|---" * 11 + "|")
     for n, k, (world, elsewhere) in itertools.product(
         sizes, (2, 4, 6), (("planted", 0.0), ("dense", 0.3))
     ):
@@ -186,13 +187,12 @@ DOMAINS = 4_000
 
 
 def domain_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
-    """Means over prompts, each with a world and a lean of its own, two values; "before" is
-    Student's interval alone.
+    """Print coverage for means over prompts, each with its world and its bias, two values.
 
     Domains of several sizes are drawn from as many prompts as there are runs.
     """
-    columns = "pictures | concepts | world | mean of | true | mean plug-in | mean mark | prompts | coverage | mean width"
-    print(f"| {columns} | coverage before | width before |\n" + "|---" * 12 + "|")
+    columns = "images | concepts | world | mean of | true | mean plug-in | mean debiased | prompts | coverage | mean width"
+    print(f"| {columns} | coverage, Student's | width, Student's |\n" + "|---" * 12 + "|")
     worlds = itertools.product(sizes, (12, 40), (("planted", 0.0), ("dense", 0.3)))
     for n, words, (world, elsewhere) in worlds:
         rng = np.random.default_rng(0)
@@ -239,7 +239,7 @@ def domain_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
 
 def fair_alarms(repeats: int, draws: int, sizes: list[int]) -> None:
     print(
-        "| pictures | K | words | axes | p < .05 | p < .5 | mean MAD | mean null |\n"
+        "| images | K | words | axes | p < .05 | p < .5 | mean MAD | mean null |\n"
         + "|---" * 8
         + "|"
     )

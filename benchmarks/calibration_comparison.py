@@ -41,10 +41,10 @@ ANSWERS: dict[str, tuple[Sequence[float], Sequence[float], float]] = {
 """Shares of an axis's values in two models, and rho."""
 
 LEANS: dict[str, tuple[float, float, float]] = {
-    "leaning .9; fair": (0.9, 0.5, 0.5),
+    "biased .9; fair": (0.9, 0.5, 0.5),
     "both .85, independent": (0.85, 0.85, 0.0),
     "both .85, nearly the same": (0.85, 0.85, 0.95),
-    "leaning .95; .75": (0.95, 0.75, 0.8),
+    "biased .95; .75": (0.95, 0.75, 0.8),
 }
 """Share of the first of two values in the initial pictures of two models, and rho."""
 
@@ -143,7 +143,7 @@ def table(
     title: str, cases: Sequence[str], names: Sequence[str], run: Callable[..., tuple[Tally, Tally]]
 ) -> None:
     """Print a Markdown table, row by row as it is computed."""
-    header = ("models", "pictures", "score", "truth", "mean value", "coverage", "width", "p < .05")
+    header = ("models", "images", "score", "truth", "mean value", "coverage", "width", "p < .05")
     print(f"\n### {title}\n\n| {' | '.join(header)} |\n|{'---|' * len(header)}")
     for n in SIZES:
         for case in cases:

@@ -41,7 +41,10 @@ POPULATIONS: dict[str, tuple[str, Sequence[float]]] = {
     "4 values, two in excess": ("total_variation", [0.4, 0.4, 0.1, 0.1]),
     "6 values, fair": ("total_variation", FAIR6),
     "6 values, mild": ("total_variation", MILD6),
-    "6 values, three ideal": ("total_variation", [0.35, 1 / 6, 1 / 6, 1 / 6, 0.075, 0.075]),
+    "6 values, three at the reference": (
+        "total_variation",
+        [0.35, 1 / 6, 1 / 6, 1 / 6, 0.075, 0.075],
+    ),
     "6 values, one in excess": ("total_variation", ONE6),
     "6 values, strong": ("total_variation", [0.8, 0.1, 0.05, 0.05, 0, 0]),
     "3 ranks, fair": ("wasserstein", [1 / 3] * 3),
@@ -55,7 +58,7 @@ PAIRS: dict[str, tuple[Sequence[float], int, Sequence[float], int]] = {
     "mirrored, .8": ([0.8, 0.2], 48, [0.2, 0.8], 48),
     "same, 6 values fair": (FAIR6, 24, FAIR6, 96),
     "same, 6 values one in excess": (ONE6, 24, ONE6, 96),
-    "6 values, fair less one in excess": (FAIR6, 24, ONE6, 96),
+    "6 values, fair minus one in excess": (FAIR6, 24, ONE6, 96),
 }
 
 INSTRUMENTS: dict[str, tuple[Sequence[float], float, int, int]] = {
@@ -113,7 +116,7 @@ def share_rows() -> Iterable[list[str]]:
 
 
 def distance_rows(repeats: int) -> Iterable[list[str]]:
-    """Coverage of the distance from a uniform ideal."""
+    """Yield the coverage of the distance from a uniform reference."""
     for (name, (distance, shares)), n in product(POPULATIONS.items(), SIZES):
         p = np.array(shares)
         reference = np.full(len(shares), 1 / len(shares))
@@ -187,17 +190,15 @@ def audited_share(
 
 def main(repeats: int) -> None:
     """Print all tables."""
-    edges = ("inside: mean", "inside: least", "edges: mean", "edges: least")
-    table("One share (exact; inside is .1 to .9)", ("pictures", *edges), share_rows())
+    edges = ("inside: mean", "inside: minimum", "edges: mean", "edges: minimum")
+    table("Shares (exact; inside is .1 to .9)", ("images", *edges), share_rows())
     table(
-        "Distance from a uniform ideal",
-        ("population", "pictures", *SIMULATED),
+        "Distance from a uniform reference",
+        ("population", "images", *SIMULATED),
         distance_rows(repeats),
     )
-    table("Differences of two sets", ("sets", "pictures", *SIMULATED), difference_rows(repeats))
-    table(
-        "Corrected shares", ("instrument", "pictures, labels", *SIMULATED), corrected_rows(repeats)
-    )
+    table("Differences of two sets", ("sets", "images", *SIMULATED), difference_rows(repeats))
+    table("Corrected shares", ("instrument", "images, labels", *SIMULATED), corrected_rows(repeats))
 
 
 if __name__ == "__main__":
