@@ -1,11 +1,11 @@
-"""Is every interaction found that was planted, and none that was not? Writes a page of tables.
+"""Measure how well planted interactions are recovered, and write a page of tables.
 
     python -m benchmarks.calibration_interactions [--repeats 2000] [--draws 200] [--out PAGE.md]
     [PART ...]
 
-The populations are those of the studio's planted world, so that every truth is exact; answers are
-drawn from them, no pictures. Parts: edges, sensitivity, equal, instrument, validation; all without
-any. The page is written anew after every part. About three minutes on one free core.
+Answers, not images, are drawn from the populations of the studio's planted world, so every truth is
+exact. Parts: edges, sensitivity, equal, instrument, validation; without PART, all parts. The script
+rewrites the page after every part. It takes about three minutes on one free core.
 """
 
 from __future__ import annotations
@@ -55,9 +55,12 @@ Rows = Iterator[Sequence[object]]
 
 HEAD = """# Calibration of interactions
 
-How well the statistics behind `interact` find what was planted in the studio world, at the level of answers: counts are
-drawn from the exact planted distributions (`studio/planted`), so that truth is known without any doubt and no
-instrument errs but where one is made to. Made by `benchmarks/calibration_interactions.py`; everything is seeded.
+How well does `interact` recover what is planted? Counts are drawn from the exact distributions of `studio/planted`. No
+instrument errs, except in the section that simulates errors.
+
+    python -m benchmarks.calibration_interactions
+
+prints all cases (seeded).
 """
 
 
@@ -229,7 +232,7 @@ def instrument_rows(options: argparse.Namespace) -> Rows:
         ]
         corrected = interactions(known, rng=rng, draws=options.draws)
         truth = planted.truth(source, target)
-        for what, found in (("as read", plain), ("corrected", corrected)):
+        for what, found in (("uncorrected", plain), ("corrected", corrected)):
             yield (
                 name.replace(" ", " → "),
                 f"{right:.0%}",
@@ -291,12 +294,13 @@ SIMULATED = ("bias", "coverage", "truth below", "truth above", "width", "p < .05
 PARTS: dict[str, tuple[str, str, Sequence[str], Callable[[argparse.Namespace], Rows]]] = {
     "edges": (
         "Edges",
-        "Share of ordered pairs of different axes with p < 1e-4, by the true strength of the dependence (Cramér's "
-        "V of the planted table). Bias 0: 100 worlds. Bias 1: 26 occupations. At bias 0, p < .05 should happen to 5 %. "
-        "There are next to no false edges. With few pictures only strong dependences are found: that there is no edge "
-        "does not mean that there is no influence.",
+        "Share of ordered pairs of different axes with p < 1e-4, by the true strength of the "
+        "association (Cramér's V). Bias 0: 100 worlds. Bias 1: 26 occupations. At bias 0, p < .05"
+        " is expected in 5 %. There are next to no false edges. With few images only strong "
+        "associations become edges: the absence of an edge does not mean the absence of an "
+        "influence.",
         (
-            "pictures a set",
+            "images per set",
             "bias 0: false edges",
             "bias 0: p < .05",
             "bias 1: false edges, V = 0",
@@ -308,32 +312,35 @@ PARTS: dict[str, tuple[str, str, Sequence[str], Callable[[argparse.Namespace], R
     ),
     "sensitivity": (
         "Intersectional Sensitivity",
-        f"{OCCUPATION}, ideal uniform, 95 % intervals. `plug-in bias` is that of the paper's uncorrected number, "
-        "`bias` is that of askew's. Where nothing happens the plug-in finds an effect and askew none. An intervention "
-        "on the axis itself that cures it completely looks smaller than it is: the cured distribution is known "
-        "exactly, and is blurred to match the initial one. Intervals do not rest on the value. In fair worlds both "
-        "distances are 0, the least that a distance can be, and intervals cover more than 95 %; the next section shows "
-        "why, and why narrower ones would be wrong.",
-        ("bias knob", "pair", "pictures a set", "truth", "plug-in bias", *SIMULATED),
+        "Nurse, uniform reference, 95 % confidence intervals. `plug-in bias` is the bias of the "
+        "paper's uncorrected number, and `bias` the bias of askew's estimate. At bias setting 0 "
+        "nothing happens. There the plug-in finds an effect, and askew next to none. An "
+        "intervention on the axis itself looks smaller than it is: its distribution afterward is "
+        "known exactly, and askew blurs it to match the baseline images. Intervals do not depend "
+        "on that value. In fair worlds intervals cover more than 95 %, because both distances are"
+        " 0, their minimum. The next section shows why narrower intervals would be wrong.",
+        ("bias setting", "pair", "images per set", "truth", "plug-in bias", *SIMULATED),
         sensitivity_rows,
     ),
     "equal": (
-        "Why intervals cover more in a fair world",
-        "48 initial pictures and three counterfactual sets of 48 come from one population, so that IS is 0; its "
-        "distance from equal shares (total variation) grows from 0. `own interval` is that of the initial distance "
-        "alone. At distance 0 it can miss on one side only, and leaves out 0 in a few percent of the cases; IS = 0 is "
-        "left out more rarely still, since the other distance's interval reaches as far. The further the distance, the "
-        "more both sides are missed, and coverage falls towards its nominal value. Narrower intervals are no remedy: "
-        "`coverage if narrowed` is that of intervals which are all narrowed around their middles by the one factor "
-        "that makes 95 % of them hold 0 at distance 0. Where the distance is not 0 they hold it too rarely, and how "
-        "far it is from 0 is what is not known.",
+        "High coverage in a fair world",
+        "48 baseline images and three counterfactual sets of 48 come from the same population, so"
+        " IS is 0. `distance of both` is the distance of this population from equal shares (total"
+        " variation). `interval of the distance` is the interval of the distance of the baseline "
+        "images. At distance 0 it can miss on one side only. It then excludes 0 in a few percent "
+        "of the cases. The interval of IS excludes 0 more rarely, since the interval of the "
+        "second distance is as long. The larger the distance, the more both sides miss, and the "
+        "coverage approaches 95 %. `coverage if narrowed` shows why narrower intervals are wrong."
+        " These intervals are narrowed around their midpoints by the factor that gives 95 % "
+        "coverage at distance 0. At other distances they cover too rarely, and the true distance "
+        "is unknown.",
         (
             "values",
             "distance of both",
             "coverage of IS = 0",
             "0 below",
             "0 above",
-            "own interval: too high",
+            "interval of the distance: too high",
             "too low",
             "coverage if narrowed",
         ),
@@ -341,19 +348,22 @@ PARTS: dict[str, tuple[str, str, Sequence[str], Callable[[argparse.Namespace], R
     ),
     "instrument": (
         "An instrument that errs",
-        "48 pictures a set, read rightly with the given probability, otherwise as any other value; 100 labelled "
-        "pictures of each value tell its errors. Errors that go unnoticed make every effect look smaller. "
-        "Corrected, about half to all of that is made good, and the interval covers; it mostly covers more than it "
-        "must, since the error of the matrix is common to both distributions and counted as if it were not.",
+        "48 images per set. The instrument labels an image correctly with the given probability, "
+        "and otherwise with any other value. 100 labeled images of each value estimate its "
+        "errors. Uncorrected errors make every effect look smaller. The correction removes half "
+        "to all of this bias, and its interval covers. It mostly covers more than 95 %: the error"
+        " of the confusion matrix is common to both distributions, but the interval treats it as "
+        "independent.",
         ("pair", "right", "sensitivity", "truth", *SIMULATED),
         instrument_rows,
     ),
     "validation": (
         "Prediction against an exact intervention",
-        "Eq. 7-8: IS predicted from counterfactual pictures against IS measured on as many fresh pictures of the "
-        "equal mixture, over the edges of each of 26 occupations, direct effects included. Both share the initial "
-        "pictures, as in the paper, which by itself makes them agree a little.",
-        ("pictures a set", "edges a prompt", "mean over prompts", "all edges together"),
+        "Eq. 7-8: correlation of IS predicted from counterfactual images and IS measured on as "
+        "many held-out images of the equal mixture. It covers the edges of each of 26 "
+        "occupations, including direct effects. Both share the baseline images, as in the paper, "
+        "which by itself causes a small correlation.",
+        ("images per set", "edges per prompt", "mean over prompts", "all edges together"),
         validation_rows,
     ),
 }
