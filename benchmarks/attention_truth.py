@@ -226,14 +226,14 @@ def localisation_lines(found: Localisation, model: str, count: int) -> Iterator[
     """What was found about localisation, as sentences and three tables."""
     by_attribute = found.by_attribute()
     yield (
-        f"`{model}`, {count} drawings, timesteps {', '.join(map(str, TIMESTEPS))}. Intervals at level .95: of the "
-        f"pointing game Wilson's for clusters of one drawing, of the rest Student's t over drawings."
+        f"`{model}`, {count} drawings, timesteps {', '.join(map(str, TIMESTEPS))}. Intervals at level .95: Wilson's "
+        f"for clusters of the same drawing for the pointing game, Student's t over drawings for all other scores."
     )
     yield ""
     yield from _sentences(by_attribute)
     for what, located in (
-        ("said, all blocks", by_attribute),
-        ("block, all that is said", found.by_block()),
+        ("stated word, all blocks", by_attribute),
+        ("block, all stated words", found.by_block()),
         ("timestep, all blocks", found.by_timestep(TIMESTEPS)),
     ):
         own = located is by_attribute
@@ -247,7 +247,7 @@ def localisation_lines(found: Localisation, model: str, count: int) -> Iterator[
             "IoU",
             "other drawings",
             "q" if own else "p",
-            *(("IoU less other words'", "q") if own else ()),
+            *(("IoU minus other words'", "q") if own else ()),
         )
         yield from _table(columns, [_row(name, one) for name, one in located.items()])
 
@@ -256,9 +256,9 @@ def faithfulness_lines(read: Mapping[str, Read]) -> Iterator[str]:
     """What the VQA reads of drawings with a part covered, a table per attribute."""
     for attribute, found in read.items():
         yield (
-            f"**{attribute}**: read rightly in {_short(found.whole)} of whole drawings, {_short(found.region)} where "
-            f"only the true region is left, {_short(found.without)} where only it is covered; the commonest value "
-            f"makes up {found.guess:.2f}."
+            f"**{attribute}**: labeled correctly in {_short(found.whole)} of the complete drawings, "
+            f"{_short(found.region)} with only the true region, {_short(found.without)} with only the true region "
+            f"covered. The most common value has share {found.guess:.2f}."
         )
         yield ""
         rows = [
@@ -272,10 +272,10 @@ def faithfulness_lines(read: Mapping[str, Read]) -> Iterator[str]:
             for tau in THRESHOLDS
         ]
         columns = (
-            "mask alone",
-            "rest alone",
-            "mask of another drawing alone",
-            "place covered",
+            "mask only",
+            "rest only",
+            "mask of another drawing only",
+            "region covered",
             "rest left out",
         )
         yield from _table(("percentile", *columns), rows)
@@ -337,8 +337,8 @@ def _sentences(found: Mapping[str, Located]) -> Iterator[str]:
     words = [
         name for name, one in found.items() if one.beyond is not None and _beats(one.beyond, 0.0)
     ]
-    yield f"- The highest point of the map lies in the region more often than its area for {_some(area, total)}."
-    yield f"- The map overlaps its region more than it does those of other drawings for {_some(place, total)}."
+    yield f"- The maximum of the map lies in the region more often than its area predicts for {_some(area, total)}."
+    yield f"- The map overlaps its region more than it overlaps regions of other drawings for {_some(place, total)}."
     yield f"- It overlaps the region more than the maps of other words in the same drawing for {_some(words, total)}."
 
 

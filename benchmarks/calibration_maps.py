@@ -1,5 +1,4 @@
-"""How often the intervals of the overlap of attention maps hold the truth, on maps whose overlap
-was planted.
+"""Measure the coverage of the intervals of map overlap, on maps whose overlap is planted.
 
     python -m benchmarks.calibration_maps [--repeats 400]
 
@@ -82,11 +81,11 @@ def main() -> None:
     choice = parser.parse_args()
     columns = (
         "planted",
-        "pictures",
+        "images",
         "mIoU",
-        "chance",
+        "expected by chance",
         "corrected",
-        "mean found",
+        "mean estimate",
         "coverage, mIoU",
         "coverage, corrected",
         "width",

@@ -57,7 +57,7 @@ def fills(pixels: Pixels) -> dict[str, Pixels]:
     mean = np.broadcast_to(
         pixels.mean(axis=(1, 2), keepdims=True).round().astype(np.uint8), pixels.shape
     )
-    return {"mean colour": mean, "blur": np.stack([blurred(one, BLUR) for one in pixels])}
+    return {"mean color": mean, "blur": np.stack([blurred(one, BLUR) for one in pixels])}
 
 
 def blurred(pixels: Pixels, radius: float) -> Pixels:
@@ -142,8 +142,8 @@ def lines(found: dict[str, dict[str, Floats]]) -> Iterator[str]:
     columns = (
         "cover",
         "score",
-        *(f"map less {wrong}" for wrong in WRONG),
-        "true place less that of another drawing",
+        *(f"map minus {wrong}" for wrong in WRONG),
+        "true region minus region of another drawing",
     )
     yield f"| {' | '.join(columns)} |"
     yield "|" + " --- |" * 2 + " ---: |" * 4

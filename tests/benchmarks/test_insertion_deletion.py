@@ -19,7 +19,7 @@ def fit(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
     return pixels[:, PLACE].mean(axis=(1, 2), dtype=float)[None, :] / 255
 
 
-@pytest.mark.parametrize("cover", ["mean colour", "blur"])
+@pytest.mark.parametrize("cover", ["mean color", "blur"])
 def test_the_map_of_the_place_that_is_read_scores_most(cover: str) -> None:
     pixels = (
         np.where(PLACE[None, :, :, None], np.uint8(250), np.uint8(20))
