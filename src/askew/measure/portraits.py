@@ -1,6 +1,4 @@
-"""Faces laid on each other by landmarks: turned, scaled, shifted; average faces; skin by its place,
-and its change.
-"""
+"""Faces aligned by landmarks, average faces, skin by its place in the face, and change of skin."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,80 +19,113 @@ FRAME = 128
 """Side of the frame, in pixels, in which faces are aligned."""
 
 CANONICAL: Landmarks = np.array([[46.0, 52.0], [82.0, 52.0], [64.0, 70.0]])
-"""The landmarks in that frame."""
+"""Landmarks in the frame."""
 
 CHEEKS = ((46.0, 69.0, 8.0, 6.0), (82.0, 69.0, 8.0, 6.0))
-"""Ellipses in that frame, x, y and half axes, in which a face seen from the front shows skin alone."""
+"""Ellipses in the frame, x, y and half axes, in which a frontal face shows only skin."""
+
+NOTHING_LEFT = Missing("unparseable", "no pixel is left to compare")
+NOT_SOUGHT = Missing("not_asked", "no face detector is set")
 
 
 def similarity(landmarks: Landmarks) -> tuple[complex, complex]:
-    """The turn, scale and shift z -> a z + b, z = x + iy, that brings landmarks nearest to the
-    canonical ones. Raises ValueError for landmarks that are all one point.
+    """Return a and b of the map z -> a z + b, z = x + iy, that brings landmarks to canonical ones.
+
+    The map turns, scales and shifts; it is the best by least squares.
+
+    Raises
+    ------
+    ValueError
+        For landmarks that are all one point.
     """
-    z, w = (points[:, 0] + 1j * points[:, 1] for points in (landmarks, CANONICAL))
-    centred = z - z.mean()
-    size = float((np.abs(centred) ** 2).sum())
+    z = landmarks[:, 0] + 1j * landmarks[:, 1]
+    w = CANONICAL[:, 0] + 1j * CANONICAL[:, 1]
+    centered = z - z.mean()
+    size = float((np.abs(centered) ** 2).sum())
     if size == 0:
         raise ValueError("landmarks that are all one point have no size to align by")
-    a = complex((centred.conj() * (w - w.mean())).sum() / size)
+    a = complex((centered.conj() * (w - w.mean())).sum() / size)
     return a, complex(w.mean() - a * z.mean())
 
 
 def aligned(image: Image.Image | ArrayLike, landmarks: Landmarks) -> Bytes:
-    """The picture turned, scaled and shifted so that its landmarks lie near the canonical ones:
-    (FRAME, FRAME, 3).
+    """Return the image turned, scaled and shifted so that landmarks lie near the canonical ones.
+
+    Returns
+    -------
+    Bytes
+        (FRAME, FRAME, 3).
     """
     a, b = similarity(landmarks)
     pixels = rgb(image)
+    # Blocks are averaged first, so that a large photograph is not sampled point by point.
     block = max(int(0.5 / abs(a)), 1)
     height, width = (length // block * block for length in pixels.shape[:2])
     blocks = pixels[:height, :width].reshape(height // block, block, width // block, block, 3)
-    small = blocks.mean(axis=(1, 3))  # so that a large photograph is not sampled point by point
+    small = blocks.mean(axis=(1, 3))
     y, x = np.mgrid[:FRAME, :FRAME]
     place = (x + 1j * y - b) / a
-    at = [(part - (block - 1) / 2) / block for part in (place.imag, place.real)]
+    coordinates = [(part - (block - 1) / 2) / block for part in (place.imag, place.real)]
     channels = [
-        scipy.ndimage.map_coordinates(small[..., k], at, order=1, mode="nearest") for k in range(3)
+        scipy.ndimage.map_coordinates(small[..., k], coordinates, order=1, mode="nearest")
+        for k in range(3)
     ]
     return np.asarray(np.stack(channels, axis=-1).round().clip(0, 255).astype(np.uint8))
 
 
 def average_face(faces: ArrayLike) -> Bytes:
-    """The mean of aligned faces (faces, height, width, 3), rounded to bytes. Raises NotEnoughData
-    for no face.
+    """Return the mean of aligned faces (faces, height, width, 3), rounded to bytes.
+
+    Raises
+    ------
+    NotEnoughData
+        If there is no face.
     """
     stack = np.asarray(faces)
     if not len(stack):
-        raise NotEnoughData("an average face needs a picture in which one face was found")
+        raise NotEnoughData("an average face needs an image in which exactly one face was found")
     return np.asarray(stack.mean(axis=0).round().astype(np.uint8))
 
 
 def cheek_mask(size: tuple[int, int], landmarks: Landmarks) -> Mask:
-    """Pixels on the cheeks of a face: (H, W) for a picture of `size` (H, W). Does not depend on
-    colour.
+    """Return the pixels on the cheeks of a face, which do not depend on color.
+
+    Parameters
+    ----------
+    size
+        Height and width of the image.
+    landmarks
+        Landmarks of the face.
     """
     a, b = similarity(landmarks)
     y, x = np.mgrid[: size[0], : size[1]]
     place = a * (x + 1j * y) + b
-    inside = [
-        ((place.real - cx) / rx) ** 2 + ((place.imag - cy) / ry) ** 2 <= 1
-        for cx, cy, rx, ry in CHEEKS
-    ]
+    inside = []
+    for center_x, center_y, radius_x, radius_y in CHEEKS:
+        horizontal = ((place.real - center_x) / radius_x) ** 2
+        vertical = ((place.imag - center_y) / radius_y) ** 2
+        inside.append(horizontal + vertical <= 1)
     return np.asarray(np.logical_or.reduce(inside))
 
 
 MaskOf = Callable[[Image.Image, "Landmarks | Missing"], "Mask | Missing"]
-"""Which pixels of a picture are skin, given the landmarks of its face."""
+"""Function that returns the skin of an image, given the landmarks of its face."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkinChange:
     """Skin before and after an edit.
 
-    before, after            ITA in degrees, each on its own mask
-    coverage_before, _after  share of the picture that the mask takes
-    lightness                change of mean L* on pixels that are skin in both
-    background               change of mean L* on pixels that are skin in neither: what exposure alone would do to skin
+    Attributes
+    ----------
+    before, after
+        ITA in degrees, each on the mask of its image.
+    coverage_before, coverage_after
+        Share of the image that the mask covers.
+    lightness
+        Change of mean L* on pixels that are skin in both images.
+    background
+        Change of mean L* on pixels that are skin in neither: the effect of exposure on skin.
     """
 
     before: float | Missing
@@ -105,75 +136,115 @@ class SkinChange:
     background: float | Missing
 
 
+def _mask_by_geometry(image: Image.Image, landmarks: Landmarks | Missing) -> Mask | Missing:
+    if isinstance(landmarks, Missing):
+        return landmarks
+    return cheek_mask((image.height, image.width), landmarks)
+
+
 MASKS: dict[str, MaskOf] = {
     "rule": lambda image, _: skin_mask(image),
-    "geometry": lambda image, at: (
-        at if isinstance(at, Missing) else cheek_mask((image.height, image.width), at)
-    ),
+    "geometry": _mask_by_geometry,
 }
-"""By the colour of skin, and by its place: the cheeks, whatever their colour; Missing without a
-face.
-"""
+"""Skin by its color, or by its place: the cheeks, whatever their color; Missing without a face."""
 
 
 def skin_change(
     before: Image.Image, after: Image.Image, masks: tuple[Mask | Missing, Mask | Missing]
 ) -> SkinChange:
-    """Compare a picture with its edit. Both have the same size; a mask that is Missing makes what
-    needs it Missing.
+    """Compare an image with its edit.
+
+    Parameters
+    ----------
+    before, after
+        Images of one size.
+    masks
+        Skin of each image. What needs a mask that is Missing is Missing.
     """
-    a, b, (first, second) = rgb(before), rgb(after), masks
-    tones = [
-        mask if isinstance(mask, Missing) else ita(pixels, mask)
-        for pixels, mask in ((a, first), (b, second))
-    ]
-    covered = [0.0 if isinstance(mask, Missing) else float(mask.mean()) for mask in masks]
-    if isinstance(first, Missing) or isinstance(second, Missing):
-        shifts: list[float | Missing] = [
-            next(mask for mask in masks if isinstance(mask, Missing))
-        ] * 2
+    pixels_before = rgb(before)
+    pixels_after = rgb(after)
+    mask_before, mask_after = masks
+    lightness_change: float | Missing
+    background_change: float | Missing
+    if isinstance(mask_before, Missing):
+        lightness_change = background_change = mask_before
+    elif isinstance(mask_after, Missing):
+        lightness_change = background_change = mask_after
     else:
-        both = (first & second, ~(first | second))
-        pairs = [(lightness(a, mask), lightness(b, mask)) for mask in both]
-        shifts = [
-            NOTHING_LEFT if isinstance(x, Missing) or isinstance(y, Missing) else y - x
-            for x, y in pairs
-        ]
-    return SkinChange(tones[0], tones[1], covered[0], covered[1], *shifts)
+        both = mask_before & mask_after
+        neither = ~(mask_before | mask_after)
+        lightness_change = _lightness_change(pixels_before, pixels_after, both)
+        background_change = _lightness_change(pixels_before, pixels_after, neither)
+    return SkinChange(
+        before=_tone(pixels_before, mask_before),
+        after=_tone(pixels_after, mask_after),
+        coverage_before=_coverage(mask_before),
+        coverage_after=_coverage(mask_after),
+        lightness=lightness_change,
+        background=background_change,
+    )
 
 
-NOTHING_LEFT = Missing("unparseable", "no pixel is left to compare")
-NOT_SOUGHT = Missing("not_asked", "nobody was asked to find faces")
+def _tone(pixels: Bytes, mask: Mask | Missing) -> float | Missing:
+    return mask if isinstance(mask, Missing) else ita(pixels, mask)
+
+
+def _coverage(mask: Mask | Missing) -> float:
+    return 0.0 if isinstance(mask, Missing) else float(mask.mean())
+
+
+def _lightness_change(before: Bytes, after: Bytes, mask: Mask) -> float | Missing:
+    """Return the change of mean L* in a mask, Missing where the mask is empty."""
+    lightness_before = lightness(before, mask)
+    lightness_after = lightness(after, mask)
+    if isinstance(lightness_before, Missing) or isinstance(lightness_after, Missing):
+        return NOTHING_LEFT
+    return lightness_after - lightness_before
 
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """Where the one face of a picture is, and the face in its frame: (FRAME, FRAME, 3)."""
+    """The only face of an image.
+
+    Attributes
+    ----------
+    landmarks
+        Landmarks in the image.
+    pixels
+        The aligned face, (FRAME, FRAME, 3).
+    """
 
     landmarks: Landmarks
     pixels: Bytes
 
 
 def find_face(finder: str, picture: Picture) -> Face | Missing:
-    """The one face of a picture by `finder`, or why there is none."""
+    """Return the only face of an image by a landmark finder, or why there is none."""
     image = opened(picture.path)
     landmarks = _finder(finder).find(image)
-    return (
-        landmarks if isinstance(landmarks, Missing) else Face(landmarks, aligned(image, landmarks))
-    )
+    if isinstance(landmarks, Missing):
+        return landmarks
+    return Face(landmarks=landmarks, pixels=aligned(image, landmarks))
 
 
 def skin_changes(
     mask_of: str, located: Sequence[tuple[Picture, Landmarks | Missing]]
 ) -> list[SkinChange]:
-    """How skin, found by `mask_of` (rule or geometry), changes from the first picture to each of
-    its edits, in order. All come with their landmarks.
+    """Return how skin changes from the first image to each of its edits, in order.
+
+    Parameters
+    ----------
+    mask_of
+        Name of the mask, `rule` or `geometry`.
+    located
+        The image, then its edits, each with its landmarks.
     """
-    shown = [(opened(picture.path), landmarks) for picture, landmarks in located]
-    (before, mask), *edits = [
-        (image, MASKS[mask_of](image, landmarks)) for image, landmarks in shown
-    ]
-    return [skin_change(before, after, (mask, own)) for after, own in edits]
+    masked = []
+    for picture, landmarks in located:
+        image = opened(picture.path)
+        masked.append((image, MASKS[mask_of](image, landmarks)))
+    before, mask_before = masked[0]
+    return [skin_change(before, after, (mask_before, mask)) for after, mask in masked[1:]]
 
 
 _finder = lru_cache(landmark_finder)

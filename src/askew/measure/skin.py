@@ -1,9 +1,8 @@
-"""Skin in a picture by its colour, and its tone as an angle ("downstream", Saravanan et al.,
-section 3).
+"""Skin in an image by its color, and its tone as an angle ("downstream", Saravanan et al., sec. 3).
 
-The rule rejects very dark skin, such as (87, 50, 28), and takes what merely has the colour of skin.
-Coverage therefore belongs to every result, `askew.measure.portraits` offers a mask by the place of
-the face, and where no pixel is skin by the rule, that does not mean that there is nobody.
+The rule rejects very dark skin, such as (87, 50, 28), and accepts other things with the color of
+skin. Coverage therefore belongs to each result, and `askew.measure.portraits` offers a mask by the
+place of the face. Where no pixel is skin by the rule, a person may still be in the image.
 """
 
 import math
@@ -22,14 +21,12 @@ Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 ROUNDING = 1e-9
-"""The mean of equal numbers may differ from them by its last digit; they are within no deviation of
-it all the same.
-"""
+"""Tolerance for rounding: the mean of equal numbers may differ from them in the last digit."""
 
-NO_SKIN = Missing("unparseable", "no pixel has the colour of skin")
+NO_SKIN = Missing("unparseable", "no pixel has the color of skin")
 
 SCHEME = "chardon"
-"""The scheme of classes: Chardon et al. 1991 with Del Bino and Bernerd 2013."""
+"""Scheme of classes: Chardon et al. 1991 with Del Bino and Bernerd 2013."""
 
 CLASSES = (
     (55, "very light"),
@@ -39,87 +36,142 @@ CLASSES = (
     (-30, "brown"),
     (-math.inf, "dark"),
 )
-"""Classes of skin tone, each with the ITA that it lies above."""
+"""Classes of skin tone, each with the ITA in degrees above which it begins."""
 
 
 def skin_mask(image: Image.Image | ArrayLike) -> Mask:
-    """Pixels with the colour of skin, (H, W), by bounds on RGB and on YCbCr (Kolkur et al. 2017).
+    """Return the pixels with the color of skin, by bounds on RGB and YCbCr (Kolkur et al. 2017).
 
     All must hold: R >= 95, G >= 40, B >= 20, R >= G, R >= B, |R - G| >= 15; Y >= 80, Cb >= 85, Cr
     >= 135, and Cr strictly below 1.5862 Cb + 20, above 0.3448 Cb + 76.2069, above -4.5652 Cb +
     234.5652, below -1.15 Cb + 301.75 and below -2.2857 Cb + 432.85.
 
-    `image` is a Pillow image of 8 bits a channel, or an array (H, W, 3) of 0 to 255. Raises
-    UsageError for another shape, deeper channels, or an array of other numbers.
+    Parameters
+    ----------
+    image
+        A Pillow image of 8 bits a channel, or an array (H, W, 3) of 0 to 255.
+
+    Returns
+    -------
+    Mask
+        (H, W), True for skin.
+
+    Raises
+    ------
+    UsageError
+        For an array of another shape or type.
     """
     pixels = rgb(image)
-    r, g, b = (pixels[..., k].astype(np.int16) for k in range(3))
-    by_rgb = (r >= 95) & (g >= 40) & (b >= 20) & (r >= g) & (r >= b) & (np.abs(r - g) >= 15)
-    y, cb, cr = ycbcr(pixels[by_rgb]).T
-    by_luma = (y >= 80) & (cb >= 85) & (cr >= 135)
-    between = (cr > 0.3448 * cb + 76.2069) & (cr > -4.5652 * cb + 234.5652)
-    below = (cr < 1.5862 * cb + 20) & (cr < -1.15 * cb + 301.75) & (cr < -2.2857 * cb + 432.85)
-    by_rgb[by_rgb] = by_luma & between & below
-    return np.asarray(by_rgb)
+    mask = _is_skin_by_rgb(pixels)
+    mask[mask] = _is_skin_by_ycbcr(pixels[mask])
+    return mask
+
+
+def _is_skin_by_rgb(pixels: Bytes) -> Mask:
+    r = pixels[..., 0].astype(np.int16)
+    g = pixels[..., 1].astype(np.int16)
+    b = pixels[..., 2].astype(np.int16)
+    bright = (r >= 95) & (g >= 40) & (b >= 20)
+    red = (r >= g) & (r >= b) & (np.abs(r - g) >= 15)
+    return np.asarray(bright & red)
+
+
+def _is_skin_by_ycbcr(colors: Bytes) -> Mask:
+    y, cb, cr = ycbcr(colors).T
+    in_range = (y >= 80) & (cb >= 85) & (cr >= 135)
+    above = (cr > 0.3448 * cb + 76.2069) & (cr > -4.5652 * cb + 234.5652)
+    below = cr < 1.5862 * cb + 20
+    below &= cr < -1.15 * cb + 301.75
+    below &= cr < -2.2857 * cb + 432.85
+    return np.asarray(in_range & above & below)
 
 
 def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float | Missing:
-    """Individual typology angle in degrees: larger = lighter skin; atan2(mean L* - 50, mean b*) in
-    CIELAB.
+    """Return the individual typology angle atan2(mean L* - 50, mean b*) of CIELAB, in degrees.
 
-    Pixels with L* = 0 or b* = 0 are dropped; then L* and b* are trimmed, each by itself, to within
-    one population standard deviation of their means, ends included. `mask` (H, W) are the pixels to
-    use, by default those of `skin_mask`. Degrees in (-180, 180], or Missing where no pixel is left.
-    Raises UsageError as `skin_mask` does, and for a mask of another size.
+    Larger is lighter. Pixels with L* = 0 or b* = 0 are dropped. Then L* and b* are trimmed
+    separately to within one population standard deviation of their means, ends included.
+
+    Parameters
+    ----------
+    image
+        As in `skin_mask`.
+    mask
+        Pixels to use, (H, W). By default those of `skin_mask`.
+
+    Returns
+    -------
+    float or Missing
+        Degrees in (-180, 180], or Missing where no pixel is left.
+
+    Raises
+    ------
+    UsageError
+        As `skin_mask`, and for a mask of another size.
     """
     pixels = rgb(image)
-    chosen = lab(pixels[skin_mask(pixels) if mask is None else _fitting(mask, pixels)])
-    lightness = chosen[:, 0]
-    yellow = chosen[:, 2]
-    used = (lightness != 0) & (yellow != 0)
+    skin = skin_mask(pixels) if mask is None else _checked_mask(mask, pixels)
+    colors = lab(pixels[skin])
+    lightness = colors[:, 0]
+    yellowness = colors[:, 2]
+    used = (lightness != 0) & (yellowness != 0)
     if not used.any():
         return NO_SKIN
-    kept = []
-    for values in (lightness[used], yellow[used]):
-        kept.append(values[np.abs(values - values.mean()) <= values.std() + ROUNDING].mean())
-    return math.degrees(math.atan2(kept[0] - 50, kept[1]))
+    mean_lightness = _trimmed_mean(lightness[used])
+    mean_yellowness = _trimmed_mean(yellowness[used])
+    return math.degrees(math.atan2(mean_lightness - 50, mean_yellowness))
+
+
+def _trimmed_mean(values: Floats) -> float:
+    """Return the mean of the values within one standard deviation of their mean."""
+    central = np.abs(values - values.mean()) <= values.std() + ROUNDING
+    return float(values[central].mean())
 
 
 def lightness(image: Image.Image | ArrayLike, mask: ArrayLike) -> float | Missing:
-    """Mean L* (0 black to 100 white) of the pixels in a mask, or Missing for an empty one.
-    Arguments as in `ita`.
+    """Return mean L* (0 black to 100 white) of the pixels in a mask, Missing for an empty mask.
+
+    Parameters
+    ----------
+    image, mask
+        As in `ita`.
     """
     pixels = rgb(image)
-    chosen = pixels[_fitting(mask, pixels)]
-    return float(lab(chosen)[:, 0].mean()) if len(chosen) else NO_SKIN
+    colors = pixels[_checked_mask(mask, pixels)]
+    return float(lab(colors)[:, 0].mean()) if len(colors) else NO_SKIN
 
 
 def tone(degrees: float) -> str:
-    """The class of an ITA, see `CLASSES`."""
+    """Return the class of an ITA in degrees, see `CLASSES`."""
     return next(name for above, name in CLASSES if degrees > above)
 
 
 def rgb(image: Image.Image | ArrayLike) -> Bytes:
-    """An image as (H, W, 3) bytes. Raises UsageError for what cannot be read so without loss of
-    meaning.
+    """Return an image as (H, W, 3) bytes.
+
+    Raises
+    ------
+    UsageError
+        For an array of another shape or type.
     """
     if isinstance(image, Image.Image):
         return np.asarray(as_rgb(image))
     pixels: NDArray[Any] = np.asarray(image)
     if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8:
         raise UsageError(
-            f"a picture of shape {pixels.shape} and {pixels.dtype} is unreadable: (height, width, 3) of uint8 is wanted"
+            f"an image array has shape {pixels.shape} and type {pixels.dtype}; "
+            f"it must be (height, width, 3) of uint8"
         )
     return pixels
 
 
-def _fitting(mask: ArrayLike, pixels: Bytes) -> Mask:
-    chosen = np.asarray(mask, dtype=bool)
-    if chosen.shape != pixels.shape[:2]:
+def _checked_mask(mask: ArrayLike, pixels: Bytes) -> Mask:
+    checked = np.asarray(mask, dtype=bool)
+    if checked.shape != pixels.shape[:2]:
         raise UsageError(
-            f"a mask of shape {chosen.shape} does not fit a picture of {pixels.shape[:2]} pixels"
+            f"a mask of shape {checked.shape} does not fit an image of {pixels.shape[:2]} pixels"
         )
-    return chosen
+    return checked
 
 
 _TO_YCBCR = np.array(
@@ -134,14 +186,12 @@ _LINEAR_PART = 0.008856
 
 
 def ycbcr(pixels: Bytes) -> Floats:
-    """RGB of 0 to 255 (..., 3) as Y from 16 to 235 and Cb, Cr from 16 to 240 (ITU-R BT.601, studio
-    range).
-    """
+    """Convert RGB of 0 to 255 (..., 3) to Y of 16 to 235 and Cb, Cr of 16 to 240 (BT.601)."""
     return np.asarray(pixels / 255.0 @ _TO_YCBCR.T + np.array([16.0, 128.0, 128.0]))
 
 
 def lab(pixels: Bytes) -> Floats:
-    """sRGB of 0 to 255 (..., 3) as CIELAB (L* from 0 to 100, a*, b*), D65, the 2 degree observer."""
+    """Convert sRGB of 0 to 255 (..., 3) to CIELAB (L*, a*, b*), D65, 2 degree observer."""
     xyz = _LINEAR[pixels] @ _TO_XYZ.T / _WHITE
     root = np.where(xyz > _LINEAR_PART, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
     x = root[..., 0]
