@@ -1,0 +1,1 @@
+"""Text-to-image models, by provider, and collections of existing images."""

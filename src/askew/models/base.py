@@ -1,4 +1,4 @@
-"""What askew asks of a text-to-image model, and of a collection of pictures that exist already."""
+"""Protocols of text-to-image models and of collections of existing images."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,29 +19,64 @@ MITIGATION_SETTING = "mitigation"
 """Setting that names a model's mitigation: by its file when given, by its hash in results."""
 
 
-def check_settings(who: str, known: Mapping[str, Any], given: Mapping[str, object]) -> None:
-    """Raises UsageError for settings that do not exist, words for numbers or switches, and broken
-    for whole numbers. `known` are the types of settings by name, None where anything may do.
+def check_settings(owner: str, known: Mapping[str, Any], settings: Mapping[str, object]) -> None:
+    """Check the names of settings, and the types of numbers and switches.
+
+    Parameters
+    ----------
+    owner
+        Name of the object with these settings, for messages.
+    known
+        Types of the settings by name. None accepts every value.
+    settings
+        The settings as given.
+
+    Raises
+    ------
+    UsageError
+        For a setting that does not exist, a text in place of a number or switch, or a fraction in
+        place of a whole number.
     """
-    for name, value in given.items():
+    for name, value in settings.items():
         if name not in known:
-            raise UsageError(f"{who}: {UnknownName('setting', name, known)}")
-        kinds = set(get_args(known[name]) or (known[name],))
-        numbers = kinds - {NoneType}
-        if not numbers <= {int, float, bool} or (value is None and numbers < kinds):
-            continue
-        needed = (
-            "a number" if float in kinds else "a whole number" if int in kinds else "true or false"
-        )
-        whole = isinstance(value, int) and isinstance(value, bool) == (numbers == {bool})
-        if not whole and not (float in kinds and isinstance(value, float)):
-            raise UsageError(f"{who}: {name} is {value!r}; it must be {needed}")
+            raise UsageError(f"{owner}: {UnknownName('setting', name, known)}")
+        types = set(get_args(known[name]) or (known[name],))
+        if not _has_type(value, types):
+            raise UsageError(f"{owner}: {name} is {value!r}; it must be {_type_words(types)}")
+
+
+def _has_type(value: object, types: set[Any]) -> bool:
+    """Check whether a value has one of the types, if they are numbers or switches."""
+    numbers = set(types) - {NoneType}
+    is_other = not numbers <= {int, float, bool}
+    if is_other or (value is None and NoneType in types):
+        return True
+    if isinstance(value, float):
+        return float in types
+    is_switch = numbers == {bool}
+    return isinstance(value, int) and isinstance(value, bool) == is_switch
+
+
+def _type_words(types: set[Any]) -> str:
+    """Return the words for numbers or switches of these types."""
+    if float in types:
+        return "a number"
+    return "a whole number" if int in types else "true or false"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One wanted picture. `number` is its place among the pictures of its prompt, which with the
-    prompt and the run's seed decides `seed`; None where nobody counts.
+    """Request of an image.
+
+    Attributes
+    ----------
+    prompt
+        The prompt.
+    seed
+        Seed of all noise of the image.
+    number
+        Position of the image among those of its prompt, from 0. With the prompt and the run's seed,
+        it decides `seed`. None where images are not numbered.
     """
 
     prompt: str
@@ -51,8 +86,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """The size of an audit that suits a model, where the user names none. `axes` None leaves them
-    to the writer.
+    """Size of an audit that suits a model, used unless the user sets it.
+
+    Attributes
+    ----------
+    images
+        Number of images of each prompt.
+    axes
+        Names of the axes. None leaves the choice to the writer.
     """
 
     images: int = 48
@@ -61,8 +102,21 @@ class Suggestion:
 
 @runtime_checkable
 class Model(Protocol):
-    """A text-to-image model under audit. A picture may depend on (revision, settings, prompt, seed)
-    alone: neither on the other requests of a batch nor on what was generated before.
+    """Text-to-image model under audit.
+
+    An image depends on revision, settings, prompt and seed only. It depends neither on the other
+    requests of a batch nor on earlier images.
+
+    Attributes
+    ----------
+    name
+        Provider and name.
+    revision
+        Text that changes with every change of the model.
+    settings
+        Settings that affect images.
+    batch_size
+        Number of images that are made at a time.
     """
 
     name: str
@@ -71,10 +125,10 @@ class Model(Protocol):
     batch_size: int
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """One RGB picture, or the reason why there is none, per request and in their order."""
+        """Return an RGB image, or the reason why there is none, per request, in order."""
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Words of `prompt` that this model is known to ignore; empty where that cannot be known."""
+        """Return the words of `prompt` that the model is known to ignore, if that is known."""
 
 
 def is_mitigated(model: object) -> bool:
@@ -84,7 +138,7 @@ def is_mitigated(model: object) -> bool:
 
 
 def is_seeded(model: object) -> bool:
-    """Return the optional attribute `seeded` of a model: whether an image can be made again.
+    """Check whether a model can make an image again, by its optional attribute `seeded`.
 
     A model is seeded unless it says otherwise. An image of a seeded model depends only on revision,
     settings, prompt and seed. Images of an unseeded model, such as a hosted server, are kept and
@@ -94,23 +148,40 @@ def is_seeded(model: object) -> bool:
 
 
 class WhiteBox(Model, Protocol):
-    """A model whose network is at hand, and can be watched while it works."""
+    """Model whose network is accessible while it makes images.
+
+    Attributes
+    ----------
+    watch
+        Function of the pipeline and the requests that returns a context, which is entered while
+        the pipeline makes these images. None where nothing watches.
+    """
 
     watch: Callable[[Any, Sequence[Request]], Any] | None
 
     @property
-    def dtype(self) -> str: ...
+    def dtype(self) -> str:
+        """Number format of the network, such as float32."""
 
     @property
     def pipeline(self) -> Any:
-        """The diffusers pipeline."""
+        """Diffusers pipeline."""
 
 
 @dataclass(frozen=True, slots=True)
 class FiledPicture:
-    """A picture file of a collection: where it lies, its prompt or what stands for it, such as an
-    occupation, the condition as in `askew.types.Prompt`, both None for the initial one, and by axis
-    what a person wrote of it.
+    """Image file of a collection.
+
+    Attributes
+    ----------
+    path
+        The file.
+    prompt
+        Prompt of the image, or a name that replaces it, such as an occupation.
+    axis, value
+        Condition as in `askew.types.Prompt`. Both are None for the baseline condition.
+    labels
+        Value that a person gave the image, by axis.
     """
 
     path: Path
@@ -122,19 +193,29 @@ class FiledPicture:
 
 @runtime_checkable
 class Collection(Protocol):
-    """Pictures that exist already, in the place of a model."""
+    """Collection of existing images, which replaces a model."""
 
     name: str
     revision: str
 
     def pictures(self) -> Sequence[FiledPicture]:
-        """All pictures, in the order of the manifest."""
+        """Return all images, in the order of the manifest."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditRequest:
-    """One wanted edit: of which picture, towards which prompt, how much is redrawn (0 to 1), and
-    its seed.
+    """Request of an edit.
+
+    Attributes
+    ----------
+    picture
+        The image to edit.
+    prompt
+        Prompt of the edited image.
+    strength
+        Share of the denoising steps that are repeated, in (0, 1].
+    seed
+        Seed of the noise.
     """
 
     picture: Image.Image
@@ -147,17 +228,16 @@ _LISTENER: ContextVar[Callable[[int], None]] = ContextVar("listener", default=la
 
 
 def report_images(count: int) -> None:
-    """Tell whoever listens that `count` more pictures of the batch are made, for progress alone; no
-    model has to.
+    """Report that `count` more images of the batch are made.
+
+    Reports serve the display of progress only. No model has to report.
     """
     _LISTENER.get()(count)
 
 
 @contextmanager
 def progress_listener(listener: Callable[[int], None]) -> Iterator[None]:
-    """Within, `listener` is called with every number of pictures that a model of this process tells
-    of.
-    """
+    """Call `listener` with each number of images that a model of this process reports meanwhile."""
     token = _LISTENER.set(listener)
     try:
         yield

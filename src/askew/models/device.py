@@ -1,6 +1,4 @@
-"""Where networks run, and in which number format: chosen for the machine unless the user says
-otherwise.
-"""
+"""Devices and number formats of networks, chosen for the machine unless the user names them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,32 +13,59 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 
 def choose_device(name: str = AUTO) -> torch.device:
-    """The device called `name`, such as cuda, cuda:1, mps or cpu; `auto` takes the fastest there
-    is. Raises UsageError for a device that this machine does not have.
+    """Return a device of this machine.
+
+    Parameters
+    ----------
+    name
+        Name such as cuda, cuda:1, mps or cpu. `auto` takes the fastest device.
+
+    Raises
+    ------
+    UsageError
+        If this machine has no such device.
     """
-    found = [
-        ("cuda", torch.cuda.is_available()),
-        ("mps", torch.backends.mps.is_available()),
-        ("cpu", True),
-    ]
-    available = [kind for kind, there in found if there]  # the fastest first
+    available = _available_kinds()
     if name == AUTO:
         return torch.device(available[0])
     kind, _, number = name.partition(":")
     if kind not in available:
         raise UsageError(f"this machine has no device {name!r}; it has: {', '.join(available)}")
-    if number and not (
-        number.isdigit() and (kind != "cuda" or int(number) < torch.cuda.device_count())
-    ):
-        raise UsageError(f"this machine has no device {name!r}; {kind}:0 is the first one")
+    if number and not _has_number(kind, number):
+        raise UsageError(f"this machine has no device {name!r}; the first is {kind}:0")
     return torch.device(name)
 
 
-def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.dtype:
-    """The number format called `name`: float32, bfloat16 or float16.
+def _available_kinds() -> list[str]:
+    """Return the kinds of devices of this machine, the fastest first."""
+    kinds = []
+    if torch.cuda.is_available():
+        kinds.append("cuda")
+    if torch.backends.mps.is_available():
+        kinds.append("mps")
+    return [*kinds, "cpu"]
 
-    `auto` is bfloat16 on a GPU that computes in it, float16 on other GPUs, and float32 on a CPU,
-    where it alone gives the same numbers everywhere. Raises UnknownName.
+
+def _has_number(kind: str, number: str) -> bool:
+    """Check whether a device of this kind may have this number."""
+    return number.isdigit() and (kind != "cuda" or int(number) < torch.cuda.device_count())
+
+
+def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.dtype:
+    """Return a number format.
+
+    Parameters
+    ----------
+    name
+        float32, bfloat16 or float16. `auto` is bfloat16 on a GPU that computes in it, float16 on
+        other GPUs, and float32 on a CPU, where only float32 gives the same numbers everywhere.
+    device
+        The device. By default, the fastest device of this machine.
+
+    Raises
+    ------
+    UnknownName
+        For other names.
     """
     if name in DTYPES:
         return DTYPES[name]
@@ -52,13 +77,13 @@ def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """The name that `choose_dtype` takes."""
+    """Return the name of a number format, as `choose_dtype` takes it."""
     return str(dtype).removeprefix("torch.")
 
 
 @contextmanager
 def overflow_safe(vae: Any) -> Iterator[None]:
-    """Within, an autoencoder whose numbers overflow in half precision works in single precision."""
+    """Let an autoencoder that overflows in half precision work in single precision meanwhile."""
     overflows = vae.dtype == torch.float16 and getattr(vae.config, "force_upcast", False)
     if overflows:
         vae.to(dtype=torch.float32)

@@ -1,4 +1,4 @@
-"""Facts that a run found out about its models, so that looking at it again opens no network."""
+"""Facts about models that a run stores, so that showing the run again opens no network."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,6 +1,7 @@
-"""A pipeline of diffusers as a model, opened when more is asked of it than is known. To open it
-imports PyTorch and diffusers; who looks at a finished run again asks nothing but what was found out
-when it was made.
+"""Diffusers pipelines as models that are opened only when needed.
+
+Opening a pipeline imports PyTorch and diffusers. To show a finished run needs only the facts that
+were stored when the run was made.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +25,35 @@ if TYPE_CHECKING:
     from askew.models.diffusers.model import DiffusersModel
 
 FACTS = ("revision", "settings", "batch_size", "dtype")
+"""Facts of a pipeline that are stored with a run."""
 
 
 class PipelineModel:
-    """A pipeline as a model. `defaults` hold unless others are `given`; `known` are its `FACTS`,
-    None where they must be found out. Raises UsageError and ModelError for what cannot be met.
+    """Pipeline as a model, opened when a fact or an image is needed.
+
+    Parameters
+    ----------
+    location
+        Folder, or ID of a repository.
+    name
+        Name of the model in results.
+    defaults
+        Settings that hold unless `settings` replace them.
+    known
+        The `FACTS`, or None if the pipeline must be opened for them.
+    **settings
+        Settings as given, see `askew.models.diffusers.model.DiffusersModel`.
+
+    Attributes
+    ----------
+    watch, steer
+        Functions of the pipeline and the requests that return a context, which is entered while
+        the pipeline makes these images, or None. `watch` must not change images; `steer` may.
+
+    Raises
+    ------
+    UsageError, ModelError
+        If the pipeline cannot be opened.
     """
 
     has_pipeline = True
@@ -41,36 +66,44 @@ class PipelineModel:
         name: str,
         defaults: Mapping[str, Setting],
         known: Mapping[str, Any] | None,
-        **given: Setting,
+        **settings: Setting,
     ) -> None:
         self.name = name
         self._location = location
         self._defaults = defaults
-        self._given = given
+        self._given = settings
         facts = known or self.facts(lambda: self.network)
         self.revision: str = facts["revision"]
         self.settings: Mapping[str, Setting] = facts["settings"]
         self.batch_size: int = facts["batch_size"]
         self.dtype: str = facts["dtype"]
 
-    def facts(self, network: Callable[[], Any], *of: object) -> Mapping[str, Any]:
-        """The `FACTS` of a network, unless they are known of the same files, packages and machine."""
-        opened = remembered_facts()
+    def facts(self, network: Callable[[], Any], *parts: object) -> Mapping[str, Any]:
+        """Return the `FACTS` of a network, remembered or read from the network.
+
+        Parameters
+        ----------
+        network
+            Function that opens the network.
+        *parts
+            Values besides this model's that decide the facts.
+        """
+        remembered = remembered_facts()
         files = file_state(self._location, str(self._given.get("revision") or "") or None)
-        cleaned = [bool(find_spec(module)) for module in CAPTION_CLEANING]
-        key = digest_of(
-            repr((self.name, self._given, files, package_versions(), cleaned, node(), of))
-        )
-        if key in opened:
-            return cast("Mapping[str, Any]", opened[key])
-        found = {name: getattr(network(), name) for name in FACTS}
-        if "+" not in found["revision"]:  # else parts of it lie elsewhere, and may change
-            opened[key] = found
-        return found
+        cleaning = [bool(find_spec(module)) for module in CAPTION_CLEANING]
+        identity = (self.name, self._given, files, package_versions(), cleaning, node(), parts)
+        key = digest_of(repr(identity))
+        if key in remembered:
+            return cast("Mapping[str, Any]", remembered[key])
+        facts = {name: getattr(network(), name) for name in FACTS}
+        # Several revisions mean that parts are in other repositories, which may change.
+        if "+" not in facts["revision"]:
+            remembered[key] = facts
+        return facts
 
     @cached_property
     def network(self) -> "DiffusersModel":
-        """The opened pipeline."""
+        """Opened pipeline."""
         from askew.models.diffusers.model import DiffusersModel
 
         return DiffusersModel(
@@ -79,52 +112,60 @@ class PipelineModel:
 
     @property
     def device(self) -> str | None:
-        """Where the pictures are made; None as long as none was."""
+        """Device of the images, or None if the pipeline was not opened."""
         return self.network.device if "network" in self.__dict__ else None
 
     @property
     def pipeline(self) -> Any:
-        """The diffusers pipeline itself, loaded."""
+        """Loaded diffusers pipeline."""
         return self.network.pipeline
 
     @property
     def pipeline_class(self) -> type:
-        """Its class."""
+        """Class of the diffusers pipeline."""
         return self.network.pipeline_class
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """One RGB picture per request, or `Missing("blank_image")`; it depends on the request
-        alone.
+        """Return an RGB image, or `Missing("blank_image")`, per request.
+
+        Each image depends on its request only.
         """
         self.network.watch = self.watch
         self.network.steer = self.steer
         return self.network.generate(requests)
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Words that no text encoder sees, in their order; none if any of them takes prompts of
-        other lengths.
-        """
+        """Return the words that no text encoder receives; see `DiffusersModel.unknown_words`."""
         return [] if len(prompt) <= SHORT_PROMPT else self.network.unknown_words(prompt)
 
     def editor(self, settings: Mapping[str, Setting]) -> "Editor":
-        """The model as an editor; `settings` replace its own."""
+        """Return the model as an editor. `settings` replace those of the model."""
         return Editor(self, settings)
 
 
 class Editor:
-    """A pipeline that begins from a picture instead of pure noise. An edit depends on (revision,
-    settings, request) alone, not on its batch. It is opened when something is edited, and for what
-    is not `known`.
+    """Pipeline that starts from an image instead of pure noise, opened when it is needed.
+
+    An edit depends on revision, settings and request only, not on its batch.
+
+    Parameters
+    ----------
+    model
+        The model whose pipeline edits.
+    settings
+        Settings that replace those of the model.
+    known
+        The `FACTS` of the editor, or None if it must be opened for them.
     """
 
     def __init__(
         self,
         model: PipelineModel,
-        given: Mapping[str, Setting],
+        settings: Mapping[str, Setting],
         known: Mapping[str, Any] | None = None,
     ) -> None:
-        self._made_of = model, dict(given), known
-        facts = known or model.facts(lambda: self.network, "editing", dict(given))
+        self._arguments = (model, dict(settings), known)
+        facts = known or model.facts(lambda: self.network, "editing", dict(settings))
         self.name = model.name
         self.revision = model.revision
         self.batch_size = model.batch_size
@@ -132,18 +173,20 @@ class Editor:
 
     @cached_property
     def network(self) -> "DiffusersEditor":
-        """The opened pipeline."""
+        """Opened pipeline."""
         from askew.models.diffusers.editing import DiffusersEditor
 
-        model, given, _ = self._made_of
-        return DiffusersEditor(model.network, given)
+        model, settings, _ = self._arguments
+        return DiffusersEditor(model.network, settings)
 
     def __getattr__(self, name: str) -> Any:
-        """What edits, by the pipeline; and where, in which number format."""
-        if name not in ("check", "edit", "encode_decode", "device", "dtype"):
-            raise AttributeError(name)
-        return getattr(self._made_of[0] if name in ("device", "dtype") else self.network, name)
+        """Return a method of the opened pipeline, or the model's device or number format."""
+        if name in ("device", "dtype"):
+            return getattr(self._arguments[0], name)
+        if name in ("check", "edit", "encode_decode"):
+            return getattr(self.network, name)
+        raise AttributeError(name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By what it was made of: the pipeline stays behind."""
-        return type(self), self._made_of
+        """Pickle the arguments only, without the pipeline."""
+        return type(self), self._arguments

@@ -1,6 +1,4 @@
-"""`studio/planted`: a black-box model whose bias is known exactly. It draws from the planted
-distribution itself.
-"""
+"""`studio/planted`: a black-box model with known bias, which samples the planted distribution."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -21,10 +19,22 @@ from askew.types import Missing
 
 
 class PlantedModel:
-    """Draws a scene given what the prompt says, at a bias from 0 (uniform) to 1 (stereotyped).
+    """Model that draws scenes, given what the prompt says.
 
-    `equal` names an attribute: where the prompt leaves it open, a value drawn evenly is added to
-    what the prompt says. That mitigates this one bias exactly.
+    Parameters
+    ----------
+    bias
+        Bias from 0 (uniform) to 1 (stereotyped).
+    equal
+        Attribute that is sampled uniformly where the prompt leaves it open. That mitigates the bias
+        of this attribute exactly.
+
+    Raises
+    ------
+    UsageError
+        If `bias` is not a number in [0, 1].
+    UnknownName
+        If `equal` is not an attribute of the studio.
     """
 
     name = "studio/planted"
@@ -33,42 +43,46 @@ class PlantedModel:
     def __init__(self, bias: float = 1.0, equal: str = "") -> None:
         if not isinstance(bias, int | float) or not 0 <= bias <= 1:
             raise UsageError(
-                f"{self.name}: bias is {bias!r}; it must be a number from 0 (uniform) to 1 (stereotyped)"
+                f"{self.name}: bias is {bias!r}; "
+                "it must be a number from 0 (uniform) to 1 (stereotyped)"
             )
         self.bias = float(bias)
         self.revision = _revision()
         if equal:
             UnknownName.unless_known("studio attribute", equal, ATTRIBUTES)
         self.equal = equal
-        self.settings: Mapping[str, Setting] = {"bias": self.bias} | (
-            {"equal": equal} if equal else {}
-        )
+        settings: dict[str, Setting] = {"bias": self.bias}
+        if equal:
+            settings["equal"] = equal
+        self.settings: Mapping[str, Setting] = settings
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """One drawing per request; it depends on the request alone."""
-        found: list[Image.Image | Missing] = []
-        for request in requests:
-            said = parse(request.prompt)
-            if self.equal and said.person and self.equal not in said.attributes:
-                values = ATTRIBUTES[self.equal]
-                value = values[int(np.random.default_rng([request.seed, 2]).integers(len(values)))]
-                said = replace(said, attributes={**said.attributes, self.equal: value})
-            found.append(draw(sample(said, self.bias, request.seed), request.seed))
-        return found
+        """Return a drawing per request, which depends on the request only."""
+        return [self._draw(request) for request in requests]
+
+    def _draw(self, request: Request) -> Image.Image:
+        """Draw the scene of a request."""
+        caption = parse(request.prompt)
+        if self.equal and caption.person and self.equal not in caption.attributes:
+            values = ATTRIBUTES[self.equal]
+            rng = np.random.default_rng([request.seed, 2])
+            value = values[int(rng.integers(len(values)))]
+            caption = replace(caption, attributes={**caption.attributes, self.equal: value})
+        return draw(sample(caption, self.bias, request.seed), request.seed)
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Words of the prompt that the caption grammar does not know."""
+        """Return the words of a prompt that the caption grammar does not know."""
         return list(parse(prompt).unknown)
 
 
 def create(name: str, *, bias: float = 1.0, equal: str = "") -> PlantedModel:
-    """The provider's factory."""
+    """Create the model, as the provider's entry point."""
     return PlantedModel(bias, equal)
 
 
 @lru_cache
 def _revision() -> str:
-    """A digest of the code and the data that decide what is drawn."""
+    """Return a digest of the code and data that decide the drawings."""
     digest = hashlib.sha256()
     studio = files("askew.studio")
     sources = [studio / name for name in ("scene.py", "caption.py", "planted.py")]

@@ -1,5 +1,6 @@
-"""`studio`, `studio/balanced`: the embedded diffusion models of drawn portraits, one leaning as
-planted, one less.
+"""`studio`, `studio/balanced`: the embedded diffusion models of drawn portraits.
+
+`studio` is trained on the planted bias, `studio/balanced` on uniform scenes.
 """
 
 from collections.abc import Mapping
@@ -13,67 +14,83 @@ from askew.studio import weights
 from askew.studio.caption import parse, unheard
 
 MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
-"""Folder of each model's weights, by what follows the slash."""
+"""Folder of each model's weights, by the part of the name after the slash."""
 
 DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 1.4}
 BATCH_SIZE = 24
 KNOWN: Mapping[str, Setting] = {**DEFAULTS, "batch_size": BATCH_SIZE}
+"""Settings whose positive values need no check by diffusers."""
+
 DTYPE = "float32"
-"""On every device, known before PyTorch is loaded: the networks are small."""
+"""Number format on every device, known before PyTorch is loaded. The networks are small."""
 
 
 class StudioModel(PipelineModel):
-    """A studio pipeline. It knows the words of the caption grammar alone. PyTorch and diffusers are
-    imported when the pipeline is needed, or when settings are to be checked that are not of the
-    studio's own.
+    """Studio pipeline, which knows only the words of the caption grammar.
+
+    PyTorch and diffusers are imported when the pipeline is needed, or to check settings other than
+    `KNOWN`.
     """
 
     suggestion = Suggestion(images=24, axes=("gender", "age", "ethnicity"))
 
     def __init__(self, name: str, **settings: Setting) -> None:
         folder = str(weights(MODELS[name]))
-        known = None
-        if _need_no_check(settings):
-            own: dict[str, Any] = {**KNOWN, **settings}
-            known = {
-                "revision": find_pretrained(folder).identity,
-                "batch_size": int(own.pop("batch_size")),
-                "settings": own,
-                "dtype": DTYPE,
-            }
+        self._is_known = _need_no_check(settings)
+        known = _known_facts(folder, settings) if self._is_known else None
         given = {"batch_size": BATCH_SIZE, "dtype": DTYPE, **settings}
-        self._known = known is not None
         super().__init__(folder, f"studio/{name}".rstrip("/"), DEFAULTS, known, **given)
 
     def editor(self, settings: Mapping[str, Setting]) -> Editor:
-        """The model as an editor; `settings` replace its own."""
-        plain = self._known and _need_no_check(settings)
-        known = {"settings": {**self.settings, **settings}} if plain else None
+        """Return the model as an editor. `settings` replace those of the model."""
+        known = None
+        if self._is_known and _need_no_check(settings):
+            known = {"settings": {**self.settings, **settings}}
         return Editor(self, settings, known)
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Words of the prompt that the caption grammar does not know."""
+        """Return the words of a prompt that the caption grammar does not know."""
         return list(parse(prompt).unknown)
 
     def unheard_words(self, prompt: str) -> list[str]:
-        """Words of the prompt that are known, and that less than nine in ten pictures show."""
+        """Return known words of a prompt that fewer than nine in ten images show."""
         return unheard(prompt)
 
 
+def _known_facts(folder: str, settings: Mapping[str, Setting]) -> dict[str, Any]:
+    """Return the facts of a pipeline whose settings need no check."""
+    chosen: dict[str, Any] = {**KNOWN, **settings}
+    batch_size = int(chosen.pop("batch_size"))
+    return {
+        "revision": find_pretrained(folder).identity,
+        "batch_size": batch_size,
+        "settings": chosen,
+        "dtype": DTYPE,
+    }
+
+
 def _need_no_check(settings: Mapping[str, Setting]) -> bool:
+    """Check whether all settings are `KNOWN`, of the same type, and positive."""
     return all(
-        key in KNOWN and type(one) is type(KNOWN[key]) and float(one) > 0
-        for key, one in settings.items()
+        name in KNOWN and type(value) is type(KNOWN[name]) and float(value) > 0
+        for name, value in settings.items()
     )
 
 
 def create(name: str, **settings: Setting) -> StudioModel:
-    """The provider's factory. Raises MissingPackage without the packages of networks."""
+    """Create a studio model, as the provider's entry point.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such studio model.
+    MissingPackage
+        If the packages of networks are not installed.
+    """
     if name not in MODELS:
         raise UnknownName(
             "model", f"studio/{name}", ["studio", "studio/balanced", "studio/planted"]
         )
-    MissingPackage.unless_installed(
-        "torch", "models", f"the model {f'studio/{name}'.rstrip('/')!r}"
-    )
+    full_name = f"studio/{name}".rstrip("/")
+    MissingPackage.unless_installed("torch", "models", f"the model {full_name!r}")
     return StudioModel(name, **settings)
