@@ -6,7 +6,7 @@ NotEnoughData is raised where one sums to 0 or K < 2, ValueError where one is ne
 or where lengths differ, UnknownName for a distance that is not in `DISTANCES`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import scipy
@@ -16,7 +16,7 @@ from askew.errors import NotEnoughData, UnknownName
 from askew.stats.intervals import TOLERANCE, Floats, positive_counts
 from askew.types import Scale
 
-FINEST = 1000  # steps of a lattice between two whole numbers of pictures
+FINEST = 1000  # steps of a lattice between two whole numbers of images
 MOST_STEPS = 100_000_000  # beyond as many additions, some half second, draws are quicker
 Distance = Callable[[ArrayLike, ArrayLike], Floats]
 
@@ -39,7 +39,7 @@ def total_variation(p: ArrayLike, q: ArrayLike) -> Floats:
 
 
 def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
-    """W1 between the K shares of p and the K shares of q, each taken as an unlabelled sample.
+    """W1 between the K shares of p and the K shares of q, each taken as an unlabeled sample.
 
     The mean of |sorted p - sorted q|. With a uniform q it is mean |p_k - 1/K|, in [0, 2 (K - 1) /
     K**2]. It does not see which value has which share, so it answers "how uneven", and q must be
@@ -48,7 +48,7 @@ def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
     p, q = distributions(p, q)
     if not np.allclose(q, 1 / q.shape[-1]):
         raise ValueError(
-            "the distance 'values' forgets which value has which share; it needs a uniform ideal"
+            "the distance 'values' forgets which value has which share; it needs a uniform reference"
         )
     return np.asarray(np.abs(p - q).mean(axis=-1))[()]
 
@@ -114,11 +114,11 @@ def sensitivity(
     reference: ArrayLike,
     distance: str | Distance = "total_variation",
 ) -> Floats:
-    """Intersectional Sensitivity IS = d(initial, ideal) - d(after, ideal) (BiasConnect, Eq. 4), not
+    """Intersectional Sensitivity IS = d(initial, reference) - d(after, reference) (BiasConnect, Eq. 4), not
     debiased.
 
-    Positive: the intervention brings the distribution closer to the ideal.
-    `stats.sensitivity.interaction` corrects for the different numbers of pictures behind the two
+    Positive: the intervention brings the distribution closer to the reference.
+    `stats.sensitivity.interaction` corrects for the different numbers of images behind the two
     distributions and adds an interval.
     """
     measure = distance_named(distance)
@@ -154,7 +154,7 @@ def expected_distance(n: int, reference: ArrayLike, distance: str = "total_varia
     shares (`linear_forms`), and f . X is binomial with n and f . ideal. `reference` are (K,) shares.
     """
     forms, weight = linear_forms(distance, len(np.asarray(reference)))
-    shares = forms @ normalised(reference, "the ideal")
+    shares = forms @ normalised(reference, "the reference")
     counts = np.arange(n + 1)[:, None]
     return float(
         weight * (np.abs(counts / n - shares) * scipy.stats.binom.pmf(counts, n, shares)).sum()
@@ -162,58 +162,89 @@ def expected_distance(n: int, reference: ArrayLike, distance: str = "total_varia
 
 
 def distance_p(counts: Floats, reference: Floats, distance: str) -> float | None:
-    """P(distance of as many pictures from the ideal >= that of these counts), pictures being drawn
-    from the ideal.
+    """Compute the exact p of a distance: images are drawn from the reference.
 
-    Exactly, by dynamic programming: a named distance of n pictures is a sum over the values, of
-    |x_k - n q_k| for the counts x (total variation, `values`) or for the cumulative counts
-    (Wasserstein). Values are added one by one. Kept is the probability of each number of pictures
-    and of each sum so far, in steps of a lattice on which all sums lie. Sums that reach the
-    observed one are kept as one: no small p is lost in a difference.
+    A named distance of n images is a sum over the values, of |x_k - n q_k| for the counts x (total
+    variation, `values`) or for the cumulative counts (Wasserstein). Values are added in turn, by
+    dynamic programming: the state is the probability of each number of images and of each sum so
+    far, in steps of a lattice on which all sums are. Sums that reach the observed sum share one
+    state, so that no small p is lost in a difference.
 
-    `counts` are (K,) whole numbers, K >= 2, `reference` (K,) shares, `distance` is a name of
-    `DISTANCES`. None where the ideal lies on no lattice that is coarse enough.
+    Parameters
+    ----------
+    counts : array, (K,)
+        Whole numbers of images by value, K >= 2.
+    reference : array, (K,)
+        Reference shares.
+    distance
+        A name of `DISTANCES`.
+
+    Returns
+    -------
+    float or None
+        P(distance of as many images >= distance of these counts). None where the reference is on no
+        lattice that is coarse enough.
     """
     distributions(counts, reference)
     n = int(counts.sum())
-    k = len(reference)
-    if k == 2:  # every distance grows with |x - n q|
-        gap = np.abs(np.arange(n + 1) - n * reference[0])
-        chance = scipy.stats.binom.pmf(np.arange(n + 1), n, reference[0])
-        return min(1.0, float(chance @ (gap >= gap[int(counts[0])] - TOLERANCE)))
+    if len(reference) == 2:
+        return _two_value_p(int(counts[0]), n, float(reference[0]))
     cumulative = distance == "wasserstein"
-    seen, wanted = (
-        (np.cumsum(counts), n * np.cumsum(reference)) if cumulative else (counts, n * reference)
-    )
-    steps = np.arange(1, FINEST + 1)
-    fits = np.abs(np.outer(steps, wanted) - np.rint(np.outer(steps, wanted))).max(axis=1) < 1e-6
-    if not fits.any():
+    observed = np.cumsum(counts) if cumulative else counts
+    expected = n * np.cumsum(reference) if cumulative else n * reference
+    lattice = _lattice(expected)
+    if lattice is None:
         return None
-    lattice = int(steps[np.argmax(fits)])
-    reached = int(np.rint(np.abs(seen - wanted) * lattice).sum())
-    if k * (n + 1) ** 2 / 2 * (reached + 1) > MOST_STEPS:
+    reached = int(np.rint(np.abs(observed - expected) * lattice).sum())
+    if len(reference) * (n + 1) ** 2 / 2 * (reached + 1) > MOST_STEPS:
         return None
-    law = np.zeros((n + 1, reached + 1))  # by pictures so far and sum so far
+    law = np.zeros((n + 1, reached + 1))  # by images so far and sum so far
     law[0, 0] = 1.0
-    pictures = np.arange(n + 1)
-    for own, rest, most in zip(reference, np.cumsum(reference[::-1])[::-1], wanted, strict=True):
-        cost = (
-            np.minimum(np.rint(np.abs(pictures - most) * lattice), reached)
-            .astype(np.int64)
-            .tolist()
-        )
-        chance = min(own / rest, 1.0) if rest > 0 else 0.0
-        of = scipy.stats.binom.pmf(
-            pictures - pictures[:, None], n - pictures[:, None], chance
-        )  # (so far, with it)
-        with_it = of.T @ law if cumulative else law
-        found = np.zeros_like(law)
-        for x, added in enumerate(cost):  # x pictures with this value, or cumulative so far
-            moved = (
-                with_it[x : x + 1] if cumulative else law[: n + 1 - x] * np.diagonal(of, x)[:, None]
-            )
-            to = found[x : x + 1] if cumulative else found[x:]
-            to[:, added:] += moved[:, : reached + 1 - added]
-            to[:, -1] += moved[:, reached + 1 - added :].sum(axis=1)
-        law = found
+    remaining = np.cumsum(reference[::-1])[::-1]
+    for share, rest, center in zip(reference, remaining, expected, strict=True):
+        chance = min(share / rest, 1.0) if rest > 0 else 0.0
+        steps = np.rint(np.abs(np.arange(n + 1) - center) * lattice)
+        costs = np.minimum(steps, reached).astype(np.int64).tolist()
+        law = _with_value(law, chance, costs, cumulative=cumulative)
     return min(1.0, float(law[n, reached]))
+
+
+def _two_value_p(count: int, n: int, share: float) -> float:
+    """Exact p of two values, where every distance grows with |x - n q|."""
+    counts = np.arange(n + 1)
+    gap = np.abs(counts - n * share)
+    chance = scipy.stats.binom.pmf(counts, n, share)
+    return min(1.0, float(chance @ (gap >= gap[count] - TOLERANCE)))
+
+
+def _lattice(numbers: Floats) -> int | None:
+    """Return the fewest steps per image on which all numbers are, if there are few enough."""
+    steps = np.arange(1, FINEST + 1)
+    multiples = np.outer(steps, numbers)
+    fits = np.abs(multiples - np.rint(multiples)).max(axis=1) < 1e-6
+    return int(steps[np.argmax(fits)]) if fits.any() else None
+
+
+def _with_value(law: Floats, chance: float, costs: Sequence[int], *, cumulative: bool) -> Floats:
+    """Add a value to the law (images so far, sum so far), which an image shows with `chance`.
+
+    `costs` are the steps added to the sum by x images with this value, or cumulative so far.
+    """
+    images = np.arange(len(law))
+    # (so far, with this value)
+    transition = scipy.stats.binom.pmf(
+        images - images[:, None], len(law) - 1 - images[:, None], chance
+    )
+    advanced = transition.T @ law if cumulative else law
+    columns = law.shape[1]
+    added_law = np.zeros_like(law)
+    for x, added in enumerate(costs):
+        if cumulative:
+            moved = advanced[x : x + 1]
+            target = added_law[x : x + 1]
+        else:
+            moved = law[: len(law) - x] * np.diagonal(transition, x)[:, None]
+            target = added_law[x:]
+        target[:, added:] += moved[:, : columns - added]
+        target[:, -1] += moved[:, columns - added :].sum(axis=1)
+    return added_law

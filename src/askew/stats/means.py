@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import TOLERANCE, array_of, ends, tail
+from askew.stats.intervals import TOLERANCE, Floats, array_of, ends, tail
 from askew.types import Estimate
 
 
@@ -24,46 +24,91 @@ def student_mean(
     null: float | None = None,
     bounds: tuple[float, float] | None = None,
 ) -> Estimate:
-    """The mean of independent numbers (n,) with Student's interval, if there are two, cut off at
-    `bounds`.
+    """Estimate the mean of independent numbers with Student's interval.
 
-    `interval` says what it is over; the mean is tested against `null`, two-sided. Raises
-    NotEnoughData without a number, ValueError for more than one axis and for a number that is not
-    finite.
+    Parameters
+    ----------
+    numbers : array, (n,)
+        The numbers. A single number has no interval.
+    level
+        Level of the interval, in (0, 1).
+    interval
+        Name of the interval's method.
+    missing
+        Numbers that are missing, recorded only.
+    null
+        Mean under the null, tested two-sided.
+    bounds
+        Smallest and largest possible mean, at which the interval is cut.
+
+    Raises
+    ------
+    NotEnoughData
+        If there is no number.
+    ValueError
+        If there is more than one axis, or a number is not finite.
     """
     x = array_of(numbers, "a mean", "(numbers)")
     if len(x) == 1:
         return Estimate(float(x[0]), n=1, missing=missing, null=null)
     error = float(x.std(ddof=1) / math.sqrt(len(x)))
-    found = with_student(float(x.mean()), error, len(x) - 1, len(x), level, interval, null)
-    low, high = np.clip(ends(found), *(bounds or (None, None))).tolist()
-    return replace(found, low=low, high=high, missing=missing)
+    mean = with_student(
+        value=float(x.mean()),
+        error=error,
+        freedom=len(x) - 1,
+        n=len(x),
+        level=level,
+        interval=interval,
+        null=null,
+    )
+    low, high = ends(mean)
+    if bounds is not None:
+        low, high = np.clip((low, high), *bounds).tolist()
+    return replace(mean, low=low, high=high, missing=missing)
 
 
 def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estimate:
-    """The mean CAS of a value over the prompts of a domain (TIBET, section 5.2).
+    """Estimate the mean CAS of a value over the prompts of a domain (TIBET, section 5.2).
 
-    Of debiased CAS (prompts,). Student's interval over prompts, longer by the mean of `apart`
-    (`Associations.apart`) downward and by twice that upward: whether sets differ in few concepts or
-    in all is much the same for all prompts of a domain, so that no number of prompts makes up for
-    it (docs/reference/calibration.md).
+    Student's interval over prompts, extended by the mean of `apart` downward and by twice that
+    upward. Whether sets differ in few concepts or in all is much the same for all prompts of a
+    domain, so more prompts do not reduce that error (docs/reference/calibration.md).
+
+    Parameters
+    ----------
+    scores : array, (prompts,)
+        Debiased CAS.
+    apart : array, (prompts,)
+        `Associations.apart` of the value.
+    level
+        Level of the interval, in (0, 1).
     """
-    found = student_mean(scores, level, "t over prompts, both paths")
-    off = float(np.asarray(apart, dtype=float).mean())
-    low, high = ends(found)
-    return replace(found, low=max(low - off, 0.0), high=min(high + 2 * off, 1.0))
+    mean = student_mean(scores, level, "t over prompts, both paths")
+    extension = float(np.asarray(apart, dtype=float).mean())
+    low, high = ends(mean)
+    return replace(mean, low=max(low - extension, 0.0), high=min(high + 2 * extension, 1.0))
 
 
-def mean_cas_contrast(leans: ArrayLike, plug_ins: ArrayLike, level: float = 0.95) -> Estimate:
-    """The mean lean of a value over the prompts of a domain: `mean_cas` for differences, tested
-    against 0.
+def mean_cas_contrast(contrasts: ArrayLike, plug_ins: ArrayLike, level: float = 0.95) -> Estimate:
+    """Estimate the mean CAS contrast of a value over the prompts of a domain, tested against 0.
 
-    Student's interval over prompts, longer away from 0 by as much as the mean was debiased. `leans`
-    are (prompts,) debiased differences of CAS, `plug_ins` the same not debiased.
+    Student's interval over prompts, extended away from 0 by as much as the mean was debiased.
+
+    Parameters
+    ----------
+    contrasts : array, (prompts,)
+        Debiased contrasts of CAS.
+    plug_ins : array, (prompts,)
+        The same, not debiased.
+    level
+        Level of the interval, in (0, 1).
     """
-    found = student_mean(leans, level, "t over prompts, further out", null=0.0)
-    off, (low, high) = found.value - float(np.asarray(plug_ins, dtype=float).mean()), ends(found)
-    return replace(found, low=max(low + min(off, 0.0), -1.0), high=min(high + max(off, 0.0), 1.0))
+    mean = student_mean(contrasts, level, "t over prompts, further out", null=0.0)
+    shift = mean.value - float(np.asarray(plug_ins, dtype=float).mean())
+    low, high = ends(mean)
+    return replace(
+        mean, low=max(low + min(shift, 0.0), -1.0), high=min(high + max(shift, 0.0), 1.0)
+    )
 
 
 def with_student(
@@ -75,35 +120,66 @@ def with_student(
     interval: str,
     null: float | None = None,
 ) -> Estimate:
-    """A mean and its standard error as an estimate, by Student's t with `freedom` degrees of
-    freedom. p against `null` is two-sided; without any spread a mean is either the null itself or
-    far from it.
+    """Make an estimate of a mean and its standard error, by Student's t.
+
+    Parameters
+    ----------
+    value, error
+        The mean and its standard error.
+    freedom
+        Degrees of freedom.
+    n
+        Number of observations.
+    level
+        Level of the interval, in (0, 1).
+    interval
+        Name of the interval's method.
+    null
+        Mean under the null; p is two-sided. Without any spread a mean is either the null or far
+        from it.
     """
     reach = float(scipy.stats.t.isf(tail(level), freedom)) * error
     p = None
     if null is not None:
-        far = abs(value - null)
-        p = (
-            float(2 * scipy.stats.t.sf(far / error, freedom))
-            if error > TOLERANCE
-            else float(far <= TOLERANCE)
-        )
-    return Estimate(value, value - reach, value + reach, level, interval, n, null=null, p=p)
+        distance = abs(value - null)
+        if error > TOLERANCE:
+            p = float(2 * scipy.stats.t.sf(distance / error, freedom))
+        else:
+            p = float(distance <= TOLERANCE)
+    return Estimate(
+        value=value,
+        low=value - reach,
+        high=value + reach,
+        level=level,
+        interval=interval,
+        n=n,
+        null=null,
+        p=p,
+    )
 
 
 def search_difference(
     first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], level: float
 ) -> Estimate:
-    """Mean loss of the best prompts of the second search less that of the first; below 0 the second
-    is the better one.
+    """Estimate the mean loss of the best prompts of the second search minus the first one's.
 
-    With two runs or more, each run is one pair, and the interval is for the mean difference between
-    runs. A single run has nothing but its prompts: the interval then is for prompts like these, and
-    says nothing of other runs.
+    Below 0 the second search is better. With two runs or more, each run is a pair, and the interval
+    is for the mean difference between runs. A single run has only its prompts: the interval then is
+    for prompts like these, and does not cover other runs.
 
-    `first` and `second` are by run the losses of a search's best prompts, best on pictures that the
-    search never saw. NotEnoughData is raised without a run, or for a run without a loss; ValueError
-    for different numbers of runs.
+    Parameters
+    ----------
+    first, second
+        By run, the losses of a search's best prompts on images that the search did not use.
+    level
+        Level of the interval, in (0, 1).
+
+    Raises
+    ------
+    NotEnoughData
+        If there is no run, or a run has no loss.
+    ValueError
+        If the numbers of runs differ.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} runs; they are compared in pairs")
@@ -112,14 +188,26 @@ def search_difference(
     if len(first) > 1:
         differences = [float(np.mean(b) - np.mean(a)) for a, b in zip(first, second, strict=True)]
         return student_mean(differences, level, "t over runs", null=0.0)
-    a, b = (np.asarray(losses[0], dtype=float) for losses in (first, second))
+    return _prompt_difference(
+        np.asarray(first[0], dtype=float), np.asarray(second[0], dtype=float), level
+    )
+
+
+def _prompt_difference(a: Floats, b: Floats, level: float) -> Estimate:
+    """Mean of b minus the mean of a, with Welch's interval over prompts."""
     value = float(b.mean() - a.mean())
     n = min(len(a), len(b))
     if n < 2:
-        return Estimate(value, n=n)
+        return Estimate(value=value, n=n)
     parts = [float(x.var(ddof=1)) / len(x) for x in (a, b)]
     error = math.sqrt(sum(parts))
     shares = [part**2 / (len(x) - 1) for part, x in zip(parts, (a, b), strict=True)]
-    freedom = sum(parts) ** 2 / sum(shares) if error else 1.0  # Welch's
-    name = "Welch t over the best prompts of one run"
-    return with_student(value, error, freedom, n, level, name, 0.0 if error else None)
+    return with_student(
+        value=value,
+        error=error,
+        freedom=sum(parts) ** 2 / sum(shares) if error else 1.0,
+        n=n,
+        level=level,
+        interval="Welch t over the best prompts of one run",
+        null=0.0 if error else None,
+    )
