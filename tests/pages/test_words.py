@@ -27,7 +27,7 @@ from pages.gallery import GONE, bar, estimate
     ],
 )
 def test_values_on_their_scale(value: float | None, scale: str, text: str) -> None:
-    assert words.written(value, scale) == text  # type: ignore[arg-type]
+    assert words.format_value(value, scale) == text  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_p_says_that_it_is_no_q() -> None:
 def test_beside_chance_stands_the_score_that_chance_is_of() -> None:
     score = Estimate(0.31, 0.0, 0.61, 0.95, "inverted", 24, null=0.3, debiased=0.0)
     told = "MAD 0.31; chance alone would give 0.30; allowing for few pictures 0.00 [0.00, 0.61]"
-    assert words.told(score, "MAD") == told
+    assert words.describe_score(score, "MAD") == told
     lanes = IntervalChart("MAD", "Axis", (IntervalRow("Gender", score),), "MAD")
     assert "MAD, allowing for few pictures" in html.page(
         Page("k", "t", "a", (), (Section("s", (lanes,)),))
@@ -119,8 +119,8 @@ def test_cells() -> None:
     assert words.content(("a", "b")) == "a, b"
     assert words.content(12000) == "12,000"
     assert words.content(TableCell(estimate(0.7), "n")) == "0.70 [0.64, 0.76]"
-    assert words.strong(estimate(0.7, q=0.01))
-    assert not words.strong(TableCell(estimate(0.7, q=0.01), strong=False))
+    assert words.is_bold(estimate(0.7, q=0.01))
+    assert not words.is_bold(TableCell(estimate(0.7, q=0.01), strong=False))
     assert words.notes(GONE).startswith("no person seen")
 
 

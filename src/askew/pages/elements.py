@@ -179,7 +179,7 @@ def axis(scale: Scale, values: Iterable[float]) -> LinearScale:
     ticks = tuple(k * step for k in range(first, max(math.ceil(high / step), first + 1) + 1))
     places = 0 if scale == "points" else len(f"{step:.5f}".rstrip("0").partition(".")[2])
     return LinearScale(
-        ticks[0], ticks[-1], ticks, tuple(words.written(tick, scale, places) for tick in ticks)
+        ticks[0], ticks[-1], ticks, tuple(words.format_value(tick, scale, places) for tick in ticks)
     )
 
 

@@ -242,7 +242,7 @@ def _cell(content: Content, text: str, kind: str | None) -> Markup:
     if isinstance(content, tuple) and several:
         told = joined(tag("span", bdi(str(item)), class_="item") for item in content)
     small = note(words.notes(content))
-    strong = "strong" if words.strong(content) else ""
+    strong = "strong" if words.is_bold(content) else ""
     if kind is None:
         return tag("th", told, small, scope="row", class_=strong or None)
     return tag("td", told, small, class_=f"{kind} {strong}".strip())
@@ -258,7 +258,7 @@ def _shaded(on: LinearScale, one: Table, k: int, row: Sequence[Content]) -> Mark
     score = content.value if isinstance(content, TableCell) else content
     text = words.content(score, one.scale)
     if isinstance(score, Estimate):
-        text = words.written(score.value, one.scale)
+        text = words.format_value(score.value, one.scale)
         small = words.interval(score, one.scale)
         level = score.mark / on.high
     elif isinstance(score, int):
@@ -270,7 +270,7 @@ def _shaded(on: LinearScale, one: Table, k: int, row: Sequence[Content]) -> Mark
     steps = round(SHADES * min(abs(level), 1.0))
     shade = f"{'up' if level > 0 else 'down'}-{steps}" if steps else ""
     own = "own" if one.diagonal and words.content(row[0]) == one.columns[k] else ""
-    kind = " ".join(filter(None, ("strong" if words.strong(content) else "", own, shade)))
+    kind = " ".join(filter(None, ("strong" if words.is_bold(content) else "", own, shade)))
     return tag("td", tag("span", text, class_="value"), note(small), class_=kind)
 
 

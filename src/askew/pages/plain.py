@@ -101,7 +101,7 @@ def _(one: blocks.ShareBars) -> Table | None:
 @as_table.register
 def _(one: IntervalChart) -> Table | None:
     grouped = any(row.group for row in one.rows)
-    at = [{m.name: words.written(m.at, one.scale) for m in row.marks} for row in one.rows]
+    at = [{m.name: words.format_value(m.at, one.scale) for m in row.marks} for row in one.rows]
     marks = {
         name: {own.get(name, "") for own in at}
         for own in at
@@ -115,7 +115,7 @@ def _(one: IntervalChart) -> Table | None:
         notes = "; ".join(filter(None, (row.note, words.absence(row.score))))
         label = (*((row.group,) if grouped else ()), TableCell(row.label, notes))
         texts = (words.part(row.score, column, one.scale) for column in one.columns)
-        scores = (TableCell(text, strong=words.strong(row)) for text in texts)
+        scores = (TableCell(text, strong=words.is_bold(row)) for text in texts)
         rows.append((*label, *scores, *row.more, *(own.get(name, "") for name in apart)))
     labels = (one.heading, "") if grouped else (one.heading,)
     note = "; ".join(f"{name}: {at[0][name]}" for name in alike)
@@ -136,14 +136,16 @@ def _(one: LineChart) -> Table | None:
     for line in one.lines:
         names.append(line.name)
         cells = (
-            TableCell(words.measured(e, one.scale), words.absence(e), words.beyond_chance(e))
+            TableCell(words.measured(e, one.scale), words.absence(e), words.has_significant_q(e))
             for e in line.points
         )
         columns.append([*cells])
         if any(isinstance(e, Estimate) and e.null is not None for e in line.points):
             names.append("chance")
             columns.append([words.part(e, "null", one.scale) for e in line.points])
-    levels = "; ".join(f"{name} {words.written(value, one.scale)}" for name, value in one.levels)
+    levels = "; ".join(
+        f"{name} {words.format_value(value, one.scale)}" for name, value in one.levels
+    )
     return Table(one.caption, tuple(names), tuple(zip(*columns, strict=True)), note=levels)
 
 
@@ -216,7 +218,7 @@ def _table(one: Table) -> str:
     def cell(found: Content) -> str:
         notes = words.notes(found)
         said = escaped(words.content(found, one.scale))
-        told = f"**{said}**" if said and words.strong(found) else said
+        told = f"**{said}**" if said and words.is_bold(found) else said
         return f"{told} ({escaped(notes)})" if notes else told
 
     texts = [

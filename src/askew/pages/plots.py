@@ -127,7 +127,7 @@ def lanes(one: IntervalChart, ids: Ids) -> Markup:
             tag("td", text, class_="num", data_name=name if text.strip("–") else None)
             for name, text in zip(names, texts, strict=True)
         )
-        kind = f"{'strong' * words.strong(row)} {'muted' * row.muted}".strip()
+        kind = f"{'strong' * words.is_bold(row)} {'muted' * row.muted}".strip()
         return tag(
             "tr", label, tag("td", _drawn(on, one, row), class_="plotted"), *numbers, class_=kind
         )
@@ -144,7 +144,8 @@ def _lane_keys(one: IntervalChart, on: LinearScale) -> list[tuple[str, str]]:
         ", allowing for few pictures"
         if "value" in one.columns
         and any(
-            words.written(e.value, one.scale) != words.written(e.mark, one.scale) for e in known
+            words.format_value(e.value, one.scale) != words.format_value(e.mark, one.scale)
+            for e in known
         )
         else ""
     )
@@ -154,7 +155,7 @@ def _lane_keys(one: IntervalChart, on: LinearScale) -> list[tuple[str, str]]:
     keys += [("null", one.chance[1])] if band else []
     keys += [("one", one.points)] if any(row.points for row in one.rows) else []
     keys += dict.fromkeys((f"mark {m.shape}", m.name) for row in one.rows for m in row.marks)
-    tested = any(row.strong is None and words.beyond_chance(row.score) for row in one.rows)
+    tested = any(row.strong is None and words.has_significant_q(row.score) for row in one.rows)
     return keys + ([("", "bold: beyond chance (q < 0.05)")] if tested else [])
 
 
@@ -182,8 +183,8 @@ def _drawn(on: LinearScale, one: IntervalChart, row: IntervalRow) -> Markup:
         else rule(f"mark {m.shape}", on.at(m.at), on.at(m.at), 1, LANE - 1)
         for m in row.marks
     )
-    said = words.told(row.score, one.name, one.scale)
-    said += "".join(f"; {m.name} {words.written(m.at, one.scale)}" for m in row.marks)
+    said = words.describe_score(row.score, one.name, one.scale)
+    said += "".join(f"; {m.name} {words.format_value(m.at, one.scale)}" for m in row.marks)
     title = ", ".join(filter(None, (row.group, row.label)))
     parts = [*lines]
     e = row.score
@@ -217,7 +218,7 @@ def bar(one: Bar) -> Markup:
     """A stacked bar: its parts with their names where these fit, ideal shares and the leading
     part's interval below.
     """
-    said = "; ".join(map(words.part_told, one.parts))
+    said = "; ".join(map(words.segment_text, one.parts))
     title = ", ".join(filter(None, (one.group, one.label)))
     lengths = [_length(p) for p in one.parts]
     whole = max(1.0, sum(lengths))
@@ -301,7 +302,7 @@ def _part(k: int, one: ShareSegment, start: float, share: float) -> Markup:
     )
     rect = tag("rect", class_=f"part-{k % COLOURS}", width="100%", height="100%")
     inner = (
-        tag("title", words.part_told(one)),
+        tag("title", words.segment_text(one)),
         rect,
         tag("text", text, x=7, y=16.5) if text else None,
     )

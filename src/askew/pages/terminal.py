@@ -145,7 +145,7 @@ class FittedTable:
                 ]
                 grid.add_row(
                     *(
-                        UnbrokenText(shown[k], style="bold" if words.strong(row[k]) else "")
+                        UnbrokenText(shown[k], style="bold" if words.is_bold(row[k]) else "")
                         for k in columns
                     )
                 )

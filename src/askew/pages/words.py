@@ -55,7 +55,7 @@ def signed(value: float | None, digits: int = 2) -> str:
     return f"+{text}" if value is not None and value > 0 and float(text) > 0 else text
 
 
-def written(value: float | None, scale: Scale = "unit", digits: int | None = None) -> str:
+def format_value(value: float | None, scale: Scale = "unit", digits: int | None = None) -> str:
     """A value on a scale."""
     if value is None:
         return ABSENT
@@ -68,7 +68,7 @@ def written(value: float | None, scale: Scale = "unit", digits: int | None = Non
 
 def percent(share: float | None) -> str:
     """A share as a whole percentage."""
-    return written(share, "share")
+    return format_value(share, "share")
 
 
 def interval(score: E | None, scale: Scale = "unit") -> str:
@@ -97,10 +97,10 @@ def part(score: E | None, column: Column, scale: Scale = "unit") -> str:
             if column == "q" and score.q is None
             else probability(getattr(score, column))
         )
-    return written(getattr(score, column), scale)
+    return format_value(getattr(score, column), scale)
 
 
-def told(score: E | None, name: str = "", scale: Scale = "unit") -> str:
+def describe_score(score: E | None, name: str = "", scale: Scale = "unit") -> str:
     """A score in a sentence, for who cannot see its plot: beside chance as it is, then allowing for
     few pictures.
     """
@@ -108,7 +108,7 @@ def told(score: E | None, name: str = "", scale: Scale = "unit") -> str:
         return f"not measured: {absence(score)}" if score else "not asked"
     found = measured(score, scale)
     if score.null:
-        value, mark, null = (written(v, scale) for v in (score.value, score.mark, score.null))
+        value, mark, null = (format_value(v, scale) for v in (score.value, score.mark, score.null))
         chance = f"chance alone would give {null}"
         found = (
             f"{found}; {chance}"
@@ -118,7 +118,7 @@ def told(score: E | None, name: str = "", scale: Scale = "unit") -> str:
     return f"{name} {found}".strip()
 
 
-def beyond_chance(score: E | None) -> bool:
+def has_significant_q(score: E | None) -> bool:
     """Whether q is below .05."""
     return isinstance(score, Estimate) and score.q is not None and score.q < SIGNIFICANCE_LEVEL
 
@@ -158,7 +158,7 @@ def leading(bar: Bar) -> ShareSegment | None:
     return max(known, key=lambda one: one[:2])[2] if known else None
 
 
-def part_told(one: ShareSegment) -> str:
+def segment_text(one: ShareSegment) -> str:
     """A part of a bar: "female 42, 88 % [76, 95]"."""
     return f"{one.value}{'' if one.count is None else f' {one.count:,},'} {measured(one.share, 'share')}"
 
@@ -194,11 +194,11 @@ def content(found: Content, scale: Scale = "unit") -> str:
     return ABSENT if found is None else f"{found:,}" if isinstance(found, int) else found
 
 
-def strong(found: Content | IntervalRow) -> bool:
+def is_bold(found: Content | IntervalRow) -> bool:
     """Whether a cell, or a lane, stands in bold."""
     if isinstance(found, TableCell | IntervalRow) and found.strong is not None:
         return found.strong
-    return beyond_chance(found.score if isinstance(found, IntervalRow) else score_in(found))
+    return has_significant_q(found.score if isinstance(found, IntervalRow) else score_in(found))
 
 
 def score_in(found: Content) -> E | None:

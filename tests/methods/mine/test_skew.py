@@ -21,7 +21,7 @@ from askew.methods.mine.gather import BestCandidate, PromptEvidence
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.score import best_prompt
 from askew.methods.mine.skew import SkewObjective, SkewReading, details, variations
-from askew.pages.words import beyond_chance
+from askew.pages.words import has_significant_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import find_axis
@@ -180,7 +180,10 @@ def test_a_winner_is_told_by_its_fresh_shares() -> None:
     assert (lean.fresh_score.value, lean.fresh_score.corrected) == (0.5, pytest.approx(1.0))
     assert isinstance(lean.shares.distance, Estimate)
     assert lean.shares.distance.q == lean.fresh_score.q
-    assert (beyond_chance(lean.fresh_score), beyond_chance(even.fresh_score)) == (True, False)
+    assert (has_significant_q(lean.fresh_score), has_significant_q(even.fresh_score)) == (
+        True,
+        False,
+    )
     assert lean.missed_visual_concepts == ("a photo of a female nurse",)
     assert loss_of(lean.fresh_score, leans=True) < loss_of(even.fresh_score, leans=True)
 
@@ -189,7 +192,7 @@ def test_a_winner_is_told_by_its_fresh_shares() -> None:
 def test_where_nothing_leans_few_runs_claim_a_winner() -> None:
     rng = np.random.default_rng(0)
     runs = [claims([(int(x), 48 - int(x)) for x in rng.binomial(48, 0.5, 5)]) for _ in range(300)]
-    claimed = sum(any(beyond_chance(one.fresh_score) for one in run) for run in runs)
+    claimed = sum(any(has_significant_q(one.fresh_score) for one in run) for run in runs)
     assert stats.binomtest(claimed, 300, 0.05, alternative="greater").pvalue > 0.01
 
 

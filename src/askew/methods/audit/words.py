@@ -148,7 +148,7 @@ def by_mad(axis: AxisScores, even: bool = True) -> str:
         )
         values = format_phrase("nearest_values", top=top, high=high, bottom=low, low=least)
         near = f"By concepts, the images are {values}. "
-    return f"{near}{words.told(axis.mad, 'MAD')}{tests(axis.mad)}.{asks}"
+    return f"{near}{words.describe_score(axis.mad, 'MAD')}{tests(axis.mad)}.{asks}"
 
 
 def extremes(axis: AxisScores) -> tuple[str, str, bool] | None:

@@ -91,7 +91,7 @@ class ClassificationView:
         (first, second), bars = self.sets, []
         for group, share in self.shares.items():
             if isinstance(share, Estimate):
-                sure = w.beyond_chance(share)
+                sure = w.has_significant_q(share)
                 verdict = (
                     f"more {first if share.value > 0.5 else second}"
                     if sure
@@ -219,7 +219,7 @@ def _plain(score: b.E) -> b.E:
 def against(model: str, first: str, main: Differential, shares: Sequence[b.E]) -> str:
     """The answer for two groups, whose difference was measured."""
     x, y = (w.part(one, "value", "share") for one in shares)
-    phrase = "class_difference" if w.beyond_chance(main.S) else "no_class_difference"
+    phrase = "class_difference" if w.has_significant_q(main.S) else "no_class_difference"
     q = w.probability(main.S.q if isinstance(main.S, Estimate) else None, "q")
     return (
         f"Of two classes, {model} chooses the {w.quote(first, 40)} one in {x} of its decisions about "

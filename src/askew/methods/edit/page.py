@@ -95,7 +95,7 @@ class EditView:
             if one.strength == strength:
                 table = one.gender_table
                 title = shorten(one.group, 60)
-                sure = w.beyond_chance(one.gender_change)
+                sure = w.has_significant_q(one.gender_change)
                 if one.targets == next(iter(self.findings.plan.targets)):
                     bars.append(
                         _bar(
@@ -211,7 +211,7 @@ class EditView:
                 for axis in axes
             ]
             cells = (
-                b.TableCell(w.percent(e.value), f"floor {floor}", strong=w.beyond_chance(e))
+                b.TableCell(w.percent(e.value), f"floor {floor}", strong=w.has_significant_q(e))
                 if isinstance(e, Estimate)
                 else b.TableCell(None)
                 for e, floor in told
@@ -258,7 +258,7 @@ class EditView:
         rows = sorted(
             lanes,
             key=lambda one: (
-                not w.beyond_chance(one.score),
+                not w.has_significant_q(one.score),
                 -abs(getattr(one.score, "value", 0.0)),
             ),
         )
@@ -270,7 +270,7 @@ class EditView:
             scale,
             b.DIFFERENCE,
         )
-        sure = sum(w.beyond_chance(row.score) for row in rows)
+        sure = sum(w.has_significant_q(row.score) for row in rows)
         return b.Details(f"{w.capital(what)}: {sure} of {len(rows)} beyond chance", (plot,))
 
     def pictures(self) -> Iterator[b.Details]:
@@ -367,7 +367,7 @@ def answer(found: EditFindings) -> str:
     still = [
         cells[0].targets
         for cells in by_targets
-        if not any(w.beyond_chance(one.gender_change) for one in cells)
+        if not any(w.has_significant_q(one.gender_change) for one in cells)
     ]
     said = [
         _gender(cells, found.editing_contrasts, still)
@@ -394,7 +394,7 @@ def _gender(
         return ""
     (most, high), (least, low) = (end(known, key=lambda pair: pair[1].value) for end in (max, min))
     where = {"targets": w.quote(most.targets, 40), "strength": f"{most.strength:g}"}
-    if not any(w.beyond_chance(change) for _, change in known):
+    if not any(w.has_significant_q(change) for _, change in known):
         where["targets"] = w.listing([w.quote(name, 40) for name in still or [most.targets]])
         return format_phrase("no_edit_change", **where)
     where |= {"share": w.measured(high, "share"), "most": w.quote(most.group, 40)}
@@ -402,7 +402,8 @@ def _gender(
         return format_phrase("edit_change", **where)
     ends = {EditCondition(one.group, one.targets, one.strength) for one in (most, least)}
     if any(
-        {one.first, one.second} == ends and w.beyond_chance(one.gender_change) for one in contrasts
+        {one.first, one.second} == ends and w.has_significant_q(one.gender_change)
+        for one in contrasts
     ):
         return format_phrase(
             "edit_difference", **where, least=w.quote(least.group, 40), low=w.measured(low, "share")
@@ -419,12 +420,14 @@ def _skin(cells: Sequence[Editing]) -> str:
         for one in cells
         if one.coverage.mask == "geometry"
         and isinstance(one.ita_change, Estimate)
-        and w.beyond_chance(one.ita_change)
+        and w.has_significant_q(one.ita_change)
     ]
     parts = []
     for way, sign in (("lighter", 1), ("darker", -1)):
         some = [
-            f"{group} ({w.written(value, 'degrees')})" for value, group in sure if value * sign > 0
+            f"{group} ({w.format_value(value, 'degrees')})"
+            for value, group in sure
+            if value * sign > 0
         ]
         if some:
             parts.append(f"{way} for {w.listing(some)}")

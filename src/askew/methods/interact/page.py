@@ -171,7 +171,7 @@ def _validation(found: InteractionFindings) -> Iterator[b.Block]:
     yield b.Paragraph(held)
     yield b.Paragraph(
         f"Mitigated: {'; '.join(told)}{settings}. Correlation averaged over prompts: "
-        f"{words.told(one.mean_correlation)}.",
+        f"{words.describe_score(one.mean_correlation)}.",
         muted=True,
     )
     for prompt in (prompt for prompt in one.prompts if prompt.edges):
@@ -191,7 +191,7 @@ def _validation(found: InteractionFindings) -> Iterator[b.Block]:
             )
             for e in prompt.edges
         )
-        of_edges = words.told(prompt.correlation)
+        of_edges = words.describe_score(prompt.correlation)
         yield b.Paragraph(
             f"Correlation over its edges: {of_edges}", lead=words.quote(prompt.prompt, 120)
         )

@@ -306,7 +306,7 @@ class MapView:
             for named in zip(one.counts, shares, counts, strict=True)
         )
         verdict = f"RD {w.measured(one.estimate)}" if n else ""
-        strong = w.beyond_chance(one.estimate)
+        strong = w.has_significant_q(one.estimate)
         return b.Bar(label, parts, n, one.missing, verdict, strong, group, series)
 
     def _profile(self, a: str) -> b.LineChart:
@@ -435,12 +435,12 @@ def finding(own: Sequence[ConceptPair], overall: Overall) -> str:
     )
     value = w.part(e, "value")
     if len(own) == 1:
-        phrase = "overlap" if w.beyond_chance(e) else "no_overlap"
+        phrase = "overlap" if w.has_significant_q(e) else "no_overlap"
         verdict = f" ({format_phrase(phrase)})" if chance else ""
         return f"“{overall.a}” and “{own[0].b}” in places that share {value} of their union{chance}{verdict}"
     mean = overall.corrected
-    shared = isinstance(mean, Estimate) and mean.value > 0 and w.beyond_chance(mean)
-    beyond = sum(w.beyond_chance(p.miou) for p in known)
+    shared = isinstance(mean, Estimate) and mean.value > 0 and w.has_significant_q(mean)
+    beyond = sum(w.has_significant_q(p.miou) for p in known)
     told = format_phrase(
         "mean_overlap" if shared else "no_mean_overlap",
         significant=f"{beyond:,}",

@@ -292,7 +292,7 @@ def answer(found: MineFindings) -> str:
     if not ordered:
         return f"None of {tried} could be scored on {model}."
     first = ordered[0]
-    leaning = [one for one in ordered if w.beyond_chance(one.fresh_score)]
+    leaning = [one for one in ordered if w.has_significant_q(one.fresh_score)]
     of_all = (
         f"{len(leaning)} of the {w.plural(len(ordered), 'prompt')} found"
         if len(ordered) > 1
@@ -335,7 +335,7 @@ def finding(one: BestPrompt) -> str:
     scores = f"on fresh seeds it scores {w.measured(fresh, 'range')}"
     if fresh.null is None:
         return f"{w.capital(scores)}; when it was found, {when_found}."
-    beyond = w.beyond_chance(fresh)
+    beyond = w.has_significant_q(fresh)
     if one.shares:
         verdict = "further from equal shares than chance explains" if beyond else "no lean shown"
         return (

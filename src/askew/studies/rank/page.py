@@ -63,7 +63,7 @@ def answer(found: RankFindings) -> str:
     counts = []
     for model in found.models:
         own = [one for one in known if one.model == model.name]
-        beyond = len({one.prompt for one in own if words.beyond_chance(one.score)})
+        beyond = len({one.prompt for one in own if words.has_significant_q(one.score)})
         counts.append(
             f"{beyond} of {words.plural(len({one.prompt for one in own}), 'prompt')} on {model.name}"
         )
