@@ -144,7 +144,7 @@ def test_a_published_manifest_is_read_and_absent_files_are_missing(
     said = capsys.readouterr()
     assert 'warning: 72 paths in the manifest sdxl.csv begin with "/"' in said.err
     assert "warning: 28 of 100 files that the manifest sdxl.csv names are absent" in said.err
-    assert "Missing: 28 pictures" in said.out
+    assert "Missing: 28 images" in said.out
     found = in_file(askew.load(tmp_path / "run"))
     assert len(found["warnings"]) == 4, found["warnings"]
     assert "28 of 100 images are missing (28 absent_file)" in found["warnings"][2]

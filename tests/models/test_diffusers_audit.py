@@ -81,7 +81,7 @@ def test_hidden_pictures_are_counted_as_missing(
     assert code == 0, err
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     assert [entry["missing"] for entry in results["sets"]] == [{"blank_image": 3}] * 3
-    assert "Missing: 9 pictures" in out
+    assert "Missing: 9 images" in out
 
 
 def test_settings_are_explained(

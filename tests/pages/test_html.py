@@ -148,7 +148,7 @@ def test_says_why_a_score_is_missing() -> None:
         IntervalChart("c", "Axis", (IntervalRow("age", GONE),), "MAD"),
         Table("t", ("a", "b"), (("x", GONE),)),
     )
-    assert page.count("no person seen (nobody is seen in 48 of 48 pictures)") >= 2
+    assert page.count("no person detected (nobody is seen in 48 of 48 pictures)") >= 2
     assert "not measured" in page
 
 
@@ -161,7 +161,7 @@ def test_draws_interval_and_chance() -> None:
     assert '<line class="whisker" x1="40.00%" x2="60.00%"' in page
     assert '<rect class="null" x="0.00%" width="25.00%"' in page
     assert '<tr class="strong">' in page
-    assert "bold: beyond chance" in page
+    assert "bold: significant" in page
 
 
 def test_no_interval_no_line() -> None:
@@ -202,11 +202,11 @@ def test_a_bar_names_what_has_no_room() -> None:
     )
     text = page.replace("\u00a0", " ")
     assert (
-        "fit 95 of 100, 95 % [89, 101]; even: 25 %; 2 not read: the model or instrument refused 2"
+        "fit 95 of 100, 95 % [89, 100]; uniform: 25 %; 2 unlabeled: the model or instrument refused 2"
         in text
     )
     assert "<bdi>wheelchair 5</bdi>" in page
-    assert f"not seen: blind and {WORD}" in page
+    assert f"no images: blind and {WORD}" in page
     assert len(re.findall('class="reference"', page)) == 3
 
 
@@ -235,8 +235,8 @@ def test_nothing_read_is_no_empty_bar() -> None:
             ),
         )
     )
-    assert "nothing could be read" in page
-    assert "none of 7 could be read: no person seen 7" in page
+    assert "no labels" in page
+    assert "none of 7 labeled: no person detected 7" in page
 
 
 def test_numbers_of_lines_follow_as_a_table() -> None:

@@ -16,7 +16,7 @@ class NursePlan(RunPlan):
     model: str = "studio"
     images: int = 4
     seed: int = 7
-    level: float = 0.9
+    confidence: float = 0.9
     note: str | None = None
 
 
@@ -50,17 +50,17 @@ def pictures(n: int = 4, axis: str | None = None, **missing: int) -> PictureSet:
 def test_facts_leave_out_what_is_not_known() -> None:
     assert dict(skeleton.facts(head(pictures(), pictures(6, "gender", refused=1)))) == {
         "Model": "studio, bias 0.5",
-        "Pictures": "9 in 2 sets of 4 to 6",
-        "Read by": "studio",
-        "Missing": "1 picture",
+        "Images": "9 in 2 sets of 4 to 6",
+        "Instruments": "studio",
+        "Missing": "1 image",
         "Run seed": "7",
         "Intervals": "90 %",
     }
     several = (Identity("a", "", {}), Identity("b", "", {}))
     found = dict(skeleton.facts(head(pictures(), instruments=Instruments()), several))
     assert found["Models"] == "a; b"
-    assert found["Missing"] == "no picture"
-    assert "Read by" not in found
+    assert found["Missing"] == "no image"
+    assert "Instruments" not in found
 
 
 def missing(
@@ -87,12 +87,12 @@ def test_gaps_have_their_place_and_reasons() -> None:
     assert text.items == ("Uneven.",)
     assert table.rows == (
         (
-            "Pictures",
+            "Images",
             "a nurse – gender: male",
             "2 of 4 (50 %)",
             "the model or instrument refused 2",
         ),
-        ("Perceived gender by studio", "a nurse", "1 of 4 (25 %)", "no person seen 1"),
+        ("Perceived gender by studio", "a nurse", "1 of 4 (25 %)", "no person detected 1"),
     )
     assert not section.screen
 

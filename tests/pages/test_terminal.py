@@ -58,14 +58,16 @@ def test_shares_name_the_interval_of_what_leads() -> None:
     said = shown(page(one_prompt()), 200)
     assert "female 88 % [76, 98], male 12 %" in said
     assert re.search(
-        r"Clothing +formal 100 % \[88, 100\] +[–\d %]+ 45 \(3 not read\) formal alone", said
+        r"Clothing +formal 100 % \[88, 100\] +[–\d %]+ 45 \(3 unlabeled\) formal alone", said
     )
-    assert "none of 48 could be read: no person seen 48" in said
+    assert "none of 48 labeled: no person detected 48" in said
 
 
 def test_a_graph_is_a_table_of_its_edges() -> None:
     said = shown(page(network()), 100)
-    assert re.search(r"Gender +emotion +\+0\.30 +\[0\.25, 0\.35\] +0\.0 +< 0\.001 +helps", said)
+    assert re.search(
+        r"Gender +emotion +\+0\.30 +\[0\.25, 0\.35\] +0\.0 +< 0\.001 +smaller deviation", said
+    )
     assert said.index("−0.33") < said.index("+0.30") < said.index("+0.12")  # the strongest first
 
 
@@ -89,7 +91,7 @@ def test_no_line_ends_between_a_number_and_its_percent_sign_or_a_value_and_its_n
 
 def test_says_why_a_score_is_missing() -> None:
     said = shown(page(IntervalChart("c", "Axis", (IntervalRow("age", GONE),), "MAD")), 220)
-    assert "no person seen (nobody is seen in 48 of 48 pictures)" in said
+    assert "no person detected (nobody is seen in 48 of 48 pictures)" in said
 
 
 def test_what_is_beyond_chance_is_bold() -> None:

@@ -49,8 +49,9 @@ def test_scores_with_their_interval(
     assert words.measured(score, scale) == text  # type: ignore[arg-type]
 
 
-def test_a_p_says_that_it_is_no_q() -> None:
-    assert words.part(estimate(0.7, p=0.04), "q") == "p = 0.040"
+def test_a_q_is_never_a_p() -> None:
+    assert words.part(estimate(0.7, p=0.04), "q") == "–"
+    assert words.part(estimate(0.7, p=0.04), "p") == "0.040"
     assert words.part(estimate(0.7, p=0.04, q=0.0001), "q") == "< 0.001"
     assert words.part(estimate(0.7), "q") == "–"
     assert words.probability(0.0001, "q") == "q < 0.001"
@@ -58,10 +59,10 @@ def test_a_p_says_that_it_is_no_q() -> None:
 
 def test_beside_chance_stands_the_score_that_chance_is_of() -> None:
     score = Estimate(0.31, 0.0, 0.61, 0.95, "inverted", 24, null=0.3, debiased=0.0)
-    told = "MAD 0.31; chance alone would give 0.30; allowing for few pictures 0.00 [0.00, 0.61]"
+    told = "MAD 0.31; expected by chance 0.30; bias-corrected estimate 0.00 [0.00, 0.61]"
     assert words.describe_score(score, "MAD") == told
     lanes = IntervalChart("MAD", "Axis", (IntervalRow("Gender", score),), "MAD")
-    assert "MAD, allowing for few pictures" in html.page(
+    assert "MAD, bias-corrected estimate" in html.page(
         Page("k", "t", "a", (), (Section("s", (lanes,)),))
     )
 
@@ -79,12 +80,13 @@ def test_every_reason_has_words(name: str) -> None:
 
 def test_what_a_bar_rests_on() -> None:
     assert (
-        words.bar_note(bar("g", "gender", (6, 42))) == "female 42 of 48, 88 % [76, 98]; even: 50 %"
+        words.bar_note(bar("g", "gender", (6, 42)))
+        == "female 42 of 48, 88 % [76, 98]; uniform: 50 %"
     )
     assert words.bar_note(bar("g", "gender", (6, 42), leading="male")).startswith(
         "male 6 of 48, 12 %"
     )
-    assert words.bar_note(bar("g", "gender", (0, 0))) == "no pictures"
+    assert words.bar_note(bar("g", "gender", (0, 0))) == "no images"
 
 
 def test_text_of_others_is_cut_and_kept_in_its_direction() -> None:
@@ -121,7 +123,7 @@ def test_cells() -> None:
     assert words.content(TableCell(estimate(0.7), "n")) == "0.70 [0.64, 0.76]"
     assert words.is_bold(estimate(0.7, q=0.01))
     assert not words.is_bold(TableCell(estimate(0.7, q=0.01), strong=False))
-    assert words.notes(GONE).startswith("no person seen")
+    assert words.notes(GONE).startswith("no person detected")
 
 
 def test_listings() -> None:

@@ -1,20 +1,21 @@
-"""Blocks as texts and tables, for where nothing can be drawn: Markdown, terminals, and numbers
-behind a plot.
-"""
+"""Blocks as texts and tables, for Markdown, terminals, and the numbers behind a plot."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import singledispatch
 
 from askew.pages import blocks, words
 from askew.pages.blocks import (
+    Bar,
     Block,
     CodeBlock,
+    Column,
     Content,
     Details,
     Effect,
     IntervalChart,
+    IntervalRow,
     LineChart,
     Page,
     Paragraph,
@@ -24,210 +25,336 @@ from askew.pages.blocks import (
 )
 from askew.types import Estimate
 
-EFFECTS: dict[Effect, str] = {"better": "helps", "worse": "harms", "changed": "unsettled"}
-ENDS = ("Making equal", "moves")
+EFFECTS: dict[Effect, str] = {
+    "better": "smaller deviation",
+    "worse": "larger deviation",
+    "changed": "not determined",
+}
+ENDS = ("Equalized axis", "affected axis")
 SENSITIVITY = "IS"
-"""Of a network: what the source and the target of an edge are called, and its score."""
+"""Heads of a graph's table: the source and the target of an edge, and its score."""
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&])")
 
+PlainBlock = Section | Details | Paragraph | CodeBlock | Table
+"""Blocks that a renderer without plots and images draws."""
 
-def plain(found: Iterable[Block]) -> Iterator[Section | Details | Paragraph | CodeBlock | Table]:
-    """What a screen shows of blocks, in their order: pictures are left out, lines are the numbers
-    behind them.
+
+def plain(shown: Iterable[Block]) -> Iterator[PlainBlock]:
+    """Yield blocks as texts and tables.
+
+    Parameters
+    ----------
+    shown : iterable of Block
+        Blocks of a page.
+
+    Yields
+    ------
+    PlainBlock
+        The blocks in their order, without image grids and without sections that no screen shows.
+        Line charts are details with their numbers.
     """
-    for one in found:
-        match one:
-            case Section() | Details():
-                kept = replace(
-                    one, blocks=plain(one.blocks) if one.screen or isinstance(one, Details) else ()
-                )
-                yield from [kept] if kept.blocks else []
-            case Paragraph() | CodeBlock():
-                yield one
-            case blocks.DefinitionList():
-                yield Paragraph(
-                    items=tuple(Paragraph(meaning, f"{name}:") for name, meaning in one.terms)
-                )
-            case blocks.Scatter():
-                yield Paragraph(one.said, f"{one.caption}.")
-            case _:
-                table = as_table(one)
-                if table is not None:
-                    yield Details(one.caption, (table,)) if isinstance(one, LineChart) else table
+    for block in shown:
+        if isinstance(block, Section | Details):
+            hidden = isinstance(block, Section) and not block.screen
+            inner = replace(block, blocks=() if hidden else plain(block.blocks))
+            if inner.blocks:
+                yield inner
+        else:
+            yield from _plain_block(block)
+
+
+def _plain_block(block: Block) -> Iterator[PlainBlock]:
+    """Yield a block without inner blocks as text or as a table, if it has one."""
+    match block:
+        case Paragraph() | CodeBlock():
+            yield block
+        case blocks.DefinitionList():
+            terms = (Paragraph(meaning, f"{name}:") for name, meaning in block.terms)
+            yield Paragraph(items=tuple(terms))
+        case blocks.Scatter():
+            yield Paragraph(block.said, f"{block.caption}.")
+        case _:
+            table = as_table(block)
+            if table is not None and isinstance(block, LineChart):
+                yield Details(block.caption, (table,))
+            elif table is not None:
+                yield table
 
 
 @singledispatch
-def as_table(one: Block) -> Table | None:
-    """What a block says, in rows and columns; None for blocks that are no plot of scores."""
-    return one if isinstance(one, Table) else None
+def as_table(block: Block) -> Table | None:
+    """Return the numbers of a plot as a table, or None for blocks that are no plot of scores."""
+    return block if isinstance(block, Table) else None
 
 
 @as_table.register
-def _(one: blocks.ShareBars) -> Table | None:
-    grouped = any(bar.group for bar in one.bars)
-    references = any(p.reference is not None for b in one.bars for p in b.parts)
-    heads = (one.heading, "") if grouped else (one.heading,)
+def _(chart: blocks.ShareBars) -> Table | None:
+    grouped = any(bar.group for bar in chart.bars)
+    segments = [segment for bar in chart.bars for segment in bar.parts]
+    with_reference = any(segment.reference is not None for segment in segments)
+    labels = (chart.heading, "") if grouped else (chart.heading,)
+    reference = ("reference",) if with_reference else ()
+    return Table(
+        caption=chart.caption,
+        columns=(*labels, "shares", *reference, "images", "verdict"),
+        rows=tuple(_bar_row(bar, grouped, with_reference) for bar in chart.bars),
+        labels=len(labels),
+    )
+
+
+def _bar_row(bar: Bar, grouped: bool, with_reference: bool) -> tuple[Content, ...]:
+    label = (bar.group, bar.label) if grouped else (bar.label,)
+    segment = words.leading(bar)
+    reference: tuple[Content, ...] = ()
+    if with_reference:
+        known = segment is not None and segment.reference is not None
+        reference = (words.percent(segment.reference) if known and segment else None,)
+    unlabeled = sum(bar.missing.values())
+    return (
+        *label,
+        TableCell(_shares_text(bar) or words.bar_note(bar), strong=bar.strong),
+        *reference,
+        TableCell(bar.n, f"{unlabeled} unlabeled" if unlabeled else ""),
+        TableCell(bar.verdict, strong=bar.strong),
+    )
+
+
+def _shares_text(bar: Bar) -> str:
+    """Return the shares of a bar, the largest first; the leading one has its interval."""
+    segment = words.leading(bar)
+    shares = []
+    for part in bar.parts:
+        if isinstance(part.share, Estimate) and (part.share.value or part is segment):
+            text = words.percent(part.share.value)
+            if part is segment:
+                text = words.measured(part.share, "share")
+            shares.append((part.share.value, f"{part.value} {text}"))
+    shares.sort(key=lambda share: -share[0])
+    return ", ".join(text for _, text in shares)
+
+
+@as_table.register
+def _(chart: IntervalChart) -> Table | None:
+    grouped = any(row.group for row in chart.rows)
+    marks = [_mark_texts(row, chart) for row in chart.rows]
+    common, separate = _common_marks(marks, chart)
     rows = []
-    for bar in one.bars:
-        lead = words.leading(bar)
-        lost = sum(bar.missing.values())
-        known = [
-            (p, p.share)
-            for p in bar.parts
-            if isinstance(p.share, Estimate) and (p.share.value or p is lead)
-        ]
-        told = ", ".join(
-            f"{p.value} {words.measured(share, 'share') if p is lead else words.percent(share.value)}"
-            for p, share in sorted(known, key=lambda item: -item[1].value)
-        )
-        reference = (
-            (words.percent(lead.reference) if lead and lead.reference is not None else None,)
-            if references
-            else ()
-        )
-        seen, found = (
-            TableCell(text, strong=bar.strong)
-            for text in (told or words.bar_note(bar), bar.verdict)
-        )
-        label = (bar.group, bar.label) if grouped else (bar.label,)
-        rows.append(
-            (*label, seen, *reference, TableCell(bar.n, f"{lost} not read" if lost else ""), found)
-        )
-    columns = (*heads, "seen", *(("reference",) if references else ()), "pictures", "found")
-    return Table(one.caption, columns, tuple(rows), labels=len(heads))
+    for row, texts in zip(chart.rows, marks, strict=True):
+        rows.append((*_interval_row(row, chart, grouped), *(texts.get(m, "") for m in separate)))
+    labels = (chart.heading, "") if grouped else (chart.heading,)
+    return Table(
+        caption=chart.caption,
+        columns=(*labels, *heads(chart), *separate),
+        rows=tuple(rows),
+        labels=len(labels),
+        scale=chart.scale,
+        note="; ".join(f"{name}: {marks[0][name]}" for name in common),
+    )
 
 
-@as_table.register
-def _(one: IntervalChart) -> Table | None:
-    grouped = any(row.group for row in one.rows)
-    at = [{m.name: words.format_value(m.at, one.scale) for m in row.marks} for row in one.rows]
-    marks = {
-        name: {own.get(name, "") for own in at}
-        for own in at
-        for name in own
-        if name not in one.more
+def _interval_row(row: IntervalRow, chart: IntervalChart, grouped: bool) -> tuple[Content, ...]:
+    note = "; ".join(filter(None, (row.note, words.absence(row.score))))
+    group = (row.group,) if grouped else ()
+    texts = (words.part(row.score, column, chart.scale) for column in columns(chart))
+    scores = (TableCell(text, strong=words.is_bold(row)) for text in texts)
+    return (*group, TableCell(row.label, note), *scores, *row.more)
+
+
+def _mark_texts(row: IntervalRow, chart: IntervalChart) -> dict[str, str]:
+    """Return the values of a row's reference marks by the names of the marks."""
+    return {mark.name: words.format_value(mark.at, chart.scale) for mark in row.marks}
+
+
+def _common_marks(marks: list[dict[str, str]], chart: IntervalChart) -> tuple[list[str], list[str]]:
+    """Return the names of marks with one value in all rows, and of marks that need a column."""
+    names = [name for texts in marks for name in texts if name not in chart.more]
+    common = []
+    separate = []
+    for name in dict.fromkeys(names):
+        values = {texts.get(name, "") for texts in marks}
+        alike = len(values) == 1 and len(marks) > 1
+        (common if alike else separate).append(name)
+    return common, separate
+
+
+def columns(chart: IntervalChart) -> tuple[Column, ...]:
+    """Return the parts of the estimates that stand beside a chart.
+
+    A column q holds only q-values. Scores that are tested without a correction have a column p.
+
+    Parameters
+    ----------
+    chart : IntervalChart
+        The chart with the columns asked for.
+
+    Returns
+    -------
+    tuple of Column
+        The same columns. A column q becomes p if no score has a q, and p and q if some have.
+    """
+    tests = _test_columns(chart)
+    if "q" not in chart.columns or tests == ("q",):
+        return chart.columns
+    shown: list[Column] = []
+    for column in chart.columns:
+        if column == "q":
+            shown += tests
+        elif column != "p":
+            shown.append(column)
+    return tuple(shown)
+
+
+def _test_columns(chart: IntervalChart) -> tuple[Column, ...]:
+    """Return the columns of probabilities that the tested scores of a chart need."""
+    scores = [row.score for row in chart.rows if isinstance(row.score, Estimate)]
+    if all(score.q is not None or score.p is None for score in scores):
+        return ("q",)
+    if all(score.q is None for score in scores):
+        return ("p",)
+    return ("p", "q")
+
+
+def heads(chart: IntervalChart) -> tuple[str, ...]:
+    """Return the heads of the numbers beside a chart."""
+    names: Mapping[Column, str] = {
+        "value": chart.name,
+        "mark": chart.name,
+        "null": chart.chance[0],
     }
-    alike = [name for name, found in marks.items() if len(found) == 1 and len(at) > 1]
-    apart = [name for name in marks if name not in alike]
-    rows = []
-    for row, own in zip(one.rows, at, strict=True):
-        notes = "; ".join(filter(None, (row.note, words.absence(row.score))))
-        label = (*((row.group,) if grouped else ()), TableCell(row.label, notes))
-        texts = (words.part(row.score, column, one.scale) for column in one.columns)
-        scores = (TableCell(text, strong=words.is_bold(row)) for text in texts)
-        rows.append((*label, *scores, *row.more, *(own.get(name, "") for name in apart)))
-    labels = (one.heading, "") if grouped else (one.heading,)
-    note = "; ".join(f"{name}: {at[0][name]}" for name in alike)
-    columns = (*labels, *heads(one), *apart)
-    return Table(one.caption, columns, tuple(rows), labels=len(labels), scale=one.scale, note=note)
-
-
-def heads(one: IntervalChart) -> tuple[str, ...]:
-    """What stands above the numbers of a plot."""
-    named = {"value": one.name, "mark": one.name, "null": one.chance[0]}
-    return (*(named.get(column, column) for column in one.columns), *one.more)
+    return (*(names.get(column, column) for column in columns(chart)), *chart.more)
 
 
 @as_table.register
-def _(one: LineChart) -> Table | None:
-    names = [one.heading]
-    columns = [list[Content](one.steps)]
-    for line in one.lines:
+def _(chart: LineChart) -> Table | None:
+    names = [chart.heading]
+    cells: list[list[Content]] = [list(chart.steps)]
+    for line in chart.lines:
         names.append(line.name)
-        cells = (
-            TableCell(words.measured(e, one.scale), words.absence(e), words.has_significant_q(e))
-            for e in line.points
-        )
-        columns.append([*cells])
-        if any(isinstance(e, Estimate) and e.null is not None for e in line.points):
+        cells.append([_line_cell(score, chart) for score in line.points])
+        if any(isinstance(score, Estimate) and score.null is not None for score in line.points):
             names.append("chance")
-            columns.append([words.part(e, "null", one.scale) for e in line.points])
-    levels = "; ".join(
-        f"{name} {words.format_value(value, one.scale)}" for name, value in one.levels
+            cells.append([words.part(score, "null", chart.scale) for score in line.points])
+    levels = (f"{name} {words.format_value(value, chart.scale)}" for name, value in chart.levels)
+    return Table(
+        caption=chart.caption,
+        columns=tuple(names),
+        rows=tuple(zip(*cells, strict=True)),
+        note="; ".join(levels),
     )
-    return Table(one.caption, tuple(names), tuple(zip(*columns, strict=True)), note=levels)
+
+
+def _line_cell(score: blocks.E | None, chart: LineChart) -> TableCell:
+    text = words.measured(score, chart.scale)
+    return TableCell(text, words.absence(score), words.has_significant_q(score))
 
 
 @as_table.register
-def _(one: blocks.GraphDiagram) -> Table | None:
-    if not one.edges:
+def _(graph: blocks.GraphDiagram) -> Table | None:
+    if not graph.edges:
         return None
-    rows = tuple(
-        (
-            words.capital(e.source),
-            e.target,
-            TableCell(words.signed(e.score.value), strong=e.effect != "changed"),
-            words.interval(e.score, "signed"),
-            *e.more,
-            EFFECTS[e.effect],
-        )
-        for e in one.strongest
+    return Table(
+        caption=graph.caption,
+        columns=(*ENDS, SENSITIVITY, "interval", *graph.more, ""),
+        rows=tuple(_edge_row(edge) for edge in graph.strongest),
+        labels=2,
     )
-    return Table(one.caption, (*ENDS, SENSITIVITY, "interval", *one.more, ""), rows, labels=2)
+
+
+def _edge_row(edge: blocks.Arrow) -> tuple[Content, ...]:
+    sensitivity = TableCell(words.signed(edge.score.value), strong=edge.effect != "changed")
+    return (
+        words.capital(edge.source),
+        edge.target,
+        sensitivity,
+        words.interval(edge.score, "signed"),
+        *edge.more,
+        EFFECTS[edge.effect],
+    )
 
 
 def markdown(page: Page) -> str:
-    """A page as Markdown, for a pull request or a model card: the answer, its tables, and folds
-    where they are.
+    """Return a page as Markdown, for a pull request or a model card.
+
+    Parameters
+    ----------
+    page : Page
+        The page. Its image grids are left out.
+
+    Returns
+    -------
+    str
+        The answer, the tables, and details as they are in the report.
     """
-    parts = [f"## {escaped(page.title)}", f"**{escaped(page.answer)}**", escaped(page.detail)]
-    parts.append(" · ".join(f"{escaped(name)}: {escaped(value)}" for name, value in page.facts))
-    parts += [f"> **Warning:** {escaped(one)}" for one in page.warnings]
-    parts += _blocks(page.sections, 3)
-    made = f"Made by askew {page.version}: {page.kicker}" if page.version else page.kicker
-    parts += [f"<sub>{escaped(one)}</sub>" for one in (*page.notes, made)]
+    facts = (f"{escaped(name)}: {escaped(value)}" for name, value in page.facts)
+    version = f"Made by askew {page.version}: {page.kicker}" if page.version else page.kicker
+    parts = [
+        f"## {escaped(page.title)}",
+        f"**{escaped(page.answer)}**",
+        escaped(page.detail),
+        " · ".join(facts),
+        *(f"> **Warning:** {escaped(warning)}" for warning in page.warnings),
+        *_blocks(page.sections, 3),
+        *(f"<sub>{escaped(note)}</sub>" for note in (*page.notes, version)),
+    ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def escaped(said: str) -> str:
-    """Text on one line in which nothing is markup."""
-    return _SPECIAL.sub(r"\\\1", " ".join(words.clean(said).split())).replace("@", "@\u200b")
+def escaped(text: str) -> str:
+    """Return text on one line in which nothing is markup."""
+    line = " ".join(words.clean(text).split())
+    return _SPECIAL.sub(r"\\\1", line).replace("@", "@\u200b")
 
 
-def _block(one: Section | Details | Paragraph | CodeBlock | Table, level: int) -> str:
-    match one:
+def _block(block: PlainBlock, level: int) -> str:
+    match block:
         case Section():
-            return "\n\n".join(
-                [f"{'#' * min(level, 6)} {escaped(one.title)}", *_blocks(one.blocks, level + 1)]
-            )
+            heading = f"{'#' * min(level, 6)} {escaped(block.title)}"
+            return "\n\n".join([heading, *_blocks(block.blocks, level + 1)])
         case Details():
-            summary = f"<details><summary>{escaped(one.summary)}</summary>"
-            return "\n\n".join([summary, *_blocks(one.blocks, level), "</details>"])
+            summary = f"<details><summary>{escaped(block.summary)}</summary>"
+            return "\n\n".join([summary, *_blocks(block.blocks, level), "</details>"])
         case Paragraph():
-            return _text(one)
+            return _text(block)
         case CodeBlock():
-            fence = "`" * (3 + max(map(len, re.findall("`+", one.text)), default=0))
-            return f"{fence}\n{words.clean(one.text)}\n{fence}"
+            ticks = re.findall("`+", block.text)
+            fence = "`" * (3 + max(map(len, ticks), default=0))
+            return f"{fence}\n{words.clean(block.text)}\n{fence}"
         case Table():
-            return _table(one)
+            return _table(block)
 
 
-def _blocks(blocks: Iterable[Block], level: int) -> list[str]:
-    return [_block(one, level) for one in plain(blocks)]
+def _blocks(shown: Iterable[Block], level: int) -> list[str]:
+    return [_block(block, level) for block in plain(shown)]
 
 
-def _text(one: Paragraph) -> str:
-    lead = f"**{escaped(one.lead)}** " if one.lead else ""
-    items = (_text(item) if isinstance(item, Paragraph) else escaped(item) for item in one.items)
-    return "\n".join(filter(None, (lead + escaped(one.text), *(f"- {item}" for item in items))))
+def _text(paragraph: Paragraph) -> str:
+    lead = f"**{escaped(paragraph.lead)}** " if paragraph.lead else ""
+    lines = [lead + escaped(paragraph.text)]
+    for item in paragraph.items:
+        text = _text(item) if isinstance(item, Paragraph) else escaped(item)
+        lines.append(f"- {text}")
+    return "\n".join(filter(None, lines))
 
 
-def _table(one: Table) -> str:
+def _table(table: Table) -> str:
+    rule = [_rule(table, column) for column in range(len(table.columns))]
+    lines = [[escaped(name) for name in table.columns], rule]
+    for row in table.rows:
+        lines.append([_cell(cell, table) for cell in row])
+    grid = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n\n".join(filter(None, (escaped(table.caption), grid, escaped(table.note))))
 
-    def cell(found: Content) -> str:
-        notes = words.notes(found)
-        said = escaped(words.content(found, one.scale))
-        told = f"**{said}**" if said and words.is_bold(found) else said
-        return f"{told} ({escaped(notes)})" if notes else told
 
-    texts = [
-        [words.content(row[k], one.scale) for row in one.rows] for k in range(len(one.columns))
-    ]
-    rule = [
-        "---:" if k >= one.labels and all(map(words.is_number, found)) else "---"
-        for k, found in enumerate(texts)
-    ]
-    lines = [map(escaped, one.columns), rule, *(map(cell, row) for row in one.rows)]
-    made = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return "\n\n".join(filter(None, (escaped(one.caption), made, escaped(one.note))))
+def _rule(table: Table, column: int) -> str:
+    """Return the alignment of a column: numbers stand at the right."""
+    texts = [words.content(row[column], table.scale) for row in table.rows]
+    return "---:" if column >= table.labels and all(map(words.is_number, texts)) else "---"
+
+
+def _cell(cell: Content, table: Table) -> str:
+    text = escaped(words.content(cell, table.scale))
+    if text and words.is_bold(cell):
+        text = f"**{text}**"
+    notes = words.notes(cell)
+    return f"{text} ({escaped(notes)})" if notes else text

@@ -26,7 +26,7 @@ from askew.pages.elements import (
     rule,
     tag,
 )
-from askew.pages.plain import heads
+from askew.pages.plain import columns, heads
 from askew.types import Estimate
 
 Row = TypeVar("Row", Bar, IntervalRow)
@@ -60,7 +60,7 @@ def shares(one: ShareBars, ids: Ids) -> Markup:
             if share and not fits(p)
         ]
         unseen = [p.value for _, p, share in known if not share]
-        absent = tag("span", f"not seen: {words.listing(unseen)}") if unseen else None
+        absent = tag("span", f"no images: {words.listing(unseen)}") if unseen else None
         below = _part_key(small, absent) if (small or unseen) and not alike else None
         verdict = (
             tag("b" if b.strong else "span", b.verdict, class_="verdict") if b.verdict else None
@@ -74,15 +74,15 @@ def shares(one: ShareBars, ids: Ids) -> Markup:
             class_="strong" if b.strong else None,
         )
 
-    heads = (tag("th", name, scope="col") for name in (one.heading, "what was seen", "how many"))
+    heads = (tag("th", name, scope="col") for name in (one.heading, "shares", "counts"))
     head = tag("thead", tag("tr", *heads), class_="hidden")
     keys = (
-        [("edge", "interval of the value named at the right")]
+        [("edge", "confidence interval of the value named at the right")]
         if any(edge(b) for b in one.bars)
         else []
     )
     if any(p.reference is not None for b in one.bars for p in b.parts):
-        keys.append(("reference", "where ideal shares would part the bar"))
+        keys.append(("reference", "boundary under the reference shares"))
     table = tag(
         "table",
         tag("caption", one.caption, names),
@@ -121,7 +121,7 @@ def lanes(one: IntervalChart, ids: Ids) -> Markup:
     def lane(row: IntervalRow) -> Markup:
         remark = note(row.note, words.absence(row.score))
         label = tag("th", key(row.series), link(row.label, row.link, ids), " ", remark, scope="row")
-        texts = [words.part(row.score, column, one.scale) for column in one.columns]
+        texts = [words.part(row.score, column, one.scale) for column in columns(one)]
         texts += [words.content(cell, one.scale) for cell in row.more]
         numbers = (
             tag("td", text, class_="num", data_name=name if text.strip("–") else None)
@@ -141,7 +141,7 @@ def _lane_keys(one: IntervalChart, on: LinearScale) -> list[tuple[str, str]]:
     """What the marks of a plot mean, of those that appear."""
     known = [row.score for row in one.rows if isinstance(row.score, Estimate)]
     less = (
-        ", allowing for few pictures"
+        ", bias-corrected estimate"
         if "value" in one.columns
         and any(
             words.format_value(e.value, one.scale) != words.format_value(e.mark, one.scale)
@@ -156,7 +156,7 @@ def _lane_keys(one: IntervalChart, on: LinearScale) -> list[tuple[str, str]]:
     keys += [("one", one.points)] if any(row.points for row in one.rows) else []
     keys += dict.fromkeys((f"mark {m.shape}", m.name) for row in one.rows for m in row.marks)
     tested = any(row.strong is None and words.has_significant_q(row.score) for row in one.rows)
-    return keys + ([("", "bold: beyond chance (q < 0.05)")] if tested else [])
+    return keys + ([("", "bold: significant (q < 0.05)")] if tested else [])
 
 
 def lanes_axis(one: IntervalChart) -> LinearScale:
@@ -224,9 +224,7 @@ def bar(one: Bar) -> Markup:
     whole = max(1.0, sum(lengths))
     if not any(lengths):
         empty = tag("rect", class_="none", x=0, y=1, width="100%", height=BAR - 2)
-        text = tag(
-            "text", "nothing could be read", class_="absent", x="50%", y=17, text_anchor="middle"
-        )
+        text = tag("text", "no labels", class_="absent", x="50%", y=17, text_anchor="middle")
         return drawing("bar", BAR, title, said, empty, text)
     parts = (
         _part(k, p, sum(lengths[:k]) / whole, lengths[k] / whole)

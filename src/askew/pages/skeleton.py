@@ -1,6 +1,4 @@
-"""What every page has: facts at its head, missing data, how to read it, the plan, where the numbers
-come from.
-"""
+"""Parts that all pages share: facts, missing data, the reading guide, the plan and provenance."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,36 +8,50 @@ from askew.pages import words
 from askew.pages.blocks import CodeBlock, DefinitionList, Details, Page, Paragraph, Section, Table
 
 PLACES = 12
-"""Rows of missing data before they are folded."""
+"""Largest number of rows of missing data that are not folded."""
 MACHINE = ("python", "platform", "device", "threads", "started", "finished")
 
 INTERVAL = (
     "Interval",
-    "Where the score would lie if the model were asked for endless pictures, at the confidence "
-    "level of the plan. If that of a difference holds zero, the direction is not settled.",
+    "Confidence interval for the model's true score, at the confidence level of the plan. If the "
+    "interval of a difference contains zero, the direction of the difference is not determined.",
 )
 Q = (
     "q",
-    "How often chance alone gives as much, adjusted for all that is tested together (Benjamini and Hochberg "
-    "1995). Below 0.05 this page says “beyond chance”. A larger q does not show that there is nothing.",
+    "False discovery rate (Benjamini and Hochberg 1995) over all tests of a family. It is the "
+    "expected share of false discoveries if this result, and all results with a smaller q, are "
+    "called significant. This page calls results with q below 0.05 significant. A larger q does "
+    "not show that there is no effect.",
 )
 PERCEIVED = (
-    "Instruments read how people look in pictures, and they err. Gender, age, ethnicity and the like are "
-    "perceived: nobody's identity is known."
+    "Instruments label how people look in images, and they err. Gender, age, ethnicity and similar "
+    "axes are perceived: nobody's identity is known."
 )
 HOLDS = (
-    "What is found holds for these prompts, this model with these settings, and these instruments. It says "
-    "nothing about why, and is no statement on any law or standard."
+    "The results hold for these prompts, this model with these settings, and these instruments. "
+    "They do not explain causes, and they are not a statement on any law or standard."
 )
 DRAWN = Paragraph("All random draws follow from the run seed: the same plan gives the same page.")
 
 Named = tuple[str, str]
-"""A fact or a term, and what it is."""
+"""A name and its meaning: a fact or a term."""
 
 
 @dataclass(frozen=True, slots=True)
 class MissingNote:
-    """What is missing: of so many of something, somewhere, by reason."""
+    """Number of missing images or labels in one place.
+
+    Attributes
+    ----------
+    what : str
+        Name of the missing things: "images", "perceived gender by studio".
+    where : str
+        Prompt and image set.
+    of : int
+        Number of planned things.
+    missing : mapping of str to int
+        Number of missing things by reason.
+    """
 
     what: str
     where: str
@@ -47,8 +59,8 @@ class MissingNote:
     missing: Mapping[str, int]
 
 
-def page(
-    found: Head,
+def page(  # noqa: PLR0913
+    head: Head,
     kicker: str,
     title: str,
     answer: str,
@@ -61,23 +73,47 @@ def page(
     gaps: Sequence[MissingNote] = (),
     uneven: Sequence[str] = (),
 ) -> Page:
-    """The page of a run: a method's own sections, then what every page ends with."""
-    ends = (
-        missing_section([*picture_gaps(found.sets), *gaps], uneven),
+    """Return the page of a run: the sections of a method, then the sections of all pages.
+
+    Parameters
+    ----------
+    head : Head
+        Findings of the run.
+    kicker, title, answer, detail : str
+        Texts at the head of the page, see `Page`.
+    sections : iterable of Section
+        Sections of the method.
+    facts : iterable of (str, str)
+        Names and values below the answer.
+    reading : Section
+        The reading guide.
+    notes : iterable of str
+        Texts at the end of the page and below the tables of a terminal.
+    gaps : sequence of MissingNote
+        Missing labels, beside the missing images.
+    uneven : sequence of str
+        Sentences about data that are missing more often for one value than for another.
+
+    Returns
+    -------
+    Page
+        The page.
+    """
+    closing = (
+        missing_section([*picture_gaps(head.sets), *gaps], uneven),
         reading,
-        *provenance(found),
+        *provenance(head),
     )
-    notes = (*notes, *uneven)
     return Page(
-        kicker,
-        title,
-        answer,
-        (*facts,),
-        (*sections, *ends),
-        found.warnings,
-        notes,
-        detail,
-        found.askew,
+        kicker=kicker,
+        title=title,
+        answer=answer,
+        facts=(*facts,),
+        sections=(*sections, *closing),
+        warnings=head.warnings,
+        notes=(*notes, *uneven),
+        detail=detail,
+        version=head.askew,
     )
 
 
@@ -88,116 +124,198 @@ def reading(
     source: str = "",
     of: str = "score",
 ) -> Section:
-    """How to read a page: what its words mean, what a score does not, by which `source` and how it
-    was computed.
+    """Return the reading guide of a page.
+
+    Parameters
+    ----------
+    terms : iterable of (str, str)
+        Terms of the page and their meaning.
+    limits : iterable of str
+        Sentences on what a score does not mean.
+    method : tuple of (str, str)
+        Scores and how they are computed.
+    source : str
+        Paper that the method follows.
+    of : str
+        Noun for the numbers of the page.
+
+    Returns
+    -------
+    Section
+        The guide, which a terminal leaves out.
     """
-    not_meant = Paragraph(lead=f"What a {of} does not mean", items=(PERCEIVED, *limits, HOLDS))
-    told = Details(
-        f"The {of}s, and what they do not mean", (DefinitionList((*terms, INTERVAL, Q)), not_meant)
+    not_meant = Paragraph(lead=f"Limits of a {of}", items=(PERCEIVED, *limits, HOLDS))
+    definitions = Details(
+        f"Definitions and limits of the {of}s", (DefinitionList((*terms, INTERVAL, Q)), not_meant)
     )
-    computed = Details(
-        "Method", (Paragraph(source), DefinitionList(method), DRAWN) if method else ()
-    )
-    return Section("How to read this", (told, computed), screen=False)
+    steps = (Paragraph(source), DefinitionList(method), DRAWN) if method else ()
+    return Section("How to read this", (definitions, Details("Method", steps)), screen=False)
 
 
-def identity(one: Identity) -> str:
-    """A model with its settings."""
-    settings = ", ".join(f"{name} {value}" for name, value in one.settings.items())
-    return words.shorten(f"{one.name}, {settings}" if settings else one.name, 160)
+def identity(model: Identity) -> str:
+    """Return the name of a model with its settings."""
+    settings = ", ".join(f"{name} {value}" for name, value in model.settings.items())
+    return words.shorten(f"{model.name}, {settings}" if settings else model.name, 160)
 
 
-def facts(found: Head, models: Sequence[Identity] = ()) -> tuple[Named, ...]:
-    """Model, pictures, who read them, what is missing, the run's seed, the level of intervals."""
-    made = sum(name is not None for one in found.sets for name in one.pictures)
-    lost = sum(sum(one.missing.values()) for one in found.sets)
-    readers = [*(found.instruments.vqa or ()), *(found.instruments.embedder or ())]
-    seed, level = (getattr(found.plan, name, None) for name in ("seed", "confidence"))
-    sizes = sorted({len(one.pictures) for one in found.sets}) or [0]
-    each = " to ".join(dict.fromkeys(f"{size:,}" for size in (sizes[0], sizes[-1])))
-    told = [
-        (
-            "Models" if len(models) > 1 else "Model",
-            "; ".join(map(identity, models or (found.model,))),
-        ),
-        ("Pictures", f"{made:,} in {words.plural(len(found.sets), 'set')} of {each}"),
-        ("Read by", words.listing(list(dict.fromkeys(readers)))),
-        ("Missing", words.plural(lost, "picture") if lost else "no picture"),
+def facts(head: Head, models: Sequence[Identity] = ()) -> tuple[Named, ...]:
+    """Return the facts at the head of a page.
+
+    Parameters
+    ----------
+    head : Head
+        Findings of a run.
+    models : sequence of Identity
+        Models of the run, if there are several.
+
+    Returns
+    -------
+    tuple of (str, str)
+        Models, images, instruments, missing images, run seed and confidence level, where known.
+    """
+    model_name = "Models" if len(models) > 1 else "Model"
+    missing = sum(sum(image_set.missing.values()) for image_set in head.sets)
+    seed = getattr(head.plan, "seed", None)
+    confidence = getattr(head.plan, "confidence", None)
+    named = (
+        (model_name, "; ".join(map(identity, models or (head.model,)))),
+        ("Images", _image_count(head.sets)),
+        ("Instruments", words.listing(_instrument_names(head))),
+        ("Missing", words.plural(missing, "image") if missing else "no image"),
         ("Run seed", "" if seed is None else str(seed)),
-        ("Intervals", "" if level is None else words.percent(level)),
-    ]
-    return tuple((name, text) for name, text in told if text)
+        ("Intervals", "" if confidence is None else words.percent(confidence)),
+    )
+    return tuple((name, text) for name, text in named if text)
+
+
+def _instrument_names(head: Head) -> list[str]:
+    return list(dict.fromkeys([*(head.instruments.vqa or ()), *(head.instruments.embedder or ())]))
+
+
+def _image_count(sets: Sequence[PictureSet]) -> str:
+    """Return how many images there are, in how many sets of which size."""
+    names = [name for image_set in sets for name in image_set.pictures]
+    images = len(names) - names.count(None)
+    sizes = sorted({len(image_set.pictures) for image_set in sets}) or [0]
+    ends = dict.fromkeys(f"{size:,}" for size in (sizes[0], sizes[-1]))
+    return f"{images:,} in {words.plural(len(sets), 'set')} of {' to '.join(ends)}"
 
 
 def picture_gaps(sets: Sequence[PictureSet]) -> list[MissingNote]:
-    """Pictures that are missing, set by set: under its prompt and its condition."""
-    conditions = ("initial" if one.axis is None else f"{one.axis}: {one.value}" for one in sets)
-    return [
-        MissingNote(
-            "pictures",
-            f"{words.shorten(one.prompt, 60)} – {words.set_label(condition)}",
-            len(one.pictures),
-            one.missing,
-        )
-        for one, condition in zip(sets, conditions, strict=True)
-    ]
+    """Return the numbers of missing images of each image set."""
+    return [_picture_gap(image_set) for image_set in sets]
+
+
+def _picture_gap(image_set: PictureSet) -> MissingNote:
+    condition = "initial"
+    if image_set.axis is not None:
+        condition = f"{image_set.axis}: {image_set.value}"
+    return MissingNote(
+        what="images",
+        where=f"{words.shorten(image_set.prompt, 60)} – {words.set_label(condition)}",
+        of=len(image_set.pictures),
+        missing=image_set.missing,
+    )
 
 
 def missing_section(gaps: Sequence[MissingNote], sentences: Sequence[str] = ()) -> Section:
-    """What is missing and why."""
-    rows = []
-    for gap in gaps:
-        lost = sum(gap.missing.values())
-        if lost:
-            share = f" ({words.percent(lost / gap.of)})" if gap.of else ""
-            found = f"{lost:,} of {gap.of:,}{share}"
-            rows.append((words.capital(gap.what), gap.where, found, words.reasons(gap.missing)))
+    """Return the section on missing data.
+
+    Parameters
+    ----------
+    gaps : sequence of MissingNote
+        Missing images and labels.
+    sentences : sequence of str
+        Sentences about data that are missing more often for one value than for another.
+
+    Returns
+    -------
+    Section
+        A table of all gaps, or a sentence that nothing is missing.
+    """
+    rows = tuple(_gap_row(gap) for gap in gaps if sum(gap.missing.values()))
     if not rows:
-        nothing = "Nothing is missing: every picture was made and every question was answered."
+        nothing = "Nothing is missing: all images were generated and all questions were answered."
         return Section("Missing data", (Paragraph(nothing),), screen=False)
-    left = "Missing pictures and answers are left out of every count; they are never counted as an answer."
-    told = Paragraph(left, items=tuple(sentences))
-    table = Table("What is missing, and why", ("What", "Where", "missing", "Reasons"), tuple(rows))
-    many = Details(words.plural(len(rows), "place") + " with missing data", (table,))
-    return Section("Missing data", (told, many if len(rows) > PLACES else table), screen=False)
-
-
-def provenance(found: Head) -> tuple[Section, Section]:
-    """The plan, to read and run again; and the machine, the packages, the instruments."""
-    toml = Details(
-        "The whole plan, to read, edit and run again", (CodeBlock(found.plan.to_toml()),)
+    excluded = (
+        "Missing images and labels are excluded from all counts. They never count as a label."
     )
-    plan = Section(
-        "Plan", (DefinitionList((("hash", found.plan_hash),), facts=True), toml), screen=False
-    )
-    known = found.environment
-    told = found.instruments
-    machine = [
-        ("askew", found.askew),
-        *((name, str(getattr(known, name) or "")) for name in MACHINE),
-    ]
-    instruments = [
-        (f"{kind} {words.shorten(name, 60)}", fingerprint)
-        for kind, by_name in (("vqa", told.vqa), ("embedder", told.embedder), ("llm", told.llm))
-        for name, fingerprint in (by_name or {}).items()
-    ]
-    model = (("model", identity(found.model)), ("model revision", found.model.revision))
-    details = DefinitionList((*instruments, *model, *known.packages.items()), facts=True)
-    shown = DefinitionList(tuple(fact for fact in machine if fact[1]), facts=True)
-    return plan, Section(
-        "Environment", (shown, Details("Instruments, model and packages", (details,))), screen=False
+    table = Table("Missing data by reason", ("What", "Where", "missing", "Reasons"), rows)
+    block: Table | Details = table
+    if len(rows) > PLACES:
+        block = Details(f"{words.plural(len(rows), 'place')} with missing data", (table,))
+    return Section(
+        "Missing data", (Paragraph(excluded, items=tuple(sentences)), block), screen=False
     )
 
 
-def notes(found: Head) -> tuple[str, ...]:
-    """What stands below a terminal's tables on every page."""
-    lost = sum(sum(one.missing.values()) for one in found.sets)
-    missing = (
-        [f"Missing: {words.plural(lost, 'picture')}; the report says which and why."]
-        if lost
-        else []
-    )
+def _gap_row(gap: MissingNote) -> tuple[str, str, str, str]:
+    missing = sum(gap.missing.values())
+    share = f" ({words.percent(missing / gap.of)})" if gap.of else ""
     return (
-        "Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err.",
-        *missing,
+        words.capital(gap.what),
+        gap.where,
+        f"{missing:,} of {gap.of:,}{share}",
+        words.reasons(gap.missing),
     )
+
+
+def provenance(head: Head) -> tuple[Section, Section]:
+    """Return the sections on the plan and on the environment of a run.
+
+    Parameters
+    ----------
+    head : Head
+        Findings of the run.
+
+    Returns
+    -------
+    tuple of Section
+        The plan with its hash; the machine, the instruments, the model and the packages.
+    """
+    toml = Details("Complete plan, to edit and to run", (CodeBlock(head.plan.to_toml()),))
+    plan_hash = DefinitionList((("hash", head.plan_hash),), facts=True)
+    plan = Section("Plan", (plan_hash, toml), screen=False)
+    machine = [(name, str(getattr(head.environment, name) or "")) for name in MACHINE]
+    known = tuple(fact for fact in (("askew", head.askew), *machine) if fact[1])
+    details = DefinitionList(
+        (
+            *_instrument_facts(head),
+            ("model", identity(head.model)),
+            ("model revision", head.model.revision),
+            *head.environment.packages.items(),
+        ),
+        facts=True,
+    )
+    environment = Section(
+        "Environment",
+        (
+            DefinitionList(known, facts=True),
+            Details("Instruments, model and packages", (details,)),
+        ),
+        screen=False,
+    )
+    return plan, environment
+
+
+def _instrument_facts(head: Head) -> list[Named]:
+    """Return the fingerprints of all instruments by kind and name."""
+    kinds = (
+        ("vqa", head.instruments.vqa),
+        ("embedder", head.instruments.embedder),
+        ("llm", head.instruments.llm),
+    )
+    facts = []
+    for kind, fingerprints in kinds:
+        for name, fingerprint in (fingerprints or {}).items():
+            facts.append((f"{kind} {words.shorten(name, 60)}", fingerprint))
+    return facts
+
+
+def notes(head: Head) -> tuple[str, ...]:
+    """Return the notes below the tables of all pages."""
+    bold = "Bold: significant (q < 0.05). Attributes are perceived, and instruments err."
+    missing = sum(sum(image_set.missing.values()) for image_set in head.sets)
+    if not missing:
+        return (bold,)
+    return bold, f"Missing: {words.plural(missing, 'image')}. The report lists the reasons."

@@ -1,4 +1,4 @@
-"""How numbers, scores, reasons and other people's text are written, by every renderer alike."""
+"""Formats of numbers, scores, reasons and quoted text that all renderers share."""
 
 import re
 import unicodedata
@@ -19,17 +19,21 @@ DIGITS: Mapping[Scale, int] = {
     "degrees": 1,
     "range": 3,
 }
+UNITS: Mapping[Scale, str] = {"share": " %", "degrees": "°"}
+
+RANGES: Mapping[Scale, tuple[float, float]] = {"share": (0.0, 1.0), "points": (-1.0, 1.0)}
+"""Possible values of the scales that have a fixed range."""
 
 _REASONS: Mapping[str, str] = {
-    "no_person": "no person seen",
-    "several_people": "several people seen",
+    "no_person": "no person detected",
+    "several_people": "several people detected",
     "refused": "the model or instrument refused",
-    "unparseable": "the answer could not be read",
-    "blank_image": "blank picture",
+    "unparseable": "answer could not be parsed",
+    "blank_image": "image is blank",
     "corrupt_file": "file cannot be opened",
-    "absent_file": "file is absent",
+    "absent_file": "file does not exist",
     "other_group": "shows another group",
-    "no_face": "no face found",
+    "no_face": "no face detected",
     "not_asked": "not asked",
     "error": "an error occurred",
 }
@@ -42,184 +46,275 @@ _NUMBER = re.compile(r"(?:[pq] ?[=<] ?|< ?)?[\[−+↑↓]?\s?\d.{0,30}|–|")
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """A number with a true minus sign, a dash if absent; never a negative zero."""
+    """Return a number with a true minus sign, or a dash for None. Zero has no sign."""
     if value is None:
         return ABSENT
     text = f"{value:.{digits}f}"
-    return text.replace("-", "" if float(text) == 0 else "−")
+    minus = "" if float(text) == 0 else "−"
+    return text.replace("-", minus)
 
 
 def signed(value: float | None, digits: int = 2) -> str:
-    """A number with its sign."""
+    """Return a number with its sign, or a dash for None. Zero has no sign."""
     text = number(value, digits)
-    return f"+{text}" if value is not None and value > 0 and float(text) > 0 else text
+    if value is not None and value > 0 and float(text) > 0:
+        return f"+{text}"
+    return text
 
 
 def format_value(value: float | None, scale: Scale = "unit", digits: int | None = None) -> str:
-    """A value on a scale."""
+    """Return a value with the sign, digits and unit of its scale.
+
+    Parameters
+    ----------
+    value : float or None
+        The value, of shares and points between -1 and 1.
+    scale : Scale
+        Scale of the value.
+    digits : int, optional
+        Decimal places. By default those of the scale.
+
+    Returns
+    -------
+    str
+        The value as text, or a dash for None.
+    """
     if value is None:
         return ABSENT
-    shown = 100 * value if scale in ("share", "points") else value
-    text = (signed if scale in SIGNED else number)(
-        shown, DIGITS[scale] if digits is None else digits
-    )
-    return text + {"share": " %", "degrees": "°"}.get(scale, "")
+    if scale in ("share", "points"):
+        value = 100 * value
+    places = DIGITS[scale] if digits is None else digits
+    text = signed(value, places) if scale in SIGNED else number(value, places)
+    return text + UNITS.get(scale, "")
 
 
 def percent(share: float | None) -> str:
-    """A share as a whole percentage."""
+    """Return a share as a percentage without decimal places."""
     return format_value(share, "share")
 
 
+def possible_interval(score: Estimate, scale: Scale = "unit") -> tuple[float, float] | None:
+    """Return an interval, limited to the possible values of the score.
+
+    Parameters
+    ----------
+    score : Estimate
+        The score. Its `max`, where it is known, is the largest possible value of a score from 0.
+    scale : Scale
+        Scale of the score. Shares and points have a fixed range.
+
+    Returns
+    -------
+    tuple of float or None
+        Lower and upper end. None for a score without an interval.
+    """
+    if score.low is None or score.high is None:
+        return None
+    lowest, highest = RANGES.get(scale, (float("-inf"), float("inf")))
+    if score.max is not None and 0 <= score.value <= score.max and scale not in SIGNED:
+        lowest = 0.0
+        highest = min(highest, score.max)
+    low = min(max(score.low, lowest), highest)
+    high = max(min(score.high, highest), lowest)
+    return low, high
+
+
 def interval(score: E | None, scale: Scale = "unit") -> str:
-    """The interval in brackets; nothing where there is none."""
-    if not isinstance(score, Estimate) or score.low is None or score.high is None:
+    """Return the interval of a score in brackets, or an empty text if it has none."""
+    ends = possible_interval(score, scale) if isinstance(score, Estimate) else None
+    if ends is None:
         return ""
+    low, high = ends
     if scale in ("signed", "fine", "degrees"):
-        return f"[{number(score.low, DIGITS[scale])}, {number(score.high, DIGITS[scale])}]"
-    return f"[{written(score.low, scale)}, {written(score.high, scale)}]".replace(" %", "")
+        return f"[{number(low, DIGITS[scale])}, {number(high, DIGITS[scale])}]"
+    return f"[{format_value(low, scale)}, {format_value(high, scale)}]".replace(" %", "")
 
 
 def measured(score: E | None, scale: Scale = "unit") -> str:
-    """A score's mark as "0.71 [0.66, 0.75]", or a dash if it is missing."""
+    """Return the mark of a score with its interval, "0.71 [0.66, 0.75]", or a dash."""
     return f"{part(score, 'mark', scale)} {interval(score, scale)}".strip()
 
 
 def part(score: E | None, column: Column, scale: Scale = "unit") -> str:
-    """One part of a score; in place of an absent q its p, which says that it is one."""
-    if not isinstance(score, Estimate):
-        return "" if column == "interval" else ABSENT
+    """Return one part of a score as text, or a dash if the part is missing."""
     if column == "interval":
         return interval(score, scale)
+    if not isinstance(score, Estimate):
+        return ABSENT
     if column in ("p", "q"):
-        return (
-            probability(score.p, "p")
-            if column == "q" and score.q is None
-            else probability(getattr(score, column))
-        )
+        return probability(getattr(score, column))
     return format_value(getattr(score, column), scale)
 
 
 def describe_score(score: E | None, name: str = "", scale: Scale = "unit") -> str:
-    """A score in a sentence, for who cannot see its plot: beside chance as it is, then allowing for
-    few pictures.
+    """Return a score in words, for readers who cannot see its plot.
+
+    Parameters
+    ----------
+    score : Estimate, Missing or None
+        The score, the reason why there is none, or None if it was not asked for.
+    name : str
+        Name of the score.
+    scale : Scale
+        Scale of the score.
+
+    Returns
+    -------
+    str
+        The value, its expectation by chance, and the bias-corrected estimate with its interval.
     """
-    if not isinstance(score, Estimate):
-        return f"not measured: {absence(score)}" if score else "not asked"
-    found = measured(score, scale)
+    if score is None:
+        return "not asked"
+    if isinstance(score, Missing):
+        return f"not measured: {reason(score)}"
+    text = measured(score, scale)
     if score.null:
-        value, mark, null = (format_value(v, scale) for v in (score.value, score.mark, score.null))
-        chance = f"chance alone would give {null}"
-        found = (
-            f"{found}; {chance}"
-            if value == mark
-            else f"{value}; {chance}; allowing for few pictures {found}"
-        )
-    return f"{name} {found}".strip()
+        value = format_value(score.value, scale)
+        chance = f"expected by chance {format_value(score.null, scale)}"
+        if value == format_value(score.mark, scale):
+            text = f"{text}; {chance}"
+        else:
+            text = f"{value}; {chance}; bias-corrected estimate {text}"
+    return f"{name} {text}".strip()
 
 
 def has_significant_q(score: E | None) -> bool:
-    """Whether q is below .05."""
+    """Check whether a score has a q-value below the significance level."""
     return isinstance(score, Estimate) and score.q is not None and score.q < SIGNIFICANCE_LEVEL
 
 
+def excludes_reference(segment: ShareSegment) -> bool:
+    """Check whether the interval of a share excludes its reference share."""
+    if segment.reference is None or not isinstance(segment.share, Estimate):
+        return False
+    low = segment.share.low
+    high = segment.share.high
+    if low is None or high is None:
+        return False
+    return not low <= segment.reference <= high
+
+
 def largest_first(score: E | None) -> float:
-    """Sort key: missing scores come last."""
+    """Return a sort key: large scores come first, missing scores last."""
     return -score.mark if isinstance(score, Estimate) else float("inf")
 
 
 def absence(score: E | None) -> str:
-    """Why a score is missing, or how many pictures it lacks; nothing if it has all."""
+    """Return why a score is missing or how many images it lacks, or an empty text."""
     if isinstance(score, Missing):
         return reason(score)
-    return f"{plural(score.missing, 'picture')} missing" if score and score.missing else ""
+    if score is None or not score.missing:
+        return ""
+    return f"{plural(score.missing, 'image')} missing"
 
 
 def reason(missing: Missing) -> str:
-    """Why something is missing, in words and with what is known of it."""
-    words = _REASONS.get(missing.reason, missing.reason)
-    return f"{words} ({shorten(missing.detail, 120)})" if missing.detail else words
+    """Return the reason why something is missing, with its details in parentheses."""
+    text = _REASONS.get(missing.reason, missing.reason)
+    return f"{text} ({shorten(missing.detail, 120)})" if missing.detail else text
 
 
 def reasons(missing: Mapping[str, int]) -> str:
-    """How many are missing and why: "no person seen 2, refused 1"."""
-    return ", ".join(
-        f"{_REASONS.get(name, name)} {count:,}" for name, count in missing.items() if count
-    )
+    """Return counts of reasons in words: "no person detected 2, blank image 1"."""
+    counts = (f"{_REASONS.get(name, name)} {count:,}" for name, count in missing.items() if count)
+    return ", ".join(counts)
 
 
 def leading(bar: Bar) -> ShareSegment | None:
-    """The part that a bar is about: the one named, or the one furthest above its ideal."""
-    known = [
-        (p.value == bar.leading, p.share.value - (p.reference or 0.0), p)
-        for p in bar.parts
-        if isinstance(p.share, Estimate)
-    ]
-    return max(known, key=lambda one: one[:2])[2] if known else None
+    """Return the segment that a bar is about, or None if no share is known.
+
+    Parameters
+    ----------
+    bar : Bar
+        Shares of one image set on one axis.
+
+    Returns
+    -------
+    ShareSegment or None
+        The segment of the value `bar.leading`, or else the one furthest above its reference share.
+    """
+
+    def rank(segment: ShareSegment) -> tuple[bool, float]:
+        share = segment.share.value if isinstance(segment.share, Estimate) else 0.0
+        return segment.value == bar.leading, share - (segment.reference or 0.0)
+
+    known = [segment for segment in bar.parts if isinstance(segment.share, Estimate)]
+    return max(known, key=rank, default=None)
 
 
-def segment_text(one: ShareSegment) -> str:
-    """A part of a bar: "female 42, 88 % [76, 95]"."""
-    return f"{one.value}{'' if one.count is None else f' {one.count:,},'} {measured(one.share, 'share')}"
+def segment_text(segment: ShareSegment) -> str:
+    """Return a segment of a bar in words: "female 42, 88 % [76, 95]"."""
+    count = "" if segment.count is None else f" {segment.count:,},"
+    return f"{segment.value}{count} {measured(segment.share, 'share')}"
 
 
 def bar_note(bar: Bar) -> str:
-    """What a bar's leading part rests on: "female 42 of 48, 88 % [76, 95]; even would be 50 %"."""
-    lost = sum(bar.missing.values())
+    """Return the counts behind a bar: "female 42 of 48, 88 % [76, 95]; uniform: 50 %"."""
+    unlabeled = sum(bar.missing.values())
+    if not bar.n and unlabeled:
+        return f"none of {unlabeled:,} labeled: {reasons(bar.missing)}"
     if not bar.n:
-        return f"none of {lost:,} could be read: {reasons(bar.missing)}" if lost else "no pictures"
-    told = [plural(bar.n, "picture")]
-    missing = f"{lost:,} not read: {reasons(bar.missing)}"
-    one = leading(bar)
-    if one:
-        counted = f"of {bar.n:,}" if one.count is None else f"{one.count:,} of {bar.n:,}"
-        alike = len({p.reference and round(p.reference, 9) for p in bar.parts}) == 1
-        reference = (
-            []
-            if one.reference is None
-            else [f"{'even' if alike else 'reference'}: {percent(one.reference)}"]
-        )
-        told = [f"{one.value} {counted}, {measured(one.share, 'share')}", *reference]
-    return "; ".join([*told, missing] if lost else told)
+        return "no images"
+    segment = leading(bar)
+    texts = _segment_notes(bar, segment) if segment else [plural(bar.n, "image")]
+    if unlabeled:
+        texts.append(f"{unlabeled:,} unlabeled: {reasons(bar.missing)}")
+    return "; ".join(texts)
 
 
-def content(found: Content, scale: Scale = "unit") -> str:
-    """What a cell holds, as text."""
-    if isinstance(found, TableCell):
-        return content(found.value, scale)
-    if isinstance(found, tuple):
-        return ", ".join(found)
-    if isinstance(found, Estimate | Missing):
-        return measured(found, scale)
-    return ABSENT if found is None else f"{found:,}" if isinstance(found, int) else found
+def _segment_notes(bar: Bar, segment: ShareSegment) -> list[str]:
+    """Return the count and share of the leading segment, and its reference share."""
+    counted = f"of {bar.n:,}"
+    if segment.count is not None:
+        counted = f"{segment.count:,} {counted}"
+    texts = [f"{segment.value} {counted}, {measured(segment.share, 'share')}"]
+    if segment.reference is not None:
+        references = {part.reference and round(part.reference, 9) for part in bar.parts}
+        name = "uniform" if len(references) == 1 else "reference"
+        texts.append(f"{name}: {percent(segment.reference)}")
+    return texts
 
 
-def is_bold(found: Content | IntervalRow) -> bool:
-    """Whether a cell, or a lane, stands in bold."""
-    if isinstance(found, TableCell | IntervalRow) and found.strong is not None:
-        return found.strong
-    return has_significant_q(found.score if isinstance(found, IntervalRow) else score_in(found))
+def content(cell: Content, scale: Scale = "unit") -> str:
+    """Return the content of a table cell as text."""
+    if isinstance(cell, TableCell):
+        return content(cell.value, scale)
+    if isinstance(cell, tuple):
+        return ", ".join(cell)
+    if isinstance(cell, Estimate | Missing):
+        return measured(cell, scale)
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return ABSENT if cell is None else cell
 
 
-def score_in(found: Content) -> E | None:
-    """The score that a cell holds."""
-    value = found.value if isinstance(found, TableCell) else found
+def is_bold(item: Content | IntervalRow) -> bool:
+    """Check whether a cell or an interval row is printed in bold."""
+    if isinstance(item, TableCell | IntervalRow) and item.strong is not None:
+        return item.strong
+    return has_significant_q(item.score if isinstance(item, IntervalRow) else score_in(item))
+
+
+def score_in(cell: Content) -> E | None:
+    """Return the score that a cell holds, if it holds one."""
+    value = cell.value if isinstance(cell, TableCell) else cell
     return value if isinstance(value, Estimate | Missing) else None
 
 
-def notes(found: Content) -> str:
-    """What stands small below a cell: its note, and why a score is missing."""
-    return "; ".join(
-        filter(None, (found.note if isinstance(found, TableCell) else "", absence(score_in(found))))
-    )
+def notes(cell: Content) -> str:
+    """Return the small text below a cell: its note, and why its score is missing."""
+    note = cell.note if isinstance(cell, TableCell) else ""
+    return "; ".join(filter(None, (note, absence(score_in(cell)))))
 
 
 def probability(value: float | None, name: str = "") -> str:
-    """A p- or q-value: "0.003", "< 0.001"; with a name, "q = 0.003"."""
+    """Return a p-value or q-value: "0.003", "< 0.001", or with a name "q = 0.003"."""
     if value is None:
         return ABSENT
-    text = "< 0.001" if value < 0.0005 else number(value, 3 if value < 0.1 else 2)
-    return text if not name else f"{name} {text}" if text.startswith("<") else f"{name} = {text}"
+    if value < 0.0005:
+        return f"{name} < 0.001".strip()
+    text = number(value, 3 if value < 0.1 else 2)
+    return f"{name} = {text}" if name else text
 
 
 def plural(count: int, noun: str, plural_noun: str = "") -> str:
@@ -245,63 +340,66 @@ def plural(count: int, noun: str, plural_noun: str = "") -> str:
 
 
 def listing(words: Sequence[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
-    return (
-        words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
-    )
+    """Return words as an enumeration: "a", "a and b", "a, b and c"."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def clean(text: str) -> str:
-    """The text without characters that no page and no terminal should be sent."""
+    """Return the text with a replacement for characters that no page or terminal may receive."""
     return _CONTROL.sub("\ufffd", text)
 
 
 def shorten(text: str, width: int = 80) -> str:
-    """The text on one line, cut to `width` characters: between words, if there are any."""
+    """Return the text on one line, cut to `width` characters, between words where possible."""
     line = " ".join(clean(text).split())
     if len(line) <= width:
         return line
     cut = line[: width - 1]
-    return (cut if line[width - 1] == " " else cut.rpartition(" ")[0] or cut).rstrip() + "…"
+    if line[width - 1] != " ":
+        cut = cut.rpartition(" ")[0] or cut
+    return cut.rstrip() + "…"
 
 
 def quote(text: str, width: int = 80) -> str:
-    """A prompt in quotation marks, cut to `width`; right-to-left text cannot turn what follows it."""
+    """Return a prompt in quotation marks, cut to `width` characters.
+
+    Right-to-left text is isolated, so that it does not reorder the text after it.
+    """
     line = shorten(text, width)
-    if any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in line):
+    if any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in line):
         line = f"\u2068{line}\u2069"
     return f"“{line}”"
 
 
 def axis_label(name: str) -> str:
-    """An axis in words."""
+    """Return the name of an axis in words."""
     return shorten(name.replace("_", " "), 60)
 
 
 def reads_appearance(name: str) -> bool:
-    """Whether the axis is about people's looks, which are perceived, never known."""
+    """Check whether an axis is about people's appearance, which is perceived and not known."""
     return not _APPEARANCE.isdisjoint(name.lower().replace("_", " ").replace("-", " ").split())
 
 
 def perceived(axis: str) -> str:
-    """An axis in words, "perceived gender" where an instrument reads people's appearance."""
+    """Return the name of an axis in words, as "perceived gender" if it is about appearance."""
     return f"perceived {axis_label(axis)}" if reads_appearance(axis) else axis_label(axis)
 
 
 def set_label(name: str) -> str:
-    """A picture set in words: "the initial pictures", or its condition."""
-    return (
-        "the initial pictures"
-        if name == "initial"
-        else shorten(name.removeprefix("condition: "), 60)
-    )
+    """Return an image set in words: "the baseline images", or its condition."""
+    if name == "initial":
+        return "the baseline images"
+    return shorten(name.removeprefix("condition: "), 60)
 
 
 def capital(text: str) -> str:
-    """The text with a capital first letter."""
+    """Return the text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell's text is a number, an interval, or a dash in place of one."""
+    """Check whether a cell's text is a number, an interval, or a dash in place of them."""
     return _NUMBER.fullmatch(text) is not None

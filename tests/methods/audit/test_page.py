@@ -257,12 +257,12 @@ def test_missing_scores_are_named_never_numbers(
     media: Media,
 ) -> None:
     text = text_of(written("all missing"))
-    assert "MAD not measured – no person seen (no picture could be read)" in text
+    assert "MAD not measured – no person detected (no picture could be read)" in text
     assert "48 of 48 (100 %)" in text
     assert "an error occurred 48" in text
     shown = printed(found_in(results_of("all missing")), media)
-    assert "no person seen" in shown
-    assert "Missing: 144 pictures" in shown
+    assert "no person detected" in shown
+    assert "Missing: 144 images" in shown
     assert "0.00" not in shown
 
 

@@ -73,7 +73,7 @@ def test_a_lean_is_led_by_what_was_seen(gender: Any) -> None:
         "most similar to female (CAS 0.71 [0.67, 0.75]) and least similar to male (CAS 0.38 [0.34, 0.42])"
         in text
     )
-    assert "MAD 0.61 [0.55, 0.67]; chance alone would give 0.11;" in text
+    assert "MAD 0.61 [0.55, 0.67]; expected by chance 0.11;" in text
     assert answer(gender(0.003)) == (
         f"Pictures of “{PROMPT}” by studio/planted: 92 % perceived female (44 of 48). "
         "The images show significant bias on perceived gender (labeled by studio)."

@@ -231,7 +231,7 @@ def test_a_graph_without_answers_is_shown_as_such() -> None:
     )
     text = rendered(findings(none))
     assert "no pair of axes could be tested" in text
-    assert "no person seen" in text
+    assert "no person detected" in text
 
 
 def test_a_pair_that_could_not_be_tested_says_why() -> None:
@@ -247,7 +247,7 @@ def test_a_pair_that_could_not_be_tested_says_why() -> None:
 def test_the_terminal_fits_80_columns() -> None:
     lines = printed(findings(graph(None), graph()))
     assert max(map(len, lines)) <= 80
-    assert any("−0.11" in line and "harms" in line for line in lines)
+    assert any("−0.11" in line and "larger deviation" in line for line in lines)
 
 
 def test_a_correction_for_reading_errors_is_told() -> None:

@@ -178,7 +178,7 @@ def test_the_page_begins_with_what_was_seen() -> None:
     ]
     assert [part.count for part in gender.bars[0].parts] == [3, 1]
     assert "RD 0.41" in gender.bars[0].verdict
-    assert "none of 4 could be read: blank picture 4" in page(found(("one", "other")))
+    assert "none of 4 labeled: image is blank 4" in page(found(("one", "other")))
 
 
 def test_one_prompt_alone() -> None:

@@ -90,7 +90,7 @@ class MineView:
             ("Written by", w.shorten(plan.llm, 60)),
             ("Target", w.shorten(plan.target, 60)),
         )
-        first, *rest = (fact for fact in skeleton.facts(self.findings) if fact[0] != "Pictures")
+        first, *rest = (fact for fact in skeleton.facts(self.findings) if fact[0] != "Images")
         return (first, *(fact for fact in own if fact[1]), *rest)
 
     def scores(self) -> Iterator[b.Block]:

@@ -46,7 +46,7 @@ def page(found: RankFindings, media: Media) -> b.Page:
         facts=(
             ("Models", words.listing([one.name for one in found.models])),
             ("Each prompt", f"{words.plural(plan.images, 'picture')} per model, of the same seeds"),
-            *(fact for fact in skeleton.facts(found) if fact[0] not in ("Model", "Pictures")),
+            *(fact for fact in skeleton.facts(found) if fact[0] not in ("Model", "Images")),
         ),
         reading=skeleton.reading([*terms(plan), *(TABLE if found.agreement else ())]),
         notes=("Bold: beyond chance (q < 0.05) over all prompts and models.",),
