@@ -97,7 +97,7 @@ def _(chart: blocks.ShareBars) -> Table | None:
     reference = ("reference",) if with_reference else ()
     return Table(
         caption=chart.caption,
-        columns=(*labels, "shares", *reference, "images", "verdict"),
+        columns=(*labels, "shares", *reference, "labeled", "verdict"),
         rows=tuple(_bar_row(bar, grouped, with_reference) for bar in chart.bars),
         labels=len(labels),
     )
@@ -110,12 +110,14 @@ def _bar_row(bar: Bar, grouped: bool, with_reference: bool) -> tuple[Content, ..
     if with_reference:
         known = segment is not None and segment.reference is not None
         reference = (words.percent(segment.reference) if known and segment else None,)
-    unlabeled = sum(bar.missing.values())
+    labeled = f"{bar.n:,}"
+    if any(bar.missing.values()):
+        labeled = f"{bar.n:,} of {bar.n + sum(bar.missing.values()):,}"
     return (
         *label,
         TableCell(_shares_text(bar) or words.bar_note(bar), strong=bar.strong),
         *reference,
-        TableCell(bar.n, f"{unlabeled} unlabeled" if unlabeled else ""),
+        labeled,
         TableCell(bar.verdict, strong=bar.strong),
     )
 
@@ -169,8 +171,8 @@ def _mark_texts(row: IntervalRow, chart: IntervalChart) -> dict[str, str]:
 def _common_marks(marks: list[dict[str, str]], chart: IntervalChart) -> tuple[list[str], list[str]]:
     """Return the names of marks with one value in all rows, and of marks that need a column."""
     names = [name for texts in marks for name in texts if name not in chart.more]
-    common = []
-    separate = []
+    common: list[str] = []
+    separate: list[str] = []
     for name in dict.fromkeys(names):
         values = {texts.get(name, "") for texts in marks}
         alike = len(values) == 1 and len(marks) > 1

@@ -59,7 +59,7 @@ class MissingNote:
     missing: Mapping[str, int]
 
 
-def page(  # noqa: PLR0913
+def page(
     head: Head,
     kicker: str,
     title: str,

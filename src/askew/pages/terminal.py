@@ -114,10 +114,7 @@ class FittedTable:
             for k in range(len(names))
         ]
         longest = [max([len(names[k]), *(len(row[k]) for row in texts)]) for k in range(len(names))]
-        words_of = (
-            [part for row in texts for part in row[k].split()] if k < one.labels else []
-            for k in range(len(names))
-        )
+        words_of = ([part for row in texts for part in row[k].split()] for k in range(len(names)))
         least = [
             size if number else min(size, max(LEAST, min(max(map(len, parts), default=0), WORD)))
             for size, number, parts in zip(longest, numeric, words_of, strict=True)

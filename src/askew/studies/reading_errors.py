@@ -62,7 +62,7 @@ class ErrorRates(tuple[ErrorRate, ...]):
             for row in self
         )
         heads = ("answers replaced", "CAS", "MAD", "Wasserstein", "standard deviation")
-        told = f"the mean over {plural(self[0].axes, 'axis')}".replace("axiss", "axes")
+        told = f"the mean over {plural(self[0].axes, 'axis', 'axes')}"
         return FittedTable(
             Table(
                 f"Change of the scores when the VQA errs, {told} beyond chance by MAD", heads, rows
