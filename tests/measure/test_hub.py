@@ -69,7 +69,7 @@ def test_a_repository_is_read_at_its_commit_and_found_again_without_a_network(
 
 def test_what_cannot_be_had_says_why_and_what_to_do(hub: LocalHub, tmp_path: Path) -> None:
     hub.gated.add("some/gated")
-    with pytest.raises(UsageError, match=r"is gated: accept its terms at .* `hf auth login`"):
+    with pytest.raises(UsageError, match=r"is gated; accept its terms at .* `hf auth login`"):
         registry.embedder("clip/some/gated")
     with pytest.raises(UsageError, match=r"there is no 'some/typo'.*check the spelling"):
         registry.vqa("transformers/some/typo")
@@ -153,6 +153,6 @@ def test_damaged_weights_are_said(tmp_path: Path, picture: Picture) -> None:
     weights = damaged / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     with pytest.raises(
-        ModelError, match=r"weights of .* are damaged: delete them and download them again"
+        ModelError, match=r"weights of .* are damaged; delete them and download them again"
     ):
         registry.embedder(f"clip/{damaged}").embed_pictures([picture])

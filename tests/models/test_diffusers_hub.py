@@ -26,7 +26,7 @@ from local_hub import LocalHub, use
 Saved = Callable[[str], Path]
 UNREACHABLE = "http://127.0.0.1:9"
 PRIOR = "kandinsky-community/kandinsky-2-2-prior"
-ABSENT = "^'some/model' is not on this machine and the Hugging Face Hub cannot be reached"
+ABSENT = "^'some/model' is not on this machine, and the Hugging Face Hub cannot be reached"
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_what_cannot_be_had_says_why_and_what_to_do(
     tiny: Saved, hub: LocalHub, tmp_path: Path
 ) -> None:
     hub.gated.add("some/gated")
-    with pytest.raises(UsageError, match=r"is gated: accept its terms at .* `hf auth login`"):
+    with pytest.raises(UsageError, match=r"is gated; accept its terms at .* `hf auth login`"):
         create("some/gated")
     with pytest.raises(UsageError, match=r"there is no 'some/typo'.*check the spelling"):
         create("some/typo")

@@ -1,5 +1,4 @@
-"""Pretrained networks: a folder on this machine or a repository on the Hugging Face Hub, and what
-can go wrong.
+"""Pretrained networks, in a folder or a repository on the Hugging Face Hub, and their errors.
 
 Only safetensors are loaded, and no code of a repository is run.
 """
@@ -18,65 +17,85 @@ from askew.errors import AskewError, ModelError, UsageError
 
 WEIGHTS = ".safetensors"
 SMALL = (".json", ".txt", ".jinja", ".model")
-"""Suffixes of what decides, besides the weights, what a network does: configurations, tokenizers,
-chat templates.
-"""
+"""Suffixes of the small files that affect a network: configurations, tokenizers, chat templates."""
 
 CARD = "README.md"
 
-ANOTHER = "name a complete copy of the model, or another one"
+ANOTHER = "name a complete copy of the model, or another model"
 NO_SAFETENSORS = (
-    "has no weights in the safetensors format, and askew loads no other, since others can run code; choose another "
-    "revision or model, or load it once where you trust it and write it again with save_pretrained"
+    "has no weights in the safetensors format, and askew loads no other format, because others can "
+    "run code; choose another revision or model, or load the model where you trust it and write "
+    "it with save_pretrained"
 )
 
 NO_MEMORY = re.compile(
-    r"out of memory|not enough memory|can't allocate memory|invalid buffer size|CUBLAS_STATUS_ALLOC_FAILED",
+    r"out of memory|not enough memory|can't allocate memory|invalid buffer size"
+    r"|CUBLAS_STATUS_ALLOC_FAILED",
     re.I,
 )
-"""What PyTorch says on a CPU, on cuda and on mps."""
+"""Messages of PyTorch on a CPU, on cuda and on mps."""
 
-OF_USERS = {
-    "code": "{name!r} runs only with code of its own repository, and askew runs none: choose a model that the "
-    "installed transformers or diffusers knows by itself",
-    "nowhere": "there is no {name!r}, neither a folder here nor a public repository on the Hugging Face Hub: check the"
-    " spelling at https://huggingface.co/models, or log in with `hf auth login` if it is private",
-    "gated": "{name!r} is gated: accept its terms at https://huggingface.co/{name} and log in with `hf auth login`",
-    "revision": "{name!r} has no such revision: see https://huggingface.co/{name}/tree/main for those it has",
+REQUIRED_PACKAGE = re.compile(r"requires the (?:🤗 )?(\S+) library|pip install (?:-\S+ )*([\w.-]+)")
+"""Messages of libraries that name a package to install."""
+
+USER_ERRORS = {
+    "code": "{name!r} runs only with code of its repository, and askew runs no such code; choose a "
+    "model that the installed transformers or diffusers supports",
+    "nowhere": "there is no {name!r}, neither a folder on this machine nor a public repository on "
+    "the Hugging Face Hub; check the spelling at https://huggingface.co/models, or log in with "
+    "`hf auth login` if it is private",
+    "gated": "{name!r} is gated; accept its terms at https://huggingface.co/{name} and log in with "
+    "`hf auth login`",
+    "revision": "{name!r} has no such revision; see https://huggingface.co/{name}/tree/main for "
+    "its revisions",
     "package": "{name!r} needs a package that is not installed: {error}",
 }
-OF_MACHINES = {
-    "memory": "there is not enough memory for {name!r}: close other programs, or choose a smaller model or batch",
-    "disk": "the disk is full while {name!r} is downloaded: make room, or move the cache with HF_HOME",
-    "offline": "{name!r} is not on this machine and the Hugging Face Hub cannot be reached: connect to the network "
-    "(and unset HF_HUB_OFFLINE), or name the folder of a copy",
-    "damaged": "the weights of {name!r} are damaged: delete them and download them again ({error})",
-    "hub": "the Hugging Face Hub did not give {name!r}; try again later ({error})",
-}
-"""What can be wrong with a network, in the hands of users (UsageError) and of machines
-(ModelError).
-"""
+"""Messages of errors that a user can correct (UsageError)."""
 
-KINDS = dict(
-    pair.split("=")
-    for pair in "GatedRepoError=gated RepositoryNotFoundError=nowhere HFValidationError=nowhere "
-    "RevisionNotFoundError=revision ImportError=package LocalEntryNotFoundError=offline ConnectionError=offline "
-    "TimeoutError=offline TransportError=offline SafetensorError=damaged HfHubHTTPError=hub".split()
-)
-"""Which of these an exception of the Hub's client, of a loader or of the network is, by the name of
-its class.
-"""
+MACHINE_ERRORS = {
+    "memory": "there is not enough memory for {name!r}; close other programs, or choose a smaller "
+    "model or batch",
+    "disk": "the disk became full while {name!r} was downloaded; free some space, or move the "
+    "cache with HF_HOME",
+    "offline": "{name!r} is not on this machine, and the Hugging Face Hub cannot be reached; "
+    "connect to the network (and unset HF_HUB_OFFLINE), or name the folder of a copy",
+    "damaged": "the weights of {name!r} are damaged; delete them and download them again ({error})",
+    "hub": "the Hugging Face Hub did not provide {name!r}; try again later ({error})",
+}
+"""Messages of errors of the machine or the network connection (ModelError)."""
+
+CAUSES = {
+    "GatedRepoError": "gated",
+    "RepositoryNotFoundError": "nowhere",
+    "HFValidationError": "nowhere",
+    "RevisionNotFoundError": "revision",
+    "ImportError": "package",
+    "LocalEntryNotFoundError": "offline",
+    "ConnectionError": "offline",
+    "TimeoutError": "offline",
+    "TransportError": "offline",
+    "SafetensorError": "damaged",
+    "HfHubHTTPError": "hub",
+}
+"""Error of `USER_ERRORS` or `MACHINE_ERRORS`, by the class name of the library's exception."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pretrained:
-    """A pretrained network that exists.
+    """Pretrained network that exists.
 
-    name      as the user wrote it
-    folder    where its small files lie: the user's folder, or one in the cache of the Hub's client
-    files     all its files, as paths with slashes
-    identity  what changes whenever the network could: the commit, or a digest of the folder's files
-    on_hub    whether it is a repository, whose weights may not be here yet
+    Attributes
+    ----------
+    name
+        Name as the user wrote it.
+    folder
+        Folder of its small files: the user's folder, or a folder in the cache of the Hub's client.
+    files
+        Paths of all its files, with slashes.
+    identity
+        Text that changes with the network: the commit, or a digest of the folder's files.
+    on_hub
+        True for a repository, whose weights may not have been downloaded.
     """
 
     name: str
@@ -86,8 +105,12 @@ class Pretrained:
     on_hub: bool
 
     def fetch(self, files: Iterable[str]) -> Path:
-        """Its folder, in which `files` lie from now on. Raises ModelError if they cannot be
-        downloaded.
+        """Download `files` if they are absent, and return the folder that contains them.
+
+        Raises
+        ------
+        ModelError
+            If they cannot be downloaded.
         """
         if not self.on_hub:
             return self.folder
@@ -99,75 +122,99 @@ class Pretrained:
             try:
                 return _snapshot(self.name, self.identity, wanted, local_files_only=True)
             except LocalEntryNotFoundError:
-                HfApi().model_info(
-                    self.name
-                )  # without a network this fails at once, a download after 24 s
+                # Without a network this request fails at once, a download only after 24 s.
+                HfApi().model_info(self.name)
                 return _snapshot(self.name, self.identity, wanted)
 
 
 def find_pretrained(name: str, revision: str | None = None) -> Pretrained:
-    """The folder or the repository that `name` means; a folder comes first. Downloads small files
-    alone.
+    """Find the folder or the repository that a name means. A folder comes first.
 
-    Without a network, a repository that was downloaded before is found in the local cache. Raises
-    UsageError for what does not exist, is gated, or has no safetensors, and ModelError where the
-    Hub cannot be reached.
+    Only small files are downloaded. Without a network, a repository that was downloaded earlier is
+    found in the local cache.
+
+    Parameters
+    ----------
+    name
+        Folder, or ID of a repository.
+    revision
+        Branch, tag or commit of a repository.
+
+    Raises
+    ------
+    UsageError
+        If the network does not exist, is gated, or has no safetensors.
+    ModelError
+        If the Hub cannot be reached.
     """
     folder = Path(name).expanduser()
     if name and folder.is_dir():
         if revision:
             raise UsageError(
-                f"{name!r} is a folder, which has no revision {revision!r}: leave the revision out"
+                f"{name!r} is a folder and has no revision {revision!r}; leave out -M revision"
             )
-        files = _files_below(folder)
-        digest = hashlib.sha256()
-        for file in files:
-            if file.endswith((WEIGHTS, *SMALL)):
-                facts = (folder / file).stat()
-                own = _file_digest(folder.resolve() / file, facts.st_size, facts.st_mtime_ns)
-                digest.update(file.encode() + b"\0" + own)
-        found = Pretrained(name, folder, files, digest.hexdigest()[:16], on_hub=False)
+        network = _find_in_folder(name, folder)
     elif name.startswith(("/", ".", "~")) or name.count("/") > 1 or not name:
         raise UsageError(
-            f"there is no folder {name!r}: give the folder of a model, or its ID on the Hugging Face Hub"
+            f"there is no folder {name!r}; give the folder of a model, or its ID on the Hugging "
+            "Face Hub"
         )
     else:
-        from huggingface_hub import get_cached_repo_tree
-        from huggingface_hub.errors import CachedRepoTreeNotFoundError
-
-        with explain_errors(name):
-            folder = _snapshot(name, revision, [*(f"*{suffix}" for suffix in SMALL), CARD])
-            try:
-                files = tuple(
-                    sorted(file.path for file in get_cached_repo_tree(name, revision=folder.name))
-                )
-            except (
-                CachedRepoTreeNotFoundError
-            ):  # downloaded by an older client, and there is no network to ask
-                files = _files_below(folder)
-        found = Pretrained(name, folder, files, folder.name, on_hub=True)
-    if not any(file.endswith(WEIGHTS) for file in found.files):
+        network = _find_on_hub(name, revision)
+    if not any(file.endswith(WEIGHTS) for file in network.files):
         raise UsageError(f"{name!r} {NO_SAFETENSORS}")
-    return found
+    return network
+
+
+def _find_in_folder(name: str, folder: Path) -> Pretrained:
+    """Describe the network in a folder, whose relevant files are digested."""
+    files = _files_below(folder)
+    digest = hashlib.sha256()
+    for file in files:
+        if file.endswith((WEIGHTS, *SMALL)):
+            facts = (folder / file).stat()
+            content = _file_digest(folder.resolve() / file, facts.st_size, facts.st_mtime_ns)
+            digest.update(file.encode() + b"\0" + content)
+    return Pretrained(
+        name=name, folder=folder, files=files, identity=digest.hexdigest()[:16], on_hub=False
+    )
+
+
+def _find_on_hub(name: str, revision: str | None) -> Pretrained:
+    """Download the small files of a repository and describe it."""
+    from huggingface_hub import get_cached_repo_tree
+    from huggingface_hub.errors import CachedRepoTreeNotFoundError
+
+    with explain_errors(name):
+        patterns = [f"*{suffix}" for suffix in SMALL]
+        folder = _snapshot(name, revision, [*patterns, CARD])
+        try:
+            tree = get_cached_repo_tree(name, revision=folder.name)
+            files = tuple(sorted(file.path for file in tree))
+        except CachedRepoTreeNotFoundError:
+            # An older client downloaded it, and the Hub cannot be asked without a network.
+            files = _files_below(folder)
+    return Pretrained(name=name, folder=folder, files=files, identity=folder.name, on_hub=True)
 
 
 def file_state(name: str, revision: str | None = None) -> object:
-    """What changes whenever the files of the network `name` do. Those of a folder are not read."""
+    """Return a value that changes with the files of a network. Files of a folder are not read."""
     path = Path(name).expanduser()
     if not name or not path.exists():
         return find_pretrained(name, revision).identity
-    return [
-        (file, facts.st_size, facts.st_mtime_ns)
-        for file in _files_below(path)
-        if (facts := (path / file).stat())
-    ]
+    state = []
+    for file in _files_below(path):
+        facts = (path / file).stat()
+        state.append((file, facts.st_size, facts.st_mtime_ns))
+    return state
 
 
 def _snapshot(
     name: str, revision: str | None, files: list[str], *, local_files_only: bool = False
 ) -> Path:
-    """The cache's folder of a repository, with the files that fit these patterns; no progress bars
-    in logs.
+    """Download the files that match patterns, and return their folder in the cache.
+
+    Logs contain no progress bars.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -188,72 +235,89 @@ def _files_below(folder: Path) -> tuple[str, ...]:
 
 @lru_cache
 def _file_digest(path: Path, size: int, changed: int) -> bytes:
-    """SHA-256 of a file, remembered until its size or time of change is another."""
+    """Return the SHA-256 of a file, cached until its size or time of change differs."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
 @contextmanager
 def explain_errors(name: str, library: str = "", part: str = "") -> Iterator[None]:
-    """Turns what goes wrong while the network `name` is found, downloaded or loaded into an error
-    for users.
+    """Turn exceptions of libraries about a network into errors for users.
 
-    The message is one sentence that says what is wrong and what to do next. With the name of a
-    `library`, whatever else it says against the files of the network, or of a part of it, becomes a
-    UsageError; without, it passes.
+    The message says what is wrong and what to do.
+
+    Parameters
+    ----------
+    name
+        Name of the network that is found, downloaded or loaded.
+    library
+        Library that loads it. Its other exceptions become a UsageError as well; without a library,
+        they are raised unchanged.
+    part
+        Part of the network that is loaded.
     """
     try:
         yield
     except AskewError:
         raise
-    except Exception as error:  # tokenizers raises bare exceptions
-        chain: list[BaseException] = [error]
-        while (
-            before := chain[-1].__cause__ or chain[-1].__context__
-        ) is not None and before not in chain:
-            chain.append(before)
-        for cause in reversed(chain):
-            meaning = _meaning(cause)
-            if meaning:
-                kind, sentences = (
-                    (UsageError, OF_USERS) if meaning in OF_USERS else (ModelError, OF_MACHINES)
-                )
-                raise kind(sentences[meaning].format(name=name, error=_told(cause))) from error
+    # tokenizers raises bare exceptions.
+    except Exception as error:
+        explanation = _explanation(error, name)
+        if explanation is not None:
+            raise explanation from error
         if not library:
             raise
-        what = f"the {part} of {name!r}" if part else repr(name)
+        subject = f"the {part} of {name!r}" if part else repr(name)
         raise UsageError(
-            f"{what} cannot be loaded by {library} ({_told(error)}): {ANOTHER}"
+            f"{subject} cannot be loaded by {library} ({_first_line(error)}); {ANOTHER}"
         ) from error
 
 
+def _explanation(error: BaseException, name: str) -> AskewError | None:
+    """Return the error for users that an exception or one of its causes means, if it is known."""
+    for cause in reversed(_causes(error)):
+        key = _known_error(cause)
+        if key in USER_ERRORS:
+            return UsageError(USER_ERRORS[key].format(name=name, error=_first_line(cause)))
+        if key is not None:
+            return ModelError(MACHINE_ERRORS[key].format(name=name, error=_first_line(cause)))
+    return None
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """Return an exception, its cause, the cause of that, and so on."""
+    chain = [error]
+    while True:
+        cause = chain[-1].__cause__ or chain[-1].__context__
+        if cause is None or cause in chain:
+            return chain
+        chain.append(cause)
+
+
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception says that memory, of the machine or of its GPU, did not suffice."""
+    """Check whether an exception means that the memory of the machine or GPU is too small."""
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and bool(NO_MEMORY.search(str(error)))
     )
 
 
-def _meaning(error: BaseException) -> str | None:
-    """Which of `OF_USERS` and `OF_MACHINES` an exception is."""
+def _known_error(error: BaseException) -> str | None:
+    """Return the key of an exception in `USER_ERRORS` or `MACHINE_ERRORS`."""
     if "trust_remote_code" in str(error):
         return "code"
     if is_out_of_memory(error):
         return "memory"
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return "disk"
-    return next(
-        (KINDS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in KINDS), None
-    )
+    names = (kind.__name__ for kind in type(error).__mro__)
+    return next((CAUSES[name] for name in names if name in CAUSES), None)
 
 
-def _told(error: BaseException) -> str:
-    """The first line of what an exception says, or how to install the package that it misses."""
+def _first_line(error: BaseException) -> str:
+    """Return the first line of a message, or the command that installs a missing package."""
     first = str(error).strip().partition("\n")[0]
     if not isinstance(error, ImportError):
         return first
-    required = re.search(
-        r"requires the (?:🤗 )?(\S+) library|pip install (?:-\S+ )*([\w.-]+)", str(error)
-    )
+    required = REQUIRED_PACKAGE.search(str(error))
     package = next(filter(None, required.groups())) if required else error.name
     return f"pip install {package.lower()}" if package else first
