@@ -1,6 +1,4 @@
-"""The store's two memories: an SQLite file whose rows carry checksums, and a journal of the same
-rows.
-"""
+"""The index of a store, an SQLite file whose rows carry checksums, and a journal of the same rows."""
 
 import json
 import os
@@ -22,10 +20,11 @@ SCHEMA = 2
 CHUNK = 500
 """Keys of a query, and rows of a line of the journal, at most."""
 
-MOST_TOLD = 20
+LISTED_ROWS = 20
+"""Damaged rows of a table that are listed, at most."""
 
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
-"""What is raised of an index: sqlite3 cannot decode its own message where that quotes damaged text."""
+"""Exceptions of a damaged index. sqlite3 cannot decode its own message if it quotes damaged text."""
 
 TABLES = {
     "pictures": "key, id, suffix, reason, detail, prompt, seed INTEGER, model, changed INTEGER, sum, PRIMARY KEY (key)",
@@ -34,16 +33,17 @@ TABLES = {
     "PRIMARY KEY (instrument, picture, question)",
     "vectors": "embedder, picture, vector BLOB, sum, PRIMARY KEY (embedder, picture)",
 }
-"""By table its columns. `sum` is the checksum of the others: a row that does not fit its own is as
-good as absent.
+"""Columns by table. `sum` is the checksum of the other columns: a row whose checksum is wrong counts
+as absent.
 """
 
 IndexRow = Sequence[Any]
-Known = Callable[[], Iterable[tuple[str, Sequence[IndexRow]]]]
+KnownRows = Callable[[], Iterable[tuple[str, Sequence[IndexRow]]]]
+"""Returns rows by table, with which a new index begins."""
 
 
 def checksum(table: str, row: Sequence[object]) -> int:
-    """64 bits over the content of a row and the name of its table."""
+    """Return 64 bits over the content of a row and the name of its table."""
     digest = blake2b(table.encode(), digest_size=8)
     for value in row:
         data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
@@ -52,28 +52,36 @@ def checksum(table: str, row: Sequence[object]) -> int:
 
 
 class Index:
-    """A connection to the index at `path`; None keeps one in memory. With `write` False nothing on
-    disk is changed.
+    """A connection to an index.
 
-    It waits `timeout` seconds for a process that is writing; a new index begins with `known` rows.
-    Raises StoreError.
+    Parameters
+    ----------
+    path
+        The file; None keeps the index in memory.
+    timeout
+        Seconds to wait for a process that is writing.
+    known
+        Returns the rows with which a new index begins.
+    write
+        If False, nothing on disk is changed.
+
+    Raises
+    ------
+    StoreError
+        If the index cannot be used.
     """
 
     def __init__(
-        self, path: Path | None, timeout: float, known: Known = tuple, write: bool = True
+        self, path: Path | None, timeout: float, known: KnownRows = tuple, write: bool = True
     ) -> None:
         self.where = "the store" if path is None else f"the store {path.parent}"
         self.timeout = timeout
         with faults(self.where, timeout):
-            reads = path is not None and not write
-            self._connection = (
-                _read_only(path, timeout)
-                if path and reads
-                else _connected(path or ":memory:", timeout)
-            )
+            self._connection = _opened(path, timeout, write)
             try:
                 self._connection.execute("PRAGMA synchronous = NORMAL")
-                if not reads and not self._has_schema():
+                is_writable = write or path is None
+                if is_writable and not self._has_schema():
                     self._create(known)
                 check_schema(self._connection, self.where)
             except BaseException:
@@ -86,9 +94,7 @@ class Index:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A write transaction, or a part of the one around it: done as a whole, or not at all if
-        anything is raised.
-        """
+        """Open a write transaction, or join the open one. It is done completely or not at all."""
         if self._connection.in_transaction:
             yield
             return
@@ -102,73 +108,78 @@ class Index:
                     self._connection.execute("ROLLBACK")
 
     def put(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Write rows, each in the place of one with the same key. Within a transaction."""
+        """Write rows, each in place of the row with the same key. A transaction must be open."""
         width = TABLES[table].split(", PRIMARY")[0].count(",") + 1
-        summed = ((*row, checksum(table, row)) for row in rows)
+        rows_with_sums = ((*row, checksum(table, row)) for row in rows)
         self._connection.executemany(
-            f"INSERT OR REPLACE INTO {table} VALUES ({_marks(width)})", summed
+            f"INSERT OR REPLACE INTO {table} VALUES ({_marks(width)})", rows_with_sums
         )
 
     def rows(
         self, table: str, column: str, keys: Iterable[str], **fixed: str
     ) -> Iterator[IndexRow]:
-        """Intact rows with one of the keys in a column, and what is fixed in others."""
+        """Yield intact rows with one of the keys in a column, and `fixed` values in others."""
         for part in slices(list(dict.fromkeys(keys)), CHUNK):
-            where = " AND ".join(
-                [*(f"{name} = ?" for name in fixed), f"{column} IN ({_marks(len(part))})"]
-            )
-            found = self.select(f"SELECT * FROM {table} WHERE {where}", (*fixed.values(), *part))
-            yield from (row[:-1] for row in found if row[-1] == checksum(table, row[:-1]))
+            conditions = [f"{name} = ?" for name in fixed]
+            conditions.append(f"{column} IN ({_marks(len(part))})")
+            query = f"SELECT * FROM {table} WHERE {' AND '.join(conditions)}"
+            for row in self.select(query, (*fixed.values(), *part)):
+                if row[-1] == checksum(table, row[:-1]):
+                    yield row[:-1]
 
     def delete(self, table: str, column: str, keys: Iterable[str]) -> None:
-        """Take rows with these keys away."""
+        """Delete rows with these keys."""
         with self.transaction():
             self._connection.executemany(
                 f"DELETE FROM {table} WHERE {column} = ?", ((key,) for key in keys)
             )
 
     def select(self, query: str, values: Sequence[object] = ()) -> list[IndexRow]:
-        """All rows of a query."""
+        """Return all rows of a query."""
         with faults(self.where, self.timeout):
             return self._connection.execute(query, values).fetchall()
 
     def all_rows(self, table: str) -> Iterator[tuple[IndexRow, bool]]:
-        """Every row that can be read, and whether it is intact."""
+        """Yield every row that can be read, and whether it is intact."""
         return _all_rows(self._connection, table)
 
     def faults(self) -> list[str]:
-        """What SQLite itself finds wrong, and rows that are damaged, in words."""
-        try:
-            said = [
-                line
-                for (line,) in self._connection.execute("PRAGMA integrity_check(3)")
-                if line != "ok"
-            ]
-        except DAMAGE as error:
-            said = [str(error)]
-        found = [f"the index is damaged: {' '.join(line.split())}" for line in said]
+        """Return the faults that SQLite reports, and damaged rows, in words."""
+        lines = self._integrity_errors()
+        descriptions = [f"the index is damaged: {' '.join(line.split())}" for line in lines]
         for table in TABLES:
-            broken = [row for row, intact in self.all_rows(table) if not intact]
-            for row in broken[:MOST_TOLD]:
-                told = ", ".join(f"{value!a:.24}" for value in row[:3])
-                found.append(f"the index has a damaged row in {table}: {told}")
-            if len(broken) > MOST_TOLD:
-                found.append(
-                    f"the index has {len(broken) - MOST_TOLD} more damaged rows in {table}"
-                )
-        return found
+            descriptions += self._damaged_rows(table)
+        return descriptions
+
+    def _integrity_errors(self) -> list[str]:
+        try:
+            lines = [line for (line,) in self._connection.execute("PRAGMA integrity_check(3)")]
+        except DAMAGE as error:
+            return [str(error)]
+        return [line for line in lines if line != "ok"]
+
+    def _damaged_rows(self, table: str) -> list[str]:
+        damaged = [row for row, is_intact in self.all_rows(table) if not is_intact]
+        descriptions = []
+        for row in damaged[:LISTED_ROWS]:
+            values = ", ".join(f"{value!a:.24}" for value in row[:3])
+            descriptions.append(f"the index has a damaged row in {table}: {values}")
+        more = len(damaged) - LISTED_ROWS
+        if more > 0:
+            descriptions.append(f"the index has {more} more damaged rows in {table}")
+        return descriptions
 
     def _has_schema(self) -> bool:
         return bool(self.select("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
 
-    def _create(self, known: Known) -> None:
+    def _create(self, known: KnownRows) -> None:
         self._use_wal()
         with self.transaction():
             if self._has_schema():  # another process was faster
                 return
             for table, columns in TABLES.items():
-                how = "" if table == "vectors" else " WITHOUT ROWID"
-                self._connection.execute(f"CREATE TABLE {table} ({columns}){how}")
+                option = "" if table == "vectors" else " WITHOUT ROWID"
+                self._connection.execute(f"CREATE TABLE {table} ({columns}){option}")
             self._connection.execute("CREATE INDEX pictures_by_id ON pictures (id)")
             self._connection.execute(
                 "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)"
@@ -178,7 +189,7 @@ class Index:
                 self.put(table, rows)
 
     def _use_wal(self) -> None:
-        """Switch to write-ahead logging. SQLite does not wait for others here by itself."""
+        """Switch to write-ahead logging. SQLite does not wait for other processes here."""
         deadline = time.monotonic() + self.timeout
         while True:
             try:
@@ -191,32 +202,49 @@ class Index:
 
 
 def check_schema(connection: sqlite3.Connection, where: str) -> None:
-    """Raises StoreError for an index of another version of askew."""
-    found = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
-    if not found or not isinstance(schema := found[0], int) or schema < 1:
-        raise sqlite3.DatabaseError("it does not say its version")
-    if schema != SCHEMA:
-        age, update = ("a newer", "update askew, or ") if schema > SCHEMA else ("an older", "")
-        raise StoreError(
-            f"{where} was written by {age} askew (schema {schema}, this one reads {SCHEMA}): "
-            f"{update}choose another --store"
-        )
+    """Check that this version of askew reads an index.
+
+    Raises
+    ------
+    StoreError
+        If another version of askew wrote it.
+    sqlite3.DatabaseError
+        If it contains no version.
+    """
+    row = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
+    schema = row[0] if row else None
+    if not isinstance(schema, int) or schema < 1:
+        raise sqlite3.DatabaseError("it contains no version")
+    if schema == SCHEMA:
+        return
+    is_newer = schema > SCHEMA
+    age = "a newer" if is_newer else "an older"
+    update = "update askew, or " if is_newer else ""
+    raise StoreError(
+        f"{where} was written by {age} askew (schema {schema}, this version reads {SCHEMA}): "
+        f"{update}choose another --store"
+    )
 
 
 def salvaged(path: Path) -> Iterator[tuple[str, list[IndexRow]]]:
-    """Rows of a damaged index that are intact, by table, as many as can be read. Raises StoreError
-    for an index of another version, of whose rows none would seem intact.
+    """Yield the intact rows of a damaged index by table, as many as can be read.
+
+    Raises
+    ------
+    StoreError
+        If another version of askew wrote the index. None of its rows would seem intact.
     """
     with suppress(*DAMAGE), closing(_connected(path, 0.0)) as damaged:
         with suppress(*DAMAGE):
             check_schema(damaged, f"the store {path.parent}")
         for table in TABLES:
-            yield table, [row for row, intact in _all_rows(damaged, table) if intact]
+            yield table, [row for row, is_intact in _all_rows(damaged, table) if is_intact]
 
 
 def _all_rows(connection: sqlite3.Connection, table: str) -> Iterator[tuple[IndexRow, bool]]:
-    """Every row that can be read, from both ends where there is some that cannot, and whether it is
-    intact.
+    """Yield every row that can be read, and whether it is intact.
+
+    If a row cannot be read, the table is read from both ends.
     """
     for order in ("ASC", "DESC"):
         with suppress(*DAMAGE):
@@ -225,17 +253,23 @@ def _all_rows(connection: sqlite3.Connection, table: str) -> Iterator[tuple[Inde
             return
 
 
+def _opened(path: Path | None, timeout: float, write: bool) -> sqlite3.Connection:
+    if path is None:
+        return _connected(":memory:", timeout)
+    return _connected(path, timeout) if write else _read_only(path, timeout)
+
+
 def _connected(path: Path | str, timeout: float) -> sqlite3.Connection:
-    made = sqlite3.connect(
-        path, timeout=timeout, isolation_level=None, uri=str(path).startswith("file:")
-    )
-    made.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    return made
+    is_uri = str(path).startswith("file:")
+    connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, uri=is_uri)
+    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    return connection
 
 
 def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
-    """A connection that writes nothing; where nothing can be written, one to a copy of what a
-    writer left.
+    """Return a connection that writes nothing.
+
+    Where nothing can be written, it is a connection to a copy of what a writer left.
     """
     try:
         connection = _connected(f"{path.as_uri()}?mode=ro", timeout)
@@ -256,30 +290,34 @@ def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
 
 @contextmanager
 def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
-    """Turns what SQLite and the file system raise into a StoreError about `where`."""
+    """Turn exceptions of SQLite and the file system into a StoreError about the store `where`."""
     try:
         yield
     except DAMAGE as error:
-        said = str(error)
-        path = where.removeprefix("the store ")
-        told = f"failed: {said}"
-        if "locked" in said:
-            told = f"is being written by another process, still after {timeout:g} s; try again when it is done"
-        elif "full" in said:
-            told = FULL
-        elif "readonly" in said or "unable to open" in said:
-            told = f"cannot be written: {said}. Give yourself the right to write there, or choose another --store"
-        elif (
-            "no such" in said
-            or "malformed" in said
-            or not isinstance(error, sqlite3.OperationalError)
-        ):
-            told = f"has a damaged index ({said}): `askew check {path} --rebuild` makes it again"
-        raise StoreError(f"{where} {told}") from error
+        raise StoreError(f"{where} {_explained(error, where, timeout)}") from error
     except OSError as error:
         raise StoreError(f"{where} {explain_os_error(error)}") from error
     except UnicodeEncodeError as error:
         raise StoreError(f"{where} takes only valid Unicode, not {error.object!a}") from error
+
+
+def _explained(error: Exception, where: str, timeout: float) -> str:
+    """Return the meaning of an exception of SQLite, and what is needed, as the end of a sentence."""
+    text = str(error)
+    if "locked" in text:
+        return (
+            f"is being written by another process, still after {timeout:g} s. Try again when that "
+            "process is done"
+        )
+    if "full" in text:
+        return FULL
+    if "readonly" in text or "unable to open" in text:
+        return f"cannot be written: {text}. Get the right to write there, or choose another --store"
+    is_damage = "no such" in text or "malformed" in text
+    if is_damage or not isinstance(error, sqlite3.OperationalError):
+        path = where.removeprefix("the store ")
+        return f"has a damaged index ({text}). Rebuild it with: askew check {path} --rebuild"
+    return f"failed: {text}"
 
 
 def _marks(count: int) -> str:
@@ -287,9 +325,9 @@ def _marks(count: int) -> str:
 
 
 class Journal:
-    """A file to which every row of the index but vectors is appended, a line for each batch.
+    """A file to which every row of the index but vectors is appended, one line per batch.
 
-    Lines of `CHECKSUM JSON`, where JSON is [table, rows, what else is known of them].
+    A line is `CHECKSUM JSON`, where JSON is [table, rows, facts about the rows].
     """
 
     def __init__(self, path: Path) -> None:
@@ -298,58 +336,59 @@ class Journal:
     def append(
         self, table: str, rows: Sequence[Sequence[Any]], about: Mapping[str, object] | None = None
     ) -> None:
-        """Write rows and flush them to disk. Whoever calls keeps other writers away. Raises
-        OSError.
+        """Write rows and flush them to disk. The caller keeps other writers away.
+
+        Raises
+        ------
+        OSError
+            If they cannot be written. Then nothing is.
         """
         if not rows:
             return
-        texts = [
-            json.dumps([table, part, about or {}], sort_keys=True) for part in slices(rows, CHUNK)
-        ]
-        data = "".join(f"\n{_sum_of(text)} {text}" for text in texts).encode(
-            "ascii"
-        )  # ends what a power cut left
+        data = b"".join(_line(table, part, about or {}) for part in slices(rows, CHUNK))
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        before = os.fstat(file).st_size
+        size_before = os.fstat(file).st_size
         try:
             while data:
                 data = data[os.write(file, data) :]
             os.fsync(file)
         except BaseException:
             with suppress(OSError):
-                os.ftruncate(file, before)
+                os.ftruncate(file, size_before)
             raise
         finally:
             os.close(file)
 
     def rows(self) -> Iterator[tuple[str, list[list[Any]]]]:
-        """The rows of every intact line by their table, the oldest first."""
-        for line, intact in self._lines():
-            if intact:
+        """Yield the rows of every intact line with their table, the oldest first."""
+        for line, is_intact in self._lines():
+            if is_intact:
                 table, rows, _ = json.loads(line.partition(" ")[2])
                 yield table, rows
 
     def damaged(self) -> int:
-        """How many lines do not fit their checksum."""
-        return sum(not intact for _, intact in self._lines())
+        """Return the number of lines with a wrong checksum."""
+        return sum(not is_intact for _, is_intact in self._lines())
 
     def mend(self) -> None:
-        """Take damaged lines away."""
-        write_whole(
-            {
-                self.path: "".join(f"\n{line}" for line, intact in self._lines() if intact).encode(
-                    "ascii"
-                )
-            }
-        )
+        """Remove damaged lines."""
+        lines = [f"\n{line}" for line, is_intact in self._lines() if is_intact]
+        write_whole({self.path: "".join(lines).encode("ascii")})
 
     def _lines(self) -> Iterator[tuple[str, bool]]:
-        """Every line that is not empty, and whether it is intact."""
+        """Yield every line that is not empty, and whether it is intact."""
         with suppress(FileNotFoundError), self.path.open("rb") as file:
-            for line in (raw.decode("utf-8", "replace").strip() for raw in file):
-                told, _, text = line.partition(" ")
-                if told:
-                    yield line, told == _sum_of(text)
+            for raw in file:
+                line = raw.decode("utf-8", "replace").strip()
+                digest, _, text = line.partition(" ")
+                if digest:
+                    yield line, digest == _sum_of(text)
+
+
+def _line(table: str, rows: Sequence[IndexRow], about: Mapping[str, object]) -> bytes:
+    """Return a line of the journal. Its line break comes first, to end what a power cut left."""
+    text = json.dumps([table, rows, about], sort_keys=True)
+    return f"\n{_sum_of(text)} {text}".encode("ascii")
 
 
 def _sum_of(text: str) -> str:
