@@ -60,13 +60,13 @@ def test_prompts_come_one_by_one_in_lists_and_from_a_file(tmp_path: Path) -> Non
     (tmp_path / "prompts.txt").write_text("a chef\na pilot\n", encoding="utf-8")
     options = {"prompt_file": tmp_path / "prompts.txt"}
     assert prompts_of(("a nurse", ["a ceo"]), options) == ["a nurse", "a ceo", "a chef", "a pilot"]
-    with pytest.raises(UsageError, match="give one by --prompts FILE"):
+    with pytest.raises(UsageError, match="Name the file with --prompts FILE"):
         prompts_of((), {"clean": True})
 
 
 def test_a_plan_is_not_said_again() -> None:
     only_plan({"run": "x", "dry_run": True}, prompts=(), plan="plan.toml")
-    with pytest.raises(UsageError, match="edit it instead of giving: images, seed"):
+    with pytest.raises(UsageError, match="Edit the plan file instead of giving: images, seed"):
         only_plan({"seed": 1, "run": "x"}, images=3)
 
 

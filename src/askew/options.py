@@ -1,6 +1,4 @@
-"""Options that commands share, in Python and on the command line: how they are read, and what they
-say of a plan.
-"""
+"""Options that commands share, in Python and on the command line, and the plan fields they set."""
 
 import sys
 import threading
@@ -27,23 +25,38 @@ T = TypeVar("T")
 def pairs(
     given: Iterable[str] | Mapping[str, str], option: str, empty: bool = False
 ) -> dict[str, str]:
-    """NAME=VALUE texts as a mapping; values may be `empty` if so said. Raises UsageError naming the
-    option.
+    """Return NAME=VALUE texts as a mapping.
+
+    Parameters
+    ----------
+    given
+        The texts, or a mapping that is returned as it is.
+    option
+        Spelling of the option, for errors.
+    empty
+        Allow empty values.
+
+    Raises
+    ------
+    UsageError
+        If a text has another form.
     """
     if isinstance(given, Mapping):
         return dict(given)
-    found = {}
+    values = {}
     for text in given:
         name, equals, value = text.partition("=")
-        if not (equals and name.strip() and (value.strip() or empty)):
+        has_value = bool(value.strip()) or empty
+        if not (equals and name.strip() and has_value):
             raise UsageError(f"{option} {text!r} is not of the form NAME=VALUE")
-        found[name.strip()] = value.strip()
-    return found
+        values[name.strip()] = value.strip()
+    return values
 
 
 def key_values(given: Iterable[str] | Mapping[str, Setting], option: str) -> dict[str, Setting]:
-    """Settings as they are, or NAME=VALUE texts with numbers and true/false recognised;
-    negative_prompt= is empty.
+    """Return settings as they are, or NAME=VALUE texts with numbers and true/false recognized.
+
+    A value may be empty, as in negative_prompt=.
     """
     if isinstance(given, Mapping):
         return dict(given)
@@ -51,30 +64,38 @@ def key_values(given: Iterable[str] | Mapping[str, Setting], option: str) -> dic
 
 
 def names(given: str | Sequence[str] | None) -> list[str]:
-    """The names of a list: as they are, or parts of texts with commas."""
-    texts = [given] if isinstance(given, str) else list(given or ())
-    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+    """Return the names of a list: as they are, or parts of texts with commas."""
+    parts = [name for text in several(given) for name in text.split(",")]
+    return [name.strip() for name in parts if name.strip()]
 
 
 def named_lists(
     given: Iterable[str] | Mapping[str, str | Sequence[str]], option: str
 ) -> dict[str, list[str]]:
-    """Lists by name, as they are or NAME=A,B texts. Raises UsageError naming the option."""
-    told = given if isinstance(given, Mapping) else pairs(given, option)
+    """Return lists by name, as they are or from NAME=A,B texts.
+
+    Raises
+    ------
+    UsageError
+        If a text has another form.
+    """
+    lists = given if isinstance(given, Mapping) else pairs(given, option)
     return {
         name: names(value) if isinstance(value, str) else list(value)
-        for name, value in told.items()
+        for name, value in lists.items()
     }
 
 
 def several(given: str | Sequence[T] | None) -> list[str | T]:
-    """One or more of something, as a list; a text is one."""
-    return [given] if isinstance(given, str) else list(given or ())
+    """Return a list of one or more items. A text is one item, None is no item."""
+    if given is None:
+        return []
+    return [given] if isinstance(given, str) else list(given)
 
 
-def given(**own: T | None) -> dict[str, T]:
-    """A command's own options that were given: those that are not None."""
-    return {name: value for name, value in own.items() if value is not None}
+def given(**options: T | None) -> dict[str, T]:
+    """Return the options of a command that were given: those that are not None."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _scalar(text: str) -> Setting:
@@ -89,29 +110,34 @@ def _scalar(text: str) -> Setting:
 
 
 def repeated(metavar: str) -> Parameter:
-    """An option that may be given several times, each time with one text; what reads it is the same
-    as in Python.
-    """
+    """Return an option that may be repeated, with one text each time, read as in Python."""
     return Parameter(
         converter=_as_written, n_tokens=1, negative="", show_default=False, metavar=metavar
     )
 
 
 def numbers(kind: Callable[[str], object], wanted: str) -> Parameter:
-    """An option of numbers with commas, each of which `kind` reads; `wanted` says which they are,
-    with an example.
+    """Return an option of numbers with commas.
+
+    Parameters
+    ----------
+    kind
+        Reads one number.
+    wanted
+        Description of the numbers with an example, for errors.
     """
 
-    def read(_: object, tokens: Sequence[Token]) -> tuple[object, ...]:
-        given = names([token.value for token in tokens])
+    def convert(_: object, tokens: Sequence[Token]) -> tuple[object, ...]:
+        parts = names([token.value for token in tokens])
         try:
-            return tuple(map(kind, given))
+            return tuple(map(kind, parts))
         except ValueError as error:
+            text = ",".join(parts)
             raise UsageError(
-                f"{tokens[0].keyword} {','.join(given)!r}: {wanted} are wanted"
+                f"{tokens[0].keyword} {text!r} is invalid. Give {wanted.rstrip(',')}"
             ) from error
 
-    return Parameter(converter=read, n_tokens=1, negative="", metavar="N,…")
+    return Parameter(converter=convert, n_tokens=1, negative="", metavar="N,…")
 
 
 def _as_written(_: object, tokens: Sequence[Token]) -> list[str]:
@@ -128,7 +154,7 @@ SettingsOption = Annotated[list[str] | Mapping[str, Setting] | None, repeated("N
 PromptArgument = Annotated[
     str | Sequence[str], Parameter(converter=lambda _, tokens: tokens[0].value, n_tokens=1)
 ]
-"""A positional prompt; in Python a list of them, too."""
+"""A positional prompt; in Python also a list of prompts."""
 
 PromptsArgument = Annotated[
     str | Sequence[str],
@@ -141,7 +167,7 @@ PromptsArgument = Annotated[
         show_default=False,
     ),
 ]
-"""All that is not behind an option; in Python a prompt or a list of them."""
+"""All positional arguments; in Python a prompt or a list of prompts."""
 
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 """An option without a value."""
@@ -156,8 +182,18 @@ class RunOptions(TypedDict, total=False):
     Only Python takes `progress`, `engine` and `stop`.
     """
 
-    run: Annotated[PathOption, Parameter(help="Folder of the run. The same command goes on in it.")]
-    store: Annotated[PathOption, Parameter(help="Shared store; default: .askew beside the run.")]
+    run: Annotated[
+        PathOption,
+        Parameter(
+            help="Run folder. Repeating the command resumes the run. [default: runs/METHOD-LABEL-HASH]"
+        ),
+    ]
+    store: Annotated[
+        PathOption,
+        Parameter(
+            help="Store of images and answers, shared by runs. [default: .askew beside the run folder]"
+        ),
+    ]
     json: Annotated[Flag, Parameter(help="Print results.json instead of the table.")]
     progress: Annotated[
         bool | Progress,
@@ -174,25 +210,30 @@ class RunOptions(TypedDict, total=False):
         threading.Event | None,
         Parameter(parse=False, help="A flag that ends the run between batches when it is set."),
     ]
-    dry_run: Annotated[Flag, Parameter(help="Print what would be made and asked, and stop.")]
+    dry_run: Annotated[
+        Flag, Parameter(help="Print the numbers of images, questions and calls, and stop.")
+    ]
     budget: Annotated[
         int | str | None,
         Parameter(
-            help='Stop before more than 500 (pictures), "90min" or "$5 at $0.02" (the price of a picture).'
+            help='Stop before more than 500 (images), "90min" or "$5 at $0.02" (price of an image).'
         ),
     ]
     log: Annotated[
-        PathOption, Parameter(help="Add what happens to this file, a JSON object a line.")
+        PathOption, Parameter(help="Append events to this file, one JSON object per line.")
     ]
     fail_if: Annotated[
-        TextsOption, Parameter(help='Exit with 3 if it holds: "SCORE.q < 0.05". May be repeated.')
+        TextsOption,
+        Parameter(
+            help='Exit with code 3 if this condition holds: "SCORE.q < 0.05". May be repeated.'
+        ),
     ]
 
 
 class StatisticsOptions(TypedDict, total=False):
-    """How scores are computed."""
+    """Options for the statistics of all scores."""
 
-    seed: Annotated[int, Parameter(help="Seed of all random draws; 0 if not given.")]
+    seed: Annotated[int, Parameter(help="Seed of all random draws. [default: 0]")]
     confidence: Annotated[
         float, Parameter(help="Confidence level of the intervals. [default: 0.95]")
     ]
@@ -202,135 +243,154 @@ class StatisticsOptions(TypedDict, total=False):
 
 
 class SettingOptions(TypedDict, total=False):
-    """With which settings a model works."""
+    """Settings of a model."""
 
     model_args: Annotated[SettingsOption, Parameter("-M", help="Model setting, such as bias=0.5.")]
     offload: Annotated[
-        Flag, Parameter(help="Keep in GPU memory only what works; as -M offload=model.")
+        Flag, Parameter(help="Keep only the active part in GPU memory; same as -M offload=model.")
     ]
     preset: Annotated[
-        str | None, Parameter(help="Model and instruments by one name, see `askew models`.")
+        str | None, Parameter(help="Model and instruments under one name, see `askew models`.")
     ]
 
 
 class MitigationOptions(TypedDict, total=False):
-    """Under which mitigation a model is measured."""
+    """The mitigation under which a model is measured."""
 
     mitigation: Annotated[
-        PathOption, Parameter(help="Measure the model under this mitigation, by `askew mitigate`.")
+        PathOption, Parameter(help="Mitigation file of `askew mitigate`, applied to the model.")
     ]
 
 
 class VQAOptions(TypedDict, total=False):
-    """Who answers questions about pictures."""
+    """The instruments that answer questions about images."""
 
     vqa: Annotated[
-        NamesOption, Parameter(help="Instruments, with commas; labels for a folder, else studio.")
+        NamesOption,
+        Parameter(
+            help="Instruments that label images, separated by commas. [default: studio; labels for a folder]"
+        ),
     ]
     vqa_args: Annotated[
-        SettingsOption, Parameter("--vqa-arg", help="Setting of an instrument: max_tokens=32.")
+        SettingsOption,
+        Parameter("--vqa-arg", help="Setting of an instrument, such as max_tokens=32."),
     ]
 
 
 class EmbedderOptions(TypedDict, total=False):
-    """Who turns pictures and texts into vectors."""
+    """The embedder of images and texts."""
 
     embedder: Annotated[
-        str | None, Parameter(help="The embedder of pictures and texts; none leaves it out.")
+        str | None, Parameter(help="Embedder of images and texts, or none. [default: studio]")
     ]
     embedder_args: Annotated[
-        SettingsOption, Parameter("--embedder-arg", help="Setting of the embedder: device=cpu.")
+        SettingsOption,
+        Parameter("--embedder-arg", help="Setting of the embedder, such as device=cpu."),
     ]
 
 
 class WriterOptions(TypedDict, total=False):
-    """Who proposes axes, counterfactuals and prompts."""
+    """The prompt generator, which proposes axes, counterfactuals and prompts."""
 
     llm: Annotated[
-        str, Parameter(help="Who proposes axes and counterfactuals; lexicon if not given.")
+        str, Parameter(help="Prompt generator for axes and counterfactuals. [default: lexicon]")
     ]
     llm_url: Annotated[
         str | None,
         Parameter(help="Server of --llm openai/MODEL, such as http://localhost:11434/v1."),
     ]
     llm_args: Annotated[
-        SettingsOption, Parameter("--llm-arg", help="Setting of the language model: budget=20000.")
+        SettingsOption,
+        Parameter("--llm-arg", help="Setting of the language model, such as budget=20000."),
     ]
     axes_on: Annotated[
         Literal["unstated", "stated", "all"] | None,
         Parameter(
-            help="Axes on what a prompt leaves open (if not given), on what it states, or on all."
+            help="Axes about details that a prompt leaves unstated, that it states, or all. [default: unstated]"
         ),
     ]
 
 
 class PromptOptions(TypedDict, total=False):
-    """Prompts beside those that are given one by one."""
+    """Prompts from a file."""
 
     prompt_file: Annotated[
-        PathOption, Parameter(name="--prompts", help="A file with one prompt a line.")
+        PathOption, Parameter(name="--prompts", help="File with one prompt per line.")
     ]
     clean: Annotated[
-        bool, Parameter(help="Shorten the prompts of --prompts to their core, as for DiffusionDB.")
+        bool, Parameter(help="Shorten the prompts of --prompts to their core, as in DiffusionDB.")
     ]
 
 
 class ManifestOptions(TypedDict, total=False):
-    """What a manifest says of pictures that exist already, whatever they are taken for."""
+    """The manifest of a folder of existing images."""
 
-    manifest: Annotated[PathOption, Parameter(help="CSV that describes a folder's pictures.")]
-    file_column: Annotated[str | None, Parameter(help="Manifest column with the file names.")]
-    label: Annotated[TextsOption, Parameter(help="AXIS=COLUMN of a person's labels.")]
-    where: Annotated[TextsOption, Parameter(help="Only rows with COLUMN=VALUE.")]
-    strict: Annotated[Flag, Parameter(help="Stop at a listed picture that is absent.")]
+    manifest: Annotated[
+        PathOption, Parameter(help="CSV file that describes the images of a folder.")
+    ]
+    file_column: Annotated[
+        str | None, Parameter(help="Manifest column with the file names. [default: file]")
+    ]
+    label: Annotated[
+        TextsOption, Parameter(help="AXIS=COLUMN, a column with labels by people. May be repeated.")
+    ]
+    where: Annotated[
+        TextsOption, Parameter(help="COLUMN=VALUE, use only these rows. May be repeated.")
+    ]
+    strict: Annotated[Flag, Parameter(help="Stop if a listed image is absent.")]
     allow_outside: Annotated[
-        Flag, Parameter(help="Read pictures outside the folder, as links may lead to.")
+        Flag, Parameter(help="Read images outside the folder, as links may point to.")
     ]
 
 
 class FolderOptions(ManifestOptions, total=False):
-    """How pictures that exist already are described."""
+    """The description of existing images."""
 
-    prompt_column: Annotated[str | None, Parameter(help="Column or columns that name the prompt.")]
-    condition: Annotated[str | None, Parameter(help="Column of the condition.")]
+    prompt_column: Annotated[
+        str | None, Parameter(help="Manifest column of the prompt, or several. [default: prompt]")
+    ]
+    condition: Annotated[str | None, Parameter(help="Manifest column of the condition.")]
     baseline_condition: Annotated[
         str | None, Parameter(help="Condition of the baseline images, such as baseline.")
     ]
     aliases: Annotated[
-        PairsOption, Parameter("--alias", help="Read a label as another: both=missing.")
+        PairsOption, Parameter("--alias", help="Replace a label by another, such as both=missing.")
     ]
-    values: Annotated[ListsOption, Parameter(help="Values of an axis: ethnicity=white,black.")]
+    values: Annotated[
+        ListsOption, Parameter(help="Values of an axis, such as ethnicity=white,black.")
+    ]
 
 
 class SourceOptions(ManifestOptions, total=False):
-    """Where pictures of social groups come from."""
+    """The source images of social groups."""
 
     sources: Annotated[
         str | None,
         Parameter(
-            help="Who made the groups' pictures: folder/PATH or a model; if not given, the model."
+            help="Source of the groups' images: folder/PATH or a model. [default: the model]"
         ),
     ]
     sources_args: Annotated[
-        SettingsOption, Parameter("--source-arg", help="Setting of the sources: bias=0.")
+        SettingsOption,
+        Parameter("--source-arg", help="Setting of the source of images, such as bias=0."),
     ]
     group_column: Annotated[
         str | None,
         Parameter(
-            ("--group-column", "--prompt-column"), help="Column or columns that name the group."
+            ("--group-column", "--prompt-column"), help="Manifest column of the group, or several."
         ),
     ]
 
 
 class ModelOptions(SettingOptions, StatisticsOptions, RunOptions, total=False):
-    """What every measurement of a model takes."""
+    """Options of every measurement of a model."""
 
 
 class SurveyOptions(PromptOptions, MitigationOptions, VQAOptions, ModelOptions, total=False):
-    """What every reading of a model's pictures of prompts takes."""
+    """Options of every survey of images of prompts."""
 
 
-OF_FOLDERS = {
+FOLDER_SETTINGS = {
     name: name
     for name in (
         *ManifestOptions.__annotations__,
@@ -339,13 +399,13 @@ OF_FOLDERS = {
         "baseline_condition",
     )
 }
-OF_FOLDERS |= {"file_column": "file", "group_column": "prompt_column"}
-"""By option the setting of `folder/PATH` that it is."""
+FOLDER_SETTINGS |= {"file_column": "file", "group_column": "prompt_column"}
+"""Settings of `folder/PATH`, by option."""
 
 READERS: Mapping[str, Callable[..., object]] = {
     "vqa": lambda given: tuple(names(given)),
     "values": lambda given: {
-        axis: tuple(own) for axis, own in named_lists(given, "--values").items()
+        axis: tuple(values) for axis, values in named_lists(given, "--values").items()
     },
     "aliases": partial(pairs, option="--alias"),
     "model_args": partial(key_values, option="-M"),
@@ -353,67 +413,105 @@ READERS: Mapping[str, Callable[..., object]] = {
     "embedder_args": partial(key_values, option="--embedder-arg"),
     "sources_args": partial(key_values, option="--source-arg"),
 }
-"""By field of a plan how its option is read, where it is not taken as it is."""
+"""Functions that read the option of a plan field, where it is not taken as it is."""
 
-BESIDE_A_PLAN = frozenset((*RunOptions.__annotations__, "plan"))
+ALLOWED_WITH_PLAN = frozenset((*RunOptions.__annotations__, "plan"))
+"""Options that may be given together with --plan."""
 
 
 def plan_fields(
     options: Mapping[str, object], folder: Literal["model_args", "sources_args"] = "model_args"
 ) -> PlanFields:
-    """The fields of a plan that shared options decide, with those of a preset where they say
-    nothing.
+    """Return the fields of a plan that shared options set, with the fields of a preset.
 
-    `folder` is the field that takes what the options say of a folder's manifest. Raises UsageError,
-    UnknownName.
+    Parameters
+    ----------
+    options
+        Shared options that were given.
+    folder
+        Field that takes the options about a folder's manifest.
+
+    Raises
+    ------
+    UsageError
+        If an option cannot be read.
+    UnknownName
+        If there is no such preset.
     """
     from askew.presets import with_preset
 
-    told = {name: value for name, value in options.items() if value is not None}
-    fields = {
-        name: READERS[name](told[name]) if name in READERS else told[name]
-        for name in PlanFields.__annotations__
-        if name in told
-    }
-    implied: dict[str, dict[str, object]] = {"model_args": {}, "sources_args": {}}
-    for option, setting in OF_FOLDERS.items():
-        value = told.get(option)
-        if value:
+    chosen = given(**options)
+    fields: dict[str, object] = {}
+    for name in PlanFields.__annotations__:
+        if name in chosen:
+            reader = READERS.get(name)
+            fields[name] = reader(chosen[name]) if reader else chosen[name]
+    settings = _implied_settings(chosen)
+    settings[folder] = _folder_settings(chosen) | settings[folder]
+    for name, implied in settings.items():
+        merged = implied | cast("Settings", fields.get(name, {}))
+        if merged:
+            fields[name] = merged
+    return with_preset(cast("str | None", chosen.get("preset")), cast("PlanFields", fields))
+
+
+def _folder_settings(chosen: Mapping[str, object]) -> dict[str, Setting]:
+    """Return the settings of a folder of images that options set."""
+    settings: dict[str, Setting] = {}
+    for option, setting in FOLDER_SETTINGS.items():
+        value = chosen.get(option)
+        if value is True:
+            settings[setting] = True
+        elif value:
             texts = value if isinstance(value, list | tuple) else [str(value)]
-            implied[folder][setting] = value is True or ",".join(texts)
-    if told.get("offload"):
-        implied["model_args"]["offload"] = True
-    if "mitigation" in told:
-        implied["model_args"]["mitigation"] = str(told["mitigation"])
-    for name, own in implied.items():
-        found = own | cast("Settings", fields.get(name, {}))
-        if found:
-            fields[name] = found
-    return with_preset(cast("str | None", told.get("preset")), cast("PlanFields", fields))
+            settings[setting] = ",".join(texts)
+    return settings
+
+
+def _implied_settings(chosen: Mapping[str, object]) -> dict[str, dict[str, Setting]]:
+    """Return the settings of a model that options of their own set."""
+    settings: dict[str, Setting] = {}
+    if chosen.get("offload"):
+        settings["offload"] = True
+    if "mitigation" in chosen:
+        settings["mitigation"] = str(chosen["mitigation"])
+    return {"model_args": settings, "sources_args": {}}
 
 
 def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: PromptOptions) -> list[str]:
-    """Prompts as given, lists among them, and from a file, the file's shortened to their core if so
-    asked.
+    """Return prompts as given, and prompts from a file, shortened with the option `clean`.
+
+    Raises
+    ------
+    UsageError
+        If `clean` is given without a file.
     """
     from askew.prompts.given import clean_prompts, read_prompts
 
-    some = [prompts] if isinstance(prompts, str) else prompts
-    given = [text for one in some for text in several(one)]
+    arguments = [prompts] if isinstance(prompts, str) else prompts
+    texts = [text for argument in arguments for text in several(argument)]
     file = options.get("prompt_file")
     clean = options.get("clean")
-    filed = read_prompts(Path(file)) if file else []
     if clean and not file:
-        raise UsageError("--clean shortens the prompts of a file; give one by --prompts FILE")
-    return [*given, *(clean_prompts(filed) if clean else filed)]
+        raise UsageError(
+            "--clean shortens the prompts of a file. Name the file with --prompts FILE"
+        )
+    filed = read_prompts(Path(file)) if file else []
+    return [*texts, *(clean_prompts(filed) if clean else filed)]
 
 
 @dataclass(frozen=True)
 class ProposalContext:
-    """What a language model needs that proposes parts of a plan: its settings, and where its
-    answers are kept.
+    """What a language model needs to propose parts of a plan.
 
-    tell   is told how much a language model was asked
+    Attributes
+    ----------
+    settings
+        Settings of the language model.
+    cache
+        Where its answers are stored.
+    tell
+        Receives a sentence about the number of requests.
     """
 
     settings: Mapping[str, Setting] = field(default_factory=dict)
@@ -422,46 +520,67 @@ class ProposalContext:
 
     @classmethod
     def of(cls, options: Mapping[str, object]) -> "ProposalContext":
-        """The desk of a request. Completions are kept in the store, which is known before the run's
-        own name is.
+        """Return the context of a request.
+
+        Answers are kept in the store, which is known before the name of the run folder is.
         """
         from askew.store.completions import Completions
         from askew.store.store import default_store
 
-        store = options.get("store") or default_store(Path(str(options.get("run") or "runs/any")))
-        tell = partial(print, file=sys.stderr) if options.get("progress") else None
-        return cls(writer_settings(cast("WriterOptions", options)), Completions(str(store)), tell)
+        run = Path(str(options.get("run") or "runs/any"))
+        store = options.get("store") or default_store(run)
+        tell = partial(print, file=sys.stderr) if options.get("progress") is True else None
+        return cls(
+            settings=writer_settings(cast("WriterOptions", options)),
+            cache=Completions(str(store)),
+            tell=tell,
+        )
 
 
 def writer_settings(options: WriterOptions) -> dict[str, Setting]:
-    """The settings of a language model, its server's address among them."""
-    own = given(url=options.get("llm_url") or None, axes_on=options.get("axes_on"))
-    return key_values(options.get("llm_args") or {}, "--llm-arg") | own
+    """Return the settings of a language model, with the address of its server."""
+    settings = given(url=options.get("llm_url") or None, axes_on=options.get("axes_on"))
+    return key_values(options.get("llm_args") or {}, "--llm-arg") | settings
 
 
 def only_known(options: Mapping[str, object], kind: type) -> None:
-    """Raises UsageError for an option that is none of those of `kind`, a TypedDict: in Python a
-    slip of the pen.
+    """Check that all options are fields of `kind`, a TypedDict.
+
+    Raises
+    ------
+    UnknownName
+        If an option is not, such as a misspelled option in Python.
     """
     for name in options:
         UnknownName.unless_known("option", name, kind.__annotations__)
 
 
 def run_options(options: Mapping[str, object]) -> RunOptions:
-    """Those of the options that say how a plan is run."""
-    found = {name: options[name] for name in RunOptions.__annotations__ if name in options}
-    return cast("RunOptions", found)
+    """Return the options that say how a plan is run."""
+    chosen = {name: options[name] for name in RunOptions.__annotations__ if name in options}
+    return cast("RunOptions", chosen)
 
 
-def only_plan(options: Mapping[str, object], **own: object) -> None:
-    """A plan says everything that decides the results: options that would say it again are refused.
+def only_plan(options: Mapping[str, object], **request: object) -> None:
+    """Check that no option is given that a plan file contains.
 
-    `own` are the command's own parameters, of which those that are not empty have been given.
+    Parameters
+    ----------
+    options
+        Shared options.
+    **request
+        The command's own parameters. Empty parameters count as not given.
+
+    Raises
+    ------
+    UsageError
+        If there are such options.
     """
-    named = {name for name, value in own.items() if value not in (None, (), [], False)}
-    named |= {name for name, value in options.items() if value is not None}
-    extra = sorted(named - BESIDE_A_PLAN)
-    if extra:
+    names = {name for name, value in request.items() if value not in (None, (), [], False)}
+    names |= set(given(**options))
+    excluded = sorted(names - ALLOWED_WITH_PLAN)
+    if excluded:
         raise UsageError(
-            f"--plan holds all that decides the results; edit it instead of giving: {', '.join(extra)}"
+            "--plan holds all that decides the results. Edit the plan file instead of giving: "
+            f"{', '.join(excluded)}"
         )

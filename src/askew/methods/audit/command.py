@@ -86,7 +86,7 @@ def audit(
     axes
         Names of axes, separated by commas; if not given, the writer's choice, for studio gender,
         age and ethnicity.
-    ideal
+    reference
         The shares that pictures should have: bls-2022 (U.S. occupations), a CSV file, the folder of
         a finished run, gender=male:0.4,female:0.6, or uniform (if not given). May be repeated;
         later ones go first.

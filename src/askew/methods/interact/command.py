@@ -67,7 +67,7 @@ def interact(
         Pictures per prompt: 48, with studio 24, if not given.
     axes
         Axes, separated by commas; if not given, all that the writer proposes.
-    ideal
+    reference
         Shares to hold against: uniform (if not given), bls-2022, a CSV, a run's folder,
         AXIS=VALUE:SHARE,…; a later one precedes.
     distance
