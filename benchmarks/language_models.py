@@ -65,7 +65,7 @@ def main(model: str, url: str, seeds: int) -> None:
         with suppress(LanguageModelError):
             writer.write(kind, prompt, 5, seed=seed)
     print(
-        "| step | usable | of | share | 95 % interval | what was wrong with the others |\n|---|--:|--:|--:|---|---|"
+        "| step | usable | of | share | 95 % interval | most frequent faults |\n|---|--:|--:|--:|---|---|"
     )
     for step, (usable, asked) in {
         "prompts with an axis": (sum(whole), len(whole)),

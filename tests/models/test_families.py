@@ -1,7 +1,6 @@
-"""The table of what works with which family of diffusers pipelines is what tiny ones of each do
-when they are tried.
+"""Check the table of commands that work with each family of diffusers pipelines, on tiny pipelines.
 
-A family that comes to do more, or less, is told anew:
+If a family starts or stops supporting a command, write the table:
 
     pytest tests/models/test_families.py --record
 """
@@ -47,10 +46,10 @@ NAMES = {
 SIDE = 64
 HEAD = """# Families of diffusers pipelines
 
-What works with which, as tiny pipelines of each family showed when the tests tried it; "no" is said in one sentence
-before anything is made. Written by `pytest tests/models/test_families.py --record`.
+Supported commands per family, tested with tiny pipelines of random weights. "no" means that askew refuses the command
+with an error before it generates an image. `pytest tests/models/test_families.py --record` writes this page.
 
-| family | pictures | maps (`askew map`) | edits (`askew edit`) | classes (`askew classify`) |
+| family | images | maps (`askew map`) | edits (`askew edit`) | classes (`askew classify`) |
 | --- | --- | --- | --- | --- |
 """
 
