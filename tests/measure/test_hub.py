@@ -98,7 +98,7 @@ def test_only_safetensors_and_no_code_of_a_repository(hub: LocalHub, tmp_path: P
     }
     (coded / "config.json").write_text(json.dumps(config))
     (coded / "own.py").write_text("raise SystemExit('code of a repository ran')")
-    with pytest.raises(UsageError, match="askew runs none"):
+    with pytest.raises(UsageError, match="askew runs no such code"):
         registry.embedder(f"clip/{coded}")
 
 
