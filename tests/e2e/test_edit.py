@@ -227,7 +227,7 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
     assert run([*command, "--run", str(tmp_path / "run")]) == 0
     found = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
     assert {e["group"] for e in found["editing"]} == {"white: female", "black: male"}
-    assert "1 of 5 files that the manifest labels.csv names are absent" in " ".join(
+    assert "1 of 5 files that the manifest labels.csv lists are absent" in " ".join(
         found["warnings"]
     )
     sources = {e["prompt"]: (e["n"], e["missing"]) for e in found["sets"] if e["axis"] is None}

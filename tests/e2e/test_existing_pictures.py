@@ -143,7 +143,7 @@ def test_a_published_manifest_is_read_and_absent_files_are_missing(
     assert run(published) == 0
     said = capsys.readouterr()
     assert 'warning: 72 paths in the manifest sdxl.csv begin with "/"' in said.err
-    assert "warning: 28 of 100 files that the manifest sdxl.csv names are absent" in said.err
+    assert "warning: 28 of 100 files that the manifest sdxl.csv lists are absent" in said.err
     assert "Missing: 28 images" in said.out
     found = in_file(askew.load(tmp_path / "run"))
     assert len(found["warnings"]) == 4, found["warnings"]

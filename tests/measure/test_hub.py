@@ -143,7 +143,7 @@ def test_a_package_that_a_network_needs_is_named(tmp_path: Path) -> None:
 def test_no_network_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, UNREACHABLE, tmp_path)
     with pytest.raises(
-        ModelError, match=r"'some/network' is not on this machine and the .* Hub cannot be reached"
+        ModelError, match=r"'some/network' is not on this machine, and the .* Hub cannot be reached"
     ):
         registry.vqa("transformers/some/network")
 

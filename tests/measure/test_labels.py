@@ -118,7 +118,7 @@ def test_aliases_name_values_and_reasons(label: Label) -> None:
         ("both=femal", "unknown value 'femal'. Did you mean 'female'"),
         ("both=missing:several", "Did you mean 'several_people'"),
         ("gendre:both=missing", "Did you mean 'gender'"),
-        ("both=male,both=female", r"one value each is wanted, unlike both \(male, female\)"),
+        ("both=male,both=female", r"give one value for each of: both \(male, female\)"),
     ],
 )
 def test_wrong_aliases(label: Label, aliases: str, message: str) -> None:

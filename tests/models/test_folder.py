@@ -16,7 +16,8 @@ from PIL import Image
 
 from askew.errors import ManifestError
 from askew.models.base import Collection
-from askew.models.folder import conditions, create, parse_pairs, read_manifest
+from askew.models.folder import create
+from askew.models.manifest import conditions, parse_pairs, read_manifest
 
 Write = Callable[[str], Path]
 
@@ -110,11 +111,11 @@ def test_several_csv_files_need_a_name(folder: Path) -> None:
         ("file,prompt,prompt\na.png,p,p\n", {}, "more than one column is named prompt"),
         ("file,,prompt\na.png,x,p\n", {}, "no name for column 2"),
         ('file,prompt\na.png,"p\n', {}, "not valid CSV"),
-        ("path,prompt\na.png,p\n", {}, "unknown column 'file'.*Known: path, prompt.*file=…"),
-        ("file,job\na.png,p\n", {}, "unknown column 'prompt'.*prompt_column=…"),
+        ("path,prompt\na.png,p\n", {}, "unknown column 'file'.*Known: path, prompt.*--file-column"),
+        ("file,job\na.png,p\n", {}, "unknown column 'prompt'.*--prompt-column"),
         ("file,occupation\na.png,p\n", {"prompt_column": "ocupation"}, "Did you mean 'occupation'"),
-        ("file,prompt\na.png,p\n", {"label": "gender=sex"}, "unknown column 'sex'.*label=…"),
-        ("file,prompt\na.png,p\n", {"label": "gender"}, "'gender' should read KEY=VALUE"),
+        ("file,prompt\na.png,p\n", {"label": "gender=sex"}, "unknown column 'sex'.*--label"),
+        ("file,prompt\na.png,p\n", {"label": "gender"}, "'gender' must have the form KEY=VALUE"),
         ("file,prompt,m\na.png,p,flux\n", {"where": "m=flix"}, "column 'm'.*Did you mean 'flux'"),
         ("file,prompt,m\na.png,p,x\nb.png,q,y\n", {"where": "m=x,prompt=q"}, "no row fits"),
         ("file,prompt\na.png,p\n,p\n", {}, "line 3: no file"),
@@ -123,7 +124,7 @@ def test_several_csv_files_need_a_name(folder: Path) -> None:
         (
             "file,prompt,condition\na.png,p,x\nb.png,p,y\n",
             {},
-            "condition of the baseline images with baseline_condition=…: x, y",
+            "condition of the baseline images with --baseline-condition; conditions are: x, y",
         ),
         (
             "file,prompt,condition\na.png,p,base\nb.png,p,y\n",
@@ -165,10 +166,10 @@ def test_absent_files_are_kept_and_told(folder: Path, write: Write) -> None:
     assert set(collection.digests) == {folder / "a.png", folder / "b.png"}
     (told, outside) = collection.warnings
     assert told == (
-        "7 of 9 files that the manifest manifest.csv names are absent, and count as missing (absent_file): "
+        "7 of 9 files that the manifest manifest.csv lists are absent and count as missing (absent_file): "
         "gone0.png, gone1.png, gone2.png, gone3.png, gone4.png and 2 more"
     )
-    assert outside.startswith("2 pictures")
+    assert outside.startswith("2 images")
 
 
 def test_strictly_an_absent_file_stops(folder: Path, write: Write) -> None:
@@ -230,7 +231,7 @@ def test_a_path_from_the_root_that_exists_is_taken_as_it_is(
         folder / "a.png",
         folder / "c.png",
     ]
-    assert collection.warnings == (f"2 pictures in {folder} are not in the manifest manifest.csv",)
+    assert collection.warnings == (f"2 images in {folder} are not in the manifest manifest.csv",)
 
 
 LED_OUT = "../outside.png {outside} ..\\outside.png x/../../outside.png link.png linked/outside.png ../gone.png /etc/passwd"
@@ -265,17 +266,17 @@ def test_files_outside_the_manifest_are_counted(folder: Path, write: Write) -> N
     write("file,prompt\na.png,p\nb.png,q\n")
     (folder / ".hidden.png").touch()
     assert create(str(folder)).warnings == (
-        f"2 pictures in {folder} are not in the manifest manifest.csv",
+        f"2 images in {folder} are not in the manifest manifest.csv",
     )
     warnings = create(str(folder), where="prompt=p").warnings
-    assert warnings[0].startswith("2 pictures"), (
+    assert warnings[0].startswith("2 images"), (
         "rows that a filter leaves out are in the manifest all the same"
     )
 
 
 def test_prompts_without_an_initial_set_are_told(folder: Path, write: Write) -> None:
     write("file,prompt,condition\na.png,CEO,\nb.png,ceo,x\nc.png,nurse,\nd.png,nurse,x\n")
-    assert create(str(folder)).warnings == ("no picture in the initial condition for: ceo",)
+    assert create(str(folder)).warnings == ("no baseline image for: ceo",)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
@@ -329,7 +330,7 @@ def test_folders_that_cannot_be_read(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ManifestError, match="no folder"):
         create(str(tmp_path / "absent"))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ManifestError, match="holds no picture"):
+    with pytest.raises(ManifestError, match="contains no image"):
         create(str(tmp_path / "empty"))
     (folder / "1/2/3").mkdir(parents=True)
     (folder / "a.png").rename(folder / "1/2/3/a.png")

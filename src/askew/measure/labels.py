@@ -15,8 +15,8 @@ import numpy as np
 
 from askew.errors import ManifestError, UnknownName, UsageError
 from askew.models.base import FiledPicture
-from askew.models.folder import (
-    FolderCollection,
+from askew.models.folder import FolderCollection
+from askew.models.manifest import (
     Names,
     Pairs,
     parse_pairs,

@@ -9,7 +9,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from askew.models.folder import INITIAL
+from askew.models.manifest import INITIAL
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.stats.contingency import ChiSquare, chi_square

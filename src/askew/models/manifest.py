@@ -1,0 +1,286 @@
+"""Manifests of collections of existing images: CSV files with a row for each image."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from askew.errors import ManifestError, UnknownName
+from askew.store.files import read_text
+
+DELIMITERS = ",;\t"
+CONDITION = "condition"
+"""Column of the condition, and name of the axis of conditions."""
+
+INITIAL = "initial"
+SHOWN = 5
+
+Names = str | Sequence[str]
+Pairs = str | Mapping[str, Names]
+Condition = tuple[str | None, str | None]
+"""Axis and value of an image set, both None for the baseline condition."""
+NO_CONDITION: Condition = (None, None)
+
+Records = list[tuple[int, list[str]]]
+"""Cells of rows, each with the line on which the row ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Manifest as written.
+
+    Attributes
+    ----------
+    path
+        Its file.
+    columns
+        Names of its columns.
+    rows
+        Stripped cells by column, by the line on which the row ends.
+    """
+
+    path: Path
+    columns: tuple[str, ...]
+    rows: Mapping[int, Mapping[str, str]]
+
+    def require(self, column: str, option: str) -> str:
+        """Return `column` if the manifest has it.
+
+        Parameters
+        ----------
+        column
+            Name of a column.
+        option
+            Option that names the column, such as "--label".
+
+        Raises
+        ------
+        ManifestError
+            If there is no such column. The message lists the columns.
+        """
+        if column not in self.columns:
+            unknown = UnknownName("column", column, self.columns)
+            raise ManifestError(
+                f"manifest {self.path}, line 1: {unknown} Name the column with {option}."
+            )
+        return column
+
+    def where(self, filters: Mapping[str, Sequence[str]]) -> "Manifest":
+        """Return the rows in which every filtered column contains one of its values.
+
+        Parameters
+        ----------
+        filters
+            Accepted values by column.
+
+        Raises
+        ------
+        ManifestError
+            If a column is unknown, a column never contains a value, or no row is left.
+        """
+        for column, values in filters.items():
+            self._check_filter(column, values)
+        rows: Mapping[int, Mapping[str, str]] = self.rows
+        for column, values in filters.items():
+            rows = {line: row for line, row in rows.items() if row[column] in values}
+        if not rows:
+            words = ", ".join(
+                f"{column}={' or '.join(values)}" for column, values in filters.items()
+            )
+            raise ManifestError(f"manifest {self.path}: no row fits the filter --where {words}")
+        return Manifest(path=self.path, columns=self.columns, rows=rows)
+
+    def _check_filter(self, column: str, values: Sequence[str]) -> None:
+        """Raise ManifestError for a value that the column never contains."""
+        self.require(column, "--where")
+        known = sorted({row[column] for row in self.rows.values()})
+        for value in values:
+            if value not in known:
+                unknown = UnknownName("value", value, known)
+                raise ManifestError(f"manifest {self.path}, column {column!r}: {unknown}")
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read a CSV file in UTF-8 with a header, separated by commas, semicolons or tabs.
+
+    Blank lines are skipped.
+
+    Raises
+    ------
+    ManifestError
+        If the file cannot be read, is not UTF-8, has no rows, repeats or lacks a column name, or
+        has rows of another length than the header. The message names the file and the line.
+    """
+    records = _read_records(path)
+    _, header = records[0] if records else (1, [])
+    columns = tuple(cell.strip() for cell in header)
+    _check_columns(path, columns)
+    rows = records[1:]
+    if not rows:
+        place = " below its header" if columns else ""
+        raise ManifestError(f"manifest {path} has no rows{place}")
+    faults = [f"line {line} has {len(cells)}" for line, cells in rows if len(cells) != len(columns)]
+    if faults:
+        raise ManifestError(
+            f"manifest {path}: the header has {len(columns)} columns, but {shorten(faults)}"
+        )
+    by_line = {line: dict(zip(columns, map(str.strip, cells), strict=True)) for line, cells in rows}
+    return Manifest(path=path, columns=columns, rows=by_line)
+
+
+def _read_records(path: Path) -> Records:
+    """Read all rows of a CSV file that are not blank, the header first."""
+    text = read_text(path, "the manifest", ManifestError)
+    first_line = text.lstrip().partition("\n")[0]
+    delimiter = max(DELIMITERS, key=first_line.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        return [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+    except csv.Error as error:
+        raise ManifestError(
+            f"manifest {path}, line {reader.line_num}: not valid CSV ({error})"
+        ) from error
+
+
+def _check_columns(path: Path, columns: Sequence[str]) -> None:
+    """Raise ManifestError for a column without a name, or two columns of the same name."""
+    unnamed = [str(position) for position, name in enumerate(columns, 1) if not name]
+    if unnamed:
+        raise ManifestError(f"manifest {path}, line 1: no name for column {shorten(unnamed)}")
+    repeated = [name for name, count in Counter(columns).items() if count > 1]
+    if repeated:
+        raise ManifestError(
+            f"manifest {path}, line 1: more than one column is named {shorten(repeated)}"
+        )
+
+
+def conditions_of(manifest: Manifest, column: str, baseline_condition: str) -> list[Condition]:
+    """Return the condition of every row.
+
+    Parameters
+    ----------
+    manifest
+        The manifest.
+    column
+        Column of the condition. If empty, `axis` and `value` if both exist, else `condition`.
+    baseline_condition
+        Condition of the baseline images, or empty.
+
+    Raises
+    ------
+    ManifestError
+        If the baseline condition cannot be determined.
+    """
+    has_axes = not column and {"axis", "value"} <= set(manifest.columns)
+    if not column and not has_axes and CONDITION in manifest.columns:
+        column = CONDITION
+    if column:
+        name = manifest.require(column, "--condition")
+        cells = [row[name] for row in manifest.rows.values()]
+        return conditions(cells, baseline_condition, f"manifest {manifest.path}, column {column!r}")
+    if baseline_condition:
+        raise ManifestError(
+            f"manifest {manifest.path}: --baseline-condition {baseline_condition!r} needs the "
+            "column of the condition; name it with --condition"
+        )
+    if not has_axes:
+        return [NO_CONDITION] * len(manifest.rows)
+    return list(_axis_conditions(manifest))
+
+
+def _axis_conditions(manifest: Manifest) -> Iterator[Condition]:
+    """Yield the condition of every row from the columns `axis` and `value`."""
+    for line, row in manifest.rows.items():
+        axis = row["axis"]
+        value = row["value"]
+        is_initial = not value and axis.lower() in ("", INITIAL)
+        if not is_initial and not (axis and value):
+            raise ManifestError(
+                f"manifest {manifest.path}, line {line}: fill both 'axis' and 'value', or leave "
+                "both empty for a baseline image"
+            )
+        yield NO_CONDITION if is_initial else (axis, value)
+
+
+def conditions(cells: Sequence[str], baseline_condition: str, place: str) -> list[Condition]:
+    """Return conditions as written, with `NO_CONDITION` for the baseline condition.
+
+    Parameters
+    ----------
+    cells
+        Condition of each image.
+    baseline_condition
+        The baseline condition. If empty, an empty cell or "initial", else the only condition.
+    place
+        Origin of the cells, for messages.
+
+    Raises
+    ------
+    ManifestError
+        If the baseline condition cannot be determined. The message lists the conditions.
+    """
+    known = sorted(set(cells))
+    if baseline_condition and baseline_condition not in known:
+        unknown = UnknownName("baseline condition", baseline_condition, known)
+        raise ManifestError(f"{place}: {unknown}")
+    baseline = {baseline_condition}
+    if not baseline_condition:
+        baseline = {cell for cell in known if cell.lower() in ("", INITIAL)}
+    if not baseline and len(known) > 1:
+        raise ManifestError(
+            f"{place}: name the condition of the baseline images with --baseline-condition; "
+            f"conditions are: {', '.join(known)}"
+        )
+    return [NO_CONDITION if cell in (baseline or known) else (CONDITION, cell) for cell in cells]
+
+
+def split_names(names: Names) -> tuple[str, ...]:
+    """Return the names in a comma-separated text, or in a sequence."""
+    parts = names.split(",") if isinstance(names, str) else names
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def parse_pairs(text: Pairs) -> dict[str, tuple[str, ...]]:
+    """Return the values by key of "key=value, key=value", or of a mapping.
+
+    Raises
+    ------
+    ManifestError
+        If a part has no "=".
+    """
+    if isinstance(text, Mapping):
+        return {
+            key: (values,) if isinstance(values, str) else tuple(values)
+            for key, values in text.items()
+        }
+    pairs: dict[str, tuple[str, ...]] = {}
+    for part in split_names(text):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (key and equals and value):
+            raise ManifestError(f"{part!r} must have the form KEY=VALUE")
+        pairs[key] = (*pairs.get(key, ()), value)
+    return pairs
+
+
+def single_values(values: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the value of every key.
+
+    Raises
+    ------
+    ManifestError
+        If a key has several values.
+    """
+    repeated = [
+        f"{key} ({', '.join(of_key)})" for key, of_key in values.items() if len(of_key) != 1
+    ]
+    if repeated:
+        raise ManifestError(f"give one value for each of: {shorten(repeated)}")
+    return {key: of_key[0] for key, of_key in values.items()}
+
+
+def shorten(items: Sequence[str]) -> str:
+    """Return the first five items, and the number of the others."""
+    more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
+    return ", ".join(items[:SHOWN]) + more
