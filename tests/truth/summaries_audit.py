@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.tibet import extract_concepts, tibet, with_q
 from askew.parts.scoring import Scoring
-from askew.parts.survey.blocks import difference_sentence, sentence
 from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.sentences import difference_sentence, sentence
 from askew.parts.survey.shares import SetShares, differences, shares, with_q_of_differences
 from askew.parts.survey.verdicts import is_biased, with_verdicts
 from askew.plan import AxisPlan, PromptPlan

@@ -126,7 +126,7 @@ def test_of_conditions_every_axis_has_a_bar_each_by_prompt(
         for condition in ("Baseline", "Controlled")
     ]
     assert isinstance(fold, Details)
-    assert fold.summary == "As read by faces"
+    assert fold.summary == "Labeled by faces"
 
 
 def test_many_prompts_take_no_more_than_two_screens_before_what_is_folded(
@@ -269,7 +269,7 @@ def test_missing_scores_are_named_never_numbers(
 def test_a_folders_page_shows_what_instruments_disagree_on(written: Callable[[str], str]) -> None:
     text = text_of(written("folder"))
     assert "controlled minus baseline" in text
-    assert "rows as labels says, columns as faces reads" in text
+    assert "by label of labels (rows) and of faces (columns)" in text
     assert "20 % to 90 %" in text
 
 

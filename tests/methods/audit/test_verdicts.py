@@ -13,9 +13,9 @@ from statsmodels.stats.multitest import multipletests
 from askew.errors import UsageError
 from askew.methods.audit.plan import AuditPlan
 from askew.parts.scoring import Scoring
-from askew.parts.survey.blocks import sentence, verdict
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.propose import survey_plan
+from askew.parts.survey.sentences import sentence, verdict
 from askew.parts.survey.shares import SetShares, shares
 from askew.parts.survey.verdicts import is_biased, with_verdicts
 from askew.plan import AxisPlan

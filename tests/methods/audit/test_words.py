@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from askew.methods.audit import words
 from askew.methods.audit.findings import AuditFindings
 from askew.parts.survey import blocks as survey
-from askew.parts.survey.blocks import difference_sentence, sentence, verdict
+from askew.parts.survey.sentences import difference_sentence, sentence, verdict
 from askew.stats.significance import is_significant
 from askew.studies.reading_errors import WITHIN, ErrorRate, ErrorRates
 from askew.types import Estimate, Missing

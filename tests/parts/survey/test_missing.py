@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import fisher_exact
 
 from askew.parts.scoring import Scoring
-from askew.parts.survey.blocks import missing_sentence
 from askew.parts.survey.missing_pictures import MissingCount, MissingPictures, missing_pictures
 from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.sentences import missing_sentence
 from askew.types import Missing, Picture, Prompt
 
 NURSE = "a photo of a nurse"

@@ -21,7 +21,7 @@ from askew.pages.words import (
     shorten,
 )
 from askew.parts.survey import blocks as survey
-from askew.parts.survey.blocks import difference_sentence, sentence, verdict
+from askew.parts.survey.sentences import difference_sentence, missing_sentences, sentence, verdict
 from askew.parts.survey.shares import SetShares
 from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
 from askew.types import Estimate
@@ -71,7 +71,7 @@ def page(found: AuditFindings, media: Media) -> b.Page:
         reading=texts.reading(found),
         notes=(*skeleton.notes(found), *alone),
         gaps=survey.gaps(found.shares),
-        uneven=survey.missing_sentences(found.missing_pictures),
+        uneven=missing_sentences(found.missing_pictures),
     )
 
 

@@ -10,12 +10,8 @@ from askew.pages import skeleton, words
 from askew.pages.blocks import Section
 from askew.pages.phrases import format_phrase
 from askew.pages.words import listing, measured, number, perceived, plural, quote, reason, shorten
-from askew.parts.survey.blocks import (
-    LIMITS,
-    most_seen,
-    strongest_first,
-    tests,
-)
+from askew.parts.survey.blocks import strongest_first
+from askew.parts.survey.sentences import LIMITS, most_seen, tests
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.verdicts import is_biased
 from askew.stats.intervals import ends as ends_of

@@ -14,7 +14,7 @@ from askew.pages.media import TOTAL, Media, picture_row, shot
 from askew.pages.phrases import format_phrase
 from askew.pages.words import shorten
 from askew.parts.sources.words import group_check_fact, group_check_section, neutrality_section
-from askew.parts.survey.blocks import missing_sentence
+from askew.parts.survey.sentences import missing_sentence
 from askew.types import Estimate
 
 FLOOR = ("floor", "what reading alone changes: encoded and decoded, not edited")

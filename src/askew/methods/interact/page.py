@@ -22,7 +22,8 @@ from askew.pages.words import (
     probability,
     shorten,
 )
-from askew.parts.survey.blocks import LIMITS, gaps, missing_sentences, seen
+from askew.parts.survey.blocks import gaps, seen
+from askew.parts.survey.sentences import LIMITS, missing_sentences
 from askew.stats.intervals import simultaneous
 from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate, Missing

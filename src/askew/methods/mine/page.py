@@ -14,7 +14,8 @@ from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.media import Media, picture_row, shot
 from askew.pages.phrases import format_phrase
-from askew.parts.survey.blocks import bar, most_seen
+from askew.parts.survey.blocks import bar
+from askew.parts.survey.sentences import most_seen
 from askew.types import Estimate, Missing
 
 OPEN = 3

@@ -23,7 +23,7 @@ from askew.pages.words import (
     shorten,
 )
 from askew.parts.survey import blocks as survey
-from askew.parts.survey.blocks import LIMITS
+from askew.parts.survey.sentences import LIMITS
 from askew.types import Estimate
 
 FIRST = 12

@@ -42,12 +42,15 @@ class Verdict:
         is corrected by Benjamini-Hochberg over all sets and axes of an instrument.
     detectable : float or None
         Deviation that the test has 90 % power to detect. None where no distance is defined.
+    tests : int or None
+        Number of sets and axes in the family of q.
     """
 
     value: str
     p: float
     q: float
     detectable: float | None
+    tests: int | None = None
 
 
 @record

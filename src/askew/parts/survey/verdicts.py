@@ -75,8 +75,10 @@ def with_verdicts(
             mad_q_values[mad] = q_values[-1]
         for place in family.entries.keys() & results.keys():
             p, q, q_values = results[place]
-            level = SIGNIFICANCE_LEVEL / (len(family.p_values[place]) * len(family.p_values))
-            judged[place] = _judge(family.entries[place], p, q, q_values, level)
+            family_size = len(family.p_values)
+            level = SIGNIFICANCE_LEVEL / (len(family.p_values[place]) * family_size)
+            entry = _judge(family.entries[place], p, q, q_values, level)
+            judged[place] = _with_family_size(entry, family_size)
     return tuple(judged), mad_q_values
 
 
@@ -141,6 +143,12 @@ def _judge(
         total_variation=tested[1] if len(tested) > 1 else None,
         verdict=verdict,
     )
+
+
+def _with_family_size(entry: SetShares, size: int) -> SetShares:
+    if entry.verdict is None:
+        return entry
+    return replace(entry, verdict=replace(entry.verdict, tests=size))
 
 
 def is_biased(entry: SetShares) -> bool | None:

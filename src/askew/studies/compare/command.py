@@ -17,10 +17,10 @@ from askew.methods.audit.findings import AuditResult
 from askew.methods.audit.plan import AuditPlan
 from askew.options import Flag, NamesOption, PathOption, TextsOption, names
 from askew.parts.scoring import Scoring
-from askew.parts.survey import blocks as survey
 from askew.parts.survey.instruments import LABELS, captioner_of, studio_warnings
 from askew.parts.survey.missing_pictures import MissingCount, MissingPictures, uneven
 from askew.parts.survey.observed import Answer, ObservedSet, observe
+from askew.parts.survey.sentences import missing_sentences
 from askew.plan import PromptPlan
 from askew.store.files import digest_of, sha256
 from askew.store.keys import question_hash
@@ -202,7 +202,7 @@ def _matched(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[st
     ]
     # where a run lacks more answers than another, what is missing may be what differs
     apart = uneven(MissingPictures, tables, _scoring(list(runs.values())))
-    warnings += survey.missing_sentences(apart, "answers about")
+    warnings += missing_sentences(apart, "answers about")
     sets = {
         name: {
             (one.prompt, one.axis, one.value) for one in run.findings.sets if one.prompt in compared

@@ -10,7 +10,8 @@ from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, picture_row, plane
 from askew.pages.phrases import format_phrase
-from askew.parts.survey.blocks import bar, folded, most_seen
+from askew.parts.survey.blocks import bar, folded
+from askew.parts.survey.sentences import most_seen
 from askew.studies.rank.steps import RankFindings
 from askew.types import Estimate, Missing
 

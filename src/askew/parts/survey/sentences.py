@@ -1,0 +1,193 @@
+"""Sentences about shares: they claim no more than the test and the interval allow."""
+
+from collections.abc import Iterable, Mapping
+
+from askew.pages import words
+from askew.pages.phrases import format_phrase
+from askew.pages.words import capital, measured, perceived, percent, plural, quote, shorten
+from askew.parts.survey.missing_pictures import MissingPictures
+from askew.parts.survey.shares import SetShares, SharesDifference
+from askew.parts.survey.verdicts import is_biased
+from askew.stats.intervals import ends
+from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
+from askew.types import Estimate, Missing
+
+LIMITS = (
+    "The reference is uniform unless the plan names another. It is a point to measure from. Which "
+    "shares are right depends on the use.",
+)
+"""Limits of scores of shares."""
+
+Interval = tuple[float, float]
+
+
+def verdict(entry: SetShares) -> str:
+    """Return the verdict on a set and axis in a few words, such as "female over-represented"."""
+    if isinstance(entry.distance, Missing):
+        return "not measured"
+    biased = is_biased(entry)
+    if biased is None:
+        return "not tested"
+    if not biased:
+        return _not_significant(entry)
+    if not any(is_significant(estimate) for estimate in entry.from_reference):
+        return format_phrase("concept_bias")
+    return _direction(entry)
+
+
+def _not_significant(entry: SetShares) -> str:
+    """Return that a set is not significant, and after which correction if an interval differs."""
+    outside = above_reference(entry) or below_reference(entry)
+    if not outside or entry.verdict is None or entry.verdict.tests is None:
+        return format_phrase("no_bias")
+    return format_phrase(
+        "no_bias_after_correction",
+        tests=plural(entry.verdict.tests, "test"),
+        q=words.probability(entry.verdict.q, "q"),
+    )
+
+
+def _direction(entry: SetShares) -> str:
+    """Return which value is over- or under-represented, as far as an interval shows it."""
+    if entry.leading in above_reference(entry):
+        return format_phrase("over_representation", value=shorten(entry.leading, 40))
+    below = below_reference(entry)
+    if below:
+        lowest = min(below, key=lambda value: below[value][1] - entry.reference[value])
+        return format_phrase("under_representation", value=shorten(lowest, 40))
+    return format_phrase("diffuse_bias", reference="uniform" if entry.even else "the reference")
+
+
+def above_reference(entry: SetShares) -> dict[str, Interval]:
+    """Return the intervals of shares that lie above their reference, by value."""
+    intervals = _intervals(entry)
+    return {
+        value: interval
+        for value, interval in intervals.items()
+        if interval[0] > entry.reference[value]
+    }
+
+
+def below_reference(entry: SetShares) -> dict[str, Interval]:
+    """Return the intervals of shares that lie below their reference, by value."""
+    intervals = _intervals(entry)
+    return {
+        value: interval
+        for value, interval in intervals.items()
+        if interval[1] < entry.reference[value]
+    }
+
+
+def _intervals(entry: SetShares) -> dict[str, Interval]:
+    return {
+        value: ends(share) for value, share in entry.shares.items() if isinstance(share, Estimate)
+    }
+
+
+def most_seen(entry: SetShares) -> str:
+    """Return how many images show the leading value: "88 % perceived female (42 of 48)"."""
+    value = entry.leading
+    labeled = sum(entry.counts.values())
+    reference = ""
+    if not entry.even:
+        reference = f", reference {percent(entry.reference.get(value))}"
+    return format_phrase(
+        "observed_share",
+        share=percent(entry.counts[value] / labeled),
+        how="perceived" if words.reads_appearance(entry.axis) else "classified as",
+        value=shorten(value, 40),
+        count=f"{entry.counts[value]:,}",
+        n=f"{labeled:,}{reference}",
+    )
+
+
+def sentence(entry: SetShares) -> str:
+    """Return the share of the leading value and the verdict, without a full stop."""
+    if isinstance(entry.distance, Missing):
+        return f"not measured – {words.reason(entry.distance)}"
+    missing = sum(entry.missing.values())
+    unlabeled = f"; {plural(missing, 'image')} unlabeled" if missing else ""
+    return f"{most_seen(entry)}{unlabeled}: {_verdict_with_q(entry)}"
+
+
+def _verdict_with_q(entry: SetShares) -> str:
+    q = words.probability(entry.verdict.q, "q") if entry.verdict else ""
+    if is_biased(entry) is not False:
+        return f"{verdict(entry)} ({q})" if q else verdict(entry)
+    images = plural(sum(entry.counts.values()), "image")
+    deviation = entry.verdict.detectable if entry.verdict else None
+    if deviation is None:
+        return format_phrase("no_bias_without_power", images=images, q=q)
+    return format_phrase(
+        "no_bias_with_power", images=images, q=q, deviation=words.number(deviation)
+    )
+
+
+def difference_sentence(entry: SharesDifference) -> str | None:
+    """Return the largest significant difference between two image sets; None if there is none."""
+    significant = {
+        value: difference
+        for value, difference in entry.shares.items()
+        if isinstance(difference, Estimate) and is_significant(difference)
+    }
+    if not significant:
+        return None
+    value = max(significant, key=lambda name: abs(significant[name].value))
+    difference = significant[value]
+    first, second = entry.sets
+    return format_phrase(
+        "condition_difference",
+        axis=capital(perceived(entry.axis)),
+        value=shorten(value, 40),
+        more="more" if difference.value > 0 else "less",
+        after=words.set_label(second),
+        before=words.set_label(first),
+        points=measured(difference, "points"),
+        q=words.probability(difference.q, "q"),
+    )
+
+
+def missing_sentences(entries: Iterable[MissingPictures], subject: str = "images of") -> list[str]:
+    """Return sentences about images, or answers, that are missing more often for some values."""
+    sentences = []
+    for entry in entries:
+        text = missing_sentence(entry, f"{subject} {quote(entry.prompt or '')}")
+        if text:
+            sentences.append(text)
+    return sentences
+
+
+def missing_sentence(entry: MissingPictures, subject: str) -> str | None:
+    """Return on which value of an axis images are missing most often; None if not significant.
+
+    Parameters
+    ----------
+    entry
+        Test of missing images.
+    subject
+        Name of the images.
+    """
+    if entry.q >= SIGNIFICANCE_LEVEL:
+        return None
+    rates = {value: count.missing / count.planned for value, count in entry.counts.items()}
+    highest = _missing_of(entry, max(rates, key=lambda value: rates[value]))
+    lowest = _missing_of(entry, min(rates, key=lambda value: rates[value]))
+    return (
+        f"{capital(words.axis_label(entry.axis))}: {subject} are missing more often for {highest} "
+        f"than for {lowest} ({words.probability(entry.q, 'q')}). Missing images may differ from "
+        "the others, and no score can correct for that."
+    )
+
+
+def _missing_of(entry: MissingPictures, value: str) -> str:
+    count = entry.counts[value]
+    return f"{shorten(value, 40)} ({count.missing} of {count.planned})"
+
+
+def tests(score: Estimate) -> str:
+    """Return p and q of a score, to follow it: "; p = 0.002, q = 0.004"."""
+    probabilities: Mapping[str, float | None] = {"p": score.p, "q": score.q}
+    texts = [
+        words.probability(value, name) for name, value in probabilities.items() if value is not None
+    ]
+    return f"; {', '.join(texts)}" if texts else ""
