@@ -162,7 +162,7 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
         assert run(axes_command(server, tmp_path / "store", "--to", str(place))) == 0
     told = capfd.readouterr().err
     assert "1 of 12 prompts are left out" in told
-    assert f"{TWELVE[10]!r}: openai/m gave nothing" in told
+    assert f"{TWELVE[10]!r}: openai/m gave no usable answer" in told
     assert "45 calls" in told  # three for each good prompt, and four times three for the other
     assert (
         "44 of 52 counterfactual prompts could be used; the others: it does not state its value (8)"

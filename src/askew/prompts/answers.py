@@ -270,13 +270,18 @@ def _unwrapped(value: Any) -> Any:
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
     inner = next(iter(value.values()))
-    if "axes" in value and isinstance(inner, list | dict):
-        return inner
+    if not isinstance(inner, list | dict):
+        return value
+    return inner if "axes" in value or _is_collection_of_axes(inner) else value
+
+
+def _is_collection_of_axes(inner: list[Any] | dict[Any, Any]) -> bool:
+    """Check whether a list contains named axes, or an object contains parts of axes."""
     if isinstance(inner, dict):
-        return inner if all(isinstance(part, dict | list) for part in inner.values()) else value
-    if isinstance(inner, list) and all(isinstance(part, dict) for part in inner):
-        return inner if any("name" in part or "axis" in part for part in inner) else value
-    return value
+        return all(isinstance(part, dict | list) for part in inner.values())
+    if not all(isinstance(part, dict) for part in inner):
+        return False
+    return any("name" in part or "axis" in part for part in inner)
 
 
 def _read_axis(item: Mapping[Any, Any]) -> ParsedAxis:
@@ -351,11 +356,15 @@ def variation_fault(prompt: str, text: str) -> str | None:
     A variation keeps each word of the prompt, or a word near it in WordNet.
     """
     words = key_words(text)
-    lost = [word for word in key_words(prompt) if not any(_is_kin(word, other) for other in words)]
+    lost = [word for word in key_words(prompt) if not _is_kin_of_any(word, words)]
     fault = prompt_fault(text)
     if fault is None and lost:
         fault = f"a text lost {lost[0]!r}"
     return fault
+
+
+def _is_kin_of_any(word: str, others: Collection[str]) -> bool:
+    return any(_is_kin(word, other) for other in others)
 
 
 def _is_kin(first: str, second: str) -> bool:
@@ -429,21 +438,24 @@ def counterfactual_fault(
 
 def _value_fault(axis: str, value: str, text: str, values: Sequence[str]) -> str | None:
     """Return the fault of a text that does not state its value, or that states another value."""
-    entry = catalogue().get(axis)
-    known_values = entry.axis.values if entry else ()
-    stated = stated_values(text, axis) if entry else set()
-    words = [_singular(word) for word in simplify(text).split()]
-    stated = {
-        candidate
-        for candidate in (value, *values, *known_values)
-        if candidate in stated or _contains_words(words, candidate)
-    }
+    stated = _values_in(axis, text, (value, *values))
     if value not in stated:
         return "it does not state its value"
     part_of_value = [other for other in stated if set(other.split()) < set(value.split())]
     if stated - {value, *part_of_value}:
         return "it states another value, too"
     return None
+
+
+def _values_in(axis: str, text: str, values: Sequence[str]) -> set[str]:
+    """Return which values, of these and of the catalogue's axis, a text states."""
+    entry = catalogue().get(axis)
+    stated = set[str]()
+    if entry:
+        values = (*values, *entry.axis.values)
+        stated = stated_values(text, axis)
+    words = [_singular(word) for word in simplify(text).split()]
+    return {value for value in values if value in stated or _contains_words(words, value)}
 
 
 def _contains_words(words: Sequence[str], value: str) -> bool:
@@ -463,15 +475,16 @@ def _added_fault(
     longest = len(prompt.split()) + len(value.split()) + MAX_ADDED_WORDS
     if len(extra) > 2 or len(text.split()) > longest:
         return "it adds more than its value"
-    other_words = [
-        word
-        for word in text.split()
-        if not any(_is_alike_any(part, value_words) for part in key_words(word))
-    ]
+    other_words = [word for word in text.split() if not _shares_word(word, value_words)]
     other_axis = _other_axis_stated(prompt, axis, " ".join(other_words))
     if other_axis:
         return f"it states something about {other_axis.replace('_', ' ')}, too"
     return None
+
+
+def _shares_word(text: str, words: Collection[str]) -> bool:
+    """Check whether a key word of a text is alike one of some words."""
+    return any(_is_alike_any(word, words) for word in key_words(text))
 
 
 def _other_axis_stated(prompt: str, axis: str, text: str) -> str | None:

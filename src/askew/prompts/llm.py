@@ -1,6 +1,4 @@
-"""Language models: what askew asks of one, what its answers are, their memory on disk, and how many
-were of use.
-"""
+"""Language models: requests, answers, the cache of answers, and counts of usable answers."""
 
 import hashlib
 import json
@@ -15,6 +13,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from askew.errors import LanguageModelError, RunError, UsageError
 
 Schema = Mapping[str, Any]
+"""A JSON schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,19 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a language model answered. Token counts are None where a server does not report them."""
+    """An answer of a language model.
+
+    Attributes
+    ----------
+    text
+        The answer.
+    refused
+        Whether the model or its server refused to answer.
+    truncated
+        Whether the answer is cut off.
+    prompt_tokens, completion_tokens
+        Numbers of tokens; None where a server does not report them.
+    """
 
     text: str
     refused: bool = False
@@ -38,9 +49,16 @@ class Completion:
 
 @runtime_checkable
 class LLM(Protocol):
-    """A language model. `fingerprint` names the model and all settings that change an answer.
+    """A language model.
 
-    `concurrency` is how many conversations it can hold at once.
+    Attributes
+    ----------
+    name
+        Name in results and messages.
+    fingerprint
+        Name of the model and all settings that change an answer.
+    concurrency
+        Number of conversations that it can hold at once.
     """
 
     name: str
@@ -48,27 +66,53 @@ class LLM(Protocol):
     concurrency: int
 
     def complete(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
-        """The next turn. With `schema` it should be JSON that follows it; whether it does, the
-        caller checks.
+        """Return the next turn of a conversation.
 
-        Raises ServerError.
+        Parameters
+        ----------
+        messages
+            All turns so far.
+        schema
+            JSON schema of the answer; the caller checks whether the answer follows it.
+        seed
+            Seed of the answer.
+
+        Returns
+        -------
+        Completion
+            The answer.
+
+        Raises
+        ------
+        ServerError
+            If the server gives no answer.
         """
 
 
 class CompletionCache(Protocol):
-    """Where answers are kept; the store is one."""
+    """A cache of answers, such as the store."""
 
     def completion(self, key: str) -> Mapping[str, Any] | None:
-        """The record under `key`, None if there is none."""
+        """Return the record under a key, or None."""
 
     def put_completion(self, key: str, record: Mapping[str, Any]) -> None:
-        """Keep a record."""
+        """Store a record."""
 
 
 @dataclass(slots=True)
 class Usage:
-    """What a language model was asked. Answers from the cache are `cached` alone; `unreported`
-    calls told no tokens.
+    """Requests to a language model.
+
+    Attributes
+    ----------
+    calls
+        Answers of the model.
+    cached
+        Answers from the cache.
+    prompt_tokens, completion_tokens
+        Reported tokens of the calls.
+    unreported
+        Calls without a number of tokens.
     """
 
     calls: int = 0
@@ -82,54 +126,87 @@ class Usage:
         """All tokens that were reported."""
         return self.prompt_tokens + self.completion_tokens
 
+    def add(self, answer: Completion) -> None:
+        """Count a call."""
+        self.calls += 1
+        if answer.prompt_tokens is None or answer.completion_tokens is None:
+            self.unreported += 1
+        self.prompt_tokens += answer.prompt_tokens or 0
+        self.completion_tokens += answer.completion_tokens or 0
+
     def line(self) -> str:
-        """The numbers in words."""
-        more = f", {self.unreported} calls without a token count" if self.unreported else ""
-        return (
-            f"{self.calls} calls, {self.cached} answers from the store, {self.tokens} tokens{more}"
-        )
+        """Return the numbers as a line of text."""
+        line = f"{self.calls} calls, {self.cached} answers from the store, {self.tokens} tokens"
+        if self.unreported:
+            line += f", {self.unreported} calls without a token count"
+        return line
 
 
 @dataclass(slots=True)
 class AnswerTally:
-    """How many answers of each step were of use, of how many, and why the others were not."""
+    """Counts of usable answers, and of the reasons why others are not usable.
+
+    Attributes
+    ----------
+    steps
+        Numbers of usable answers and of all answers, by step.
+    faults
+        Counts of reasons, by step.
+    """
 
     steps: dict[str, tuple[int, int]] = field(default_factory=dict)
     faults: dict[str, Counter[str]] = field(default_factory=dict)
 
-    def note(self, step: str, *faults: str | None) -> None:
-        """What was wrong with the answers of a step, None for those of use."""
-        usable, asked = self.steps.get(step, (0, 0))
-        self.steps[step] = usable + faults.count(None), asked + len(faults)
+    def add(self, step: str, *faults: str | None) -> None:
+        """Count answers of a step by their faults; None for a usable answer."""
+        usable, total = self.steps.get(step, (0, 0))
+        self.steps[step] = (usable + faults.count(None), total + len(faults))
         self.faults.setdefault(step, Counter()).update(fault for fault in faults if fault)
 
     def lines(self) -> list[str]:
-        """What could not be used, in words: a line for each step in which that was so."""
+        """Return one line of text for each step with unusable answers."""
         return [
-            f"{usable} of {asked} {step} could be used; the others: "
-            + ", ".join(f"{reason} ({count})" for reason, count in self.faults[step].most_common(4))
-            for step, (usable, asked) in self.steps.items()
-            if usable < asked
+            f"{usable} of {total} {step} could be used; the others: {self._reasons(step)}"
+            for step, (usable, total) in self.steps.items()
+            if usable < total
         ]
 
+    def _reasons(self, step: str) -> str:
+        reasons = self.faults[step].most_common(4)
+        return ", ".join(f"{reason} ({count})" for reason, count in reasons)
 
-def report_usage(writer: object, tell: Callable[[str], object] | None) -> None:
-    """Tell how much a writer has asked its language model, and what was of no use; nothing of a
-    writer without one.
+
+def report_usage(writer: object, report: Callable[[str], object] | None) -> None:
+    """Report the requests of a prompt generator to its language model, and its unusable answers.
+
+    Parameters
+    ----------
+    writer
+        Any prompt generator; nothing is reported of a generator without a language model.
+    report
+        Function that shows a line of text; None to report nothing.
     """
     usage = getattr(writer, "usage", None)
     tally = getattr(writer, "tally", AnswerTally())
-    if tell and isinstance(usage, Usage):
-        tell(f"{getattr(writer, 'name', 'llm')}: {'; '.join([usage.line(), *tally.lines()])}")
+    if report and isinstance(usage, Usage):
+        report(f"{getattr(writer, 'name', 'llm')}: {'; '.join([usage.line(), *tally.lines()])}")
 
 
 Complete = Callable[[Sequence[Message], Schema | None, int], Completion]
-"""From messages, a schema and a seed to the next turn."""
+"""A function from messages, a schema and a seed to the next turn."""
 
 
 class CachingLLM:
-    """A language model whose answers are kept: what was of use is never asked for twice. `budget`
-    is in tokens.
+    """A language model whose usable answers are cached.
+
+    Parameters
+    ----------
+    llm
+        The language model.
+    cache
+        Cache of answers; None for no cache.
+    budget
+        Greatest number of tokens to use; None for no limit.
     """
 
     def __init__(
@@ -144,98 +221,113 @@ class CachingLLM:
         self._cache = cache
         self._budget = budget
         self._lock = threading.Lock()
-        self._held: dict[str, Mapping[str, Any]] = {}
-        self._useful = False
+        self._waiting: dict[str, Mapping[str, Any]] = {}
+        self._has_usable_task = False
 
     @contextmanager
-    def remembering(self, goes_on: bool = False) -> Iterator[Complete]:
-        """What gives the next turns of one task, from the cache or by the model. Raises RunError at
-        the budget's end.
+    def remembering(self, *, continues: bool = False) -> Iterator[Complete]:
+        """Give a function that completes the conversations of one task.
 
-        They are kept, unless the task ends with a LanguageModelError: what was of no use is asked
-        again another time. Where the work `goes_on` without the task, as a search does, its answers
-        are kept as soon as any task of this model has been of use, so that the same work is done
-        when it is repeated.
+        The answers of the task are cached, unless it ends with a LanguageModelError: unusable
+        answers are requested again another time.
+
+        Parameters
+        ----------
+        continues
+            Whether the work goes on without the task, as a search does. Then its answers are cached
+            as soon as any task of this model was usable, so that repeated work is the same.
+
+        Yields
+        ------
+        Complete
+            The function. It raises RunError at the end of the budget.
         """
-        fresh: dict[str, Mapping[str, Any]] = {}
-        useful = True
+        new_records: dict[str, Mapping[str, Any]] = {}
+        usable = True
         try:
-            yield partial(self._complete, fresh)
+            yield partial(self._complete, new_records)
         except LanguageModelError:
-            useful = False
+            usable = False
             raise
         finally:
             with self._lock:
-                self._useful = self._useful or useful
-                if goes_on or useful:
-                    self._held |= fresh
-                for key, record in self._held.items() if self._useful and self._cache else ():
-                    self._cache.put_completion(key, record)  # type: ignore[union-attr]
-                self._held = {} if self._useful else self._held
+                self._has_usable_task = self._has_usable_task or usable
+                if continues or usable:
+                    self._waiting |= new_records
+                if self._has_usable_task:
+                    self._store_waiting()
+
+    def _store_waiting(self) -> None:
+        """Cache the records that wait for a usable task."""
+        if self._cache:
+            for key, record in self._waiting.items():
+                self._cache.put_completion(key, record)
+        self._waiting = {}
 
     def _complete(
         self,
-        fresh: dict[str, Mapping[str, Any]],
+        new_records: dict[str, Mapping[str, Any]],
         messages: Sequence[Message],
         schema: Schema | None,
         seed: int,
     ) -> Completion:
-        asked = {
+        """Return the next turn from the cache or the model, and add it to the new records."""
+        request = {
             "fingerprint": self.fingerprint,
             "messages": [asdict(message) for message in messages],
             "schema": schema,
             "seed": seed,
         }
-        key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode("ascii")).hexdigest()
+        key = hashlib.sha256(json.dumps(request, sort_keys=True).encode("ascii")).hexdigest()
         with self._lock:
-            if self._cache and (known := _completion(self._cache.completion(key))):
+            known = _completion(self._cache.completion(key)) if self._cache else None
+            if known:
                 self.usage.cached += 1
                 return known
-            if self._budget is not None and self.usage.unreported:
-                raise UsageError(
-                    f"{self.name}: the server does not tell the tokens it used, so no budget can be kept"
-                )
-            if self._budget is not None and self.usage.tokens >= self._budget:
-                raise RunError(
-                    f"the budget of {self._budget} tokens for {self.name} is used up ({self.usage.line()}); what was "
-                    "answered is kept, and the same command with a new budget continues"
-                )
+            self._check_budget()
         answer = self._llm.complete(messages, schema, seed)
         with self._lock:
-            self.usage.calls += 1
-            self.usage.unreported += (
-                answer.prompt_tokens is None or answer.completion_tokens is None
-            )
-            self.usage.prompt_tokens += answer.prompt_tokens or 0
-            self.usage.completion_tokens += answer.completion_tokens or 0
-        fresh[key] = {**asked, "answer": asdict(answer)}
+            self.usage.add(answer)
+        new_records[key] = {**request, "answer": asdict(answer)}
         return answer
+
+    def _check_budget(self) -> None:
+        if self._budget is None:
+            return
+        if self.usage.unreported:
+            raise UsageError(
+                f"{self.name}: the server does not report the tokens it used, "
+                "so askew cannot keep a budget; remove --llm-arg budget"
+            )
+        if self.usage.tokens >= self._budget:
+            raise RunError(
+                f"the budget of {self._budget} tokens for {self.name} is used up "
+                f"({self.usage.line()}). All answers are stored. To continue, repeat the command "
+                "with a larger --llm-arg budget=TOKENS"
+            )
 
 
 def _completion(record: Mapping[str, Any] | None) -> Completion | None:
-    """The answer in a record, None if somebody has damaged it."""
+    """Return the answer in a record; None for no record and for a damaged one."""
     answer = record.get("answer") if isinstance(record, Mapping) else None
-    names = {one.name for one in fields(Completion)}
-    if (
-        not isinstance(answer, dict)
-        or answer.keys() != names
-        or not isinstance(answer["text"], str)
-    ):
+    names = {entry.name for entry in fields(Completion)}
+    if not isinstance(answer, dict) or answer.keys() != names:
         return None
-    return Completion(**answer)
+    return Completion(**answer) if isinstance(answer["text"], str) else None
 
 
 ATTEMPTS = 4
-"""How often one thing is asked for before giving up."""
+"""Number of requests for the same thing before askew gives up."""
 
 
 def attempt_seed(seed: int, attempt: int) -> int:
-    """The seed of one try, below 2^31 - 1, which every server takes."""
+    """Return the seed of one attempt, below 2^31 - 1, which every server accepts."""
     return int(hashlib.sha256(f"{seed} {attempt}".encode()).hexdigest(), 16) % (2**31 - 1)
 
 
-def gave_nothing(llm: CachingLLM, reason: str) -> LanguageModelError:
-    """The error after the last try."""
+def unusable_error(llm: CachingLLM, reason: str) -> LanguageModelError:
+    """Return the error after the last attempt."""
     return LanguageModelError(
-        f"{llm.name} gave nothing that could be used in {ATTEMPTS} tries: {reason}. Try a larger model, or another seed"
+        f"{llm.name} gave no usable answer in {ATTEMPTS} attempts: {reason}. "
+        "Use a larger model, or another --seed"
     )

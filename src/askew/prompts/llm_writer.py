@@ -1,15 +1,16 @@
-"""A language model as writer: of axes and counterfactuals, in TIBET's three steps, of prompts,
-mutations, variations.
+"""A language model as prompt generator.
 
-TIBET: section 3.1 and appendix 9.1.
+It proposes axes and counterfactual prompts in TIBET's three steps (section 3.1 and appendix 9.1),
+and it writes prompts, mutations and variations.
 """
 
 import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from askew.errors import UsageError
 from askew.prompts import answers as a
@@ -26,178 +27,140 @@ from askew.prompts.base import (
 )
 from askew.prompts.llm import (
     ATTEMPTS,
+    AnswerTally,
     CachingLLM,
     Complete,
     Completion,
     Message,
     Schema,
     attempt_seed,
-    gave_nothing,
+    unusable_error,
 )
 from askew.prompts.open_details import STYLES
 from askew.types import Axis, Question
 
-VERSION = 2
-"""To be raised whenever a change of code or instructions changes what is asked or kept."""
+VERSION = 3
+"""Number to raise whenever a change of code or instructions changes the requests or the results."""
 
 MAX_VALUES = 8
-NAMED = "lists of axes"
-WRITTEN = "drafts of counterfactual prompts"
-READ = "answers in JSON"
-TEXTS = "counterfactual prompts"
-PROPOSED = "axes"
-"""The steps whose answers are counted."""
+"""Greatest number of values of a proposed axis."""
+
+AXIS_LISTS = "lists of axes"
+DRAFTS = "drafts of counterfactual prompts"
+JSON_ANSWERS = "answers in JSON"
+COUNTERFACTUALS = "counterfactual prompts"
+PROPOSED_AXES = "axes"
+"""Steps whose answers are counted."""
 
 INSTRUCTIONS: Mapping[str, Any] = tomllib.loads(
     (files("askew.prompts") / "instructions.toml").read_text(encoding="utf-8")
 )
-"""What a language model is told."""
+"""The instructions to a language model."""
 
-_LISTED = 60
-"""Texts that a model is told not to repeat."""
+_MAX_LISTED = 60
+"""Greatest number of texts that a model is told not to repeat."""
 
-Rejected = tuple[str, tuple[tuple[str, str], ...]]
-"""Why a proposed axis was not taken, and its prompts by value, for a person to mend."""
+
+class RejectedAxis(NamedTuple):
+    """A proposed axis that askew does not accept.
+
+    Attributes
+    ----------
+    reason
+        The reason.
+    counterfactuals
+        Pairs of a value and a prompt, for a person to correct.
+    """
+
+    reason: str
+    counterfactuals: tuple[tuple[str, str], ...]
 
 
 class LLMWriter:
-    """Asks a language model, checks what comes back, and asks again for what is missing, a bounded
-    number of times.
+    """A prompt generator that asks a language model and checks its answers.
 
-    `axes` is the number of axes to ask for, `on` whether they are to be open in a prompt.
+    It asks again for what is missing, `ATTEMPTS` times in all.
+
+    Parameters
+    ----------
+    llm
+        The language model.
+    axes
+        Greatest number of axes to propose.
+    on
+        Axes on what a prompt leaves open, on what it states, or on both.
     """
 
     def __init__(self, llm: CachingLLM, *, axes: int = 8, on: AxesOn = "unstated") -> None:
         if axes < 1:
-            raise UsageError(f"{llm.name} was asked for {axes} axes; the number must be at least 1")
+            raise UsageError(f"the number of axes for {llm.name} is {axes}; it must be at least 1")
         self.name = llm.name
         self.concurrency = llm.concurrency
         self.usage = llm.usage
         self.tally = llm.tally
         self.fingerprint = f"{llm.fingerprint} writer-{VERSION}"
-        self.rejected: dict[str, dict[str, Rejected]] = {}  # by prompt and axis
+        self.rejected: dict[str, dict[str, RejectedAxis]] = {}  # by prompt and axis
         self._llm = llm
         self._axes = axes
         self._on = on
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
-        """Axes with counterfactuals; see `askew.prompts.base.Writer`.
+        """Propose axes with counterfactual prompts; see `askew.prompts.base.Writer`.
 
-        A try from which nothing can be used is followed by a fresh one from the first step. Raises
-        UsageError for an empty prompt, LanguageModelError if no axis is left, or one that was asked
-        for.
+        An attempt without usable axes is followed by a new attempt from the first step.
+
+        Raises
+        ------
+        UsageError
+            For an empty prompt, or an empty name of an axis.
+        LanguageModelError
+            If no axis is usable, or if an axis of `axes` is missing.
         """
         text = normalize_prompt(prompt)
-        names = None if axes is None else [axis_name(name) for name in axes]
-        if names is not None and not all(names):
-            raise UsageError(f"an axis needs a name of letters: {', '.join(map(repr, axes or ()))}")
-        found: dict[str, AxisProposal] = {}
-        rejected = self.rejected[prompt] = dict[str, Rejected]()
+        names = _checked_names(axes)
+        collection = _AxisCollection(
+            prompt=text, stated=self._on != "unstated" or names is not None, tally=self.tally
+        )
+        self.rejected[prompt] = collection.rejected
         reason = ""
         with self._llm.remembering() as complete:
             for attempt in range(ATTEMPTS):
+                attempted_seed = attempt_seed(seed, attempt)
                 try:
-                    answered = self._three_steps(complete, text, names, attempt_seed(seed, attempt))
+                    parsed_axes = self._three_steps(complete, text, names, attempted_seed)
                 except a.UnusableAnswer as error:
                     reason = str(error)
                     continue
-                self._take(
-                    answered, text, self._on != "unstated" or names is not None, found, rejected
-                )
-                missing = [name for name in names or () if name not in found]
-                if found and not missing:
-                    return (
-                        [*found.values()][: self._axes]
-                        if names is None
-                        else [found[name] for name in names]
-                    )
-                lacking = f"the axis {missing[0]!r}" if missing else "an axis"
-                reason = (
-                    f"{lacking} with two counterfactual prompts that differ in one thing is missing"
-                )
-            whys = "; ".join(f"{name}: {why}" for name, (why, _) in rejected.items())
-            raise gave_nothing(self._llm, f"{reason} ({whys})" if whys else reason)
+                for axis in parsed_axes:
+                    collection.add(axis)
+                if collection.is_complete(names):
+                    return collection.proposals(names)[: self._axes if names is None else None]
+                reason = collection.missing_reason(names)
+            raise unusable_error(self._llm, collection.with_rejections(reason))
 
     def _three_steps(
         self, complete: Complete, prompt: str, names: Sequence[str] | None, seed: int
     ) -> list[a.ParsedAxis]:
-        """One try: axes, counterfactuals, and both as JSON. Axes that a person has chosen are told,
-        not asked for.
+        """Make one attempt: ask for axes, for counterfactual prompts, and for both as JSON.
+
+        The first step is left out where a person has chosen the axes.
         """
-        messages = [Message("system", INSTRUCTIONS["reasoning"])]
-
-        def answer(
-            step: str,
-            told: str,
-            number: int,
-            read: Callable[[Completion], Any],
-            schema: Schema | None,
-        ) -> Any:
-            messages.append(Message("user", told))
-            try:
-                said = read(complete(messages, schema, attempt_seed(seed, number)))
-            except a.UnusableAnswer as error:
-                self.tally.note(step, str(error))
-                raise a.UnusableAnswer(f"of the {step}: {error}") from error
-            self.tally.note(step, None)
-            messages.append(Message("assistant", str(said)))
-            return said
-
-        told = INSTRUCTIONS["counterfactuals"].format(prompt=prompt)
+        conversation = _Conversation(complete, self.tally, seed)
+        instruction = INSTRUCTIONS["counterfactuals"].format(prompt=prompt)
         if names is None:
-            asked = INSTRUCTIONS["named_axes"].format(
-                prompt=prompt, about=INSTRUCTIONS["about"][self._on], most=self._axes
-            )
-            answer(NAMED, asked, 1, a.read_whole, None)
+            about = INSTRUCTIONS["about"][self._on]
+            naming = INSTRUCTIONS["named_axes"].format(prompt=prompt, about=about, most=self._axes)
+            conversation.ask(AXIS_LISTS, naming, 1, a.read_whole)
         else:
             chosen = ", ".join(name.replace("_", " ") for name in names)
-            told = f"{INSTRUCTIONS['given_axes'].format(prompt=prompt, names=chosen)} {told}"
-        answer(WRITTEN, told, 2, a.read_whole, None)
-        one = a.object_schema(value=a.text_schema(40), prompt=a.text_schema(len(prompt) + 80))
-        kind = {"type": "string", "enum": ["societal", "incidental"]}
-        axis = a.object_schema(
-            name=a.text_schema(40), kind=kind, counterfactuals=a.list_schema(one, 2, MAX_VALUES)
+            given = INSTRUCTIONS["given_axes"].format(prompt=prompt, names=chosen)
+            instruction = f"{given} {instruction}"
+        conversation.ask(DRAFTS, instruction, 2, a.read_whole)
+        schema = _axes_schema(prompt, self._axes if names is None else len(names))
+        parsed_axes: list[a.ParsedAxis] = conversation.ask(
+            JSON_ANSWERS, INSTRUCTIONS["as_json"], 3, _read_axes, schema
         )
-        form = a.object_schema(
-            axes=a.list_schema(axis, 1, self._axes if names is None else len(names))
-        )
-        found: list[a.ParsedAxis] = answer(
-            READ, INSTRUCTIONS["as_json"], 3, lambda last: a.read_axes(a.parse(last)), form
-        )
-        return found
-
-    def _take(
-        self,
-        answered: Sequence[a.ParsedAxis],
-        prompt: str,
-        stated: bool,
-        found: dict[str, AxisProposal],
-        rejected: dict[str, Rejected],
-    ) -> None:
-        """Sort out axes that can be used, each once, and why others cannot; `stated` ones may be
-        about what is said.
-        """
-        for axis in answered:
-            name = axis_name(axis.name)
-            texts, faults = _counterfactuals(name, axis, prompt, stated)
-            self.tally.note(TEXTS, *faults)
-            mine = {*map(simplify, texts.values())}
-            same = [
-                other
-                for other, one in found.items()
-                if other == name or len(mine & {*map(simplify, one.counterfactuals.values())}) >= 2
-            ]
-            reason = None if name else "it has no name"
-            if len(texts) < 2:
-                reason = next(filter(None, faults), "it has not two counterfactual prompts")
-            elif same:
-                reason = f"it is the same as {same[0]!r}"
-            self.tally.note(PROPOSED, reason)
-            if reason is None:
-                found[name] = AxisProposal(_axis(name, axis.kind, tuple(texts)), texts)
-                rejected.pop(name, None)
-            elif name and name not in found:
-                rejected.setdefault(name, (reason, axis.counterfactuals))
+        return parsed_axes
 
     def write(
         self,
@@ -209,132 +172,284 @@ class LLMWriter:
         topic: str | None = None,
         words: Words | None = None,
     ) -> list[str]:
-        """What `Writer` says; texts that are missing are asked for again, with what was wrong,
-        `ATTEMPTS` times.
+        """Write texts; see `askew.prompts.base.Writer`.
+
+        Each attempt asks for the texts that are missing, and names the faults of the last attempt.
         """
         words = checked_length(kind, prompt, count, words)
-        found: dict[str, str] = {}
-        faults: Counter[str] = Counter()
-        with self._llm.remembering(goes_on=True) as complete:
+        collection = _TextCollection(kind=kind, prompt=prompt, words=words)
+        with self._llm.remembering(continues=True) as complete:
             for attempt in range(ATTEMPTS):
-                left = count - len(found)
-                told = _asking(kind, prompt, left, words, topic)
-                told += f" Last time something was wrong: {', '.join(faults)}." if faults else ""
-                listed = "; ".join([*found.values()][-_LISTED:])
-                told += (
-                    f" These are there already and must not come again: {listed}." if listed else ""
-                )
-                messages = [Message("system", INSTRUCTIONS["writing"]), Message("user", told)]
-                form = a.object_schema(
-                    prompts=a.list_schema(a.text_schema(14 * words[1]), left, left)
-                )
-                answer = complete(messages, form, attempt_seed(seed, attempt))
-                faults = Counter()
-                try:
-                    texts = a.read_texts(answer)
-                except a.UnusableAnswer as error:
-                    texts, faults[str(error)] = [], 1
-                    self.tally.note(kind, *[str(error)] * left)
-                for text in texts:
-                    fault = (
-                        None
-                        if has_length(text, words)
-                        else f"a text had not {words[0]} to {words[1]} words"
-                    )
-                    fault = "a text was empty" if not simplify(text) else fault
-                    fault = fault or (
-                        a.variation_fault(prompt, text)
-                        if kind == "variations"
-                        else a.prompt_fault(text)
-                    )
-                    fault = fault or (
-                        "a text was a repetition"
-                        if simplify(text) in {simplify(prompt), *found}
-                        else None
-                    )
-                    self.tally.note(kind, fault)
-                    if fault:
-                        faults[fault] += 1
-                    else:
-                        found[simplify(text)] = text
-                if len(found) >= count:
+                missing = count - len(collection.texts)
+                request = _write_instruction(kind, prompt, missing, words, topic)
+                messages = [
+                    Message("system", INSTRUCTIONS["writing"]),
+                    Message("user", f"{request}{collection.reminders()}"),
+                ]
+                text_schema = a.text_schema(14 * words[1])
+                schema = a.object_schema(prompts=a.list_schema(text_schema, missing, missing))
+                answer = complete(messages, schema, attempt_seed(seed, attempt))
+                self.tally.add(kind, *collection.add(answer, missing))
+                if len(collection.texts) >= count:
                     break
-            if not found:
-                raise gave_nothing(self._llm, ", ".join(faults) or "it was empty")
-        return list(found.values())[:count]
+            if not collection.texts:
+                raise unusable_error(self._llm, ", ".join(collection.faults) or "it was empty")
+        return list(collection.texts.values())[:count]
+
+
+def _checked_names(axes: Sequence[str] | None) -> list[str] | None:
+    """Return askew's names of the axes that a person has chosen."""
+    if axes is None:
+        return None
+    names = [axis_name(name) for name in axes]
+    if not all(names):
+        raise UsageError(
+            f"the name of an axis must contain letters or digits: {', '.join(map(repr, axes))}"
+        )
+    return names
+
+
+def _axes_schema(prompt: str, most_axes: int) -> Schema:
+    """Return the schema of the answer in JSON."""
+    pair = a.object_schema(value=a.text_schema(40), prompt=a.text_schema(len(prompt) + 80))
+    axis = a.object_schema(
+        name=a.text_schema(40),
+        kind={"type": "string", "enum": ["societal", "incidental"]},
+        counterfactuals=a.list_schema(pair, 2, MAX_VALUES),
+    )
+    return a.object_schema(axes=a.list_schema(axis, 1, most_axes))
+
+
+def _read_axes(answer: Completion) -> list[a.ParsedAxis]:
+    return a.read_axes(a.parse(answer))
+
+
+class _Conversation:
+    """A conversation about the axes of a prompt, whose answers are counted by step."""
+
+    def __init__(self, complete: Complete, tally: AnswerTally, seed: int) -> None:
+        self._complete = complete
+        self._tally = tally
+        self._seed = seed
+        self._messages = [Message("system", INSTRUCTIONS["reasoning"])]
+
+    def ask(
+        self,
+        step: str,
+        instruction: str,
+        number: int,
+        read: Callable[[Completion], Any],
+        schema: Schema | None = None,
+    ) -> Any:
+        """Return the answer to an instruction. Raises UnusableAnswer."""
+        self._messages.append(Message("user", instruction))
+        completion = self._complete(self._messages, schema, attempt_seed(self._seed, number))
+        try:
+            answer = read(completion)
+        except a.UnusableAnswer as error:
+            self._tally.add(step, str(error))
+            raise a.UnusableAnswer(f"of the {step}: {error}") from error
+        self._tally.add(step, None)
+        self._messages.append(Message("assistant", str(answer)))
+        return answer
+
+
+@dataclass
+class _AxisCollection:
+    """The accepted and the rejected axes of a prompt, by name."""
+
+    prompt: str
+    stated: bool
+    tally: AnswerTally
+    accepted: dict[str, AxisProposal] = field(default_factory=dict)
+    rejected: dict[str, RejectedAxis] = field(default_factory=dict)
+
+    def add(self, axis: a.ParsedAxis) -> None:
+        """Accept an axis once, or reject it with a reason."""
+        name = axis_name(axis.name)
+        checked = _check_counterfactuals(name, axis, self.prompt, self.stated)
+        self.tally.add(COUNTERFACTUALS, *checked.faults)
+        reason = self._fault(name, checked)
+        self.tally.add(PROPOSED_AXES, reason)
+        if reason is None:
+            proposed_axis = _axis(name, axis.kind, tuple(checked.texts))
+            self.accepted[name] = AxisProposal(proposed_axis, checked.texts)
+            self.rejected.pop(name, None)
+        elif name and name not in self.accepted:
+            self.rejected.setdefault(name, RejectedAxis(reason, axis.counterfactuals))
+
+    def _fault(self, name: str, checked: "_CheckedTexts") -> str | None:
+        """Return the reason why an axis is rejected; None if it is accepted."""
+        if len(checked.texts) < 2:
+            faults = [fault for fault in checked.faults if fault]
+            return faults[0] if faults else "it has fewer than two counterfactual prompts"
+        same = [other for other in self.accepted if self._is_same(name, checked, other)]
+        if same:
+            return f"it is the same as {same[0]!r}"
+        return None if name else "it has no name"
+
+    def _is_same(self, name: str, checked: "_CheckedTexts", other: str) -> bool:
+        """Check whether an axis has the name or two texts of an accepted axis."""
+        texts = set(map(simplify, checked.texts.values()))
+        other_texts = set(map(simplify, self.accepted[other].counterfactuals.values()))
+        return name == other or len(texts & other_texts) >= 2
+
+    def is_complete(self, names: Sequence[str] | None) -> bool:
+        """Check whether any axis is accepted, and every axis of `names`."""
+        return bool(self.accepted) and self.accepted.keys() >= set(names or ())
+
+    def proposals(self, names: Sequence[str] | None) -> list[AxisProposal]:
+        """Return the accepted axes, in the order of `names` where there are names."""
+        return [self.accepted[name] for name in (self.accepted if names is None else names)]
+
+    def missing_reason(self, names: Sequence[str] | None) -> str:
+        """Return the reason why the collection is not complete."""
+        missing = [name for name in names or () if name not in self.accepted]
+        subject = f"the axis {missing[0]!r}" if missing else "an axis"
+        return f"{subject} with two counterfactual prompts that differ in one thing is missing"
+
+    def with_rejections(self, reason: str) -> str:
+        """Return a reason with the reasons for all rejected axes."""
+        rejections = [f"{name}: {axis.reason}" for name, axis in self.rejected.items()]
+        return f"{reason} ({'; '.join(rejections)})" if rejections else reason
+
+
+@dataclass
+class _TextCollection:
+    """The accepted texts by their simplified form, and the faults of the last answer."""
+
+    kind: Kind
+    prompt: str
+    words: Words
+    texts: dict[str, str] = field(default_factory=dict)
+    faults: Counter[str] = field(default_factory=Counter)
+
+    def reminders(self) -> str:
+        """Return what to add to a repeated request: the last faults, and the texts so far."""
+        reminders = ""
+        if self.faults:
+            reminders += f" Last time something was wrong: {', '.join(self.faults)}."
+        listed = "; ".join([*self.texts.values()][-_MAX_LISTED:])
+        if listed:
+            reminders += f" These are there already and must not come again: {listed}."
+        return reminders
+
+    def add(self, answer: Completion, requested: int) -> list[str | None]:
+        """Collect the texts of an answer, and return the fault of each; None for accepted texts."""
+        self.faults = Counter()
+        try:
+            texts = a.read_texts(answer)
+        except a.UnusableAnswer as error:
+            self.faults[str(error)] = 1
+            return [str(error)] * requested
+        faults = []
+        for text in texts:
+            fault = self._fault(text)
+            faults.append(fault)
+            if fault:
+                self.faults[fault] += 1
+            else:
+                self.texts[simplify(text)] = text
+        return faults
+
+    def _fault(self, text: str) -> str | None:
+        """Return the reason why a text is not accepted; None if it is."""
+        if not simplify(text):
+            return "a text was empty"
+        if not has_length(text, self.words):
+            return f"a text did not have {self.words[0]} to {self.words[1]} words"
+        fault = a.prompt_fault(text)
+        if self.kind == "variations":
+            fault = a.variation_fault(self.prompt, text)
+        if fault is None and simplify(text) in {simplify(self.prompt), *self.texts}:
+            fault = "a text was a repetition"
+        return fault
 
 
 def axis_name(text: str) -> str:
-    """The name of an axis as askew writes it: "Art Bias" -> "art", and as the catalogue calls it:
-    "sex" -> "gender".
-    """
+    """Return askew's name of an axis: "Art Bias" gives "art", and "sex" gives "gender"."""
     words = [word for word in re.findall(r"[^\W_]+", text.lower()) if word not in ("bias", "axis")]
     return canonical_name("_".join(words[:4]))
 
 
-def _counterfactuals(
+class _CheckedTexts(NamedTuple):
+    """The accepted texts of an axis by value, and the fault of every text (None if accepted)."""
+
+    texts: dict[str, str]
+    faults: list[str | None]
+
+
+def _check_counterfactuals(
     name: str, axis: a.ParsedAxis, prompt: str, stated: bool
-) -> tuple[dict[str, str], list[str | None]]:
-    """By value, the prompts that can be used; and what is wrong with each of the others."""
-    said = {*simplify(prompt).split()}
-    entry = catalogue().get(name)
-    known = (
-        {word: value for value, words in entry.synonyms.items() for word in words} if entry else {}
-    )
-    pairs = []
-    for value, text in axis.counterfactuals[:MAX_VALUES]:
-        value = value or " ".join(word for word in simplify(text).split() if word not in said)
-        pairs.append((known[value] if known.get(value, OTHER) != OTHER else value, text))
+) -> _CheckedTexts:
+    """Check the counterfactual prompts of an axis."""
+    pairs = [
+        (_value_of(name, value, text, prompt), text)
+        for value, text in axis.counterfactuals[:MAX_VALUES]
+    ]
     values = [value for value, _ in pairs]
-    texts: dict[str, str] = {}
-    faults: list[str | None] = []
+    checked = _CheckedTexts(texts={}, faults=[])
     for value, text in pairs:
-        taken = value in texts or simplify(text) in map(simplify, texts.values())
-        fault = (
-            "it repeats another"
-            if taken
-            else a.counterfactual_fault(prompt, name, value, text, values, stated=stated)
-        )
-        faults.append(fault if value else "it has no value")
-        if faults[-1] is None:
-            texts[value] = text
-    return texts, faults
+        if not value:
+            fault: str | None = "it has no value"
+        elif value in checked.texts or simplify(text) in map(simplify, checked.texts.values()):
+            fault = "it repeats another"
+        else:
+            fault = a.counterfactual_fault(prompt, name, value, text, values, stated=stated)
+        checked.faults.append(fault)
+        if fault is None:
+            checked.texts[value] = text
+    return checked
+
+
+def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
+    """Return the value of a text as the catalogue spells it, or the words that the text adds."""
+    if not value:
+        prompt_words = simplify(prompt).split()
+        value = " ".join(word for word in simplify(text).split() if word not in prompt_words)
+    entry = catalogue().get(axis)
+    if entry is None:
+        return value
+    listed_values = [listed for listed, words in entry.synonyms.items() if value in words]
+    if not listed_values or listed_values[-1] == OTHER:
+        return value
+    return listed_values[-1]
 
 
 def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
-    """The axis, as the catalogue has it if the values are the same."""
+    """Return the axis, as the catalogue has it if the values are the same."""
     known = AXES.get(name)
-    if known is not None and set(known.values) == set(values) and not known.questions[1:]:
-        return Axis(
-            name,
-            values,
-            known.kind,
-            "nominal" if known.values != values else known.scale,
-            known.questions,
-        )
+    if known and set(known.values) == set(values) and len(known.questions) == 1:
+        scale = known.scale if known.values == values else "nominal"
+        return Axis(name, values, known.kind, scale, known.questions)
     question = Question(table_question(name), values, name)
-    about_people = kind.startswith("soc") or (not kind and "person" in question.text)
-    societal = known.kind == "societal" if known else about_people
-    return Axis(name, values, "societal" if societal else "incidental", "nominal", (question,))
+    is_societal = kind.startswith("soc") or (not kind and "person" in question.text)
+    if known:
+        is_societal = known.kind == "societal"
+    return Axis(name, values, "societal" if is_societal else "incidental", "nominal", (question,))
 
 
-def _asking(kind: Kind, prompt: str, count: int, words: Words, topic: str | None) -> str:
-    """The instruction for prompts about anything or about the topic, for mutations of a prompt, or
-    readings of it.
-    """
-    wanted = (
-        f"{'1 prompt' if count == 1 else f'{count} prompts'} of {words[0]} to {words[1]} words each"
-    )
-    steered = (
-        "" if topic is None or topic in STYLES else INSTRUCTIONS["must_show"].format(topic=topic)
-    )
-    about = "any" if topic is None else "style" if topic in STYLES else topic
-    left_open = INSTRUCTIONS["open"].get(about, INSTRUCTIONS["open"]["other"]).format(topic=topic)
-    told: str = INSTRUCTIONS["write"][kind].format(
+def _write_instruction(kind: Kind, prompt: str, count: int, words: Words, topic: str | None) -> str:
+    """Return the instruction to write texts of a kind, about anything or about a topic."""
+    number = "1 prompt" if count == 1 else f"{count} prompts"
+    steered = ""
+    if topic is not None and topic not in STYLES:
+        steered = INSTRUCTIONS["must_show"].format(topic=topic)
+    request: str = INSTRUCTIONS["write"][kind].format(
         prompt=prompt,
-        wanted=wanted,
+        wanted=f"{number} of {words[0]} to {words[1]} words each",
         about=steered or INSTRUCTIONS["areas"],
         steered=steered,
-        open=left_open,
+        open=_open_aspects(topic),
     )
-    return f"{told.rstrip()} {INSTRUCTIONS['style']}"
+    return f"{request.rstrip()} {INSTRUCTIONS['style']}"
+
+
+def _open_aspects(topic: str | None) -> str:
+    """Return the part of the instruction for variations that says what they should settle."""
+    key = "any" if topic is None else topic
+    if topic in STYLES:
+        key = "style"
+    open_aspects = INSTRUCTIONS["open"]
+    aspects: str = open_aspects.get(key, open_aspects["other"])
+    return aspects.format(topic=topic)
