@@ -9,7 +9,7 @@ Timed is everything that `askew interact` computes from them: the graph of every
 of all together, each with 64 contingency tables, chi-squared tests with permutations where counts
 are small, q-values, sensitivities with intervals from 1,000 draws, their nulls, the edges. With
 --corrected answers are read with the errors of the studio's instrument, and sensitivities are
-corrected for them, as in a run on studio/planted; without, as in one with --as-read. The loop does
+corrected for them, as in a run on studio/planted; without, as in one with --no-error-correction. The loop does
 less: no graph of all together, no correction, chi-squared by scipy, scipy's random tables where
 counts are small, and a percentile bootstrap of the plug-in sensitivity with scipy's Wasserstein
 distance, whose intervals do not cover. It is run on --loop-occupations of them and scaled up.

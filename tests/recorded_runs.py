@@ -321,9 +321,9 @@ def interact_as_read(at: Workplace, run: Path) -> Path:
     askew.interact(
         CHEF,
         **CROSSED,
-        as_read=True,
+        no_error_correction=True,
         distance="nominal",
-        threshold=0.99,
+        alpha=0.99,
         confidence=0.9,
         mitigated=mitigated,
         reference="gender=male:0.3,female:0.7",

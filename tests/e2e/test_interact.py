@@ -74,7 +74,10 @@ def test_the_studios_known_errors_are_corrected_unless_it_is_taken_as_read(folde
     assert all(axis["known_errors"] for axis in entry["axes"])
     assert all(isinstance(e["as_read"], float) for e in entry["edges"])
     assert "Corrected for reading errors" in (folder / "report.html").read_text(encoding="utf-8")
-    assert run(["interact", *ASKED, "--as-read", "--run", str(folder.parent / "as_read")]) == 0
+    assert (
+        run(["interact", *ASKED, "--no-error-correction", "--run", str(folder.parent / "as_read")])
+        == 0
+    )
     (plain,) = results(folder.parent / "as_read")["biasconnect"]
     assert all(e["as_read"] is None for e in plain["edges"])
 
@@ -171,7 +174,7 @@ def test_what_errors_would_do_is_told_of_what_was_seen_and_nothing_is_made(
     assert run([command, own, "--repeats", "1"]) == 0
     capsys.readouterr()
     assert run([command, own, "--store", str(tmp_path / "empty")]) == 2
-    assert f"does not hold all that {own} saw" in " ".join(capsys.readouterr().err.split())
+    assert f"lacks images or answers of the run {own}" in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "empty").exists()
 
 
@@ -220,7 +223,7 @@ def test_labelled_pictures_have_a_graph_and_can_be_the_ideal(
         "--bootstrap-samples",
         "100",
     ]
-    assert run(["interact", *folder, "--threshold", "0.01", "--run", str(tmp_path / "real")]) == 0
+    assert run(["interact", *folder, "--alpha", "0.01", "--run", str(tmp_path / "real")]) == 0
     (entry,) = results(tmp_path / "real")["biasconnect"]
     found = {(e["source"], e["target"]): e for e in entry["edges"]}
     assert set(found) == {("gender", "gender"), ("gender", "clothing")}

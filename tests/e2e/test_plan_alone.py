@@ -28,7 +28,12 @@ OTHER = {
     ],
     "mine": [["--images", "8"], ["--seed", "1"]],
     "mitigate": [["a photo of a nurse"], ["--axes", "gender"], ["--confirm", "8"], ["--seed", "1"]],
-    "interact": [["a photo of a nurse"], ["--occupations"], ["--as-read"], ["--seed", "1"]],
+    "interact": [
+        ["a photo of a nurse"],
+        ["--occupations"],
+        ["--no-error-correction"],
+        ["--seed", "1"],
+    ],
 }
 
 

@@ -257,7 +257,7 @@ def test_where_nothing_is_done_the_papers_correlation_stands_at_its_null_and_our
     """Appendix A.5's r: a mitigation that changes nothing in a fair world, every pair counted as an
     edge.
     """
-    plan = planned([NURSE], AXES, threshold=0.999999)
+    plan = planned([NURSE], AXES, alpha=0.999999)
     prompt = plan.prompts[0]
     scoring = Scoring.of(plan)
     ours = []
@@ -411,7 +411,7 @@ def test_correction_for_a_noisy_instrument_comes_closer_to_the_planted_truth() -
             covered.append(found.low <= truth <= found.high)
     assert np.mean(covered) > 0.8
     assert np.mean(off["corrected"]) < 0.7 * np.mean(off["as read"])
-    plain = plan.model_copy(update={"as_read": True})
+    plain = plan.model_copy(update={"no_error_correction": True})
     left = scored(plain, read, errors).biasconnect[1]
     assert edge(left, "gender", "gender").as_read is None
     assert edge(left, "gender", "gender").sensitivity.value == pytest.approx(

@@ -131,14 +131,14 @@ def test_that_an_axis_changes_and_that_it_moves_are_two_questions() -> None:
 
 
 def test_an_edge_is_told_by_its_own_graphs_rule() -> None:
-    every = replace(graph(None), threshold=5e-5, least_sensitivity=0.03)
+    every = replace(graph(None), alpha=5e-5, least_sensitivity=0.03)
     text = " ".join(" ".join(printed(findings(every, graph()))).split())
     assert (
         "Edges: the χ² test of dependence has p < 0.00005 and |IS| > 0.03; of a prompt alone the χ² test"
         in text
     )
     assert "the χ² test of dependence has p < 0.0001. Bold" in text
-    opened = " ".join(" ".join(printed(findings(replace(graph(), threshold=0.05)))).split())
+    opened = " ".join(" ".join(printed(findings(replace(graph(), alpha=0.05)))).split())
     assert "has p < 0.05. Bold" in opened
 
 

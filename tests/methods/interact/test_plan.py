@@ -27,7 +27,7 @@ def test_a_plan_asks_as_the_paper_does_and_survives_toml(tmp_path: Path) -> None
         "What is the gender (male, female) of the person?",
         "What is the age group (young, middle-aged, old) of the person?",
     ]
-    assert (made.method, made.embedder, made.threshold) == ("interact", "none", 1e-4)
+    assert (made.method, made.embedder, made.alpha) == ("interact", "none", 1e-4)
     assert made.to_toml().startswith("method = ")
     (tmp_path / "plan.toml").write_text(made.to_toml(), encoding="utf-8")
     assert read_plan(tmp_path / "plan.toml") == made

@@ -31,12 +31,12 @@ def interact(
     axes: shared.NamesOption = None,
     reference: shared.TextsOption = None,
     distance: Literal["auto", "ordinal", "nominal", "values"] | None = None,
-    threshold: float | None = None,
+    alpha: float | None = None,
     open_threshold: float | None = None,
     global_threshold: float | None = None,
     least_sensitivity: float | None = None,
     open_answers: shared.Flag = False,
-    as_read: shared.Flag = False,
+    no_error_correction: shared.Flag = False,
     mitigated: shared.TextsOption = None,
     mitigated_args: Annotated[shared.SettingsOption, Parameter("--mitigated-arg")] = None,
     **options: Unpack[InteractOptions],
@@ -72,7 +72,7 @@ def interact(
         AXIS=VALUE:SHARE,…; a later one precedes.
     distance
         From the ideal: auto (if not given: by the axis's scale), ordinal, nominal or values.
-    threshold
+    alpha
         p below which there is an edge in the graph of a prompt; 0.0001 if not given.
     open_threshold
         The same of axes with open answers; 0.05 if not given.
@@ -82,7 +82,7 @@ def interact(
         What |IS| of an edge must exceed in the graph of all prompts together; 0.03 if not given.
     open_answers
         Take the concepts in any answer instead of the axes' values.
-    as_read
+    no_error_correction
         Do not correct for what is known of the instrument's errors.
     mitigated
         Model or run to validate against: AXIS=NAME, or with {axis} for the mitigated axis.
@@ -98,7 +98,7 @@ def interact(
     fields = shared.given(
         images=images,
         distance=distance,
-        threshold=threshold,
+        alpha=alpha,
         open_threshold=open_threshold,
         global_threshold=global_threshold,
         least_sensitivity=least_sensitivity,
@@ -112,7 +112,7 @@ def interact(
             axes=axes,
             reference=reference,
             open_answers=open_answers,
-            as_read=as_read,
+            no_error_correction=no_error_correction,
             mitigated=mitigated,
             mitigated_args=mitigated_args,
             **fields,
@@ -128,7 +128,7 @@ def interact(
             mitigated=shared.several(mitigated),
             mitigated_args=shared.key_values(mitigated_args or {}, "--mitigated-arg"),
             desk=shared.ProposalContext.of(options),
-            as_read=as_read,
+            no_error_correction=no_error_correction,
             **fields,
             **shared.plan_fields({**options, "model": model}),
         )

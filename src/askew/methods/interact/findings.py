@@ -129,7 +129,7 @@ class Graph:
     """Which axis moves which in the pictures of a prompt, or of all together where `prompt` is
     None.
 
-    threshold       p below which a pair is an edge, where |IS| exceeds `least_sensitivity`
+    alpha           p below which a pair is an edge, where |IS| exceeds `least_sensitivity`
     amplification   sum of |IS| over pairs of different axes (Eq. 14); negative_share: of pairs with IS < 0 (A.5)
     most_influenced the axis on which most others act (MaxInf); most_influential: that acts on most others (MaxImp)
     """
@@ -137,7 +137,7 @@ class Graph:
     scope: Annotated[Literal["prompt", "global"], IdentifyingField(False)]
     prompt: str | None
     instrument: str
-    threshold: float
+    alpha: float
     least_sensitivity: float
     axes: tuple[GraphAxis, ...]
     edges: tuple[Edge, ...]

@@ -255,7 +255,7 @@ def graphs(counted: Counted, plan: InteractionPlan, scoring: Scoring) -> list[Gr
                 scope="global" if prompt is None else "prompt",
                 prompt=prompt,
                 instrument=scoring.instrument,
-                threshold=threshold,
+                alpha=threshold,
                 least_sensitivity=least,
                 axes=tables.axes,
                 edges=tuple(own),
@@ -364,7 +364,7 @@ def thresholds(
     least = plan.least_sensitivity if prompt is None else 0.0
     if any(axis.open for axis in tables.axes):
         return plan.open_threshold, least
-    return (plan.global_threshold if prompt is None else plan.threshold), least
+    return (plan.global_threshold if prompt is None else plan.alpha), least
 
 
 def over_prompts(graphs: Sequence[Graph], level: float) -> tuple[EdgeOverPrompts, ...]:

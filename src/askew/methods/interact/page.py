@@ -428,7 +428,7 @@ def rules(found: InteractionFindings) -> str:
     for graph in found.biasconnect[:2]:
         least = f" and |IS| > {graph.least_sensitivity:g}" if graph.least_sensitivity else ""
         told.append(
-            f"the χ² test of dependence has p < {np.format_float_positional(graph.threshold)}{least}"
+            f"the χ² test of dependence has p < {np.format_float_positional(graph.alpha)}{least}"
         )
     return "; of a prompt alone ".join(told)
 

@@ -25,7 +25,7 @@ class InteractionPlan(Plan):
     """A plan of how biases pull on each other (BiasConnect); its thresholds are those of the paper.
 
     distance          how an axis's shares are held against the ideal; "auto" by the axis's scale
-    threshold         p below which an axis depends on another; of axes with open answers `open_threshold`
+    alpha             p below which an axis depends on another; of axes with open answers `open_threshold`
     global_threshold  the same in tables over all prompts, where |IS| must exceed `least_sensitivity` too
     as_read           whether to leave the instrument's known errors uncorrected
     mitigated         by axis, the model or the folder of the finished run in which it is mitigated
@@ -34,11 +34,11 @@ class InteractionPlan(Plan):
 
     method: Literal["interact"] = "interact"
     distance: Literal["auto", "ordinal", "nominal", "values"] = "auto"
-    threshold: float = Field(default=1e-4, gt=0, lt=1)
+    alpha: float = Field(default=1e-4, gt=0, lt=1)
     open_threshold: float = Field(default=0.05, gt=0, lt=1)
     global_threshold: float = Field(default=5e-5, gt=0, lt=1)
     least_sensitivity: float = Field(default=0.03, ge=0, lt=1)
-    as_read: bool = False
+    no_error_correction: bool = False
     mitigated: dict[str, NonEmptyText] = Field(default_factory=dict)
     mitigated_args: Settings = Field(default_factory=dict)
 

@@ -24,7 +24,7 @@ def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> Inte
     errors = {
         axis: n
         for (name, axis), n in found.errors.items()
-        if name == scoring.instrument and n.sum(axis=1).all() and not plan.as_read
+        if name == scoring.instrument and n.sum(axis=1).all() and not plan.no_error_correction
     }  # the reference has seen every value
     counted = {
         one.text: tables(sets[one.text], one.axes, scoring.instrument, errors, plan.distance)
