@@ -4,8 +4,6 @@ two scripts.
 
 from __future__ import annotations
 
-import base64
-import io
 import math
 import random
 from collections.abc import Sequence
@@ -20,6 +18,7 @@ from askew.pages.blocks import (
     DefinitionList,
     Details,
     GraphDiagram,
+    ImageReference,
     IntervalChart,
     IntervalRow,
     LineChart,
@@ -241,12 +240,18 @@ def planted(title: str) -> Scatter:
     )
 
 
-def picture(k: int) -> str:
-    image = Image.new("RGB", (112, 112), ((37 * k) % 256, (91 * k) % 256, 150))
-    ImageDraw.Draw(image).ellipse((20, 10, 90, 100), fill=((60 * k) % 256, 180, (25 * k) % 256))
-    encoded = io.BytesIO()
-    image.save(encoded, "WEBP", quality=60)
-    return f"data:image/webp;base64,{base64.b64encode(encoded.getvalue()).decode()}"
+class Drawings:
+    """Images by their numbers."""
+
+    def picture(self, name: str) -> Image.Image:
+        k = int(name)
+        image = Image.new("RGB", (112, 112), ((37 * k) % 256, (91 * k) % 256, 150))
+        ImageDraw.Draw(image).ellipse((20, 10, 90, 100), fill=((60 * k) % 256, 180, (25 * k) % 256))
+        return image
+
+
+def picture(k: int) -> ImageReference:
+    return ImageReference(image_id=str(k), source=Drawings())
 
 
 def shots(n: int, caption: str = "") -> tuple[Thumbnail, ...]:
@@ -259,7 +264,7 @@ def shots(n: int, caption: str = "") -> tuple[Thumbnail, ...]:
 def picture_map() -> Scatter:
     rng = random.Random(2)
     points = tuple(
-        ScatterPoint(rng.random(), rng.random(), f"picture {k}", k % 2, uri=picture(k))
+        ScatterPoint(rng.random(), rng.random(), f"picture {k}", k % 2, image=picture(k))
         for k in range(24)
     )
     keys = ("picture of the prompt", "picture of a variation")

@@ -260,7 +260,7 @@ def test_an_empty_page_is_a_page() -> None:
 
 
 def test_a_picture_without_words_is_refused() -> None:
-    with pytest.raises(ValueError, match="says in words"):
+    with pytest.raises(ValueError, match="describes it in words"):
         Thumbnail(None, "")
 
 

@@ -37,17 +37,22 @@ def test_a_small_copy_keeps_its_shape() -> None:
 
 def test_a_row_numbers_its_pictures_and_leaves_gaps() -> None:
     row = media.picture_row(Album(), ["a", None, "gone", "b"], "a nurse", 3, "seed 0", 1)
-    assert [shot.uri is None for shot in row.shots] == [False, True, True]
-    assert [shot.alt for shot in row.shots] == [f"Picture {k} of a nurse" for k in (1, 2, 3)]
-    assert (row.note, row.series) == ("pictures 1 to 3 of 4; seed 0", 1)
+    assert [shot.image is None for shot in row.shots] == [False, True, False]
+    assert [shot.image and media.data_uri(shot.image) is None for shot in row.shots] == [
+        False,
+        None,
+        True,
+    ]
+    assert [shot.alt for shot in row.shots] == [f"Image {k} of a nurse" for k in (1, 2, 3)]
+    assert (row.note, row.series) == ("images 1 to 3 of 4; seed 0", 1)
 
 
 def test_a_set_is_named_by_its_value() -> None:
     found = PictureSet("nurse", "gender", "male", "a male nurse", 2, {}, ("a", "b"), (1, 2))
     row = media.set_row(Album(), found, 12, seed=0)
-    assert (row.label, row.note) == ("Male", "all 2 pictures; “a male nurse”; run seed 0")
+    assert (row.label, row.note) == ("Male", "all 2 images; “a male nurse”; run seed 0")
     initial = PictureSet("nurse", None, None, "nurse", 2, {}, ("a", "b"), (1, 2))
-    assert media.set_row(Album(), initial, 12).label == "Initial pictures"
+    assert media.set_row(Album(), initial, 12).label == "Baseline images"
 
 
 @pytest.mark.parametrize(

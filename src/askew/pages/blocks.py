@@ -23,9 +23,15 @@ folds leave out blocks without rows, bars or blocks, a page sections without blo
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from askew.types import Estimate, Missing
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 E = Estimate | Missing
 """A score, or why there is none."""
@@ -217,15 +223,80 @@ class LineChart:
     chance: str = "what chance alone would give"
 
 
+class ImageSource(Protocol):
+    """A finished run, or whatever else opens images by their ids."""
+
+    def picture(self, name: str) -> "Image.Image | None":
+        """Return an image by its id, or None if its file is gone."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeatOverlay:
+    """An attention map over an image.
+
+    Attributes
+    ----------
+    map : ndarray of float, shape (height, width)
+        Attention to a word. It has its own resolution.
+    """
+
+    map: NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskOverlay:
+    """The attention masks of two words over an image.
+
+    Attributes
+    ----------
+    first, second : ndarray of bool, shape (height, width)
+        Masks of both words. They have their own resolution.
+    """
+
+    first: NDArray[np.bool_]
+    second: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImageReference:
+    """An image of a page. A renderer turns it into a data URI or into a URL.
+
+    Attributes
+    ----------
+    image_id : str
+        Id of the image.
+    source : ImageSource
+        Run that holds the image.
+    overlay : HeatOverlay or MaskOverlay, optional
+        Attention over the image.
+    """
+
+    image_id: str
+    source: ImageSource
+    overlay: HeatOverlay | MaskOverlay | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ScatterPoint:
-    """A place in a plane. `uri` shows a picture there, `name` is told on hovering."""
+    """A point in a plane.
+
+    Attributes
+    ----------
+    x, y : float
+        Position.
+    name : str
+        Text that a pointer shows.
+    series : int
+        Number of its color.
+    image : ImageReference, optional
+        Image to draw in place of a dot.
+    """
 
     x: float
     y: float
     name: str
     series: int = 0
-    uri: str | None = None
+    image: ImageReference | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,17 +347,25 @@ class GraphDiagram:
 
 @dataclass(frozen=True, slots=True)
 class Thumbnail:
-    """A picture by its data URI, or None for a place that stays empty. `alt` says what it is:
-    "Picture 3 of ceo".
+    """A small image with its caption.
+
+    Attributes
+    ----------
+    image : ImageReference or None
+        The image, or None for a cell that stays empty.
+    alt : str
+        Description of the image in words: "Image 3 of ceo".
+    caption : str
+        Text below the image.
     """
 
-    uri: str | None
+    image: ImageReference | None
     alt: str
     caption: str = ""
 
     def __post_init__(self) -> None:
         if not self.alt.strip():
-            raise ValueError("a picture needs an `alt` that says in words what it is")
+            raise ValueError("an image needs an `alt` text that describes it in words")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from askew.pages.elements import (
     rule,
     tag,
 )
+from askew.pages.media import ImageLink
 from askew.types import Estimate, Missing
 
 HEIGHT = 300
@@ -239,7 +240,7 @@ def _below(plane: ValuePlane, labels: Sequence[str]) -> Iterator[Markup]:
         yield tag("text", labels[k], class_="spare" if k % narrow else None, **at)
 
 
-def scatter(one: Scatter) -> Markup:
+def scatter(one: Scatter, image_link: ImageLink) -> Markup:
     """Points in a plane, with their key."""
     xs = [p.x for p in one.points]
     ys = [p.y for p in one.points]
@@ -267,23 +268,24 @@ def scatter(one: Scatter) -> Markup:
         if one.diagonal
         else []
     )
-    parts += [_point(plane, p) for p in one.points]
+    parts += [_point(plane, p, image_link) for p in one.points]
     kind = "chart square" if one.square else "chart bare" if bare else "chart"
-    framed = "frame " if any(p.uri for p in one.points) else ""
+    framed = "frame " if any(p.image for p in one.points) else ""
     keys = [(f"{framed}run-{k % RUNS}", name) for k, name in enumerate(one.keys)]
     keys += [("diagonal", one.diagonal)] if one.diagonal else []
     plot = chart(plane, one.y[0], one.x[0], one.caption, one.said, *parts, kind=kind)
     return figure(one.caption, plot, legend(keys))
 
 
-def _point(plane: ValuePlane, one: ScatterPoint) -> Markup:
+def _point(plane: ValuePlane, one: ScatterPoint, image_link: ImageLink) -> Markup:
     x = plane.x.at(one.x)
     y = plane.down(one.y)
     hover = tag("title", one.name)
     run = f"run-{one.series % RUNS}"
-    if one.uri:
+    address = image_link(one.image) if one.image else None
+    if address:
         box = {"x": -MARK / 2, "y": -MARK / 2, "width": MARK, "height": MARK}
-        picture = tag("image", href=one.uri, **box) + tag("rect", class_=f"frame {run}", **box)
+        picture = tag("image", href=address, **box) + tag("rect", class_=f"frame {run}", **box)
         return tag("svg", hover, picture, x=x, y=y, overflow="visible", class_="pin")
     return tag("circle", hover, class_=f"dot {run}", cx=x, cy=y, r=4)
 

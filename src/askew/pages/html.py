@@ -1,11 +1,10 @@
-"""A page as one HTML file that needs nothing else and runs nothing: no script, no inline style,
-nothing fetched.
-"""
+"""A page as one HTML file that needs no other file: no script, no inline style, nothing fetched."""
 
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from itertools import count
@@ -29,7 +28,6 @@ from askew.pages.blocks import (
 )
 from askew.pages.elements import (
     NOTHING,
-    Ids,
     LinearScale,
     axis,
     bdi,
@@ -42,39 +40,73 @@ from askew.pages.elements import (
     region,
     tag,
 )
+from askew.pages.media import ImageLink, data_uri
 from askew.pages.plain import as_table
 from askew.types import Estimate
 
 LONG_TITLE = 60
 LONG = 26
 SHADES = 5
-"""Letters from which a column of a table breaks lines, and shades to either side of zero."""
+"""Letters from which a title is set smaller and a column breaks lines; shades on each side of zero."""
 
 
-def page(one: Page) -> str:
-    """The whole file. Its style is allowed by its hash, nothing else is."""
+def page(document: Page, link: ImageLink = data_uri, image_sources: str = "data:") -> str:
+    """Return a page as a complete HTML file.
+
+    Its content security policy allows only its own style, by hash, and images.
+
+    Parameters
+    ----------
+    document : Page
+        The page.
+    link : callable
+        Function that returns the address of an image. By default images are embedded.
+    image_sources : str
+        Sources of images that the content security policy allows.
+
+    Returns
+    -------
+    str
+        The file.
+    """
     digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
-    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'"
+    policy = f"default-src 'none'; img-src {image_sources}; style-src 'sha256-{digest}'"
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", http_equiv="Content-Security-Policy", content=policy),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="generator", content=f"askew {one.version}".strip()),
-        tag("title", f"askew: {words.shorten(one.title, 100)}"),
+        tag("meta", name="generator", content=f"askew {document.version}".strip()),
+        tag("title", f"askew: {words.shorten(document.title, 100)}"),
         tag("style", Markup(_style())),
     )
-    body = tag("body", tag("main", *_document(one, one.sections, "")), class_="askew whole")
+    content = _content(document, document.sections, link, "")
+    body = tag("body", tag("main", *content), class_="askew whole")
     return words.clean(f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n")
 
 
-def fragment(one: Page) -> str:
-    """The sections that a screen shows, for a notebook; its style holds inside it alone."""
-    prefix = hashlib.sha256(repr((one.title, one.answer, one.facts)).encode()).hexdigest()[:8]
-    shown = tuple(section for section in one.sections if section.screen)
+def fragment(document: Page, link: ImageLink = data_uri) -> str:
+    """Return the sections that a screen shows as an HTML element, for a notebook.
+
+    Parameters
+    ----------
+    document : Page
+        The page.
+    link : callable
+        Function that returns the address of an image. By default images are embedded.
+
+    Returns
+    -------
+    str
+        An element with its style, which does not affect the elements around it.
+    """
+    identity = repr((document.title, document.answer, document.facts))
+    prefix = hashlib.sha256(identity.encode()).hexdigest()[:8]
+    shown = tuple(section for section in document.sections if section.screen)
     style = tag("style", Markup(_style()))
-    return words.clean(tag("div", style, *_document(one, shown, f"{prefix}-"), class_="askew part"))
+    content = _content(document, shown, link, f"{prefix}-")
+    return words.clean(tag("div", style, *content, class_="askew part"))
 
 
 @cache
@@ -82,230 +114,323 @@ def _style() -> str:
     return resources.files("askew.pages").joinpath("style.css").read_text(encoding="utf-8")
 
 
-def _document(one: Page, sections: Sequence[Section], prefix: str) -> Iterator[Markup]:
-    ids = _ids(sections, prefix)
-    title = "Warning" if len(one.warnings) == 1 else f"{len(one.warnings)} warnings"
-    items = tag("ul", *(tag("li", warning) for warning in one.warnings))
-    yield tag(
+def _content(
+    document: Page, sections: Sequence[Section], link: ImageLink, prefix: str
+) -> Iterator[Markup]:
+    """Yield the header, the contents, the sections and the footer of a page."""
+    renderer = Renderer(ids=_ids(sections, prefix), link=link)
+    yield _header(document)
+    if len(sections) > 1:
+        links = (
+            tag("a", section.title, href=f"#{renderer.ids[section.name]}") for section in sections
+        )
+        yield tag("nav", *links, aria_label="Contents")
+    yield joined(renderer.block(section) for section in sections)
+    version = f"Made by askew {document.version}." if document.version else ""
+    notes = (tag("p", text) for text in (*document.notes, version) if text)
+    yield tag("footer", *notes)
+
+
+def _header(document: Page) -> Markup:
+    return tag(
         "header",
-        tag("p", bdi(one.kicker), class_="kicker"),
-        tag("h1", bdi(one.title), class_="long" if len(one.title) > LONG_TITLE else None),
-        tag("p", one.answer, class_="answer"),
-        tag("p", one.detail, class_="detail") if one.detail else None,
-        _facts(one.facts),
-        tag("div", tag("strong", title), items, class_="warnings", role="note")
-        if one.warnings
-        else None,
+        tag("p", bdi(document.kicker), class_="kicker"),
+        tag("h1", bdi(document.title), class_="long" if len(document.title) > LONG_TITLE else None),
+        tag("p", document.answer, class_="answer"),
+        tag("p", document.detail, class_="detail") if document.detail else None,
+        _facts(document.facts),
+        _warnings(document.warnings) if document.warnings else None,
     )
-    links = (tag("a", section.title, href=f"#{ids[section.name]}") for section in sections)
-    yield tag("nav", *links, aria_label="Contents") if len(sections) > 1 else NOTHING
-    yield joined(block(section, ids) for section in sections)
-    made = f"Made by askew {one.version}." if one.version else ""
-    yield tag("footer", *(tag("p", note) for note in (*one.notes, made) if note))
 
 
-def _anchors(found: Iterable[Block]) -> Iterator[str]:
-    for one in found:
-        if isinstance(one, Section | Details):
-            name = one.name if isinstance(one, Section) else one.anchor
+def _warnings(warnings: Sequence[str]) -> Markup:
+    title = "Warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
+    items = tag("ul", *(tag("li", warning) for warning in warnings))
+    return tag("div", tag("strong", title), items, class_="warnings", role="note")
+
+
+def _anchors(shown: Iterable[Block]) -> Iterator[str]:
+    """Yield the anchors of sections and details, in their order."""
+    for block in shown:
+        if isinstance(block, Section | Details):
+            name = block.name if isinstance(block, Section) else block.anchor
             if name:
                 yield name
-            yield from _anchors(one.blocks)
+            yield from _anchors(block.blocks)
 
 
 def _ids(sections: Sequence[Section], prefix: str) -> dict[str, str]:
-    """Readable ids, each used once."""
-    found: dict[str, str] = {}
+    """Return readable ids by anchor. No two anchors share an id."""
+    ids: dict[str, str] = {}
     for anchor in _anchors(sections):
-        stem = prefix + (re.sub(r"[^a-z0-9]+", "-", anchor.lower()).strip("-")[:60] or "section")
-        names = (f"{stem}-{k}" if k > 1 else stem for k in count(1))
-        found.setdefault(anchor, next(name for name in names if name not in found.values()))
-    return found
+        slug = re.sub(r"[^a-z0-9]+", "-", anchor.lower()).strip("-")[:60]
+        stem = prefix + (slug or "section")
+        names = (f"{stem}-{number}" if number > 1 else stem for number in count(1))
+        ids.setdefault(anchor, next(name for name in names if name not in ids.values()))
+    return ids
 
 
-def block(one: Block, ids: Ids, level: int = 2) -> Markup:
-    """A block as HTML. `level` is that of headings in it."""
-    match one:
-        case Section():
-            name = ids[one.name]
-            link = tag(
-                "a", "#", class_="anchor", href=f"#{name}", aria_label="Link to this section"
-            )
-            heading = tag(f"h{min(level, 6)}", bdi(one.title), link, id=name)
-            return tag("section", heading, *(block(inner, ids, level + 1) for inner in one.blocks))
-        case Details():
-            return _fold(one, ids, level)
+@dataclass(frozen=True, slots=True)
+class Renderer:
+    """Blocks as HTML.
+
+    Attributes
+    ----------
+    ids : mapping of str to str
+        Ids of elements by anchor, for links within the page.
+    link : callable
+        Function that returns the address of an image.
+    """
+
+    ids: Mapping[str, str]
+    link: ImageLink
+
+    def block(self, block: Block, level: int = 2) -> Markup:
+        """Return a block as HTML.
+
+        Parameters
+        ----------
+        block : Block
+            The block.
+        level : int
+            Level of the headings in it.
+
+        Returns
+        -------
+        Markup
+            Its elements.
+        """
+        match block:
+            case Section():
+                return self._section(block, level)
+            case Details():
+                return self._details(block, level)
+            case blocks.LineChart():
+                numbers = Details("The numbers", tuple(filter(None, [as_table(block)])))
+                return charts.lines(block) + self._details(numbers, level, class_="numbers")
+            case blocks.Scatter():
+                return charts.scatter(block, self.link)
+            case PictureGrid():
+                return self._pictures(block)
+            case blocks.ShareBars():
+                return plots.shares(block, self.ids)
+            case blocks.IntervalChart():
+                return plots.lanes(block, self.ids)
+            case _:
+                return _text(block)
+
+    def _section(self, section: Section, level: int) -> Markup:
+        name = self.ids[section.name]
+        link = tag("a", "#", class_="anchor", href=f"#{name}", aria_label="Link to this section")
+        heading = tag(f"h{min(level, 6)}", bdi(section.title), link, id=name)
+        inner = (self.block(block, level + 1) for block in section.blocks)
+        return tag("section", heading, *inner)
+
+    def _details(self, details: Details, level: int, class_: str | None = None) -> Markup:
+        return tag(
+            "details",
+            tag("summary", bdi(details.summary), " "),
+            *(self.block(block, level + 1) for block in details.blocks),
+            id=self.ids.get(details.anchor or ""),
+            open=details.open,
+            class_=class_,
+        )
+
+    def _pictures(self, grid: PictureGrid) -> Markup:
+        """Return rows of images: one grid for each, or aligned cell by cell in a table."""
+        keys = legend([(f"swatch {kind}", text) for kind, text in grid.keys])
+        if not grid.aligned:
+            return figure(grid.caption, keys, *(self._row(row, grid.size) for row in grid.rows))
+        names = (tag("th", bdi(name), scope="col") for name in grid.heads)
+        head = tag("thead", tag("tr", tag("td"), *names)) if grid.heads else None
+        rows = (self._aligned_row(row) for row in grid.rows)
+        table = tag("table", head, tag("tbody", *rows), class_=f"aligned {grid.size}")
+        return figure(grid.caption, keys, region(grid.caption or "Images", table))
+
+    def _aligned_row(self, row: PictureRow) -> Markup:
+        label = tag("th", key(row.series), bdi(row.label), " ", note(row.note), scope="row")
+        return tag("tr", label, *(tag("td", self._shot(shot)) for shot in row.shots))
+
+    def _row(self, row: PictureRow, size: str) -> Markup:
+        name = tag("strong", bdi(row.label))
+        label = tag("p", key(row.series), name, " ", note(row.note), class_="label")
+        shots = tag(
+            "div",
+            *map(self._shot, row.shots),
+            class_=f"cells {size}",
+            role="group",
+            aria_label=row.label,
+        )
+        return tag("div", label if row.label or row.note else None, shots, class_="row")
+
+    def _shot(self, shot: Thumbnail) -> Markup:
+        address = self.link(shot.image) if shot.image else None
+        if address:
+            cell = tag("img", src=address, alt=shot.alt, loading="lazy", decoding="async")
+        else:
+            cell = tag("span", class_="empty", role="img", aria_label=f"{shot.alt} is missing")
+        if not shot.caption:
+            return cell
+        return tag("figure", cell, tag("figcaption", bdi(shot.caption)))
+
+
+TextBlock = Paragraph | blocks.CodeBlock | DefinitionList | blocks.GraphDiagram | Table
+"""Blocks without links and images."""
+
+
+def _text(block: TextBlock) -> Markup:
+    """Return a block without links and images as HTML."""
+    match block:
         case Paragraph():
-            told = (
-                tag("p", _led(one), class_="note" if one.muted else None)
-                if one.lead or one.text
-                else None
-            )
-            items = (tag("li", item if isinstance(item, str) else _led(item)) for item in one.items)
-            return tag("div", told, tag("ul", *items) if one.items else None, class_="prose")
+            return _paragraph(block)
         case blocks.CodeBlock():
-            return tag("pre", one.text, tabindex=0)
+            return tag("pre", block.text, tabindex=0)
         case DefinitionList(facts=True):
-            return _facts(one.terms)
+            return _facts(block.terms)
         case DefinitionList():
-            return tag(
-                "dl",
-                *(tag("dt", name) + tag("dd", meaning) for name, meaning in one.terms),
-                class_="terms",
-            )
-        case blocks.ShareBars():
-            return plots.shares(one, ids)
-        case blocks.IntervalChart():
-            return plots.lanes(one, ids)
-        case blocks.LineChart():
-            numbers = Details("The numbers", tuple(filter(None, [as_table(one)])))
-            return charts.lines(one) + _fold(numbers, ids, level, class_="numbers")
-        case blocks.Scatter():
-            return charts.scatter(one)
+            terms = (tag("dt", name) + tag("dd", meaning) for name, meaning in block.terms)
+            return tag("dl", *terms, class_="terms")
         case blocks.GraphDiagram():
-            return charts.network(one)
-        case blocks.Table():
-            return table(one)
-        case blocks.PictureGrid():
-            return pictures(one)
+            return charts.network(block)
+        case Table():
+            return table(block)
 
 
-def _fold(one: Details, ids: Ids, level: int, class_: str | None = None) -> Markup:
-    inside = (block(inner, ids, level + 1) for inner in one.blocks)
-    summary = tag("summary", bdi(one.summary), " ")
-    return tag(
-        "details", summary, *inside, id=ids.get(one.anchor or ""), open=one.open, class_=class_
-    )
+def _paragraph(paragraph: Paragraph) -> Markup:
+    text = None
+    if paragraph.lead or paragraph.text:
+        text = tag("p", _led(paragraph), class_="note" if paragraph.muted else None)
+    items = (tag("li", item if isinstance(item, str) else _led(item)) for item in paragraph.items)
+    return tag("div", text, tag("ul", *items) if paragraph.items else None, class_="prose")
 
 
-def _led(one: Paragraph) -> Markup:
-    return joined(
-        [tag("strong", one.lead) if one.lead else None, " " if one.lead else None, one.text]
-    )
+def _led(paragraph: Paragraph) -> Markup:
+    if not paragraph.lead:
+        return joined([paragraph.text])
+    return joined([tag("strong", paragraph.lead), " ", paragraph.text])
 
 
-def _facts(found: Sequence[tuple[str, str]]) -> Markup:
-    return tag(
-        "dl",
-        *(tag("div", tag("dt", name), tag("dd", bdi(value))) for name, value in found),
-        class_="facts",
-    )
+def _facts(facts: Sequence[tuple[str, str]]) -> Markup:
+    pairs = (tag("div", tag("dt", name), tag("dd", bdi(value))) for name, value in facts)
+    return tag("dl", *pairs, class_="facts")
 
 
-def table(one: Table) -> Markup:
-    """Numbers at the right, texts at the left and never narrower than a few words; or shaded cells."""
-    texts = [[words.content(cell, one.scale) for cell in row] for row in one.rows]
-    columns = ([row[k] for row in texts] for k in range(len(one.columns)))
-    kinds = [
-        None
-        if k < one.labels or one.shaded
-        else "num"
-        if all(map(words.is_number, column))
-        else "texts"
-        if max(map(len, column)) > LONG
-        else "short"
-        for k, column in enumerate(columns)
-    ]
+def table(block: Table) -> Markup:
+    """Return a table as HTML.
+
+    Numbers stand at the right. Texts stand at the left, and their columns never get narrower than
+    a few words. In a shaded table all cells but the labels have a shade.
+
+    Parameters
+    ----------
+    block : Table
+        The table.
+
+    Returns
+    -------
+    Markup
+        Its element, in a region that scrolls, and its note.
+    """
+    texts = []
+    for row in block.rows:
+        texts.append([words.content(cell, block.scale) for cell in row])
+    kinds = [_column_kind(block, texts, column) for column in range(len(block.columns))]
     names = (
         tag("th", bdi(name), scope="col", class_=kind)
-        for name, kind in zip(one.columns, kinds, strict=True)
+        for name, kind in zip(block.columns, kinds, strict=True)
     )
-    on = axis(
-        one.scale, [v for row in one.rows for cell in row for v in reach(words.score_in(cell))]
-    )
-    rows = []
-    before = None
-    for row, told in zip(one.rows, texts, strict=True):
-        cells = [
-            _shaded(on, one, k, row) if one.shaded and k else _cell(*found)
-            for k, found in enumerate(zip(row, told, kinds, strict=True))
-        ]
-        if one.labels > 1 and told[0] == before:
-            cells[0] = tag("th", tag("span", bdi(told[0]), class_="hidden"), scope="row")
-        rows.append(tag("tr", *cells))
-        before = told[0]
-    parts = (
-        tag("caption", one.caption) if one.caption else None,
+    element = tag(
+        "table",
+        tag("caption", block.caption) if block.caption else None,
         tag("thead", tag("tr", *names)),
-        tag("tbody", *rows),
+        tag("tbody", *_table_rows(block, texts, kinds)),
+        class_="matrix" if block.shaded else "lists",
     )
-    made = tag("table", *parts, class_="matrix" if one.shaded else "lists")
-    return region(one.caption or "Table", made) + (
-        tag("p", one.note, class_="note") if one.note else NOTHING
-    )
+    small = tag("p", block.note, class_="note") if block.note else NOTHING
+    return region(block.caption or "Table", element) + small
+
+
+def _column_kind(block: Table, texts: Sequence[Sequence[str]], column: int) -> str | None:
+    """Return the class of a column's cells; None for labels and in shaded tables."""
+    if column < block.labels or block.shaded:
+        return None
+    cells = [row[column] for row in texts]
+    if all(map(words.is_number, cells)):
+        return "num"
+    return "texts" if max(map(len, cells)) > LONG else "short"
+
+
+def _table_rows(
+    block: Table, texts: Sequence[Sequence[str]], kinds: Sequence[str | None]
+) -> Iterator[Markup]:
+    """Yield the rows of a table. Of several labels a repeated first one is hidden."""
+    values = []
+    for row in block.rows:
+        for cell in row:
+            values += reach(words.score_in(cell))
+    scale = axis(block.scale, values)
+    before = None
+    for row, row_texts in zip(block.rows, texts, strict=True):
+        cells = []
+        for column, parts in enumerate(zip(row, row_texts, kinds, strict=True)):
+            shaded = block.shaded and column > 0
+            cells.append(_shaded(scale, block, column, row) if shaded else _cell(*parts))
+        if block.labels > 1 and row_texts[0] == before:
+            hidden = tag("span", bdi(row_texts[0]), class_="hidden")
+            cells[0] = tag("th", hidden, scope="row")
+        yield tag("tr", *cells)
+        before = row_texts[0]
 
 
 def _cell(content: Content, text: str, kind: str | None) -> Markup:
-    """A cell; one of no kind is the label of its row."""
-    several = isinstance(content, tuple) and len(content) > 1
-    told = bdi(text)
-    if isinstance(content, tuple) and several:
-        told = joined(tag("span", bdi(str(item)), class_="item") for item in content)
+    """Return a cell. A cell of no kind is the label of its row."""
+    shown = bdi(text)
+    if isinstance(content, tuple) and len(content) > 1:
+        shown = joined(tag("span", bdi(str(item)), class_="item") for item in content)
     small = note(words.notes(content))
-    strong = "strong" if words.is_bold(content) else ""
+    bold = "strong" if words.is_bold(content) else ""
     if kind is None:
-        return tag("th", told, small, scope="row", class_=strong or None)
-    return tag("td", told, small, class_=f"{kind} {strong}".strip())
+        return tag("th", shown, small, scope="row", class_=bold or None)
+    return tag("td", shown, small, class_=f"{kind} {bold}".strip())
 
 
-def _shaded(on: LinearScale, one: Table, k: int, row: Sequence[Content]) -> Markup:
-    """A score or a count in the shade of its value, of a count of its share of the row; its
-    interval or note below.
-    """
-    content = row[k]
-    small = ""
-    level = 0.0
+def _shaded(scale: LinearScale, block: Table, column: int, row: Sequence[Content]) -> Markup:
+    """Return a score or a count in the shade of its value, with its interval or note below."""
+    content = row[column]
     score = content.value if isinstance(content, TableCell) else content
-    text = words.content(score, one.scale)
+    text = words.content(score, block.scale)
+    small = ""
     if isinstance(score, Estimate):
-        text = words.format_value(score.value, one.scale)
-        small = words.interval(score, one.scale)
-        level = score.mark / on.high
-    elif isinstance(score, int):
-        counts = (c.value if isinstance(c, TableCell) else c for c in row)
-        level = score / (sum(n for n in counts if isinstance(n, int)) or 1)
+        text = words.format_value(score.value, block.scale)
+        small = words.interval(score, block.scale)
     if isinstance(content, TableCell):
         small = content.note or small
-        level = level if content.level is None else content.level
-    steps = round(SHADES * min(abs(level), 1.0))
-    shade = f"{'up' if level > 0 else 'down'}-{steps}" if steps else ""
-    own = "own" if one.diagonal and words.content(row[0]) == one.columns[k] else ""
-    kind = " ".join(filter(None, ("strong" if words.is_bold(content) else "", own, shade)))
+    diagonal = block.diagonal and words.content(row[0]) == block.columns[column]
+    classes = (
+        "strong" if words.is_bold(content) else "",
+        "own" if diagonal else "",
+        _shade(_level(scale, content, row)),
+    )
+    kind = " ".join(filter(None, classes))
     return tag("td", tag("span", text, class_="value"), note(small), class_=kind)
 
 
-def pictures(one: PictureGrid) -> Markup:
-    """Rows of pictures: grids of their own, or under each other cell by cell."""
-    keys = legend([(f"swatch {kind}", text) for kind, text in one.keys])
-    if not one.aligned:
-        return figure(one.caption, keys, *(_row(row, one.size) for row in one.rows))
-    names = (tag("th", bdi(name), scope="col") for name in one.heads)
-    head = tag("thead", tag("tr", tag("td"), *names)) if one.heads else None
-    rows = (
-        tag(
-            "tr",
-            tag("th", key(row.series), bdi(row.label), " ", note(row.note), scope="row"),
-            *(tag("td", _shot(shot)) for shot in row.shots),
-        )
-        for row in one.rows
-    )
-    made = tag("table", head, tag("tbody", *rows), class_=f"aligned {one.size}")
-    return figure(one.caption, keys, region(one.caption or "Pictures", made))
+def _level(scale: LinearScale, content: Content, row: Sequence[Content]) -> float:
+    """Return the shading of a cell, from -1 to 1: of a score its value, of a count its share."""
+    if isinstance(content, TableCell) and content.level is not None:
+        return content.level
+    value = content.value if isinstance(content, TableCell) else content
+    if isinstance(value, Estimate):
+        return value.mark / scale.high
+    if isinstance(value, int):
+        cells = (cell.value if isinstance(cell, TableCell) else cell for cell in row)
+        return value / (sum(cell for cell in cells if isinstance(cell, int)) or 1)
+    return 0.0
 
 
-def _row(row: PictureRow, size: str) -> Markup:
-    label = tag(
-        "p", key(row.series), tag("strong", bdi(row.label)), " ", note(row.note), class_="label"
-    )
-    shots = tag(
-        "div", *map(_shot, row.shots), class_=f"cells {size}", role="group", aria_label=row.label
-    )
-    return tag("div", label if row.label or row.note else None, shots, class_="row")
-
-
-def _shot(one: Thumbnail) -> Markup:
-    empty = tag("span", class_="empty", role="img", aria_label=f"{one.alt} is missing")
-    picture = (
-        tag("img", src=one.uri, alt=one.alt, loading="lazy", decoding="async") if one.uri else empty
-    )
-    return tag("figure", picture, tag("figcaption", bdi(one.caption))) if one.caption else picture
+def _shade(level: float) -> str:
+    """Return the class of a shading from -1 to 1."""
+    steps = round(SHADES * min(abs(level), 1.0))
+    if not steps:
+        return ""
+    return f"up-{steps}" if level > 0 else f"down-{steps}"

@@ -1,10 +1,12 @@
-"""Pictures in pages: small copies, attention maps laid over them, and rows of both, embedded as
-data URIs.
+"""Images in pages: rows of references, and data URIs of small copies and of attention overlays.
+
+Blocks hold references to images. A renderer turns each into a link: `data_uri` embeds a small copy
+in the page, and a web app can return a URL of its own instead.
 """
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,52 +15,70 @@ from PIL import Image
 
 from askew.findings import PictureSet
 from askew.pages import words
-from askew.pages.blocks import PictureRow, Scatter, ScatterPoint, Thumbnail
+from askew.pages.blocks import (
+    HeatOverlay,
+    ImageReference,
+    ImageSource,
+    PictureRow,
+    Scatter,
+    ScatterPoint,
+    Thumbnail,
+)
 from askew.stats.overlap import bilinear
 
 SIDE = 112
 OVERLAY = 144
-"""Longest sides of a small copy and of an overlay, in pixels."""
+"""Longest side of a small copy and of an overlay, in pixels."""
 
 TOTAL = 1500
-"""Small copies that one page may hold, about: of a photograph one takes some 4 kB."""
+"""Approximate number of small copies in a page. A photograph takes some 4 kB."""
 
 VIRIDIS = ("440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30", "fde725")
-"""Anchors of the colour map viridis (by S. van der Walt and N. Smith, CC0), evenly spaced: equal
-steps look equal, in grey and to colour-blind eyes too. The style's swatch `heat` shows it.
+"""Evenly spaced anchors of the color map viridis (by S. van der Walt and N. Smith, CC0).
+
+Equal steps look equal, also in gray and to color-blind readers. The swatch `heat` of the style
+shows the map.
 """
 
 ONLY_A = "0072b2"
 ONLY_B = "d55e00"
 BOTH = "f0e442"
-"""Of the palette of Okabe and Ito; the swatches `only-a`, `only-b` and `both`."""
+"""Colors of the palette of Okabe and Ito, for the swatches `only-a`, `only-b` and `both`."""
 
 HEAT = 0.72
 TINT = 0.62
 DIM = 0.55
-"""How much of an overlay is map, how much of a mask is its colour, and how bright the picture
-around masks stays.
-"""
+"""Opacity of a heat map, opacity of a mask, and brightness of the image around masks."""
 
 Pixels = NDArray[np.float64]
 
+ImageLink = Callable[[ImageReference], str | None]
+"""Function that returns the address of an image, or None if the image is gone."""
 
-class Media(Protocol):
-    """Who opens what findings only name: a finished run."""
 
-    def picture(self, name: str) -> Image.Image | None:
-        """A picture by its id; None if its file is gone."""
+class Media(ImageSource, Protocol):
+    """A finished run that opens images and stored rows by the ids that findings hold."""
 
     def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
-        """Stored rows of pictures by their ids: vectors, maps."""
+        """Return stored rows of images by their ids, such as vectors or maps."""
 
 
 def allowance(initial: int, others: int) -> tuple[int, int]:
-    """How many pictures are shown of each initial set, and of each other one, so that a page stays
-    small.
+    """Return how many images a page shows of each set, so that the page stays small.
+
+    Parameters
+    ----------
+    initial, others : int
+        Number of baseline sets and of other sets.
+
+    Returns
+    -------
+    tuple of int
+        Images of each baseline set (6 to 100) and of each other set (4 to 12).
     """
-    first = max(6, min(100, TOTAL // (2 * max(initial, 1))))
-    return first, max(4, min(12, (TOTAL - min(first, 48) * initial) // max(2 * others, 1)))
+    of_initial = max(6, min(100, TOTAL // (2 * max(initial, 1))))
+    rest = TOTAL - min(of_initial, 48) * initial
+    return of_initial, max(4, min(12, rest // max(2 * others, 1)))
 
 
 def picture_row(
@@ -69,37 +89,77 @@ def picture_row(
     note: str = "",
     series: int | None = None,
 ) -> PictureRow:
-    """The first `most` of some pictures, with the number of each; `of` names them, `note` says
-    more.
+    """Return the first images of a set as a row of thumbnails.
+
+    Parameters
+    ----------
+    media : Media
+        Run that holds the images.
+    pictures : sequence of str or None
+        Ids of the images, None for a missing image.
+    of : str
+        Name of the set.
+    most : int
+        Largest number of thumbnails.
+    note : str
+        Text behind the number of images.
+    series : int, optional
+        Number of the row's color.
+
+    Returns
+    -------
+    PictureRow
+        The thumbnails, each with its number in the alternative text.
     """
-    alts = (f"Picture {k} of {words.shorten(of, 60)}" for k in range(1, most + 1))
-    shots = tuple(shot(media, name, alt) for name, alt in zip(pictures, alts, strict=False))
-    shown = len(shots)
-    planned = len(pictures)
-    count = (
-        f"all {words.plural(shown, 'picture')}"
-        if shown == planned
-        else f"pictures 1 to {shown} of {planned:,}"
+    label = words.shorten(of, 60)
+    shots = [
+        shot(media, name, f"Image {number} of {label}")
+        for number, name in enumerate(pictures[:most], start=1)
+    ]
+    count = f"images 1 to {len(shots)} of {len(pictures):,}"
+    if len(shots) == len(pictures):
+        count = f"all {words.plural(len(shots), 'image')}"
+    return PictureRow(
+        shots=tuple(shots),
+        label=words.shorten(of, 120),
+        note="; ".join(filter(None, (count, note))),
+        series=series,
     )
-    return PictureRow(shots, words.shorten(of, 120), "; ".join(filter(None, (count, note))), series)
 
 
 def set_row(media: Media, found: PictureSet, most: int, seed: int | None = None) -> PictureRow:
-    """The first pictures of a set, under its value or "Initial pictures"."""
-    initial = found.axis is None
-    seeded = "" if seed is None else f"run seed {seed}"
-    of, text = (
-        ("Initial pictures", "")
-        if initial
-        else (words.capital(str(found.value)), words.quote(found.text, 120))
-    )
-    return picture_row(media, found.pictures, of, most, "; ".join(filter(None, (text, seeded))))
+    """Return the first images of a set, under its value or "Baseline images".
+
+    Parameters
+    ----------
+    media : Media
+        Run that holds the images.
+    found : PictureSet
+        The image set.
+    most : int
+        Largest number of thumbnails.
+    seed : int, optional
+        Run seed, for the note.
+
+    Returns
+    -------
+    PictureRow
+        The thumbnails, with the prompt of a counterfactual set in the note.
+    """
+    label = "Baseline images"
+    notes = []
+    if found.axis is not None:
+        label = words.capital(str(found.value))
+        notes.append(words.quote(found.text, 120))
+    if seed is not None:
+        notes.append(f"run seed {seed}")
+    return picture_row(media, found.pictures, label, most, "; ".join(notes))
 
 
 def shot(media: Media, name: str | None, alt: str, caption: str = "") -> Thumbnail:
-    """A picture by its id; an empty place where there is none."""
-    image = None if name is None else media.picture(name)
-    return Thumbnail(None if image is None else thumbnail(image), alt, caption)
+    """Return an image by its id as a thumbnail, or an empty cell if there is no id."""
+    image = None if name is None else ImageReference(image_id=name, source=media)
+    return Thumbnail(image=image, alt=alt, caption=caption)
 
 
 def plane(
@@ -107,77 +167,152 @@ def plane(
     places: Mapping[str, Sequence[tuple[str, float, float]]],
     explained: Sequence[float],
 ) -> Scatter:
-    """Pictures of several kinds where they lie in an embedding, by its two main directions."""
-    points = tuple(
-        ScatterPoint(x, y, f"Picture {k}, of {kind}", series, uri=thumbnail(image))
-        for series, (kind, own) in enumerate(places.items())
-        for k, (name, x, y) in enumerate(own, 1)
-        if (image := media.picture(name)) is not None
-    )
-    caption = f"Near each other: alike. The two directions hold {words.percent(sum(explained))} of the differences"
-    said = " and ".join(
-        f"{words.plural(len(own), 'picture')} of {kind}" for kind, own in places.items()
-    )
+    """Return a scatter plot of images in an embedding, by its two main directions.
+
+    Parameters
+    ----------
+    media : Media
+        Run that holds the images.
+    places : mapping of str to sequence of (str, float, float)
+        Id and position of each image, by the kind of the images.
+    explained : sequence of float
+        Share of the variance that each direction explains.
+
+    Returns
+    -------
+    Scatter
+        The images that exist, with a color for each kind.
+    """
+    points = []
+    for series, (kind, images) in enumerate(places.items()):
+        for number, (name, x, y) in enumerate(images, start=1):
+            if media.picture(name) is not None:
+                image = ImageReference(image_id=name, source=media)
+                label = f"Image {number}, of {kind}"
+                points.append(ScatterPoint(x=x, y=y, name=label, series=series, image=image))
+    counts = [f"{words.plural(len(images), 'image')} of {kind}" for kind, images in places.items()]
     return Scatter(
-        caption,
-        points,
-        ("", None),
-        ("", None),
-        said,
-        tuple(f"picture of {kind}" for kind in places),
+        caption=(
+            "Similar images are close to each other. The two directions explain "
+            f"{words.percent(sum(explained))} of the variance"
+        ),
+        points=tuple(points),
+        x=("", None),
+        y=("", None),
+        said=" and ".join(counts),
+        keys=tuple(f"image of {kind}" for kind in places),
     )
+
+
+def data_uri(reference: ImageReference) -> str | None:
+    """Return a small copy of an image, with its overlay, as a WebP data URI.
+
+    Parameters
+    ----------
+    reference : ImageReference
+        The image.
+
+    Returns
+    -------
+    str or None
+        The data URI. None if the file of the image is gone.
+    """
+    image = reference.source.picture(reference.image_id)
+    if image is None:
+        return None
+    overlay = reference.overlay
+    if overlay is None:
+        return thumbnail(image)
+    if isinstance(overlay, HeatOverlay):
+        return heat(image, overlay.map)
+    return masks(image, overlay.first, overlay.second)
 
 
 def thumbnail(image: Image.Image) -> str:
-    """A small copy as a WebP data URI."""
+    """Return a small copy of an image as a WebP data URI."""
     small = image.convert("RGB")
     small.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
     return _uri(small, quality=72)
 
 
 def heat(picture: Image.Image, map: NDArray[np.floating[Any]]) -> str:
-    """A picture under the map (h, w) of a word, from its lowest (dark blue) to its highest value
-    (yellow).
+    """Return an image under the attention map of a word as a WebP data URI.
+
+    Parameters
+    ----------
+    picture : Image
+        The image.
+    map : ndarray of float, shape (height, width)
+        The map. Its lowest value is dark blue, its highest value is yellow.
+
+    Returns
+    -------
+    str
+        The data URI.
     """
-    grey = _grey(picture)
-    large = bilinear(map, grey.shape[:2])
+    gray = _gray(picture)
+    large = bilinear(map, gray.shape[:2])
     low = float(large.min())
     high = float(large.max())
     level = (large - low) / (high - low) if high > low else np.zeros_like(large)
-    return _uri((1 - HEAT) * grey + HEAT * colours(level))
+    return _uri((1 - HEAT) * gray + HEAT * colors(level))
 
 
 def masks(picture: Image.Image, a: NDArray[np.bool_], b: NDArray[np.bool_]) -> str:
-    """A picture with the places of two words: of the first alone, the second alone, and both."""
-    grey = _grey(picture)
-    rows, columns = (
-        np.arange(new) * old // new for old, new in zip(a.shape, grey.shape, strict=False)
-    )
+    """Return an image under the attention masks of two words as a WebP data URI.
+
+    Parameters
+    ----------
+    picture : Image
+        The image.
+    a, b : ndarray of bool, shape (height, width)
+        The masks. Places of the first word, of the second word and of both have a color each.
+
+    Returns
+    -------
+    str
+        The data URI.
+    """
+    gray = _gray(picture)
+    rows = _nearest(a.shape[0], gray.shape[0])
+    columns = _nearest(a.shape[1], gray.shape[1])
     first = a[np.ix_(rows, columns)]
     second = b[np.ix_(rows, columns)]
-    shown = DIM * grey
-    for where, colour in (
-        (first & ~second, ONLY_A),
-        (second & ~first, ONLY_B),
-        (first & second, BOTH),
-    ):
-        shown[where] = (1 - TINT) * grey[where] + TINT * np.array([*bytes.fromhex(colour)])
+    shown = DIM * gray
+    tints = ((first & ~second, ONLY_A), (second & ~first, ONLY_B), (first & second, BOTH))
+    for where, color in tints:
+        shown[where] = (1 - TINT) * gray[where] + TINT * np.array([*bytes.fromhex(color)])
     return _uri(shown)
 
 
-def colours(level: Pixels) -> Pixels:
-    """Viridis (..., 3), 0 to 255, of numbers from 0 to 1."""
-    at = np.linspace(0, 1, len(VIRIDIS))
+def _nearest(old: int, new: int) -> NDArray[np.intp]:
+    """Return, for `new` places, the index of the nearest of `old` places to the left."""
+    return np.arange(new) * old // new
+
+
+def colors(level: Pixels) -> Pixels:
+    """Return colors of the color map viridis.
+
+    Parameters
+    ----------
+    level : ndarray of float, shape (...)
+        Numbers from 0 to 1.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 3)
+        Red, green and blue from 0 to 255.
+    """
+    positions = np.linspace(0, 1, len(VIRIDIS))
     channels = zip(*map(bytes.fromhex, VIRIDIS), strict=True)
-    return np.stack([np.interp(level, at, channel) for channel in channels], axis=-1)
+    return np.stack([np.interp(level, positions, channel) for channel in channels], axis=-1)
 
 
-def _grey(picture: Image.Image) -> Pixels:
-    """A copy of an overlay's size, (height, width, 3), without its colours."""
+def _gray(picture: Image.Image) -> Pixels:
+    """Return a gray copy of an overlay's size, of shape (height, width, 3)."""
     width, height = (max(1, round(side * OVERLAY / max(picture.size))) for side in picture.size)
-    pixels = np.asarray(
-        picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS), dtype=float
-    )
+    small = picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
+    pixels = np.asarray(small, dtype=float)
     return np.repeat((pixels @ [0.299, 0.587, 0.114])[..., None], 3, axis=-1)
 
 

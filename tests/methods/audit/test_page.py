@@ -31,7 +31,7 @@ from askew.pages.blocks import (
     ShareBars,
     Table,
 )
-from askew.pages.media import Media
+from askew.pages.media import Media, data_uri
 from methods.audit.made_up import CASES, Drawn, found
 from pages import test_browser as browser
 
@@ -226,8 +226,8 @@ def test_axes_come_in_the_order_of_their_corrected_mad(
 
 def test_grids_say_how_many_of_how_many_and_the_seed(written: Callable[[str], str]) -> None:
     text = text_of(written("one prompt"))
-    assert "pictures 1 to 24 of 48; run seed 0" in text
-    assert "pictures 1 to 12 of 48; “a photo of a nurse, male”; run seed 0" in text
+    assert "images 1 to 24 of 48; run seed 0" in text
+    assert "images 1 to 12 of 48; “a photo of a nurse, male”; run seed 0" in text
     assert "24 more pictures" in text
 
 
@@ -247,7 +247,8 @@ def test_a_lost_picture_leaves_an_empty_cell(
         for shot in row.shots
     ]
     assert len(shots) == 48 + 3 * 12
-    assert all(shot.uri is None and shot.alt.startswith("Picture ") for shot in shots)
+    assert all(shot.image and data_uri(shot.image) is None for shot in shots)
+    assert all(shot.alt.startswith("Image ") for shot in shots)
 
 
 def test_missing_scores_are_named_never_numbers(

@@ -223,7 +223,7 @@ def test_the_page_has_every_part_and_no_foreign_markup() -> None:
 
 def test_every_picture_says_what_it_is() -> None:
     text = page(found())
-    assert text.count("<img") == text.count('alt="Picture ') + text.count(
+    assert text.count("<img") == text.count('alt="Image ') + text.count(
         'alt="A picture of “a male one”"'
     )
     assert text.count("<img") >= 3

@@ -232,7 +232,7 @@ def test_pictures_of_one_seed_stand_together(comparison_named: Named) -> None:
     first = pictures(comparison_named("comparison of six"))[0]
     assert first.aligned
     assert [row.series for row in first.rows] == [0, 1, 2, 3, 4, 5]
-    assert [row.shots[2].alt for row in first.rows] == [f"Picture 3 of run {k}" for k in range(6)]
+    assert [row.shots[2].alt for row in first.rows] == [f"Image 3 of run {k}" for k in range(6)]
 
 
 def test_a_missing_picture_leaves_its_place_empty(comparison_named: Named) -> None:
@@ -246,9 +246,9 @@ def test_a_missing_picture_leaves_its_place_empty(comparison_named: Named) -> No
     )
     found = replace(run.findings, sets=(holed, *others))
     holey = replace(comparison, runs={**comparison.runs, name: replace(run, findings=found)})
-    own = next(one for one in pictures(holey) if one.rows[1].shots[1].uri is None)
+    own = next(one for one in pictures(holey) if one.rows[1].shots[1].image is None)
     assert own.aligned
-    assert own.rows[0].shots[1].uri is not None
+    assert own.rows[0].shots[1].image is not None
 
 
 def test_without_common_seeds_pictures_stand_by_run(comparison_named: Named) -> None:

@@ -121,7 +121,7 @@ def _axis(found: InteractionFindings, media: Media, graph: Graph, axis: str) -> 
         for one in found.sets
         if one.prompt == graph.prompt and one.axis in (None, axis)
     )
-    if any(shot.uri for row in rows for shot in row.shots):
+    if any(shot.image for row in rows for shot in row.shots):
         told += [b.PictureGrid(f"Initial pictures, and those of each {axis_label(axis)}", rows)]
     return b.Details(
         f"{capital(axis_label(axis))}: {moved(graph, axis)}", told, f"{graph.prompt} {axis}"

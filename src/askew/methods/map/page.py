@@ -5,8 +5,6 @@ and pictures.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from PIL.Image import Image
-
 from askew.methods.map import findings as f
 from askew.methods.map.findings import ConceptPair, MapFindings, Overall, RiskDifference
 from askew.methods.map.plan import axes_of
@@ -14,7 +12,7 @@ from askew.methods.map.score import Maps, block_maps, flat_pictures, maps_of
 from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
-from askew.pages.media import Media, heat, masks, thumbnail
+from askew.pages.media import Media
 from askew.pages.phrases import format_phrase
 from askew.pages.words import capital, perceived, shorten
 from askew.parts.survey.blocks import folded
@@ -358,21 +356,21 @@ class MapView:
             numbered = [(k, one) for k, one in enumerate(own.pictures, 1) if one][:most]
             for k, one in numbered:
                 maps = maps_of(self.findings, self.media, a, own.prompt, str(own.model), one)
-                image = self.media.picture(one)
-                if maps is None or image is None or flat_pictures(total := maps.total()).any():
+                gone = self.media.picture(one) is None
+                if maps is None or gone or flat_pictures(total := maps.total()).any():
                     continue
                 label = (
                     f"Picture {k} of {w.quote(own.prompt, 40)}, {model_label(str(own.model), 40)}"
                 )
+                image = b.ImageReference(image_id=one, source=self.media)
+                heats = [replace(image, overlay=b.HeatOverlay(map)) for map in total[:, 0]]
                 rows.append(
                     b.PictureRow(
                         (
-                            b.Thumbnail(thumbnail(image), label),
+                            b.Thumbnail(image, label),
+                            b.Thumbnail(heats[0], f"{label}: attention to {maps.a}"),
                             b.Thumbnail(
-                                heat(image, total[0, 0]), f"{label}: attention to {maps.a}"
-                            ),
-                            b.Thumbnail(
-                                heat(image, total[1, 0]),
+                                heats[1],
                                 f"{label}: attention to {maps.b}",
                                 shorten(maps.b, 20),
                             ),
@@ -412,14 +410,14 @@ class MapView:
             (b.PictureGrid("Where attention is high, block by block", tuple(strips)),),
         )
 
-    def _high(self, image: Image, maps: Maps, alt: str, name: str = "") -> b.Thumbnail:
+    def _high(self, image: b.ImageReference, maps: Maps, alt: str, name: str = "") -> b.Thumbnail:
         """Where the maps (2, 1, H, W) of two words are high, over the picture, and how much they
         overlap.
         """
         first, second = mask(maps[:, 0], self.findings.plan.threshold, self.findings.plan.tau)
-        return b.Thumbnail(
-            masks(image, first, second), alt, f"{name}IoU {w.number(float(iou(first, second)))}"
-        )
+        masks = b.MaskOverlay(first=first, second=second)
+        overlap = f"{name}IoU {w.number(float(iou(first, second)))}"
+        return b.Thumbnail(replace(image, overlay=masks), alt, overlap)
 
 
 def finding(own: Sequence[ConceptPair], overall: Overall) -> str:
