@@ -232,13 +232,13 @@ def test_settings_are_checked(settings: dict[str, object], message: str, network
 
 def test_a_network_of_another_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"does not embed pictures and texts; name a model that does"
+        UsageError, match=r"does not embed images and texts; choose a model that does"
     ):
         create_embedder(str(tiny_networks.llava(tmp_path / "llava")))
     answering = create_embedder(str(tiny_networks.blip(tmp_path / "blip")))
     with pytest.raises(
         UsageError,
-        match=r"trained for something else: it has no weights for \d+ parts of a BlipModel",
+        match=r"trained for another task: it has no weights for \d+ parts of BlipModel",
     ):
         answering.embed_texts(["a nurse"])
     with pytest.raises(UsageError, match="clip/ID-OR-PATH"):

@@ -295,7 +295,7 @@ def test_pictures_of_any_mode_and_size_become_posterior_means(plain: Any, mode: 
 def test_what_does_not_fit_is_refused(
     plain: Any, latents: torch.Tensor, noise: torch.Tensor
 ) -> None:
-    with pytest.raises(UsageError, match=r"this model takes \(pictures, 4, 16, 16\)"):
+    with pytest.raises(UsageError, match=r"this model takes \(images, 4, 16, 16\)"):
         class_errors(plain, latents[:, :3], PROMPTS, AT, noise)
     with pytest.raises(UsageError, match="the noise has the shape"):
         class_errors(plain, latents, PROMPTS, AT[:2], noise)
@@ -303,11 +303,11 @@ def test_what_does_not_fit_is_refused(
         class_errors(plain, latents, PROMPTS, (1, 2, 1000), noise)
     with pytest.raises(
         UsageError,
-        match=r"EDMDPMSolverMultistepScheduler says .* Playground 2\.5\) cannot classify: .* wrong numbers; Stable",
+        match=r"EDMDPMSolverMultistepScheduler .*Playground 2\.5\) cannot classify: .* wrong numbers; choose Stable",
     ):
         class_errors(pipeline("playground"), latents, PROMPTS, AT, noise)
     with pytest.raises(
-        UsageError, match=r"a PixArtAlphaPipeline cannot classify.*Flux, AuraFlow and Sana can"
+        UsageError, match=r"PixArtAlphaPipeline cannot classify.*Flux, AuraFlow and Sana with"
     ):
         class_errors(pipeline("pixart"), latents, PROMPTS, AT, noise)
 

@@ -282,7 +282,7 @@ def test_the_fingerprint_names_what_changes_answers(network: str) -> None:
     ("settings", "message"),
     [
         ({"max_tokens": 0}, "max_tokens is 0"),
-        ({"prompt": "What?"}, r"write \{question\}"),
+        ({"prompt": "What?"}, r"lacks \{question\}; mark the place"),
         ({"temperature": 1.0}, "unknown setting 'temperature'.*max_tokens"),
     ],
 )
@@ -295,12 +295,12 @@ def test_options_that_are_written_alike_are_refused(
     folders: dict[str, str], pictures: list[Picture]
 ) -> None:
     unknown = Question("Which?", ("ж", "щ"), "letter")
-    with pytest.raises(UsageError, match="writes two of these options alike"):
+    with pytest.raises(UsageError, match="tokens for two of them are equal"):
         create(folders["blip"]).answer(pictures[:1], [unknown])
 
 
 def test_a_model_that_cannot_answer_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="does not answer questions about pictures"):
+    with pytest.raises(UsageError, match="does not answer questions about images"):
         create(str(tiny_networks.clip(tmp_path)))
     with pytest.raises(UsageError, match="transformers/ID-OR-PATH"):
         registry.vqa("transformers")

@@ -1,6 +1,4 @@
-"""What askew asks of the instruments that read pictures, and what those share that compare pictures
-with texts.
-"""
+"""Protocols of the instruments that read images, and a base for comparing images with texts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
@@ -16,15 +14,21 @@ CAPTION = Question("Describe the image in one sentence.")
 """The question whose answer is a caption."""
 
 PERSON = Question("Is there a person in the image (yes or no)?", ("yes", "no"))
-"""BiasConnect's filter for pictures in which nobody can be seen (appendix A.3)."""
+"""BiasConnect's filter for images without a person (appendix A.3)."""
 
 Vectors = NDArray[np.float32]
 
 
 @runtime_checkable
 class VQA(Protocol):
-    """Visual question answering. `fingerprint` changes whenever an answer could: it names the
-    weights, the code's version and the settings.
+    """Visual question answering.
+
+    Attributes
+    ----------
+    name
+        Name of the instrument.
+    fingerprint
+        Text that changes whenever an answer could: weights, version of the code, settings.
     """
 
     name: str
@@ -33,25 +37,30 @@ class VQA(Protocol):
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Answers by picture, then by question. A question with options gets one of them or a
-        `Missing`.
+        """Return answers by image, then by question.
+
+        A question with options gets one of them or a `Missing`.
         """
 
 
 class PictureReader(Protocol):
-    """Turns every picture into a vector, float32. `fingerprint` changes whenever a vector could."""
+    """Reader of an image as a float32 vector. `fingerprint` changes whenever a vector could."""
 
     name: str
     fingerprint: str
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Vectors:
-        """(pictures, dimensions)."""
+        """Return vectors (images, dimensions)."""
 
 
 @runtime_checkable
 class Evaluator(PictureReader, Protocol):
-    """A reader whose work is counted in evaluations of a network: how many every picture takes, at
-    most.
+    """Reader whose work is counted in evaluations of a network.
+
+    Attributes
+    ----------
+    evaluations
+        Largest number of evaluations for an image.
     """
 
     evaluations: int
@@ -59,17 +68,17 @@ class Evaluator(PictureReader, Protocol):
 
 @runtime_checkable
 class Embedder(PictureReader, Protocol):
-    """A shared embedding of pictures and texts. Rows are unit vectors, float32."""
+    """Shared embedding of images and texts. Rows are unit vectors, float32."""
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """(texts, dimensions)."""
+        """Return vectors (texts, dimensions)."""
 
 
 @runtime_checkable
 class Chooser(Protocol):
-    """An instrument that cannot write: asked an open question, it names the nearest of what happens
-    to be listed. Where that would pass for an answer, it is asked with options that hold one for
-    none of them.
+    """Instrument that cannot write: it answers an open question with the nearest listed value.
+
+    Where that would pass for an answer, askew adds an option for "none of these".
     """
 
     only_chooses: bool
@@ -77,30 +86,28 @@ class Chooser(Protocol):
 
 @runtime_checkable
 class VectorVQA(VQA, Protocol):
-    """A VQA that knows a picture by its vector alone: where the vector is stored, the picture is
-    not read again.
-    """
+    """VQA that needs only the vector of an image, so an image with a stored vector is not read."""
 
     @property
     def embedder(self) -> PictureReader:
-        """Whose vectors they are."""
+        """Return the reader that makes the vectors."""
 
     def answer_vectors(
         self, vectors: Vectors, questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """What `answer` gives, for pictures given as their vectors (pictures, dimensions)."""
+        """Return the answers of `answer` for images given as vectors (images, dimensions)."""
 
 
 @runtime_checkable
 class CalibratedInstrument(Protocol):
-    """An instrument whose errors are known."""
+    """Instrument whose errors are known."""
 
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
-        """(true values, answered values): counts of its answers on pictures whose truth is known."""
+        """Return counts (true values, answered values) on images whose truth is known, or None."""
 
 
 class CachingEmbedder:
-    """An embedder that remembers vectors by picture, since VQA and embedder ask for the same ones."""
+    """Embedder that caches vectors by image, since VQA and embedder need the same vectors."""
 
     _embedded: Callable[[list[Image.Image]], Vectors]
 
@@ -109,20 +116,20 @@ class CachingEmbedder:
         self._known: dict[str, Vectors] = {}
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Vectors:
-        """(pictures, dimensions), unit rows."""
-        new = list(
-            {picture.id: picture for picture in pictures if picture.id not in self._known}.values()
-        )
-        for part in slices(new, self._batch_size):
+        """Return unit vectors (images, dimensions)."""
+        unknown = {picture.id: picture for picture in pictures if picture.id not in self._known}
+        for part in slices(list(unknown.values()), self._batch_size):
             rows = self._embedded([opened(picture.path) for picture in part])
-            self._known.update(zip((picture.id for picture in part), rows, strict=True))
+            for picture, row in zip(part, rows, strict=True):
+                self._known[picture.id] = row
         return np.stack([self._known[picture.id] for picture in pictures])
 
 
 class ComparingVQA:
-    """Answers by comparing a picture with captions that say each possible answer: the cosine of
-    their mean decides. A kind says whether each picture shows a person above all, and what answers
-    one question per picture.
+    """VQA that compares an image with captions of each possible answer.
+
+    The answer whose mean caption vector has the largest cosine wins. A subclass decides whether a
+    person is the main subject of each image (`sees_somebody`), and answers a question (`_column`).
     """
 
     sees_somebody: Callable[[Vectors], NDArray[np.bool_]]
@@ -135,7 +142,7 @@ class ComparingVQA:
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Answers by picture, then by question."""
+        """Return answers by image, then by question."""
         if not pictures or not questions:
             return [[] for _ in pictures]
         return self.answer_vectors(self.embedder.embed_pictures(pictures), questions)
@@ -143,18 +150,19 @@ class ComparingVQA:
     def answer_vectors(
         self, vectors: Vectors, questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Answers for one picture or more, given as the embedder's vectors (pictures, dimensions)."""
+        """Return answers for images given as the embedder's vectors (images, dimensions)."""
         somebody = self.sees_somebody(vectors)
         columns = [self._column(vectors, question, somebody) for question in questions]
-        return (
-            [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in vectors]
-        )
+        if not columns:
+            return [[] for _ in vectors]
+        return [list(row) for row in zip(*columns, strict=True)]
 
     def _best(self, vectors: Vectors, texts: Mapping[str, Sequence[str]]) -> list[str]:
-        """Per picture the answer whose texts, each a unit vector, fit best by their mean."""
+        """Return for each image the answer whose texts fit best by their mean unit vector."""
         for wordings in map(tuple, texts.values()):
             if wordings not in self._means:
                 mean = self.embedder.embed_texts(wordings).mean(axis=0)
                 self._means[wordings] = mean / np.linalg.norm(mean)
         means = np.stack([self._means[tuple(wordings)] for wordings in texts.values()])
-        return [list(texts)[i] for i in (vectors @ means.T).argmax(axis=1)]
+        answers = list(texts)
+        return [answers[i] for i in (vectors @ means.T).argmax(axis=1)]

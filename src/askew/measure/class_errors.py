@@ -1,5 +1,6 @@
-"""Denoising errors of stored pictures as an instrument's readings. PyTorch is imported when
-something is to be read.
+"""Denoising errors of stored images as an instrument's readings.
+
+PyTorch is imported when the first image is read.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,22 +18,42 @@ from askew.types import Picture
 if TYPE_CHECKING:
     from askew.measure.denoising import Denoiser
 
-PICTURES_PER_BATCH = 64
 Errors = NDArray[np.float32]
 
 VERSION = 3
-AT_ONCE = 1024
-"""Evaluations of the network, about, after which errors are stored."""
+IMAGES_PER_SLICE = 64
+"""Largest number of images whose errors are stored together."""
+
+EVALUATIONS_PER_SLICE = 1024
+"""Approximate number of evaluations of the network after which errors are stored."""
 
 
 class ClassErrors:
-    """The errors of a model's network for some classes; what it reads of a picture depends on that
-    picture alone.
+    """Reader of the errors of a model's network for some classes.
 
-    model    the diffusion model
-    prompts  a text per class
-    samples  noise samples per class
-    seed_of  the seed of a picture's noise, from its id; `seed` names the function in the fingerprint
+    The reading of an image does not depend on other images.
+
+    Parameters
+    ----------
+    model
+        The diffusion model.
+    prompts
+        A text for each class.
+    samples
+        Number of noise samples for each class.
+    seed
+        Number that stands for `seed_of` in the fingerprint.
+    seed_of
+        Function from the id of an image to the seed of its noise.
+    loss
+        Loss as in `askew.measure.denoising.class_errors`.
+
+    Attributes
+    ----------
+    evaluations
+        Evaluations of the network for an image.
+    at_once
+        Number of images to read before errors are stored.
     """
 
     def __init__(
@@ -48,7 +69,7 @@ class ClassErrors:
         self.prompts = tuple(prompts)
         self.samples = samples
         self.evaluations = samples * len(prompts)
-        self.at_once = max(1, min(PICTURES_PER_BATCH, AT_ONCE // self.evaluations))
+        self.at_once = max(1, min(IMAGES_PER_SLICE, EVALUATIONS_PER_SLICE // self.evaluations))
         self._model = model
         self._loss = loss
         self._seed_of = seed_of
@@ -65,26 +86,26 @@ class ClassErrors:
         self.fingerprint = f"denoising/{VERSION} {digest_of(facts)}"
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Errors:
-        """One row per picture, to be stored as it is: errors by class and sample."""
+        """Return a row of errors by class and sample for each image."""
         import torch
 
         from askew.measure.denoising import noise_of, timesteps
 
-        at = timesteps(self.samples, self.denoiser.total)
+        steps = timesteps(self.samples, self.denoiser.total)
         latents = self.denoiser.latents([opened(picture.path) for picture in pictures])
         shape = self.denoiser.shape
         noise = torch.stack(
             [noise_of(self._seed_of(picture.id), self.samples, shape) for picture in pictures]
         )
-        return self.denoiser.errors(latents, at, noise).reshape(len(pictures), -1)
+        return self.denoiser.errors(latents, steps, noise).reshape(len(pictures), -1)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the network, which whoever gets this loads anew."""
+        """Return the state without the network, which the receiver loads."""
         return {name: value for name, value in self.__dict__.items() if name != "denoiser"}
 
     @cached_property
     def denoiser(self) -> "Denoiser":
-        """The network with the classes' texts."""
+        """Return the network with the texts of the classes."""
         from askew.measure.denoising import Denoiser
 
         return Denoiser(self._model.pipeline, self.prompts, self._loss)

@@ -1,6 +1,4 @@
-"""`clip/ID-OR-PATH`: CLIP, SigLIP and their like, as embedder and as VQA by comparison with
-captions.
-"""
+"""CLIP, SigLIP and their like as embedder, and as VQA that compares captions: `clip/ID-OR-PATH`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,9 +40,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "nature": ("a landscape", "a forest"),
     "any": ("a scene", "a person"),
 }
-"""What may be seen, by the kinds that the catalogue's axes are about. Men and women, so that gender
-cancels out.
-"""
+"""Nouns of the kinds that the catalogue's axes are about; men and women, so that gender cancels."""
 
 SIGHTS: Mapping[str, tuple[str, ...]] = {
     "person": ("a person", "people", "a man", "a woman", "somebody", "the face of a person"),
@@ -53,57 +49,73 @@ SIGHTS: Mapping[str, tuple[str, ...]] = {
     "place": ("an empty room", "a building", "an empty street", "a place without people"),
     "nature": ("a landscape", "plants", "the sky", "nature without people"),
 }
-"""What a picture may show above all."""
+"""Nouns of the main subject of an image, by kind."""
 
 Texts = dict[str, tuple[str, ...]]
-"""Texts by answer: how a picture's caption would say each."""
+"""Captions by answer."""
 
 
 def option_texts(question: Question) -> Texts:
-    """Texts for every option of a multiple-choice question, or for every value of its axis if it is
-    open.
+    """Return captions for each option of a question, or for each value of its axis if it is open.
 
-    Values of the catalogue's axes are said as in counterfactual prompts, other occupations as who
-    is seen; further options stand in general templates. Empty for an open question about an axis
-    without known values.
+    Values of the catalogue's axes are worded as in counterfactual prompts, other occupations as
+    people; further options are inserted in general templates.
+
+    Returns
+    -------
+    dict
+        Captions by option; empty for an open question about an axis without known values.
     """
     entry = catalogue().get(question.axis or "")
-    options = question.options or (entry.axis.values if entry else ())
+    options = question.options
+    if not options and entry is not None:
+        options = entry.axis.values
     if entry is not None and set(options) <= set(entry.forms):
-        return {option: _said(entry, option) for option in options}
+        return {option: _value_captions(entry, option) for option in options}
     if question.axis == OCCUPATION:
-        subjects = {option: (f"{article(option)} {option}",) for option in options}
-        return {
-            o: _framed(SUBJECTS["person"] if o == NO_OCCUPATION else who)
-            for o, who in subjects.items()
-        }
-    named = f"{question.axis.replace('_', ' ')}: " if question.axis else ""
-    return {o: (*_framed((o,)), o, *((named + o,) if named else ())) for o in options}
+        return {option: _occupation_captions(option) for option in options}
+    return {option: _general_captions(option, question.axis) for option in options}
+
+
+def _occupation_captions(occupation: str) -> tuple[str, ...]:
+    if occupation == NO_OCCUPATION:
+        return _framed(SUBJECTS["person"])
+    return _framed((f"{article(occupation)} {occupation}",))
+
+
+def _general_captions(option: str, axis: str | None) -> tuple[str, ...]:
+    captions = (*_framed((option,)), option)
+    if axis:
+        captions += (f"{axis.replace('_', ' ')}: {option}",)
+    return captions
 
 
 def asked_value(question: Question) -> tuple[str, Texts] | None:
-    """For a yes/no question of an axis that asks several: the value it asks for, and texts for all
-    values. None for other yes/no questions.
+    """Return the value that a yes/no question asks for, and captions of all values of its axis.
+
+    None for a yes/no question that is not one of several of an axis in the catalogue.
     """
     entry = catalogue().get(question.axis or "")
-    texts = [known.text for known in entry.axis.questions] if entry else []
-    if entry is None or question.text not in texts or len(texts) < 2:
+    if entry is None or len(entry.axis.questions) < 2:
+        return None
+    texts = [catalogued.text for catalogued in entry.axis.questions]
+    if question.text not in texts:
         return None
     values = entry.axis.values
-    return values[1 + texts.index(question.text)], {known: _said(entry, known) for known in values}
+    captions = {value: _value_captions(entry, value) for value in values}
+    return values[1 + texts.index(question.text)], captions
 
 
 def is_about_a_person(question: Question) -> bool:
-    """Whether the question can only be answered where a person is seen."""
+    """Check whether the question can only be answered where a person is seen."""
     entry = catalogue().get(question.axis or "")
     return entry is not None and entry.subject_kinds == {"person"} and question != PERSON
 
 
-def _said(entry: CatalogueAxis, value: str) -> tuple[str, ...]:
+def _value_captions(entry: CatalogueAxis, value: str) -> tuple[str, ...]:
     subjects = [subject for kind in sorted(entry.subject_kinds) for subject in SUBJECTS[kind]]
-    return tuple(
-        dict.fromkeys(counterfactual(text, entry.axis.name, value) for text in _framed(subjects))
-    )
+    captions = [counterfactual(text, entry.axis.name, value) for text in _framed(subjects)]
+    return tuple(dict.fromkeys(captions))
 
 
 def _framed(subjects: Sequence[str]) -> tuple[str, ...]:
@@ -115,43 +127,72 @@ PROVIDER = "clip"
 BATCH_SIZE = 32
 EXAMPLE = "clip/openai/clip-vit-large-patch14"
 
+OTHER_YES_NO = Missing("not_asked", "CLIP answers yes/no questions only about the catalogue's axes")
+OPEN_QUESTION = Missing("not_asked", "CLIP cannot write; it chooses among given values")
+NO_PERSON = Missing("no_person", "the main subject is not a person")
+
 
 @dataclass(frozen=True, slots=True)
 class ComparingSettings(NetworkSettings):
-    """Besides those of every network: are questions about a person answered only where one is seen
-    above all?
+    """Settings of a network that compares captions.
+
+    Attributes
+    ----------
+    device, dtype, revision, batch_size
+        As in `NetworkSettings`.
+    person_filter
+        Answer questions about a person only where a person is the main subject.
     """
 
     person_filter: bool = True
 
 
 class ClipEmbedder(CachingEmbedder):
-    """A network with one tower for pictures and one for texts. Weights are loaded when the first
-    vector is asked for. Vectors do not depend on the batch but for rounding.
+    """Network with one tower for images and one for texts.
+
+    Weights are loaded when the first vector is needed. Vectors do not depend on the batch except
+    for rounding.
+
+    Parameters
+    ----------
+    network
+        The pretrained model.
+    settings
+        Settings of the user.
+
+    Raises
+    ------
+    UsageError
+        If the model does not embed images and texts.
     """
 
     def __init__(self, network: Pretrained, settings: NetworkSettings) -> None:
         super().__init__(settings.batch_size)
         config = load_config(network)
+        model_class = MODEL_MAPPING.get(type(config), None)
         towers = ("get_image_features", "get_text_features")
-        if not all(hasattr(MODEL_MAPPING.get(type(config), None), tower) for tower in towers):
-            fault = f"{network.name!r} ({config.model_type}) does not embed pictures and texts"
-            raise UsageError(f"{fault}; name a model that does, such as {EXAMPLE}")
+        if not all(hasattr(model_class, tower) for tower in towers):
+            raise UsageError(
+                f"{network.name!r} ({config.model_type}) does not embed images and texts; "
+                f"choose a model that does with --embedder or --vqa, such as {EXAMPLE}"
+            )
         self.name = f"{PROVIDER}/{network.name}"
         self._network = network
         self.device, self.dtype = settings.place()
         self._tokenizer = load_part(AutoTokenizer, network)
-        self._reader = load_part(AutoImageProcessor, network)
+        self._image_processor = load_part(AutoImageProcessor, network)
         self._length = config.text_config.max_position_embeddings
-        facts = f"dtype={dtype_name(self.dtype)} pictures={picture_reader(self._reader)}"
+        facts = f"dtype={dtype_name(self.dtype)} pictures={picture_reader(self._image_processor)}"
         self.fingerprint = f"clip/{VERSION} {network.identity} {facts}"
 
     def _embedded(self, images: list[Image.Image]) -> Vectors:
-        return self._features("get_image_features", self._reader(images, return_tensors="pt"))
+        inputs = self._image_processor(images, return_tensors="pt")
+        return self._features("get_image_features", inputs)
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """(texts, dimensions), unit rows. Padded to full length as in training, cut where they are
-        longer.
+        """Return unit vectors (texts, dimensions).
+
+        Texts are padded to full length as in training, and cut where they are longer.
         """
         rows = []
         for part in slices(texts, self._batch_size):
@@ -166,7 +207,7 @@ class ClipEmbedder(CachingEmbedder):
         return np.concatenate(rows)
 
     def text_tower(self) -> tuple[Any, Any]:
-        """The whole network, and what texts are cut into."""
+        """Return the network and its tokenizer."""
         return self._model, self._tokenizer
 
     @cached_property
@@ -176,24 +217,31 @@ class ClipEmbedder(CachingEmbedder):
     @torch.inference_mode()
     def _features(self, tower: str, inputs: Any) -> Vectors:
         with explain_errors(self._network.name):
-            moved = {
-                k: v.to(self.device, self.dtype if v.is_floating_point() else None)
-                for k, v in inputs.items()
-            }
-            rows = getattr(self._model, tower)(**moved).pooler_output.float()
-            return np.asarray(
-                torch.nn.functional.normalize(rows, dim=-1).cpu().numpy(), dtype=np.float32
-            )
+            arguments = {name: self._moved(tensor) for name, tensor in inputs.items()}
+            rows = getattr(self._model, tower)(**arguments).pooler_output.float()
+            unit_rows = torch.nn.functional.normalize(rows, dim=-1).cpu().numpy()
+            return np.asarray(unit_rows, dtype=np.float32)
+
+    def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
+        dtype = self.dtype if tensor.is_floating_point() else None
+        return tensor.to(self.device, dtype)
 
 
 class ClipVQA(ComparingVQA):
-    """Answers by comparing a picture with captions that say each possible answer.
+    """Instrument that compares an image with a caption for each possible answer.
 
-    An open question is answered by a value of its axis, whatever is shown: hence `only_chooses`.
-    Where no person is seen above all, a question about a person is Missing("no_person"), unless
-    `person_filter` is off. Captions, and questions that no caption answers, are
-    Missing("not_asked"). It errs more than a trained classifier: on words that CLIP has seen
-    seldom, on several people, on absence.
+    An open question is answered by a value of its axis, whatever the image shows: hence
+    `only_chooses`. Where the main subject is not a person, the answer to a question about a person
+    is Missing("no_person"). Captions, and questions that no caption answers, are
+    Missing("not_asked"). CLIP errs more than a trained classifier on rare words, on several people,
+    and on absence.
+
+    Parameters
+    ----------
+    embedder
+        Embedder of images and captions.
+    person_filter
+        If False, answer questions about a person for all images.
     """
 
     only_chooses = True
@@ -208,49 +256,68 @@ class ClipVQA(ComparingVQA):
         )
 
     def sees_somebody(self, vectors: Vectors) -> NDArray[np.bool_]:
-        """Whether each picture shows a person above all."""
-        return np.equal(
-            self._best(vectors, {kind: _framed(words) for kind, words in SIGHTS.items()}), "person"
-        )
+        """Check for each image whether a person is the main subject."""
+        captions = {kind: _framed(subjects) for kind, subjects in SIGHTS.items()}
+        return np.equal(self._best(vectors, captions), "person")
 
     def _column(
         self, vectors: Vectors, question: Question, somebody: NDArray[np.bool_]
     ) -> list[str | Missing]:
         if question == PERSON:
             return ["yes" if there else "no" for there in somebody]
+        answers = self._answers(vectors, question)
+        if isinstance(answers, Missing):
+            return [answers] * len(vectors)
+        if not self._person_filter or not is_about_a_person(question):
+            return list(answers)
+        return [
+            answer if there else NO_PERSON for answer, there in zip(answers, somebody, strict=True)
+        ]
+
+    def _answers(self, vectors: Vectors, question: Question) -> list[str] | Missing:
+        """Return the best answer for each image, or why CLIP cannot answer the question."""
         if set(question.options) == {"yes", "no"}:
             asked = asked_value(question)
             if asked is None:
-                unknown = Missing(
-                    "not_asked", "CLIP answers yes/no questions only of the catalogue's axes"
-                )
-                return [unknown] * len(vectors)
-            answers = [
-                "yes" if best == asked[0] else "no" for best in self._best(vectors, asked[1])
-            ]
-        elif question == CAPTION or not (texts := option_texts(question)):
-            return [Missing("not_asked", "CLIP cannot write; it chooses among given values")] * len(
-                vectors
-            )
-        else:
-            answers = self._best(vectors, texts)
-        if not self._person_filter or not is_about_a_person(question):
-            return list(answers)
-        unseen = Missing("no_person", "something else is seen above all")
-        return [
-            answer if there else unseen for answer, there in zip(answers, somebody, strict=True)
-        ]
+                return OTHER_YES_NO
+            value, captions = asked
+            return ["yes" if best == value else "no" for best in self._best(vectors, captions)]
+        if question == CAPTION:
+            return OPEN_QUESTION
+        captions = option_texts(question)
+        return self._best(vectors, captions) if captions else OPEN_QUESTION
 
 
 def create_embedder(name: str, **settings: object) -> ClipEmbedder:
-    """The embedder's factory: `name` is a folder or an ID; settings as in `NetworkSettings`."""
+    """Return the embedder `clip/NAME`, once per process.
+
+    Parameters
+    ----------
+    name
+        Folder or ID of the model.
+    **settings
+        As in `NetworkSettings`.
+    """
     network_settings = NetworkSettings.of(PROVIDER, {"batch_size": BATCH_SIZE, **settings})
     embedder: ClipEmbedder = shared(ClipEmbedder, name, network_settings, EXAMPLE)
     return embedder
 
 
 def create_vqa(name: str, **settings: object) -> ClipVQA:
-    """The VQA's factory. With the settings of an embedder it shares that one's weights and vectors."""
+    """Return the VQA `clip/NAME`, which shares an embedder with the same settings.
+
+    Parameters
+    ----------
+    name
+        Folder or ID of the model.
+    **settings
+        As in `ComparingSettings`.
+    """
     chosen = ComparingSettings.of(PROVIDER, {"batch_size": BATCH_SIZE, **settings})
-    network = NetworkSettings(chosen.device, chosen.dtype, chosen.revision, chosen.batch_size)
+    network = NetworkSettings(
+        device=chosen.device,
+        dtype=chosen.dtype,
+        revision=chosen.revision,
+        batch_size=chosen.batch_size,
+    )
     return ClipVQA(shared(ClipEmbedder, name, network, EXAMPLE), chosen.person_filter)

@@ -1,8 +1,8 @@
-"""Zero-shot classification by denoising error: which of several texts helps a diffusion model most
-to find the noise.
+"""Zero-shot classification by denoising error.
 
-Li et al. 2023 (Your diffusion model is secretly a zero-shot classifier); "downstream" (Saravanan et
-al. 2023), Eq. 1.
+An image belongs to the class whose text helps a diffusion model most to find the noise in it. Li et
+al. 2023 (Your diffusion model is secretly a zero-shot classifier); "downstream" (Saravanan et al.
+2023), Eq. 1.
 """
 
 import math
@@ -35,23 +35,38 @@ LOSSES: Mapping[str, Callable[..., Tensor]] = {
 
 
 def timesteps(samples: int, total: int = 1000) -> list[int]:
-    """`samples` timesteps spread evenly over `total`: from total / samples / 2 in steps of total /
-    samples.
+    """Return timesteps from total / samples / 2 in steps of total / samples.
 
+    Parameters
+    ----------
+    samples
+        Number of timesteps.
+    total
+        Number of timesteps that the model was trained with.
+
+    Raises
+    ------
+    UsageError
+        Unless 1 <= samples <= total.
+
+    Examples
+    --------
     >>> timesteps(10)
     [50, 150, 250, 350, 450, 550, 650, 750, 850, 950]
     """
     if not 1 <= samples <= total:
         raise UsageError(
-            f"{samples} noise samples were asked for; a model of {total} timesteps takes 1 to {total}"
+            f"the number of noise samples is {samples}; with {total} timesteps, it must be "
+            f"1 to {total}"
         )
     step = total // samples
     return list(range(step // 2, total, step))[:samples]
 
 
 def noise_of(seed: int, samples: int, shape: Sequence[int]) -> Tensor:
-    """Standard normal noise (samples, *shape) of one picture. More samples begin with the same
-    ones.
+    """Return standard normal noise (samples, *shape) of an image.
+
+    The first samples do not depend on the number of samples.
     """
     generator = torch.Generator("cpu").manual_seed(seed)
     return torch.stack([torch.randn(tuple(shape), generator=generator) for _ in range(samples)])
@@ -67,31 +82,60 @@ def class_errors(
     *,
     batch_size: int = EVALUATIONS_PER_BATCH,
 ) -> Errors:
-    """How badly a pipeline finds the noise in pictures when it is told each of several texts:
-    smaller is more fitting.
+    """Return the error of a pipeline's noise prediction under each text: smaller fits better.
 
-    For picture x, text c and noise ε_j: the mean over all elements of loss(ε_θ(√ᾱ x + √(1 − ᾱ) ε_j,
+    For image x, text c and noise ε_j: the mean over all elements of loss(ε_θ(√ᾱ x + √(1 − ᾱ) ε_j,
     t_j, c), ε_j), with ᾱ of timestep t_j, x the mean of the autoencoder's posterior, and v- and
     sample-predictions converted to ε. By flow matching (SD3, Flux) the mixture is (1 − σ) x + σ ε_j
     with σ = t_j / T, and velocities are converted.
 
-    `pipe` has an autoencoder, and a UNet or the transformer of SD3, Flux, AuraFlow or Sana.
-    Pictures have any size and mode, or are scaled latents (pictures, channels, height, width).
-    `timesteps` (samples,) lie below the scheduler's number for training; `noise` (pictures,
-    samples, channels, height, width) is shared by all texts; `loss` is l2, l1 or huber;
-    `batch_size` are evaluations of the network at once.
+    Parameters
+    ----------
+    pipe
+        Pipeline with an autoencoder, and a UNet or the transformer of SD3, Flux, AuraFlow or Sana.
+    images_or_latents
+        Images of any size and mode, or scaled latents (images, channels, height, width).
+    prompts
+        Texts.
+    timesteps
+        (samples,), below the scheduler's number for training.
+    noise
+        (images, samples, channels, height, width), shared by all texts.
+    loss
+        l2, l1 or huber.
+    batch_size
+        Evaluations of the network in a batch.
 
-    Returns (pictures, prompts, samples) errors, at least 0. Raises UsageError for another kind of
-    pipeline, latents or noise of another shape, or a loss that does not exist; ModelError for
-    numbers that are not finite.
+    Returns
+    -------
+    Errors
+        (images, prompts, samples), at least 0.
+
+    Raises
+    ------
+    UsageError
+        For another kind of pipeline, latents or noise of another shape, or an unknown loss.
+    ModelError
+        For numbers that are not finite.
     """
     denoiser = Denoiser(pipe, prompts, loss, batch_size)
     return denoiser.errors(denoiser.latents(images_or_latents), timesteps, noise)
 
 
 class Denoiser:
-    """A pipeline's network with some texts, which are encoded once. Arguments and errors as in
-    `class_errors`.
+    """A pipeline's network with some texts, which are encoded once.
+
+    Parameters
+    ----------
+    pipe, prompts, loss, batch_size
+        As in `class_errors`, with the same errors.
+
+    Attributes
+    ----------
+    total
+        Number of timesteps that the network was trained with.
+    shape
+        Channels, height and width of its latents.
     """
 
     def __init__(
@@ -112,91 +156,112 @@ class Denoiser:
 
     @property
     def pixels(self) -> tuple[int, int]:
-        """Width and height of the pictures that the model takes."""
+        """Return width and height of the images that the model takes."""
         _, height, width = (side * int(self.pipe.vae_scale_factor) for side in self.shape)
         return width, height
 
     @torch.inference_mode()
     def latents(self, pictures: Sequence[Image.Image] | ArrayLike) -> Tensor:
-        """Scaled posterior means (pictures, channels, height, width) of pictures, cut square and
-        scaled to the model. Latents are checked and passed through.
+        """Return scaled posterior means (images, channels, height, width).
+
+        Images are cut square and resized for the model. Latents are checked and returned.
+
+        Raises
+        ------
+        UsageError
+            For latents of another shape.
         """
-        images = (
-            [one for one in pictures if isinstance(one, Image.Image)]
-            if isinstance(pictures, Sequence)
-            else []
-        )
-        if images:
-            return torch.cat([self._encode(one) for one in images])
-        given = torch.as_tensor(pictures, dtype=torch.float32)
-        if given.ndim != 4 or tuple(given.shape[1:]) != self.shape:
+        if isinstance(pictures, Sequence):
+            images = [picture for picture in pictures if isinstance(picture, Image.Image)]
+            if images:
+                return torch.cat([self._encode(image) for image in images])
+        latents = torch.as_tensor(pictures, dtype=torch.float32)
+        if latents.ndim != 4 or tuple(latents.shape[1:]) != self.shape:
             sides = ", ".join(map(str, self.shape))
             raise UsageError(
-                f"latents have the shape {tuple(given.shape)}; this model takes (pictures, {sides})"
+                f"latents have the shape {tuple(latents.shape)}; this model takes (images, {sides})"
             )
-        return given
+        return latents
 
     @torch.inference_mode()
     def errors(self, latents: Tensor, timesteps: Sequence[int], noise: ArrayLike) -> Errors:
-        """(pictures, classes, samples), by an evaluation per picture, sample and class, in this
-        order, in batches.
+        """Return errors (images, classes, samples).
+
+        Each image, sample and class is an evaluation, in this order, in batches.
+
+        Parameters
+        ----------
+        latents
+            Scaled latents, as `latents` returns them.
+        timesteps, noise
+            As in `class_errors`, with the same errors.
         """
-        drawn = torch.as_tensor(noise, dtype=torch.float32)
-        at = torch.tensor(list(timesteps))
-        wanted = (len(latents), len(at), *latents.shape[1:])
-        if tuple(drawn.shape) != wanted:
+        noises = torch.as_tensor(noise, dtype=torch.float32)
+        self._check_samples(latents, timesteps, noises)
+        steps = torch.tensor(list(timesteps))
+        shape = (len(latents), len(steps), len(self.prompts))
+        errors = np.empty(math.prod(shape), dtype=np.float32)
+        for start in range(0, len(errors), self._batch_size):
+            batch = np.arange(start, min(start + self._batch_size, len(errors)))
+            i, j, k = (torch.from_numpy(index) for index in np.unravel_index(batch, shape))
+            errors[batch] = self._batch_errors(latents[i], steps[j], noises[i, j], k)
+        if not np.isfinite(errors).all():
+            raise ModelError(
+                "the model's noise is not a finite number for some images; "
+                "try --model-arg dtype=float32"
+            )
+        return np.ascontiguousarray(errors.reshape(shape).transpose(0, 2, 1))
+
+    def _check_samples(self, latents: Tensor, timesteps: Sequence[int], noise: Tensor) -> None:
+        expected = (len(latents), len(timesteps), *latents.shape[1:])
+        if tuple(noise.shape) != expected:
             raise UsageError(
-                f"the noise has the shape {tuple(drawn.shape)}; (pictures, samples, …) is {wanted}"
+                f"the noise has the shape {tuple(noise.shape)}; (images, samples, …) is {expected}"
             )
         if timesteps and not 0 <= min(timesteps) <= max(timesteps) < self.total:
-            raise UsageError(f"timesteps must lie in 0 to {self.total - 1}, the model's own")
-        shape = (len(latents), len(at), len(self.prompts))
-        found = np.empty(math.prod(shape), dtype=np.float32)
-        for start in range(0, len(found), self._batch_size):
-            place = np.arange(start, min(start + self._batch_size, len(found)))
-            i, j, k = (torch.from_numpy(index) for index in np.unravel_index(place, shape))
-            clean, t, own = (
-                part.to(self.pipe._execution_device) for part in (latents[i], at[j], drawn[i, j])
-            )
-            said = tuple(part[k.to(part.device)] for part in self._said)
-            guess = self._network.noise_in(clean, own, t, said)
-            found[place] = (
-                self._loss(guess, own, reduction="none").mean(dim=(1, 2, 3)).cpu().numpy()
-            )
-        if not np.isfinite(found).all():
-            fault = "the model's noise is no number for some pictures"
-            raise ModelError(f"{fault}; another dtype, such as float32, may help")
-        return np.ascontiguousarray(found.reshape(shape).transpose(0, 2, 1))
+            raise UsageError(f"timesteps must be 0 to {self.total - 1}, as the model was trained")
+
+    def _batch_errors(
+        self, latents: Tensor, steps: Tensor, noise: Tensor, classes: Tensor
+    ) -> NDArray[np.float32]:
+        """Return the mean error of each row."""
+        device = self.pipe._execution_device
+        clean = latents.to(device)
+        steps = steps.to(device)
+        noise = noise.to(device)
+        conditions = tuple(part[classes.to(part.device)] for part in self._conditions)
+        guess = self._network.noise_in(clean, noise, steps, conditions)
+        loss = self._loss(guess, noise, reduction="none").mean(dim=(1, 2, 3))
+        return np.asarray(loss.cpu().numpy())
 
     @cached_property
-    def _said(self) -> Conditions:
-        """The texts, encoded at once and without guidance."""
-        return self._network.said(self.prompts)
+    def _conditions(self) -> Conditions:
+        """Return the texts, encoded together and without guidance."""
+        return self._network.conditions(self.prompts)
 
     def _encode(self, picture: Image.Image) -> Tensor:
-        """The scaled mean of the autoencoder's posterior, (1, channels, height, width), in main
-        memory.
-        """
+        """Return the scaled posterior mean, (1, channels, height, width), in main memory."""
         vae = self.pipe.vae
-        config = self.pipe.vae.config
         square = ImageOps.fit(as_rgb(picture), self.pixels, Image.Resampling.BICUBIC)
-        pixels = torch.from_numpy(np.asarray(square, dtype=np.float32) / 127.5 - 1).permute(
-            2, 0, 1
-        )[None]
+        scaled = torch.from_numpy(np.asarray(square, dtype=np.float32) / 127.5 - 1)
+        pixels = scaled.permute(2, 0, 1)[None]
         with overflow_safe(vae):
             encoded = vae.encode(pixels.to(self.pipe._execution_device, vae.dtype))
-        mean: Tensor = (
-            encoded.latent_dist.mean if hasattr(encoded, "latent_dist") else encoded.latent
-        )
-        mean = mean.float().cpu()
-        factor = float(config.scaling_factor)
-        if (
-            getattr(config, "latents_mean", None) is not None
-            and getattr(config, "latents_std", None) is not None
-        ):
-            shift, std = (
-                torch.tensor(part).view(1, -1, 1, 1)
-                for part in (config.latents_mean, config.latents_std)
-            )
-            return (mean - shift) * factor / std
-        return (mean - float(getattr(config, "shift_factor", None) or 0.0)) * factor
+        if hasattr(encoded, "latent_dist"):
+            mean: Tensor = encoded.latent_dist.mean
+        else:
+            mean = encoded.latent
+        return _scaled(mean.float().cpu(), vae.config)
+
+
+def _scaled(latents: Tensor, config: Any) -> Tensor:
+    """Return latents as the network takes them, by the configuration of the autoencoder."""
+    factor = float(config.scaling_factor)
+    means = getattr(config, "latents_mean", None)
+    deviations = getattr(config, "latents_std", None)
+    if means is not None and deviations is not None:
+        mean = torch.tensor(means).view(1, -1, 1, 1)
+        deviation = torch.tensor(deviations).view(1, -1, 1, 1)
+        return (latents - mean) * factor / deviation
+    shift = getattr(config, "shift_factor", None)
+    return (latents - float(shift or 0.0)) * factor

@@ -1,6 +1,7 @@
-"""Networks that find noise in pictures, each asked in its own way: UNets, and the flow-matching
-ones of SD3 and Flux. Whatever a network predicts (the noise, v, the picture, a velocity), here it
-becomes the noise ε that it means.
+"""Networks that predict the noise in an image: UNets, and flow-matching transformers.
+
+A network may predict the noise, v, the image, or a velocity. Here each prediction is converted to
+the noise ε.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,24 +16,30 @@ from askew.errors import UnknownName, UsageError
 
 FAMILIES = "Stable Diffusion 1, 2, XL and 3, LCM, Flux, AuraFlow and Sana"
 NO_GUIDANCE = 1.0
-"""What a network that was distilled with guidance as an input is told."""
+"""Guidance for a network that was distilled with guidance as an input."""
 
 Conditions = tuple[Tensor, ...]
-"""What a network is told of some texts: tensors with a row for each."""
+"""Encoded texts: tensors with a row for each text."""
 
 
 class DenoisingNetwork:
-    """A pipeline's transformer that removes noise mixed in by flow matching: (1 − σ) x + σ ε, σ = t
-    / T.
+    """A pipeline's transformer, trained by flow matching: (1 − σ) x + σ ε, σ = t / T.
 
-    total  the number of timesteps that it was trained with
-    shape  channels, height and width of its latents
+    Attributes
+    ----------
+    total
+        Number of timesteps that it was trained with.
+    shape
+        Channels, height and width of its latents.
+    packed
+        Number of latents in one token of the network.
     """
 
     total: int
     shape: tuple[int, int, int]
-    packed = 1  # latents that one token of the network holds
-    _encoded: Callable[[list[str], Any], Conditions]  # of texts, on a device
+    packed = 1
+    # texts and device to conditions
+    _encoded: Callable[[list[str], Any], Conditions]
 
     def __init__(self, pipe: Any) -> None:
         self._pipe = pipe
@@ -41,33 +48,48 @@ class DenoisingNetwork:
         side = int(getattr(self._network.config, "sample_size", None) or pipe.default_sample_size)
         self.shape = self._network.config.in_channels // self.packed, side, side
 
-    def said(self, prompts: Sequence[str]) -> Conditions:
-        """The texts, encoded at once and without guidance."""
+    def conditions(self, prompts: Sequence[str]) -> Conditions:
+        """Return the texts, encoded together and without guidance."""
         parts = self._encoded(list(prompts), self._pipe._execution_device)
         return tuple(
             part.to(self._network.dtype) if part.is_floating_point() else part for part in parts
         )
 
-    def noise_in(self, clean: Tensor, noise: Tensor, at: Tensor, said: Conditions) -> Tensor:
-        """ε_θ: the noise that the network finds after `noise` was mixed into clean latents (rows,
-        …) at timesteps.
+    def noise_in(
+        self, clean: Tensor, noise: Tensor, steps: Tensor, conditions: Conditions
+    ) -> Tensor:
+        """Return ε_θ, the noise that the network predicts.
+
+        Parameters
+        ----------
+        clean
+            Latents (rows, channels, height, width).
+        noise
+            Noise of the same shape, which is mixed in.
+        steps
+            Timesteps (rows,).
+        conditions
+            Encoded texts, a row each.
         """
-        share = at.float() / self.total
-        sigma = share[:, None, None, None]
+        noise_level = steps.float() / self.total
+        sigma = noise_level[:, None, None, None]
         noisy = (1 - sigma) * clean + sigma * noise
-        # v = ε − x, so that ε = x_t + (1 − σ) v; at σ = 1 it says nothing about the noise, and ε =
-        # x_t
-        return (
-            noisy + (1 - sigma) * self._velocity(noisy.to(self._network.dtype), share, said).float()
-        )
+        # v = ε − x, so ε = x_t + (1 − σ) v. At σ = 1, v does not depend on the noise, and ε = x_t.
+        velocity = self._velocity(noisy.to(self._network.dtype), noise_level, conditions)
+        return noisy + (1 - sigma) * velocity.float()
 
-    def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
-        told = {"hidden_states": noisy, "encoder_hidden_states": said[0], "return_dict": False}
-        output: Tensor = self._network(**told, **self._told(sigma, said))[0]
-        return output[:, : noisy.shape[1]]  # what follows, of Sana, is a learned variance
+    def _velocity(self, noisy: Tensor, sigma: Tensor, conditions: Conditions) -> Tensor:
+        output: Tensor = self._network(
+            hidden_states=noisy,
+            encoder_hidden_states=conditions[0],
+            return_dict=False,
+            **self._arguments(sigma, conditions),
+        )[0]
+        # Sana's further channels are a learned variance.
+        return output[:, : noisy.shape[1]]
 
-    def _told(self, sigma: Tensor, said: Conditions) -> dict[str, Tensor]:
-        """What else the network is told: the time, as it takes it."""
+    def _arguments(self, sigma: Tensor, conditions: Conditions) -> dict[str, Tensor]:
+        """Return further arguments of the network, such as the time in its units."""
         return {"timestep": sigma * self.total}
 
 
@@ -79,52 +101,62 @@ class UNet(DenoisingNetwork):
         self._network = pipe.unet
         if getattr(pipe.scheduler, "alphas_cumprod", None) is None:
             raise UsageError(
-                f"a model that was trained as its {type(pipe.scheduler).__name__} says (EDM, such as Playground 2.5) "
-                f"cannot classify: errors are defined by the timesteps of a noise schedule, which it never saw, so "
-                f"another scheduler would give wrong numbers; {FAMILIES} can"
+                f"a model trained with {type(pipe.scheduler).__name__} (EDM, such as "
+                f"Playground 2.5) cannot classify: errors need the timesteps of the noise schedule "
+                f"in training, which it lacks, and another scheduler would give wrong numbers; "
+                f"choose {FAMILIES} with --model"
             )
-        size = self._network.config.sample_size
+        config = self._network.config
+        size = config.sample_size
         height, width = (size, size) if isinstance(size, int) else size
-        self.shape = (self._network.config.in_channels, height, width)
+        self.shape = (config.in_channels, height, width)
         self.total = len(pipe.scheduler.alphas_cumprod)
         self._guidance = None
-        width = self._network.config.time_cond_proj_dim
-        if width:  # distilled with guidance as an input, such as LCM
+        # Networks such as LCM are distilled with guidance as an input.
+        if config.time_cond_proj_dim:
             self._guidance = pipe.get_guidance_scale_embedding(
-                torch.tensor([NO_GUIDANCE - 1]), embedding_dim=width
+                torch.tensor([NO_GUIDANCE - 1]), embedding_dim=config.time_cond_proj_dim
             )
 
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
-        """Hidden states, and for SDXL a summary."""
+        """Return hidden states, and for SDXL a summary."""
         encoded = self._pipe.encode_prompt(
             prompts, device=device, num_images_per_prompt=1, do_classifier_free_guidance=False
         )
         return (encoded[0], encoded[2]) if len(encoded) == 4 else (encoded[0],)
 
-    def noise_in(self, clean: Tensor, noise: Tensor, at: Tensor, said: Conditions) -> Tensor:
-        """As of every network."""
+    def noise_in(
+        self, clean: Tensor, noise: Tensor, steps: Tensor, conditions: Conditions
+    ) -> Tensor:
+        """Return ε_θ, by the noise schedule of the scheduler."""
         scheduler = self._pipe.scheduler
         dtype = self._network.dtype
-        kept = scheduler.alphas_cumprod.to(clean.device, torch.float32)[at][:, None, None, None]
-        noisy = kept.sqrt() * clean + (1 - kept).sqrt() * noise
-        more: dict[str, Any] = {}
+        schedule = scheduler.alphas_cumprod.to(clean.device, torch.float32)
+        alpha_bar = schedule[steps][:, None, None, None]
+        noisy = alpha_bar.sqrt() * clean + (1 - alpha_bar).sqrt() * noise
+        options: dict[str, Any] = {}
         if self._guidance is not None:
-            more["timestep_cond"] = self._guidance.to(noisy.device, dtype).expand(len(noisy), -1)
-        if len(said) == 2:  # SDXL is also told the summary, and the size of an uncut picture
-            height, width = (side * int(self._pipe.vae_scale_factor) for side in self.shape[1:])
-            sizes = noisy.new_tensor([[height, width, 0, 0, height, width]], dtype=dtype)
-            more["added_cond_kwargs"] = {
-                "text_embeds": said[1],
-                "time_ids": sizes.expand(len(said[1]), -1),
-            }
+            options["timestep_cond"] = self._guidance.to(noisy.device, dtype).expand(len(noisy), -1)
+        if len(conditions) == 2:
+            options["added_cond_kwargs"] = self._sdxl_conditions(noisy, conditions[1])
         output = self._network(
-            noisy.to(dtype), at, encoder_hidden_states=said[0], return_dict=False, **more
+            noisy.to(dtype),
+            steps,
+            encoder_hidden_states=conditions[0],
+            return_dict=False,
+            **options,
         )[0]
-        return to_epsilon(output.float(), noisy, kept, scheduler.config.prediction_type)
+        return to_epsilon(output.float(), noisy, alpha_bar, scheduler.config.prediction_type)
+
+    def _sdxl_conditions(self, noisy: Tensor, summary: Tensor) -> dict[str, Tensor]:
+        """Return the summary of the text, and the size of an uncut image."""
+        height, width = (side * int(self._pipe.vae_scale_factor) for side in self.shape[1:])
+        sizes = noisy.new_tensor([[height, width, 0, 0, height, width]], dtype=self._network.dtype)
+        return {"text_embeds": summary, "time_ids": sizes.expand(len(summary), -1)}
 
 
 class StableDiffusion3(DenoisingNetwork):
-    """The transformer of a Stable Diffusion 3, which is told hidden states and a summary."""
+    """The transformer of a Stable Diffusion 3, with hidden states and a summary of the text."""
 
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
         encoded = self._pipe.encode_prompt(
@@ -132,14 +164,12 @@ class StableDiffusion3(DenoisingNetwork):
         )
         return encoded[0], encoded[2]
 
-    def _told(self, sigma: Tensor, said: Conditions) -> dict[str, Tensor]:
-        return {**super()._told(sigma, said), "pooled_projections": said[1]}
+    def _arguments(self, sigma: Tensor, conditions: Conditions) -> dict[str, Tensor]:
+        return {**super()._arguments(sigma, conditions), "pooled_projections": conditions[1]}
 
 
 class Flux(DenoisingNetwork):
-    """The transformer of a Flux, which sees squares of two by two latents as one token, told as
-    SD3's is.
-    """
+    """The transformer of a Flux: a token is two by two latents, conditions are those of SD3."""
 
     packed = 4
 
@@ -147,26 +177,25 @@ class Flux(DenoisingNetwork):
         hidden, pooled, _ = self._pipe.encode_prompt(prompts, None, device=device)
         return hidden, pooled
 
-    def _velocity(self, noisy: Tensor, sigma: Tensor, said: Conditions) -> Tensor:
+    def _velocity(self, noisy: Tensor, sigma: Tensor, conditions: Conditions) -> Tensor:
         tokens = F.pixel_unshuffle(noisy, 2)
         rows, columns = tokens.shape[-2:]
         places = torch.cartesian_prod(torch.arange(1), torch.arange(rows), torch.arange(columns))
-        guidance = (
-            noisy.new_full((len(noisy),), NO_GUIDANCE)
-            if self._network.config.guidance_embeds
-            else None
-        )
+        guidance = None
+        if self._network.config.guidance_embeds:
+            guidance = noisy.new_full((len(noisy),), NO_GUIDANCE)
         output: Tensor = self._network(
             hidden_states=tokens.flatten(2).transpose(1, 2),
             timestep=sigma.to(noisy.dtype),
             guidance=guidance,
-            encoder_hidden_states=said[0],
-            pooled_projections=said[1],
-            txt_ids=noisy.new_zeros(said[0].shape[1], 3),
+            encoder_hidden_states=conditions[0],
+            pooled_projections=conditions[1],
+            txt_ids=noisy.new_zeros(conditions[0].shape[1], 3),
             img_ids=places.to(noisy),
             return_dict=False,
         )[0]
-        return F.pixel_shuffle(output.transpose(1, 2).reshape(len(output), -1, rows, columns), 2)
+        packed = output.transpose(1, 2).reshape(len(output), -1, rows, columns)
+        return F.pixel_shuffle(packed, 2)
 
 
 class AuraFlow(DenoisingNetwork):
@@ -175,24 +204,25 @@ class AuraFlow(DenoisingNetwork):
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
         return (self._pipe.encode_prompt(prompts, None, False, device=device)[0],)
 
-    def _told(self, sigma: Tensor, said: Conditions) -> dict[str, Tensor]:
+    def _arguments(self, sigma: Tensor, conditions: Conditions) -> dict[str, Tensor]:
         return {"timestep": sigma.to(self._network.dtype)}
 
 
 class Sana(DenoisingNetwork):
-    """The transformer of a Sana, with the instruction by which its own pipeline completes a text."""
+    """The transformer of a Sana, with the instruction that its pipeline puts before a text."""
 
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
-        """Hidden states and their mask."""
-        told = signature(type(self._pipe).__call__).parameters["complex_human_instruction"].default
+        """Return hidden states and their mask."""
+        parameters = signature(type(self._pipe).__call__).parameters
+        instruction = parameters["complex_human_instruction"].default
         hidden, mask, *_ = self._pipe.encode_prompt(
-            prompts, False, device=device, complex_human_instruction=told
+            prompts, False, device=device, complex_human_instruction=instruction
         )
         return hidden, mask
 
-    def _told(self, sigma: Tensor, said: Conditions) -> dict[str, Tensor]:
+    def _arguments(self, sigma: Tensor, conditions: Conditions) -> dict[str, Tensor]:
         timestep = sigma * self.total * self._network.config.timestep_scale
-        return {"timestep": timestep, "encoder_attention_mask": said[1]}
+        return {"timestep": timestep, "encoder_attention_mask": conditions[1]}
 
 
 TRANSFORMERS: Mapping[str, type[DenoisingNetwork]] = {
@@ -204,33 +234,45 @@ TRANSFORMERS: Mapping[str, type[DenoisingNetwork]] = {
 
 
 def network_of(pipe: Any) -> DenoisingNetwork:
-    """A pipeline's network. Raises UsageError for a pipeline without autoencoder, or of another
-    family.
+    """Return a pipeline's network.
+
+    Raises
+    ------
+    UsageError
+        For a pipeline without autoencoder, or of another family.
     """
     transformer = type(getattr(pipe, "transformer", None)).__name__
     has_unet = getattr(pipe, "unet", None) is not None
-    by_angle = (
-        type(getattr(pipe, "scheduler", None)).__name__ == "SCMScheduler"
-    )  # of Sana-Sprint: noise by an angle
-    if (
-        getattr(pipe, "vae", None) is None
-        or by_angle
-        or not (has_unet or transformer in TRANSFORMERS)
-    ):
+    # Sana-Sprint mixes noise by an angle.
+    by_angle = type(getattr(pipe, "scheduler", None)).__name__ == "SCMScheduler"
+    has_autoencoder = getattr(pipe, "vae", None) is not None
+    is_known = has_unet or transformer in TRANSFORMERS
+    if by_angle or not (has_autoencoder and is_known):
         raise UsageError(
-            f"a {type(pipe).__name__} cannot classify by the noise that it finds: {FAMILIES} can"
+            f"{type(pipe).__name__} cannot classify by its noise prediction; "
+            f"choose {FAMILIES} with --model"
         )
     return UNet(pipe) if has_unet else TRANSFORMERS[transformer](pipe)
 
 
-def to_epsilon(output: Tensor, noisy: Tensor, kept: Tensor, prediction: str) -> Tensor:
-    """The noise that a UNet's output means: itself, √ᾱ v + √(1 − ᾱ) x_t, or (x_t − √ᾱ x) / √(1 −
-    ᾱ).
+def to_epsilon(output: Tensor, noisy: Tensor, alpha_bar: Tensor, prediction: str) -> Tensor:
+    """Convert a UNet's output to noise: ε, √ᾱ v + √(1 − ᾱ) x_t, or (x_t − √ᾱ x) / √(1 − ᾱ).
 
-    `kept` is ᾱ; 0 at the last timestep of a schedule that ends in pure noise, where v says nothing
-    about the noise and ε = x_t. `prediction` is epsilon, v_prediction or sample.
+    Parameters
+    ----------
+    output
+        Output of the network.
+    noisy
+        Latents x_t that the network was given.
+    alpha_bar
+        ᾱ. It is 0 at the last timestep of a schedule that ends in pure noise, where v does not
+        depend on the noise and ε = x_t.
+    prediction
+        epsilon, v_prediction or sample.
     """
     UnknownName.unless_known("prediction type", prediction, ("epsilon", "v_prediction", "sample"))
     if prediction == "v_prediction":
-        return kept.sqrt() * output + (1 - kept).sqrt() * noisy
-    return output if prediction == "epsilon" else (noisy - kept.sqrt() * output) / (1 - kept).sqrt()
+        return alpha_bar.sqrt() * output + (1 - alpha_bar).sqrt() * noisy
+    if prediction == "epsilon":
+        return output
+    return (noisy - alpha_bar.sqrt() * output) / (1 - alpha_bar).sqrt()

@@ -155,7 +155,7 @@ VERSION = 2
 VALUES = {"gender": ("male", "female"), "age": ("young", "middle-aged", "old")}
 OTHER_QUESTION = Missing(
     "not_asked",
-    "faces labels only gender (male, female) and age (young, middle-aged, old)",
+    "faces labels only gender (male, female), age (young, middle-aged, old)",
 )
 
 

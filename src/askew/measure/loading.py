@@ -1,5 +1,6 @@
-"""Loads pretrained instruments by transformers: configuration, processor, weights. Safetensors
-only, no remote code.
+"""Loading of pretrained instruments by transformers: configuration, processor, weights.
+
+Only safetensors are read, and no remote code is run.
 """
 
 import re
@@ -39,12 +40,18 @@ logging.disable_progress_bar()
 
 @dataclass(frozen=True, slots=True)
 class NetworkSettings:
-    """Settings of every instrument that loads a network.
+    """Settings of an instrument that loads a network.
 
-    device      cuda, cuda:1, mps, cpu; `auto` takes the fastest of this machine
-    dtype       float32, bfloat16, float16; `auto` is float32 on a CPU and a 16-bit format on a GPU
-    revision    branch, tag or commit of a repository; empty for its default branch
-    batch_size  pictures at once
+    Attributes
+    ----------
+    device
+        cuda, cuda:1, mps, cpu; `auto` takes the fastest of this machine.
+    dtype
+        float32, bfloat16, float16; `auto` is float32 on a CPU and a 16-bit format on a GPU.
+    revision
+        Branch, tag or commit of a repository; empty for its default branch.
+    batch_size
+        Number of images in a batch.
     """
 
     device: str = AUTO
@@ -54,14 +61,18 @@ class NetworkSettings:
 
     @classmethod
     def of(cls, provider: str, given: Mapping[str, object]) -> Self:
-        """The settings that a user gave. Raises UsageError for one that does not exist or is of the
-        wrong kind.
+        """Return the settings of a user.
+
+        Raises
+        ------
+        UsageError
+            For a setting that does not exist, or of the wrong type or range.
         """
         kinds = get_type_hints(cls)
         check_settings(provider, kinds, given)
-        fields: dict[str, Any] = {
-            name: str(value) if kinds[name] is str else value for name, value in given.items()
-        }
+        fields: dict[str, Any] = {}
+        for name, value in given.items():
+            fields[name] = str(value) if kinds[name] is str else value
         settings = cls(**fields)
         if settings.batch_size < 1:
             raise UsageError(
@@ -70,37 +81,57 @@ class NetworkSettings:
         return settings
 
     def place(self) -> tuple[torch.device, torch.dtype]:
-        """Where the network works, and in which number format."""
+        """Return the device and the number format of the network."""
         device = choose_device(self.device)
         return device, choose_dtype(self.dtype, device)
 
 
 @lru_cache
 def shared(kind: Callable[[Pretrained, S], T], name: str, settings: S, example: str) -> T:
-    """One instrument per process, so that weights are loaded once and no picture is embedded twice;
-    an `example` says how its `name` is written.
+    """Return one instrument per process: weights are loaded once, no image is embedded twice.
+
+    Parameters
+    ----------
+    kind
+        Class of the instrument.
+    name
+        Folder or ID of the network.
+    settings
+        Settings of the user.
+    example
+        Full name of an instrument of this provider, for the error message.
+
+    Raises
+    ------
+    UsageError
+        If the name is empty.
     """
     if not name:
         provider = example.partition("/")[0]
-        raise UsageError(f"{provider} needs a model: {provider}/ID-OR-PATH, such as {example}")
+        raise UsageError(
+            f"{provider} needs a model: write {provider}/ID-OR-PATH, such as {example}"
+        )
     return kind(find_pretrained(name, settings.revision or None), settings)
 
 
 def load_config(network: Pretrained) -> Any:
-    """The configuration, by which the class of a network is known. Raises UsageError for a network
-    without a vocabulary: transformers would go on with an empty one.
+    """Return the configuration of a network.
+
+    Raises
+    ------
+    UsageError
+        If the network has no vocabulary: transformers would go on with an empty one.
     """
     if not any((network.folder / name).exists() for name in VOCABULARIES):
         raise UsageError(
-            f"{network.name!r} has no tokenizer: save it with the network (tokenizer.save_pretrained)"
+            f"{network.name!r} has no tokenizer; save the tokenizer in the folder of the network "
+            f"(tokenizer.save_pretrained)"
         )
     return load_part(AutoConfig, network)
 
 
 def load_part(auto_class: Any, network: Pretrained) -> Any:
-    """What `auto_class` (AutoConfig, AutoTokenizer, AutoImageProcessor, …) makes of a network's
-    small files.
-    """
+    """Load a part from a network's small files by AutoConfig, AutoTokenizer, and the like."""
     with explain_errors(network.name, LIBRARY):
         return auto_class.from_pretrained(network.folder, trust_remote_code=False)
 
@@ -108,9 +139,12 @@ def load_part(auto_class: Any, network: Pretrained) -> Any:
 def load_weights(
     model_class: Any, network: Pretrained, device: torch.device, dtype: torch.dtype
 ) -> Any:
-    """The network itself, on its device, ready to be asked. Downloads the weights that are not here
-    yet. Raises UsageError if the files lack some of its weights: transformers would fill them with
-    random numbers.
+    """Load the network to its device, and download weights that are not on this machine.
+
+    Raises
+    ------
+    UsageError
+        If the files lack weights: transformers would fill them with random numbers.
     """
     folder = network.fetch(filter(WEIGHTS.fullmatch, network.files))
     with explain_errors(network.name, LIBRARY):
@@ -124,29 +158,37 @@ def load_weights(
         lacking = sorted(info["missing_keys"])
         if lacking:
             raise UsageError(
-                f"{network.name!r} was trained for something else: it has no weights for {len(lacking)} parts of a "
-                f"{type(model).__name__}, such as {lacking[0]}; choose a model of that kind"
+                f"{network.name!r} was trained for another task: it has no weights for "
+                f"{len(lacking)} parts of {type(model).__name__}, such as {lacking[0]}; "
+                f"choose a model of that kind"
             )
         return model.eval().to(device)
 
 
 def load_processor(network: Pretrained, config: Any) -> Any:
-    """What turns pictures and texts into a network's inputs.
+    """Load the processor that turns images and texts into a network's inputs.
 
-    Families that also read videos need torchvision for those alone. Where it is not installed,
-    their processor is put together without that part. Raises UsageError for a network that reads no
-    pictures with texts.
+    Families that also read videos need torchvision only for videos. Where it is not installed, the
+    processor is built without that part.
+
+    Raises
+    ------
+    UsageError
+        If the network does not read images with texts.
     """
     family = PROCESSOR_MAPPING.get(type(config), None)
     if family is None:
         raise UsageError(
-            f"{network.name!r} ({config.model_type}) does not read pictures together with texts"
+            f"{network.name!r} ({config.model_type}) does not read images together with texts"
         )
     if VIDEO not in family.get_attributes() or is_torchvision_available():
         return load_part(AutoProcessor, network)
 
     class PicturesOnly(family):  # type: ignore[misc,valid-type]
+        """Processor without videos."""
+
         def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
+            """Accept that the part for videos is absent."""
             if argument_name == VIDEO and argument is None:
                 return type(None)
             return super().check_argument_for_proper_class(argument_name, argument)
@@ -154,15 +196,14 @@ def load_processor(network: Pretrained, config: Any) -> Any:
     parts = {"tokenizer": AutoTokenizer, "image_processor": AutoImageProcessor}
     with explain_errors(network.name, LIBRARY):
         known, _ = family.get_processor_dict(network.folder)
-        loaded = [
-            load_part(parts[name], network) if name in parts else None
-            for name in family.get_attributes()
-        ]
+        loaded = []
+        for name in family.get_attributes():
+            loaded.append(load_part(parts[name], network) if name in parts else None)
         processor = PicturesOnly.from_args_and_dict(loaded, known)
     processor.chat_template = processor.chat_template or processor.tokenizer.chat_template
     return processor
 
 
 def picture_reader(processor: Any) -> str:
-    """The class that resizes pictures; the ones with and without torchvision round differently."""
+    """Return the class that resizes images, since rounding differs with and without torchvision."""
     return type(getattr(processor, "image_processor", processor)).__name__

@@ -1,6 +1,4 @@
-"""`transformers/ID-OR-PATH`: visual question answering by any image-text-to-text model of the
-transformers library.
-"""
+"""Visual question answering by image-text-to-text models: `transformers/ID-OR-PATH`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -43,24 +41,42 @@ PROVIDER = "transformers"
 EXAMPLE = "transformers/Qwen/Qwen2.5-VL-3B-Instruct"
 QUESTION = "{question}"
 PLAIN = "Question: {question} Answer:"
-ANSWERS_QUESTIONS = "BlipForQuestionAnswering"
-"""The one architecture that is loaded by another class and takes the bare question."""
+BARE_QUESTIONS = "BlipForQuestionAnswering"
+"""Architecture that another class loads, and that takes the bare question."""
 
-UNREAD = Missing("error", "the model's likelihoods are not finite numbers; try dtype=float32")
+NOT_FINITE = Missing(
+    "error",
+    "the model's likelihoods are not finite numbers; try --vqa-arg dtype=float32",
+)
+NOTHING_WRITTEN = Missing("unparseable", "the model wrote nothing")
 
 QuestionRow = tuple[Image.Image, Question]
-"""What is asked at once about one picture."""
+"""An image and a question about it."""
 
-GREEDY = {"do_sample": False, "num_beams": 1, "repetition_penalty": 1.0, "no_repeat_ngram_size": 0}
-GREEDY |= {"min_length": 0, "use_cache": True}
-"""In place of a model's own generation settings, which may sample or punish repetition."""
+GREEDY = {
+    "do_sample": False,
+    "num_beams": 1,
+    "repetition_penalty": 1.0,
+    "no_repeat_ngram_size": 0,
+    "min_length": 0,
+    "use_cache": True,
+}
+"""Replacement of a model's own generation settings, which may sample or punish repetition."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskingSettings(NetworkSettings):
-    """Besides the settings of every network: the length limit of open answers, and what is asked,
-    with {question} in it; empty for the question as it is, or in a plain form where the model has
-    no chat template.
+    """Settings of a network that answers questions.
+
+    Attributes
+    ----------
+    device, dtype, revision, batch_size
+        As in `NetworkSettings`.
+    max_tokens
+        Length limit of open answers, in tokens.
+    prompt
+        Prompt with {question} in it. If empty, the question as it is, or a plain form where the
+        model has no chat template.
     """
 
     max_tokens: int = 64
@@ -68,34 +84,39 @@ class AskingSettings(NetworkSettings):
 
 
 class TransformersVQA:
-    """Asks a model that reads a picture with a text and writes a text. Weights are loaded at the
-    first question.
+    """Instrument that asks a model which reads an image with a text and writes a text.
 
-    A question with options gets the likeliest one, by the probability of all its tokens: dividing
-    by their number would favour long options, since the second half of a word is nearly certain
-    once the first is said. An open question gets what the model writes, greedily, up to
-    `max_tokens`; nothing but white space is Missing("unparseable"). Numbers that are not finite, as
-    when a 16-bit format overflows, are Missing("error"). Answers do not depend on the batch but for
-    rounding, which can turn a close call in 16-bit formats.
+    Weights are loaded at the first question. Answers do not depend on the batch except for
+    rounding, which can turn a close decision in 16-bit formats.
+
+    A question with options gets the most likely option, by the probability of all its tokens.
+    Dividing by the number of tokens would favor long options, since the second half of a word is
+    nearly certain after the first. An open question gets the text that the model writes greedily,
+    up to `max_tokens`; white space is Missing("unparseable"). Numbers that are not finite, as when
+    a 16-bit format overflows, are Missing("error").
+
+    Parameters
+    ----------
+    network
+        The pretrained model.
+    settings
+        Settings of the user.
+
+    Raises
+    ------
+    UsageError
+        For settings out of range, or a model that does not answer questions about images.
     """
 
     def __init__(self, network: Pretrained, settings: AskingSettings) -> None:
-        if settings.max_tokens < 1:
-            raise UsageError(
-                f"{PROVIDER}: max_tokens is {settings.max_tokens}; it must be at least 1"
-            )
-        if settings.prompt and QUESTION not in settings.prompt:
-            fault = "has no place for the question"
-            raise UsageError(
-                f"{PROVIDER}: the prompt {settings.prompt!r} {fault}: write {QUESTION}"
-            )
+        _check_settings(settings)
         config = load_config(network)
-        self._asks_bare = ANSWERS_QUESTIONS in (config.architectures or ())
+        self._asks_bare = BARE_QUESTIONS in (config.architectures or ())
         if type(config) not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
-            fault = (
-                f"{network.name!r} ({config.model_type}) does not answer questions about pictures"
+            raise UsageError(
+                f"{network.name!r} ({config.model_type}) does not answer questions about images; "
+                f"choose a model that does with --vqa, such as --vqa {EXAMPLE}"
             )
-            raise UsageError(f"{fault}; name a model that does, such as {EXAMPLE}")
         self.name = f"{PROVIDER}/{network.name}"
         self.settings = settings
         self._network = network
@@ -104,91 +125,108 @@ class TransformersVQA:
         self._tokenizer = self._processor.tokenizer
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
-        asked = f"max_tokens={settings.max_tokens}" + (
-            f" prompt={settings.prompt!r}" if settings.prompt else ""
-        )
-        facts = f"{asked} dtype={dtype_name(self.dtype)} pictures={picture_reader(self._processor)}"
-        self.fingerprint = f"transformers-vqa/{VERSION} {network.identity} {facts}"
+        self.fingerprint = f"transformers-vqa/{VERSION} {network.identity} {self._facts()}"
+
+    def _facts(self) -> str:
+        """Return the settings that can change an answer."""
+        facts = [f"max_tokens={self.settings.max_tokens}"]
+        if self.settings.prompt:
+            facts.append(f"prompt={self.settings.prompt!r}")
+        facts.append(f"dtype={dtype_name(self.dtype)}")
+        facts.append(f"pictures={picture_reader(self._processor)}")
+        return " ".join(facts)
 
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Answers by picture, then by question. Questions of one kind share batches, whatever their
-        options are.
+        """Return answers by image, then by question.
+
+        Open questions share batches, and questions with options, whatever their options are.
         """
         answers: list[list[str | Missing]] = []
         for part in slices(pictures, self.settings.batch_size):
             images = [opened(picture.path) for picture in part]
-            found: dict[tuple[int, Question], str | Missing] = {}
-            for read, closed in ((self._written, False), (self._chosen, True)):
-                asked = [
-                    question
-                    for question in dict.fromkeys(questions)
-                    if bool(question.options) == closed
-                ]
-                places = [(i, question) for question in asked for i in range(len(images))]
-                rows = [(images[i], question) for i, question in places]
-                found.update(zip(places, read(rows) if rows else (), strict=True))
-            answers += [[found[i, question] for question in questions] for i in range(len(images))]
+            answers += self._answers(images, questions)
         return answers
 
-    def _chosen(self, rows: Sequence[QuestionRow]) -> list[str | Missing]:
-        """The option that each picture gets."""
-        known = {
-            question: self._paths(question)
-            for question in dict.fromkeys(question for _, question in rows)
+    def _answers(
+        self, images: Sequence[Image.Image], questions: Sequence[Question]
+    ) -> list[list[str | Missing]]:
+        distinct = list(dict.fromkeys(questions))
+        open_questions = [question for question in distinct if not question.options]
+        closed_questions = [question for question in distinct if question.options]
+        by_question = {
+            **self._ask(self._written, images, open_questions),
+            **self._ask(self._chosen, images, closed_questions),
         }
+        answers = []
+        for i in range(len(images)):
+            answers.append([by_question[question][i] for question in questions])
+        return answers
+
+    def _ask(
+        self,
+        answer_rows: Callable[[Sequence[QuestionRow]], list[str | Missing]],
+        images: Sequence[Image.Image],
+        questions: Sequence[Question],
+    ) -> dict[Question, Sequence[str | Missing]]:
+        """Return the answers about all images, for each question."""
+        rows = [(image, question) for question in questions for image in images]
+        answers = answer_rows(rows) if rows else []
+        return dict(zip(questions, slices(answers, len(images)), strict=True))
+
+    def _chosen(self, rows: Sequence[QuestionRow]) -> list[str | Missing]:
+        """Return the option of each row."""
+        questions = [question for _, question in rows]
+        paths = {question: self._paths(question) for question in dict.fromkeys(questions)}
         chosen = likeliest_options(
-            self._generator(rows), [known[question] for _, question in rows], self._ends
+            self._generator(rows), [paths[question] for question in questions], self._ends
         )
         return [
-            UNREAD if i is None else question.options[i]
-            for (_, question), i in zip(rows, chosen, strict=True)
+            NOT_FINITE if option is None else question.options[option]
+            for question, option in zip(questions, chosen, strict=True)
         ]
 
     def _written(self, rows: Sequence[QuestionRow]) -> list[str | Missing]:
-        """What the model writes about each picture."""
-        said: list[str | Missing] = []
-        for tokens in written_tokens(
-            self._generator(rows), len(rows), self._ends, self.settings.max_tokens
-        ):
-            text = (
-                ""
-                if tokens is None
-                else " ".join(self._tokenizer.decode(tokens, skip_special_tokens=True).split())
-            )
-            said.append(
-                UNREAD
-                if tokens is None
-                else text or Missing("unparseable", "the model wrote nothing")
-            )
-        return said
+        """Return the text that the model writes for each row."""
+        limit = self.settings.max_tokens
+        written = written_tokens(self._generator(rows), len(rows), self._ends, limit)
+        return [self._text(tokens) for tokens in written]
+
+    def _text(self, tokens: Sequence[int] | None) -> str | Missing:
+        if tokens is None:
+            return NOT_FINITE
+        text = self._tokenizer.decode(tokens, skip_special_tokens=True)
+        return " ".join(text.split()) or NOTHING_WRITTEN
 
     def _generator(self, rows: Sequence[QuestionRow]) -> Generate:
-        prompts = [self._asked(question) for _, question in rows]
-        known = {prompt: len(self._tokens(prompt)) for prompt in dict.fromkeys(prompts)}
-        lengths = np.array([known[prompt] for prompt in prompts])
+        prompts = [self._prompt(question) for _, question in rows]
+        length_by_prompt = {prompt: len(self._tokens(prompt)) for prompt in dict.fromkeys(prompts)}
+        lengths = np.array([length_by_prompt[prompt] for prompt in prompts])
 
         def generate(
             wanted: Rows, reader: Callable[[Rows], AnyReader]
         ) -> Iterator[tuple[Rows, AnyReader]]:
             for part in self._batches(wanted, lengths[wanted]):
                 reading = reader(part)
-                self._generate(
-                    [rows[row][0] for row in part], [prompts[row] for row in part], reading
-                )
+                images = [rows[row][0] for row in part]
+                self._generate(images, [prompts[row] for row in part], reading)
                 yield part, reading
 
         return generate
 
     def _batches(self, rows: Rows, lengths: Rows) -> Iterator[Rows]:
-        """Rows with prompts of similar length in tokens, so that little is padded. Networks of the
-        time before chat templates may take padding for words: for them, prompts of equal length.
+        """Yield rows whose prompts have similar lengths in tokens, so that little is padded.
+
+        Networks older than chat templates may read padding as words: their batches have prompts of
+        equal length.
         """
         by_length = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
+        groups = [np.concatenate(by_length)] if self._processor.chat_template else by_length
         size = self.settings.batch_size
-        for alike in [np.concatenate(by_length)] if self._processor.chat_template else by_length:
-            yield from (rows[alike[start : start + size]] for start in range(0, len(alike), size))
+        for group in groups:
+            for start in range(0, len(group), size):
+                yield rows[group[start : start + size]]
 
     @torch.inference_mode()
     def _generate(
@@ -201,99 +239,115 @@ class TransformersVQA:
             )
 
     def _inputs(self, images: Sequence[Image.Image], prompts: Sequence[str]) -> Any:
-        """The processor's tensors. Decoders go on from the last position: padding, if any, stands
-        on the left.
-        """
+        """Return the processor's tensors, padded on the left: decoders go on from the end."""
         padding = {"padding": True, "padding_side": "left", "return_tensors": "pt"}
         if not self._processor.chat_template:
             return self._processor(images=list(images), text=list(prompts), **padding)
         chats = [_chat(prompt, image) for prompt, image in zip(prompts, images, strict=True)]
-        more = {
-            "tokenize": True,
-            "return_dict": True,
-            "processor_kwargs": padding,
+        return self._processor.apply_chat_template(
+            chats,
+            add_generation_prompt=True,
+            tokenize=True,
+            return_dict=True,
+            processor_kwargs=padding,
             **self._template_options,
-        }
-        return self._processor.apply_chat_template(chats, add_generation_prompt=True, **more)
-
-    def _asked(self, question: Question) -> str:
-        """The question in words, with its options, unless the model was made for bare questions."""
-        listed = (
-            f" Answer with exactly one of these: {', '.join(question.options)}."
-            if question.options
-            else ""
         )
-        asked = question.text if self._asks_bare else question.text + listed
-        plain = QUESTION if self._asks_bare or self._processor.chat_template else PLAIN
-        return (self.settings.prompt or plain).replace(QUESTION, asked)
+
+    def _prompt(self, question: Question) -> str:
+        """Return the question with its options, or without for models of bare questions."""
+        text = question.text
+        if question.options and not self._asks_bare:
+            text += f" Answer with exactly one of these: {', '.join(question.options)}."
+        bare = self._asks_bare or self._processor.chat_template
+        template = self.settings.prompt or (QUESTION if bare else PLAIN)
+        return template.replace(QUESTION, text)
 
     @cached_property
     def _template_options(self) -> dict[str, bool]:
-        """Models that can think aloud before they answer are told not to."""
-        return (
-            {"enable_thinking": False}
-            if "enable_thinking" in str(self._processor.chat_template)
-            else {}
-        )
+        """Return the option that stops a model from thinking aloud before it answers."""
+        if "enable_thinking" in str(self._processor.chat_template):
+            return {"enable_thinking": False}
+        return {}
 
     def _paths(self, question: Question) -> list[list[int]]:
-        """The tokens of each option as an answer to the question. Raises UsageError if they are not
-        distinct.
+        """Return the tokens of each option as an answer to the question.
+
+        Raises UsageError if two options have the same tokens.
         """
-        text = self._asked(
-            question
-        )  # and then, where there are chats, all that the model goes on from
+        text = self._prompt(question)
         if self._processor.chat_template:
             chat = _chat(text, None)
             text = self._processor.apply_chat_template(
                 chat, add_generation_prompt=True, **self._template_options
             )
-        between = "" if not text or text[-1].isspace() else " "
-        before = self._tokens(text)
-        paths = []
-        for option in question.options:
-            whole = self._tokens(text + between + option)
-            paths.append(
-                whole[len(before) :]
-                if whole[: len(before)] == before
-                else self._tokens(between + option)
-            )
-        if not all(paths) or len({tuple(path) for path in paths}) < len(paths):
+        paths = [self._path(text, option) for option in question.options]
+        distinct = {tuple(path) for path in paths}
+        if not all(paths) or len(distinct) < len(paths):
             raise UsageError(
-                f"{self.name} writes two of these options alike: {', '.join(question.options)}"
+                f"{self.name} cannot tell these options apart, because its tokens for two of them "
+                f"are equal: {', '.join(question.options)}; rename one or choose another --vqa"
             )
         return paths
+
+    def _path(self, text: str, option: str) -> list[int]:
+        """Return the tokens that an option adds to the text."""
+        between = "" if not text or text[-1].isspace() else " "
+        before = self._tokens(text)
+        with_option = self._tokens(text + between + option)
+        if with_option[: len(before)] == before:
+            return with_option[len(before) :]
+        return self._tokens(between + option)
 
     def _tokens(self, text: str) -> list[int]:
         return list(self._tokenizer(text, add_special_tokens=False).input_ids)
 
     @cached_property
     def _model(self) -> Any:
-        chosen = (
+        model_class = (
             AutoModelForVisualQuestionAnswering if self._asks_bare else AutoModelForImageTextToText
         )
-        return load_weights(chosen, self._network, self.device, self.dtype)
+        return load_weights(model_class, self._network, self.device, self.dtype)
 
     @cached_property
     def _ends(self) -> list[int]:
-        """Tokens that end an answer."""
-        known = self._model.generation_config.eos_token_id
-        own = self._tokenizer.eos_token_id
-        ends = [
-            self._tokenizer.sep_token_id if own is None else own,
-            *(known if isinstance(known, list) else [known]),
-        ]
-        return list(dict.fromkeys(end for end in ends if end is not None))
+        """Return the tokens that end an answer."""
+        tokenizer = self._tokenizer
+        end = tokenizer.sep_token_id if tokenizer.eos_token_id is None else tokenizer.eos_token_id
+        configured = self._model.generation_config.eos_token_id
+        ends = [end, *(configured if isinstance(configured, list) else [configured])]
+        return list(dict.fromkeys(token for token in ends if token is not None))
+
+
+def _check_settings(settings: AskingSettings) -> None:
+    if settings.max_tokens < 1:
+        raise UsageError(
+            f"{PROVIDER}: max_tokens is {settings.max_tokens}; it must be at least 1, "
+            f"as in --vqa-arg max_tokens=64"
+        )
+    if settings.prompt and QUESTION not in settings.prompt:
+        raise UsageError(
+            f"{PROVIDER}: the prompt {settings.prompt!r} lacks {QUESTION}; "
+            f"mark the place of the question, as in --vqa-arg prompt='{PLAIN}'"
+        )
 
 
 def create(name: str, **settings: object) -> TransformersVQA:
-    """The VQA's factory: `name` is a folder or an ID; settings as in `AskingSettings`."""
-    return shared(TransformersVQA, name, AskingSettings.of(PROVIDER, settings), EXAMPLE)  # type: ignore[no-any-return]
+    """Return the instrument `transformers/NAME`, once per process.
+
+    Parameters
+    ----------
+    name
+        Folder or ID of the model.
+    **settings
+        As in `AskingSettings`.
+    """
+    asking = AskingSettings.of(PROVIDER, settings)
+    return shared(TransformersVQA, name, asking, EXAMPLE)  # type: ignore[no-any-return]
 
 
 def _chat(prompt: str, image: Image.Image | None) -> list[dict[str, Any]]:
-    """One user's turn: the picture, then the text."""
-    shown: dict[str, Any] = (
-        {"type": "image"} if image is None else {"type": "image", "image": image}
-    )
-    return [{"role": "user", "content": [shown, {"type": "text", "text": prompt}]}]
+    """Return the turn of a user: the image, then the text."""
+    content: dict[str, Any] = {"type": "image"}
+    if image is not None:
+        content["image"] = image
+    return [{"role": "user", "content": [content, {"type": "text", "text": prompt}]}]
