@@ -74,9 +74,9 @@ def test_model_settings_survive_toml(settings: dict[str, Any]) -> None:
         ({"prompts": []}, "prompts"),
         (with_axis({}, {}), "an axis is named twice"),
         (with_axis({"counterfactuals": {"male": "x"}}), "needs none or at least two"),
-        (with_axis({"reference": {"male": 1.0}}), "a share to each of: male, female"),
+        (with_axis({"reference": {"male": 1.0}}), "a share for each of: male, female"),
         (with_axis({"reference": {"male": 0.9, "female": 0.9}}), "sum to 1"),
-        ({"prompts": [{"text": "a nurse", "axes": [GENDER]}] * 2}, "holds a prompt twice"),
+        ({"prompts": [{"text": "a nurse", "axes": [GENDER]}] * 2}, "contains a prompt twice"),
     ],
 )
 def test_faults_are_named_by_place(changes: dict[str, Any], message: str) -> None:

@@ -1,6 +1,4 @@
-"""Where a run was made: versions, platform, threads. Provenance only; no result may depend on the
-clock.
-"""
+"""Provenance of a run: versions, platform, threads. No result depends on the clock."""
 
 import os
 import sys
@@ -18,7 +16,7 @@ PACKAGES = "askew diffusers numpy pillow pydantic safetensors scipy torch transf
 
 @record
 class Environment:
-    """Where and when (UTC) a run was made."""
+    """The machine and time (UTC) of a run."""
 
     python: str
     platform: str
@@ -30,29 +28,40 @@ class Environment:
 
 
 def environment(device: str | None = None, started: datetime | None = None) -> Environment:
-    """This machine, and now as the time of finish."""
+    """Return this machine, with the present as the time of finish."""
     began = started.astimezone(UTC).isoformat(timespec="seconds") if started else None
     ended = datetime.now(UTC).isoformat(timespec="seconds")
     versions = package_versions()
-    return Environment(python_version(), platform(), versions, device, threads(), began, ended)
+    return Environment(
+        python=python_version(),
+        platform=platform(),
+        packages=versions,
+        device=device,
+        threads=threads(),
+        started=began,
+        finished=ended,
+    )
 
 
 @lru_cache
 def package_versions() -> Mapping[str, str]:
-    """Installed versions of the packages that results can depend on, by name."""
-    found = {}
+    """Return installed versions of the packages that results can depend on, by name."""
+    versions = {}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found
+            versions[package] = version(package)
+    return versions
 
 
 def threads() -> int:
-    """Threads that numeric code uses: PyTorch's own count once it is loaded, else what the process
-    was told.
+    """Return the number of threads of numeric code.
+
+    It is PyTorch's count once PyTorch is loaded, else OMP_NUM_THREADS, else the number of CPUs.
     """
     torch = sys.modules.get("torch")
     if torch is not None:
         return int(torch.get_num_threads())
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    return int(told) if told.isdigit() else os.cpu_count() or 1
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    if setting.isdigit():
+        return int(setting)
+    return os.cpu_count() or 1

@@ -34,18 +34,18 @@ class UsageError(AskewError):
 class UnknownName(UsageError):
     """A name that is not in a list of known names."""
 
-    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
         near = difflib.get_close_matches(name, names, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         listed = ", ".join(names) if names else "none"
-        super().__init__(f"unknown {what} {name!r}.{hint} Known: {listed}.")
+        super().__init__(f"unknown {kind} {name!r}.{hint} Known: {listed}.")
 
     @classmethod
-    def unless_known(cls, what: str, name: str, known: Collection[str]) -> None:
+    def unless_known(cls, kind: str, name: str, known: Collection[str]) -> None:
         """Raise this error unless `name` is known."""
         if name not in known:
-            raise cls(what, name, known)
+            raise cls(kind, name, known)
 
 
 class MissingPackage(UsageError):

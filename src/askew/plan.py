@@ -1,6 +1,4 @@
-"""The validated plan of a run: everything that decides its results, from TOML or from the command
-line.
-"""
+"""The validated plan of a run: everything that decides its results, from TOML or a command."""
 
 import json
 import tomllib
@@ -26,47 +24,70 @@ Settings = dict[str, Setting]
 
 
 class PlanPart(BaseModel):
-    """Of any plan: no unknown fields, and no changes."""
+    """A part of a plan, without unknown fields, that never changes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
     @classmethod
     def checked(cls, data: Mapping[str, Any], source: str = "the plan") -> Self:
-        """A validated plan. Raises UsageError listing every fault by its place."""
+        """Return a validated plan.
+
+        Parameters
+        ----------
+        data
+            The fields.
+        source
+            What the data are, for errors.
+
+        Raises
+        ------
+        UsageError
+            If the data are invalid; with every fault and its place.
+        """
         try:
             return cls.model_validate(data)
         except ValidationError as error:
             faults = error.errors()
-            below = {fault["loc"][:-1] for fault in faults}
-            told = [
-                _told(one)
-                for one in faults
-                if one["type"] != "too_short" or one["loc"] not in below
+            inner_places = {fault["loc"][:-1] for fault in faults}
+            texts = [
+                _described(fault)
+                for fault in faults
+                if fault["type"] != "too_short" or fault["loc"] not in inner_places
             ]
-            raise UsageError(f"{source} cannot be used: {'; '.join(told)}") from error
+            raise UsageError(f"{source} cannot be used: {'; '.join(texts)}") from error
 
 
-def _told(fault: ErrorDetails) -> str:
-    """What pydantic found, with its place."""
+def _described(fault: ErrorDetails) -> str:
+    """Return a fault of pydantic in words, with its place."""
     place = ".".join(map(str, fault["loc"]))
-    told = fault["msg"].removeprefix("Value error, ")
+    text = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "too_short":
-        told = f"{fault['ctx']['min_length']} or more must be given"
-    return f"{place}: {told}" if place else told
+        text = f"{fault['ctx']['min_length']} or more must be given"
+    return f"{place}: {text}" if place else text
 
 
 class QuestionPlan(PlanPart):
-    """A question, with the answers to choose from unless it is open."""
+    """A question with its possible answers; none for an open question."""
 
     text: NonEmptyText
     options: tuple[str, ...] = ()
 
 
 class AxisPlan(PlanPart):
-    """An axis for one prompt: its questions, and a counterfactual prompt per value.
+    """An axis of one prompt, with its questions and a counterfactual prompt per value.
 
-    `reference` are the shares that pictures should have, uniform if None, `reference_images` in how many
-    of a reference they were counted, exact if None.
+    Attributes
+    ----------
+    name, kind, scale, values
+        As in `askew.types.Axis`.
+    questions
+        Questions about the axis, at least one.
+    counterfactuals
+        Counterfactual prompts by value; none, or at least two.
+    reference
+        Shares to compare with, by value; None for equal shares.
+    reference_images
+        Number of images in which the reference was counted; None if it is exact.
     """
 
     name: NonEmptyText
@@ -82,48 +103,55 @@ class AxisPlan(PlanPart):
     def _consistent(self) -> Self:
         if len(self.counterfactuals) == 1:
             raise ValueError(
-                f"axis {self.name!r} has one counterfactual; it needs none or at least two"
+                f"axis {self.name!r} has one counterfactual prompt; it needs none or at least two"
             )
-        if self.reference is not None and self.reference.keys() != {*self.values}:
-            raise ValueError(
-                f"the ideal of axis {self.name!r} must give a share to each of: {', '.join(self.values)}"
-            )
-        if self.reference is not None and (
-            min(self.reference.values()) < 0 or abs(sum(self.reference.values()) - 1) > 1e-6
-        ):
-            raise ValueError(
-                f"the ideal shares of axis {self.name!r} must be at least 0 and sum to 1"
-            )
+        if self.reference is not None:
+            self._check_reference(self.reference)
         return self
+
+    def _check_reference(self, shares: Mapping[str, float]) -> None:
+        if shares.keys() != {*self.values}:
+            raise ValueError(
+                f"the reference of axis {self.name!r} must have a share for each of: "
+                f"{', '.join(self.values)}"
+            )
+        if min(shares.values()) < 0 or abs(sum(shares.values()) - 1) > 1e-6:
+            raise ValueError(
+                f"the reference shares of axis {self.name!r} must be at least 0 and sum to 1"
+            )
 
     @classmethod
     def of(cls, axis: Axis, counterfactuals: Mapping[str, str] | None = None) -> Self:
-        """The plan of an axis, with a writer's counterfactual prompts by value."""
-        told = {name: getattr(axis, name) for name in ("name", "kind", "scale", "values")}
-        told["questions"] = [{"text": q.text, "options": q.options} for q in axis.questions]
-        return cls.checked(
-            {**told, "counterfactuals": dict(counterfactuals or {})}, f"the axis {axis.name!a}"
-        )
+        """Return the plan of an axis, with counterfactual prompts by value."""
+        data: dict[str, object] = {
+            "name": axis.name,
+            "kind": axis.kind,
+            "scale": axis.scale,
+            "values": axis.values,
+            "questions": [{"text": q.text, "options": q.options} for q in axis.questions],
+            "counterfactuals": dict(counterfactuals or {}),
+        }
+        return cls.checked(data, f"the axis {axis.name!a}")
 
     def axis(self) -> Axis:
-        """The axis as a record."""
+        """Return the axis as a record."""
         questions = tuple(Question(q.text, q.options, self.name) for q in self.questions)
         return Axis(self.name, self.values, self.kind, self.scale, questions)
 
     def prompts(self) -> list[Prompt]:
-        """The counterfactual prompts in order."""
+        """Return the counterfactual prompts in order."""
         return [Prompt(text, self.name, value) for value, text in self.counterfactuals.items()]
 
 
 class PromptPlan(PlanPart):
-    """An initial prompt and its axes."""
+    """A prompt and its axes."""
 
     text: NonEmptyText
     axes: tuple[AxisPlan, ...] = Field(min_length=1)
 
     @classmethod
     def of(cls, text: str, axes: Iterable[AxisPlan]) -> Self:
-        """The plan of a prompt. Raises UsageError."""
+        """Return the plan of a prompt, or raise UsageError."""
         return cls.checked({"text": text, "axes": tuple(axes)}, f"the prompt {text!r}")
 
     @model_validator(mode="after")
@@ -139,21 +167,25 @@ class PromptPlan(PlanPart):
         return tuple(axis for axis in self.axes if len(axis.values) > 1)
 
     def has(self, axis: str | None) -> bool:
-        """Whether this is one of the axes."""
-        return any(axis == own.name for own in self.axes)
+        """Check whether the prompt has an axis of this name."""
+        return any(axis == planned.name for planned in self.axes)
 
     def prompts(self) -> list[Prompt]:
-        """The initial prompt and every counterfactual, in order."""
+        """Return the prompt itself and every counterfactual prompt, in order."""
         return [Prompt(self.text), *(prompt for axis in self.axes for prompt in axis.prompts())]
 
 
 class RunPlan(PlanPart):
-    """What a run needs of its plan, whatever its method: an identity, and a form to keep."""
+    """The plan of any method, with an identity and a file format."""
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The plan in a TOML file. Raises UsageError that names the file, the place and what would
-        be right.
+        """Return the plan in a TOML file.
+
+        Raises
+        ------
+        UsageError
+            If the file cannot be read, is invalid, or is a plan of another method.
         """
         data = read_toml(path)
         method = str(data.get("method", "audit"))
@@ -168,16 +200,16 @@ class RunPlan(PlanPart):
         return sha256(json.dumps(self.deciding(), sort_keys=True, separators=(",", ":")).encode())
 
     def deciding(self) -> dict[str, object]:
-        """The fields that results depend on."""
+        """Return the fields that results depend on."""
         return self.model_dump(mode="json")
 
     def to_toml(self) -> str:
-        """The plan as TOML, to read, edit and run again."""
+        """Return the plan as TOML, to read, edit and run again."""
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
 
 class Plan(RunPlan):
-    """Everything that decides the results of a run."""
+    """A plan of a method that surveys images of prompts."""
 
     method: str = "audit"
     model: NonEmptyText = DEFAULT_MODEL
@@ -201,18 +233,16 @@ class Plan(RunPlan):
         texts = [prompt.text for prompt in self.prompts]
         twice = sorted({text for text in texts if texts.count(text) > 1})
         if twice:
-            raise ValueError(f"the plan holds a prompt twice: {twice[0]!r}")
+            raise ValueError(f"the plan contains a prompt twice: {twice[0]!r}")
         return self
 
     def texts(self) -> list[str]:
-        """Every distinct prompt text of the plan, in order of first appearance."""
+        """Return every distinct prompt text of the plan, in order of first appearance."""
         return list(dict.fromkeys(p.text for prompt in self.prompts for p in prompt.prompts()))
 
 
 class PlanFields(TypedDict, total=False):
-    """Fields of a plan that a request decides; those not given are left out, for the plan has the
-    defaults.
-    """
+    """Fields of a plan that a request sets. Fields that are not given keep the plan's defaults."""
 
     model: str
     model_args: Settings
@@ -233,7 +263,7 @@ class PlanFields(TypedDict, total=False):
 
 
 def read_toml(path: Path, what: str = "the plan") -> dict[str, object]:
-    """What the TOML file of a plan holds. Raises UsageError."""
+    """Return the content of a TOML file, or raise UsageError."""
     try:
         return tomllib.loads(read_text(path, what))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -241,8 +271,12 @@ def read_toml(path: Path, what: str = "the plan") -> dict[str, object]:
 
 
 def read_plan(path: str | Path) -> RunPlan:
-    """The plan in a TOML file, of the method that it names. Raises UsageError that says what is
-    wrong and where.
+    """Return the plan in a TOML file, of the method that it names.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, or is invalid; with every fault and its place.
     """
     data = read_toml(Path(path))
     kind: type[RunPlan] = registry.named("method", str(data.get("method", "audit"))).plan
@@ -250,7 +284,7 @@ def read_plan(path: str | Path) -> RunPlan:
 
 
 def check_distinct(what: str, names: Sequence[str]) -> None:
-    """Raises ValueError for a name that stands among them twice, in whatever case."""
+    """Raise ValueError if a name is given twice, in upper or lower case."""
     folded = [name.lower() for name in names]
     twice = [name for name in names if folded.count(name.lower()) > 1]
     if twice:

@@ -1,4 +1,4 @@
-"""Set-ups by one name: a model, its settings and the instruments that read its pictures."""
+"""Presets: a model, its settings and the instruments that label its images, under one name."""
 
 import tomllib
 from collections.abc import Mapping
@@ -16,8 +16,20 @@ from askew.types import record
 
 @record
 class Preset:
-    """A set-up. Sizes are in GB, about: of all weights together, and of the GPU memory with all of
-    them loaded.
+    """A model with its settings and instruments.
+
+    Attributes
+    ----------
+    summary
+        One line about the preset.
+    model, vqa, embedder
+        Provider strings.
+    model_args
+        Settings of the model.
+    download_gb
+        Size of all weights together, in GB, approximately.
+    memory_gb
+        GPU memory with all networks loaded, in GB, approximately.
     """
 
     summary: str
@@ -31,7 +43,7 @@ class Preset:
 
 @lru_cache
 def presets() -> Mapping[str, Preset]:
-    """Every preset by name, the smallest models first."""
+    """Return every preset by name, the smallest models first."""
     data = tomllib.loads(files("askew").joinpath("presets.toml").read_text(encoding="utf-8"))
     known = RECOMMENDED | TypeAdapter(dict[str, Recommendation]).validate_python(
         data["instruments"]
@@ -39,17 +51,23 @@ def presets() -> Mapping[str, Preset]:
     for table in data["presets"].values():
         strings = dict.fromkeys((table["model"], *table["vqa"], table["embedder"]))
         parts = [known[string.partition("/")[2]] for string in strings]
-        table["model_args"] = (parts[0].biasconnect if table.pop("settings", None) else None) or {}
+        has_settings = table.pop("settings", None) and parts[0].biasconnect
+        table["model_args"] = parts[0].biasconnect if has_settings else {}
         for size in ("download_gb", "memory_gb"):
             table[size] = round(sum(getattr(part, size) for part in parts), 1)
     return TypeAdapter(dict[str, Preset]).validate_python(data["presets"])
 
 
 def with_preset(name: str | None, chosen: PlanFields) -> PlanFields:
-    """The fields of a plan: those that a user has chosen, else those of the preset.
+    """Return the fields of a plan that a user chose, and the preset's fields for the rest.
 
-    A chosen model, VQA or embedder takes none of the preset's settings; chosen settings of a
-    preset's model join the preset's own. Raises UnknownName.
+    A chosen model takes none of the preset's settings. Chosen settings of the preset's model are
+    added to the preset's settings.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such preset.
     """
     if name is None:
         return chosen

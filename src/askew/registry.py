@@ -35,7 +35,7 @@ class Provider:
 
     Attributes
     ----------
-    what
+    kind
         The kind, a key of `GROUPS`.
     string
         The name, such as "studio/planted".
@@ -43,15 +43,15 @@ class Provider:
         The settings.
     """
 
-    what: str
+    kind: str
     string: str
     settings: Mapping[str, object]
 
     def load(self) -> Any:
         """Return the object; the same object each time in one process."""
-        key = pickle.dumps((self.what, self.string, sorted(self.settings.items())))
+        key = pickle.dumps((self.kind, self.string, sorted(self.settings.items())))
         if key not in _LOADED:
-            _LOADED[key] = _load(self.what, self.string, self.settings)
+            _LOADED[key] = _load(self.kind, self.string, self.settings)
         return _LOADED[key]
 
 
@@ -77,9 +77,9 @@ WRONG_ARGUMENTS = ("unexpected keyword argument", "multiple values for")
 
 
 @lru_cache
-def providers(what: str) -> dict[str, EntryPoint]:
+def providers(kind: str) -> dict[str, EntryPoint]:
     """Return the entry points of one kind, such as "vqa", by name, sorted."""
-    points = entry_points(group=GROUPS[what])
+    points = entry_points(group=GROUPS[kind])
     return {point.name: point for point in sorted(points, key=lambda point: point.name)}
 
 
@@ -116,7 +116,7 @@ def writer(string: str, **settings: object) -> Writer:
     return cast(Writer, _load("llm", string, settings))
 
 
-def named(what: Literal["method", "mitigation"], name: str) -> Any:
+def named(kind: Literal["method", "mitigation"], name: str) -> Any:
     """Return the `Method`, or the kind of `Mitigation`, of that name.
 
     Raises
@@ -124,8 +124,8 @@ def named(what: Literal["method", "mitigation"], name: str) -> Any:
     UnknownName
         If there is none.
     """
-    UnknownName.unless_known(what, name, providers(what))
-    return providers(what)[name].load()
+    UnknownName.unless_known(kind, name, providers(kind))
+    return providers(kind)[name].load()
 
 
 def summary(point: EntryPoint) -> str:
@@ -137,7 +137,7 @@ def summary(point: EntryPoint) -> str:
     return text.partition("\n")[0] if text else ""
 
 
-def find(what: str, string: str) -> tuple[EntryPoint, str]:
+def find(kind: str, string: str) -> tuple[EntryPoint, str]:
     """Return the entry point that serves `string`, and the part of `string` after its slash.
 
     Raises
@@ -145,32 +145,32 @@ def find(what: str, string: str) -> tuple[EntryPoint, str]:
     UnknownName
         If no entry point serves it.
     """
-    known = providers(what)
+    known = providers(kind)
     if string in known:
         return known[string], ""
     provider, _, name = string.partition("/")
     if name and provider in known:
         return known[provider], name
-    raise UnknownName(what, string, known)
+    raise UnknownName(kind, string, known)
 
 
-def _load(what: str, string: str, settings: Mapping[str, object]) -> Any:
-    point, name = find(what, string)
+def _load(kind: str, string: str, settings: Mapping[str, object]) -> Any:
+    point, name = find(kind, string)
     # torch reads this when it is loaded: threads that spin would stop other runs
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         create = point.load()
-        _check_settings(f"{what} {string!r}", create, settings)
+        _check_settings(f"{kind} {string!r}", create, settings)
         loaded = create(name, **settings)
     except ModuleNotFoundError as error:
         if error.name not in NETWORKS:
             raise
-        raise MissingPackage(error.name, "models", f"the {what} {string!r}") from error
+        raise MissingPackage(error.name, "models", f"the {kind} {string!r}") from error
     except TypeError as error:
         if not any(fault in str(error) for fault in WRONG_ARGUMENTS):
             raise
-        raise UsageError(f"{what} {string!r}: {str(error).split(') ')[-1]}") from error
-    _make_sendable(loaded, Provider(what, string, settings))
+        raise UsageError(f"{kind} {string!r}: {str(error).split(') ')[-1]}") from error
+    _make_sendable(loaded, Provider(kind, string, settings))
     return loaded
 
 

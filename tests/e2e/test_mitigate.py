@@ -194,7 +194,7 @@ def test_what_is_killed_before_it_is_measured_again_goes_on(
         ),
         (
             ["--axes", "gender", "--target", "gender=male:.1,femal:.9"],
-            "the target of gender cannot be used: the ideal",
+            "the target of gender cannot be used: the reference",
         ),
         (
             ["--axes", "gender", "--target", "age=young:1"],

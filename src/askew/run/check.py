@@ -1,8 +1,7 @@
-"""After a run: is everything that was planned either stored or known to be missing, and is all of
-it what it was?
-"""
+"""A check after a run: is everything planned stored or known to be missing, and unchanged?"""
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,13 +10,29 @@ from askew.findings import RESULTS_FILE, Head
 from askew.plan import PLAN_FILE, read_plan
 from askew.run.folder import HASH_FILE, plan_hash_in
 from askew.store.files import SUMS_FILE, changed_files
+from askew.store.requests import PlannedPicture
 from askew.store.store import Store
+
+HINT = (
+    "Repeat the command of the run to make what is left. Use --repair first to set damaged files "
+    "aside."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a run holds: `counts` and `faults` in words, how many pictures are `left`, `damaged`
-    files of its folder.
+    """The state of a run.
+
+    Attributes
+    ----------
+    counts
+        Numbers of images in words.
+    left
+        Number of images that are neither stored nor missing.
+    faults
+        Faults in words.
+    damaged
+        Damaged files of the run folder.
     """
 
     counts: str
@@ -27,65 +42,98 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is left and nothing is wrong."""
+        """True if nothing is left, and nothing is wrong."""
         return not self.left and not self.faults
 
     def lines(self) -> list[str]:
-        """The report in words."""
-        hint = "Run the same command again: it makes what is left. --repair sets aside what is damaged before."
-        return [self.counts, *self.faults, *([] if self.ok else [hint])]
+        """Return the report in words."""
+        lines = [self.counts, *self.faults]
+        return lines if self.ok else [*lines, HINT]
 
 
-def check(folder: Path, store: Store, found: Head | AskewError | None = None) -> CheckReport:
-    """Compare a run folder with its store: plan, results (`found`, or why they cannot be read),
-    index, picture files. Raises UsageError where there is no run.
+def check(folder: Path, store: Store, results: Head | AskewError | None = None) -> CheckReport:
+    """Compare a run folder with its store: plan, results, index, image files.
+
+    Parameters
+    ----------
+    folder
+        The run folder.
+    store
+        Its store.
+    results
+        The findings, or the error of reading them; None if the run is not finished.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds no run.
     """
     plan_hash = plan_hash_in(folder)
     if plan_hash is None:
-        raise UsageError(
-            f"{folder} holds no run: there is neither {HASH_FILE} nor {PLAN_FILE} in it"
-        )
+        raise UsageError(f"{folder} holds no run: it contains neither {HASH_FILE} nor {PLAN_FILE}")
     planned = store.planned(plan_hash)
-    results = folder / RESULTS_FILE
-    plan = folder / PLAN_FILE
-    files = {folder / name: f"{folder / name} {why}" for name, why in changed_files(folder).items()}
-    if isinstance(found, AskewError):
-        files.setdefault(results, str(found))
-    elif found and (found.plan_hash, found.plan.hash) != (plan_hash, plan_hash):
-        files.setdefault(results, f"{results} belongs to another plan")
-    try:
-        if read_plan(plan).hash != plan_hash:
-            files[plan] = f"{plan} is not the plan that was run: {HASH_FILE} is that of another"
-    except AskewError as error:
-        files[plan] = str(error)
+    damaged = _damaged_files(folder, plan_hash, results)
     faults = [
-        *files.values(),
+        *damaged.values(),
         *store.index_faults(),
-        *store.file_faults(one.path for one in planned if one.path),
+        *store.file_faults(picture.path for picture in planned if picture.path),
     ]
-    if isinstance(found, Head):
-        known = {one.id for one in planned}
-        named = {name for one in found.sets for name in one.pictures if name is not None}
-        told = "which is none of the run's in the store"
-        faults += [
-            f"{results.name} names the picture {name}, {told}" for name in sorted(named - known)
-        ]
-    reasons = Counter(one.reason for one in planned if one.reason is not None)
-    stored = sum(one.path is not None for one in planned)
+    if isinstance(results, Head):
+        faults += _unknown_images(results, planned)
+    reasons = Counter(picture.reason for picture in planned if picture.reason is not None)
+    stored = sum(picture.path is not None for picture in planned)
     left = len(planned) - stored - reasons.total()
-    missing = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items())) or "none"
-    counts = f"planned {len(planned)}, stored {stored}, missing {missing}, left {left}"
-    return CheckReport(counts, left, faults, [*files])
+    listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+    missing = listed if listed else "none"
+    return CheckReport(
+        counts=f"planned {len(planned)}, stored {stored}, missing {missing}, left {left}",
+        left=left,
+        faults=faults,
+        damaged=[*damaged],
+    )
+
+
+def _damaged_files(
+    folder: Path, plan_hash: str, results: Head | AskewError | None
+) -> dict[Path, str]:
+    """Return the damaged files of a run folder with their faults in words."""
+    results_file = folder / RESULTS_FILE
+    plan_file = folder / PLAN_FILE
+    damaged = {
+        folder / name: f"{folder / name} {fault}" for name, fault in changed_files(folder).items()
+    }
+    if isinstance(results, AskewError):
+        damaged.setdefault(results_file, str(results))
+    elif results and (results.plan_hash, results.plan.hash) != (plan_hash, plan_hash):
+        damaged.setdefault(results_file, f"{results_file} belongs to another plan")
+    try:
+        if read_plan(plan_file).hash != plan_hash:
+            damaged[plan_file] = f"{plan_file} is not the plan of {HASH_FILE}"
+    except AskewError as error:
+        damaged[plan_file] = str(error)
+    return damaged
+
+
+def _unknown_images(results: Head, planned: Sequence[PlannedPicture]) -> Iterator[str]:
+    """Yield a fault for every image of the results that the store does not know."""
+    known = {picture.id for picture in planned}
+    named = {name for image_set in results.sets for name in image_set.pictures if name is not None}
+    for name in sorted(named - known):
+        yield f"{RESULTS_FILE} names the image {name}, which the store does not have for this run"
 
 
 def set_aside(folder: Path, report: CheckReport) -> list[str]:
-    """Rename the damaged files of a run folder, so that the same command writes them anew. Returns
-    their names.
+    """Rename the damaged files of a run folder, so that the same command writes them again.
+
+    Returns
+    -------
+    list of str
+        Their names.
     """
     files = [*report.damaged, folder / SUMS_FILE] if report.damaged else []
     if folder / PLAN_FILE in files:
         files.append(folder / HASH_FILE)
-    there = [file for file in files if file.exists()]
-    for file in there:
+    existing = [file for file in files if file.exists()]
+    for file in existing:
         file.replace(file.with_name(f"{file.name}.damaged"))
-    return [file.name for file in there]
+    return [file.name for file in existing]

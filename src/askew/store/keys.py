@@ -1,6 +1,4 @@
-"""What identifies a wanted picture, its seed, and a question: hashes that are the same everywhere
-and always.
-"""
+"""Identities of wanted images and questions, and seeds: hashes that never change."""
 
 import json
 from collections.abc import Mapping
@@ -11,23 +9,33 @@ from askew.store.files import sha256
 from askew.types import Question
 
 SEEDS = 2**63 - 1
-"""Seeds lie in 1 .. SEEDS, which every random generator and SQLite can hold."""
+"""The largest seed. Every random generator and SQLite can hold seeds from 1 to this number."""
 
 
 def picture_key(
     model_name: str, revision: str, settings: Mapping[str, Setting], prompt: str, seed: int
 ) -> str:
-    """The identity of a wanted picture, as 64 hexadecimal digits. `model_name` includes the
-    provider.
+    """Return the identity of a wanted image, as 64 hexadecimal digits.
 
-    `settings` are those that change the picture. Raises UsageError for one that is not a finite
-    number.
+    Parameters
+    ----------
+    model_name
+        Name of the model with its provider.
+    revision, prompt, seed
+        Of the image.
+    settings
+        Settings that change the image.
+
+    Raises
+    ------
+    UsageError
+        If a setting is a number that is not finite.
     """
     return _digest("picture", model_name, revision, dict(sorted(settings.items())), prompt, seed)
 
 
 def file_key(collection: str, revision: str, path: str) -> str:
-    """The identity of a collection's picture file, as 64 hexadecimal digits."""
+    """Return the identity of a collection's image file, as 64 hexadecimal digits."""
     return _digest("file", collection, revision, path)
 
 
@@ -38,32 +46,28 @@ def slot_key(
     path: str | None,
     settings: Mapping[str, Setting] | None = None,
 ) -> str:
-    """The place of a picture in a run's plan, which stays the same when the model gets new weights."""
-    return _digest(
-        "slot",
-        model_name,
-        prompt,
-        seed,
-        path,
-        *([dict(sorted(settings.items()))] if settings else []),
-    )
+    """Return the place of an image in a run's plan. It stays when the model gets new weights."""
+    changing = [dict(sorted(settings.items()))] if settings else []
+    return _digest("slot", model_name, prompt, seed, path, *changing)
 
 
 def picture_seed(run_seed: int, prompt: str, k: int) -> int:
-    """The seed of picture `k` of `prompt`, in 1 .. 2**63 - 1: the same for every model and setting,
-    as paired noise.
+    """Return the seed of image `k` of a prompt, from 1 to 2**63 - 1.
+
+    It is the same for all models and settings, so that their images are paired by noise.
     """
     return 1 + int(_digest("seed", run_seed, prompt, k), 16) % SEEDS
 
 
 def question_hash(question: Question) -> str:
-    """The identity of a question: its text, its options in order, and the axis that it reads."""
+    """Return the identity of a question: text, options in order, and axis."""
     return _digest("question", question.text, list(question.options), question.axis)
 
 
 def derived_seed(run_seed: int, *names: str) -> int:
-    """A seed for the random draws of one computation, independent of every other name's, in 1 ..
-    2**63 - 1.
+    """Return a seed for the random draws of one computation, from 1 to 2**63 - 1.
+
+    Seeds of different names are independent.
     """
     return 1 + int(_digest("draws", run_seed, *names), 16) % SEEDS
 
@@ -73,6 +77,6 @@ def _digest(*parts: object) -> str:
         text = json.dumps(parts, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise UsageError(
-            f"settings must be text, finite numbers or yes/no: {parts[1:]} ({error})"
+            f"settings must be texts, finite numbers or true/false, not {parts[1:]} ({error})"
         ) from error
     return sha256(text.encode("ascii"))
