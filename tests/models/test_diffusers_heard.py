@@ -49,7 +49,7 @@ SCHNELL = "black-forest-labs/FLUX.1-schnell"
         (
             "stable-diffusion",
             {"eta": 0.5},
-            "eta changes nothing with this model's scheduler: name one.*scheduler=DDIM",
+            "eta changes nothing with this model's scheduler: choose a scheduler.*scheduler=DDIM",
         ),
         (
             "stable-diffusion",

@@ -169,7 +169,7 @@ def test_what_cannot_be_had_says_why_and_what_to_do(
     with pytest.raises(UsageError, match="there is no 'a b/c'"):
         create("a b/c")
     hub.repositories["some/text-model"] = tiny("stable-diffusion") / "text_encoder"
-    with pytest.raises(UsageError, match=r"holds no model_index.json"):
+    with pytest.raises(UsageError, match=r"contains no model_index.json"):
         create("some/text-model")
     pickled = shutil.copytree(tiny("stable-diffusion"), tmp_path / "pickled")
     weights = pickled / "unet" / "diffusion_pytorch_model.safetensors"

@@ -133,7 +133,7 @@ def test_recommended_settings_are_ones_that_their_pipelines_take() -> None:
         ({"device": "tpu"}, "no device 'tpu'; it has: .*cpu"),
         ({"dtype": "int8"}, "unknown dtype 'int8'.*float32"),
         ({"batch_size": -1}, "batch_size is -1"),
-        ({"revision": "main"}, "leave the revision out"),
+        ({"revision": "main"}, "leave out -M revision"),
         ({"variant": "fp16"}, "no weights of a variant 'fp16'"),
     ],
 )

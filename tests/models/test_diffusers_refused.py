@@ -72,12 +72,12 @@ def test_weights_that_are_only_a_variant_need_its_name(copy: Path) -> None:
 
 def test_what_is_no_pipeline_says_what_would_be_one(copy: Path, tmp_path: Path) -> None:
     assert "there is no folder" in refusal(tmp_path / "nowhere")
-    assert "holds no model_index.json" in refusal(copy / "unet")
+    assert "contains no model_index.json" in refusal(copy / "unet")
     assert "single file" in refusal(copy / "vae" / "config.json")
     edit(copy, _class_name="PipelineOfTheFuture")
     assert "try a newer version of diffusers" in refusal(copy)
     edit(copy, _class_name="StableDiffusionUpscalePipeline")
-    assert "no pictures from a prompt alone: it takes an image" in refusal(copy)
+    assert "cannot make images from a prompt only: it takes an image" in refusal(copy)
 
 
 def test_a_damaged_index_is_named(copy: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_part_without_its_files_is_named(copy: Path, gone: str, says: str) -> 
 @pytest.mark.parametrize("name", ["logging", "__version__"])
 def test_a_name_that_is_no_pipeline_class(copy: Path, name: str) -> None:
     edit(copy, _class_name=name)
-    assert f"is a {name}, which is no pipeline that diffusers" in refusal(copy)
+    assert f"is a {name}, which is not a pipeline of diffusers" in refusal(copy)
 
 
 @pytest.mark.parametrize(

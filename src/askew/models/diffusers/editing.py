@@ -18,7 +18,7 @@ from askew.models.base import EditRequest, Setting, report_images
 from askew.models.device import overflow_safe
 from askew.models.diffusers.model import DiffusersModel, Made, PipelineMaker
 from askew.models.diffusers.repository import quiet
-from askew.models.diffusers.settings import call_settings, check_heard, parameters
+from askew.models.diffusers.settings import ChosenSettings, call_settings, parameters
 from askew.store.imagefile import as_rgb
 from askew.types import grouped
 
@@ -69,9 +69,13 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
         known = {name: kind for name, kind in parameters(self._class).items() if name not in fixed}
         inherited = {name: value for name, value in model.settings.items() if name in known}
         self._own = call_settings(known, inherited, settings, f"{self.name}, editing")
-        check_heard(
-            model.repository, known, self._own, settings, model.scheduler, f"{self.name}, editing"
+        effects = ChosenSettings(
+            repository=model.repository,
+            known=known,
+            chosen=self._own,
+            scheduler=model.scheduler,
         )
+        effects.check_effects(settings, f"{self.name}, editing")
         kept = {
             name: value
             for name, value in model.settings.items()

@@ -27,9 +27,9 @@ from askew.models.diffusers.loading import DeviceSetup, all_sources, load
 from askew.models.diffusers.repository import LIBRARY, find_repository, quiet
 from askew.models.diffusers.settings import (
     MULTIPLES,
+    ChosenSettings,
     call_arguments,
     call_settings,
-    check_heard,
     check_size,
     fitting,
     parameters,
@@ -209,9 +209,13 @@ class DiffusersModel(PipelineMaker[Request]):
         self._call_settings = call_settings(known, defaults or {}, settings, self.name)
         check_size(self._call_settings, MULTIPLES.get(family.__name__, 1), self.name)
         self.scheduler = scheduler_class(self.repository, str(scheduler))
-        check_heard(
-            self.repository, known, self._call_settings, settings, self.scheduler, self.name
+        effects = ChosenSettings(
+            repository=self.repository,
+            known=known,
+            chosen=self._call_settings,
+            scheduler=self.scheduler,
         )
+        effects.check_effects(settings, self.name)
         self.place = DeviceSetup.of(str(device), str(dtype), offload)
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 0:
             wanted = "a whole number, 0 to have it chosen"

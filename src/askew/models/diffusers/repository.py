@@ -1,12 +1,10 @@
-"""A pipeline in the diffusers layout, before it is loaded: where it is, and whether it is safe and
-whole.
-"""
+"""Pipelines in the diffusers layout, before they are loaded, and checks of their files."""
 
 import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -34,14 +32,19 @@ LIBRARY = f"diffusers {__version__}"
 SHARD = re.compile(r"-\d+-of-(\d+)\.")
 SENTENCEPIECE = ".model"
 PLAIN = re.compile(r"[^.]+\.safetensors")
-"""Weights that are of no variant: model.safetensors, not model.fp16.safetensors."""
+"""Files of weights without a variant: model.safetensors, not model.fp16.safetensors."""
+
+REFINER_BASE = "diffusers/stabilityai/stable-diffusion-xl-base-1.0"
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No bars, and nothing less than errors, from diffusers and transformers."""
+    """Let diffusers and transformers log errors only, without progress bars, meanwhile."""
     libraries = (diffusers_logging, transformers_logging)
-    before = [(one, one.get_verbosity(), one.is_progress_bar_enabled()) for one in libraries]
+    before = [
+        (library, library.get_verbosity(), library.is_progress_bar_enabled())
+        for library in libraries
+    ]
     for library in libraries:
         library.set_verbosity_error()
         library.disable_progress_bar()
@@ -58,12 +61,18 @@ def quiet() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A pipeline that exists.
+    """Pipeline that exists.
 
-    network      where it is, and which version of it
-    class_name   the class of the pipeline that it was saved from
-    components   (library, class) by name, such as unet: (diffusers, UNet2DConditionModel)
-    absent       names of components that it was saved without
+    Attributes
+    ----------
+    network
+        Its files and version.
+    class_name
+        Class of the pipeline from which it was saved.
+    components
+        (library, class) by name, such as unet: (diffusers, UNet2DConditionModel).
+    absent
+        Names of components without which it was saved.
     """
 
     network: Pretrained
@@ -73,114 +82,143 @@ class Repository:
 
     @property
     def name(self) -> str:
-        """As the user wrote it."""
+        """Name as the user wrote it."""
         return self.network.name
 
     def config(self, component: str) -> dict[str, Any]:
-        """The configuration of a network or scheduler; empty where there is none."""
+        """Return the configuration of a network or scheduler, empty if there is none."""
         file = "scheduler_config.json" if component == "scheduler" else "config.json"
         return read_json(self.network.folder / component / file)
 
     def kind(self, component: str) -> Any:
-        """The class of a component. Raises UsageError for one that the libraries do not know."""
+        """Return the class of a component.
+
+        Raises
+        ------
+        UsageError
+            If the libraries do not know the class.
+        """
         library, name = self.components[component]
         try:
-            found = simple_get_class_obj(library, name)
+            kind = simple_get_class_obj(library, name)
         except AttributeError:
-            found = None
-        if not isinstance(found, type) or not hasattr(found, "from_pretrained"):
+            kind = None
+        if not isinstance(kind, type) or not hasattr(kind, "from_pretrained"):
             raise UsageError(
-                f"the {component} of {self.name!r} is a {name}, which the installed {library} does not know: try a "
-                f"newer version of diffusers and transformers, or {ANOTHER}"
+                f"the {component} of {self.name!r} is a {name}, which the installed {library} does "
+                f"not know; try a newer version of diffusers and transformers, or {ANOTHER}"
             )
-        return found
+        return kind
+
+    def files_of(self, component: str) -> list[str]:
+        """Return the files of a component."""
+        return [file for file in self.network.files if file.startswith(f"{component}/")]
 
     def weights(self, component: str, variant: str = "") -> list[str]:
-        """The files with the weights of a component: those of the variant, else the plain ones."""
-        below = [
-            PurePosixPath(file) for file in self.network.files if file.startswith(f"{component}/")
-        ]
-        found = [file for file in below if file.suffix == WEIGHTS and len(file.parts) == 2]
-        chosen = [file for file in found if variant and f".{variant}" in file.stem]
-        return sorted(
-            str(file) for file in chosen or [file for file in found if PLAIN.fullmatch(file.name)]
-        )
+        """Return the files with the weights of a component, of the variant if there are any."""
+        below = map(PurePosixPath, self.files_of(component))
+        files = [file for file in below if file.suffix == WEIGHTS and len(file.parts) == 2]
+        chosen = [file for file in files if variant and f".{variant}" in file.stem]
+        if not chosen:
+            chosen = [file for file in files if PLAIN.fullmatch(file.name)]
+        return sorted(map(str, chosen))
 
     def fetch(self, variant: str = "") -> Path:
-        """The folder of the pipeline, with its weights. Raises ModelError where they cannot be
-        downloaded.
+        """Download the weights if they are absent, and return the folder of the pipeline.
+
+        Raises
+        ------
+        ModelError
+            If they cannot be downloaded.
         """
         return self.network.fetch(
             file for component in self.components for file in self.weights(component, variant)
         )
 
     def check(self, variant: str = "") -> None:
-        """Raises UsageError for a component that lacks files, as far as names tell, or cannot be
-        loaded safely.
+        """Check that all components are complete, by their file names, and safe to load.
+
+        Raises
+        ------
+        UsageError
+            If a component is incomplete or cannot be loaded safely.
         """
         with explain_errors(self.name), quiet():
             for component in self.components:
                 self._check(component, variant)
-        if variant and not any(
-            f".{variant}" in PurePosixPath(file).stem for file in self.network.files
-        ):
+        stems = (PurePosixPath(file).stem for file in self.network.files)
+        if variant and not any(f".{variant}" in stem for stem in stems):
             raise UsageError(
-                f"{self.name!r} has no weights of a variant {variant!r}: leave the variant out"
+                f"{self.name!r} has no weights of a variant {variant!r}; leave out -M variant"
             )
 
     def _check(self, component: str, variant: str) -> None:
+        """Raise UsageError for a component that is incomplete or cannot be loaded safely."""
         kind = self.kind(component)
-        weights = self.weights(component, variant)
-        files = [file for file in self.network.files if file.startswith(f"{component}/")]
+        files = self.files_of(component)
         safe = [PurePosixPath(file).name for file in files if file.endswith(WEIGHTS)]
-        shards = Counter(int(found[1]) for file in weights if (found := SHARD.search(file)))
-        names: dict[str, str] = getattr(kind, "vocab_files_names", {})
-        vocabularies = tuple(names[key] for key in ("vocab_file", "tokenizer_file") if key in names)
         if files and issubclass(kind, torch.nn.Module) and not safe:
             raise UsageError(f"the {component} of {self.name!r} {NO_SAFETENSORS}")
-        lacking = "" if files else "the folder"
-        if any(present < total for total, present in shards.items()):
-            lacking = "some weights"
-        elif (
-            files
-            and vocabularies
-            and not any(file.endswith((*vocabularies, SENTENCEPIECE)) for file in files)
-        ):
-            lacking = "the vocabulary"
+        weights = self.weights(component, variant)
+        lacking = _lacking(files, weights, kind)
         if lacking:
             raise UsageError(
-                f"{self.name!r} lacks {lacking} of its {component}, which its {INDEX} lists: {ANOTHER}"
+                f"{self.name!r} lacks {lacking} of its {component}, which its {INDEX} lists; "
+                f"{ANOTHER}"
             )
         if safe and not weights:
-            kinds = sorted({name.split(".")[1].partition("-")[0] for name in safe})
+            variants = sorted({name.split(".")[1].partition("-")[0] for name in safe})
             raise UsageError(
-                f"{self.name!r} has the weights of its {component} only as a variant: add -M variant={kinds[0]}"
+                f"{self.name!r} has the weights of its {component} only as a variant; add "
+                f"-M variant={variants[0]}"
             )
+
+
+def _lacking(files: Sequence[str], weights: Sequence[str], kind: type) -> str:
+    """Return the words for files that a component of a class lacks, empty if it is complete."""
+    if not files:
+        return "the folder"
+    shards = Counter[int]()
+    for file in weights:
+        shard = SHARD.search(file)
+        if shard:
+            shards[int(shard[1])] += 1
+    if any(present < total for total, present in shards.items()):
+        return "some weights"
+    names: dict[str, str] = getattr(kind, "vocab_files_names", {})
+    vocabularies = tuple(names[key] for key in ("vocab_file", "tokenizer_file") if key in names)
+    accepted = (*vocabularies, SENTENCEPIECE)
+    if vocabularies and not any(file.endswith(accepted) for file in files):
+        return "the vocabulary"
+    return ""
 
 
 def find_repository(name: str, revision: str | None = None) -> Repository:
-    """The pipeline that `name` means: a folder, or the ID of a repository on the Hugging Face Hub.
+    """Find the pipeline that a name means.
 
-    Downloads its small files and nothing else. Raises UsageError for what is not there, is no
-    pipeline, or needs code or pickles to load, and ModelError where the Hub cannot be reached.
+    Only its small files are downloaded.
+
+    Parameters
+    ----------
+    name
+        A folder, or the ID of a repository on the Hugging Face Hub.
+    revision
+        Branch, tag or commit of a repository.
+
+    Raises
+    ------
+    UsageError
+        If it does not exist, is not a pipeline, or needs code or pickles to load.
+    ModelError
+        If the Hub cannot be reached.
     """
-    path = Path(name).expanduser()
-    if path.is_file():
-        raise UsageError(
-            f"{name!r} is a single file, and askew reads pipelines as folders: load it once with diffusers "
-            f"(from_single_file), write it with save_pretrained, and name that folder"
-        )
-    if name and path.is_dir() and not (path / INDEX).is_file():
-        raise UsageError(
-            f"the folder {name!r} holds no {INDEX}, so it is no diffusers pipeline: name the folder that "
-            f"save_pretrained of a whole pipeline wrote"
-        )
+    _check_path(name)
     network = find_pretrained(name, revision)
-    index = _index(network)
+    index = _read_index(network)
     if index.get("requires_aesthetics_score"):
         raise UsageError(
-            f"{name!r} is a refiner, which improves pictures of its base model and makes none by itself: name the base "
-            f"model, such as diffusers/stabilityai/stable-diffusion-xl-base-1.0"
+            f"{name!r} is a refiner, which improves images of its base model and cannot make "
+            f"images by itself; name the base model, such as {REFINER_BASE}"
         )
     parts = {
         part: value for part, value in index.items() if isinstance(value, list) and len(value) == 2
@@ -191,19 +229,34 @@ def find_repository(name: str, revision: str | None = None) -> Repository:
         if library and kind
     }
     return Repository(
-        network,
-        str(index["_class_name"]),
-        components,
-        tuple(sorted(parts.keys() - components.keys())),
+        network=network,
+        class_name=str(index["_class_name"]),
+        components=components,
+        absent=tuple(sorted(parts.keys() - components.keys())),
     )
 
 
-def _index(network: Pretrained) -> dict[str, Any]:
-    """What a pipeline's index says. Raises UsageError where that is code of its own repository."""
+def _check_path(name: str) -> None:
+    """Raise UsageError for a file, and for a folder that is not a pipeline."""
+    path = Path(name).expanduser()
+    if path.is_file():
+        raise UsageError(
+            f"{name!r} is a single file, but askew reads pipelines from folders; load it once with "
+            "diffusers (from_single_file), write it with save_pretrained, and name that folder"
+        )
+    if name and path.is_dir() and not (path / INDEX).is_file():
+        raise UsageError(
+            f"the folder {name!r} contains no {INDEX}, so it is not a diffusers pipeline; name the "
+            "folder that save_pretrained of a pipeline wrote"
+        )
+
+
+def _read_index(network: Pretrained) -> dict[str, Any]:
+    """Return the index of a pipeline. Raises UsageError if it needs code of its repository."""
     if INDEX not in network.files:
         raise UsageError(
-            f"{network.name!r} holds no {INDEX}, so it is no diffusers pipeline: look for a version of the model "
-            f"in the diffusers format"
+            f"{network.name!r} contains no {INDEX}, so it is not a diffusers pipeline; look for a "
+            "version of the model in the diffusers format"
         )
     fault = "it names no pipeline class"
     try:
@@ -213,15 +266,22 @@ def _index(network: Pretrained) -> dict[str, Any]:
         fault = str(error)
     if not isinstance(index, dict) or "_class_name" not in index:
         raise ModelError(f"the {INDEX} of {network.name!r} is damaged: {fault}")
-    own = [] if isinstance(index["_class_name"], str) else ["the pipeline"]
+    with_code = _parts_with_code(index)
+    if with_code:
+        raise UsageError(
+            f"{network.name!r} needs code of its own repository for {', '.join(with_code)}; askew "
+            "runs no such code, since it could do anything on this machine; choose a model that "
+            "diffusers supports"
+        )
+    return index
+
+
+def _parts_with_code(index: Mapping[str, Any]) -> list[str]:
+    """Return the parts of a pipeline that need code of its repository."""
+    parts = [] if isinstance(index["_class_name"], str) else ["the pipeline"]
     for part, value in index.items():
         library = value[0] if isinstance(value, list) and value and part != "_class_name" else None
         known = library in ("diffusers", "transformers") or hasattr(pipelines, str(library))
         if isinstance(library, str) and not known:
-            own.append(part)
-    if own:
-        raise UsageError(
-            f"{network.name!r} needs code of its own repository for {', '.join(own)}, and askew runs none, since it "
-            f"could do anything on this machine: choose a model that diffusers knows by itself"
-        )
-    return index
+            parts.append(part)
+    return parts

@@ -1,6 +1,4 @@
-"""Which class of diffusers makes pictures from a prompt, what can be set when it is called, and
-whether it is heard.
-"""
+"""Pipeline classes of diffusers, their settings, and checks that settings have an effect."""
 
 import inspect
 import math
@@ -26,34 +24,51 @@ with quiet():  # on import, pipelines complain about packages that they could us
     from diffusers.pipelines.auto_pipeline import AUTO_TEXT2IMAGE_PIPELINES_MAPPING, _get_task_class
 
 MULTIPLES: Mapping[str, int] = {
-    **dict.fromkeys(("PixArtAlphaPipeline", "PixArtSigmaPipeline"), 8),
-    **dict.fromkeys(("StableDiffusionPipeline", "StableDiffusionXLPipeline"), 8),
-    **dict.fromkeys(("FluxPipeline", "ChromaPipeline", "QwenImagePipeline"), 16),
-    **dict.fromkeys(("SanaPipeline", "SanaSprintPipeline"), 32),
+    "PixArtAlphaPipeline": 8,
+    "PixArtSigmaPipeline": 8,
+    "StableDiffusionPipeline": 8,
+    "StableDiffusionXLPipeline": 8,
+    "FluxPipeline": 16,
+    "ChromaPipeline": 16,
+    "QwenImagePipeline": 16,
+    "SanaPipeline": 32,
+    "SanaSprintPipeline": 32,
 }
-"""What height and width must be multiples of, as far as is known. Flux, Chroma and Qwen-Image would
-round silently.
+"""Numbers of which height and width must be multiples, where known.
+
+Flux, Chroma and Qwen-Image would round other sizes without a warning.
 """
 
-RECORDED = tuple(
-    "clean_caption guidance_scale num_inference_steps prior_guidance_scale prior_num_inference_steps "
-    "true_cfg_scale".split()
+RECORDED = (
+    "clean_caption",
+    "guidance_scale",
+    "num_inference_steps",
+    "prior_guidance_scale",
+    "prior_num_inference_steps",
+    "true_cfg_scale",
 )
-"""Parameters whose defaults are recorded beside what the user sets, so that a new default means new
-pictures.
+"""Parameters whose defaults are recorded with the user's settings.
+
+A new default of diffusers then means new images.
 """
 
 NOT_SETTINGS = (
-    "prompt prompt_2 prompt_3 num_images_per_prompt output_type return_dict callback_steps".split()
+    "prompt",
+    "prompt_2",
+    "prompt_3",
+    "num_images_per_prompt",
+    "output_type",
+    "return_dict",
+    "callback_steps",
 )
 OTHERS = ("batch_size", "device", "dtype", "offload", "revision", "scheduler", "variant")
+"""Settings that are not parameters of the pipeline's call."""
+
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 SIDES = ("height", "width")
 AT_LEAST_ONE = ("num_inference_steps", "prior_num_inference_steps", *SIDES)
 ABOUT_SETTINGS = re.compile(r"[/\\]diffusers[/\\](?:pipelines|schedulers)[/\\]")
-"""Where in diffusers settings are checked and used; errors from networks further down are not about
-them.
-"""
+"""Files of diffusers that check and use settings. Errors of networks are not about settings."""
 
 NEGATIVE = ("negative_prompt", "negative_prompt_2", "negative_prompt_3")
 LAYERS = ("skip_layer_guidance_scale", "skip_layer_guidance_start", "skip_layer_guidance_stop")
@@ -61,90 +76,115 @@ LAYERS = ("skip_layer_guidance_scale", "skip_layer_guidance_start", "skip_layer_
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Something that can be set when a pipeline is called: a text, a number or yes/no."""
+    """Parameter of a pipeline's call that a user can set.
+
+    Attributes
+    ----------
+    kind
+        Type: bool, int, float or str.
+    default
+        The pipeline's default.
+    """
 
     kind: type
     default: Setting | None
 
 
 def pipeline_class(repository: Repository) -> Any:
-    """The class that makes pictures from a prompt alone with the weights of `repository`. Raises
-    UsageError.
+    """Return the class that makes images from a prompt with the weights of a repository.
+
+    Raises
+    ------
+    UsageError
+        If diffusers has no such class.
     """
     name = repository.class_name
-    found = _get_task_class(AUTO_TEXT2IMAGE_PIPELINES_MAPPING, name, throw_error_if_not_exist=False)
-    found = found or getattr(diffusers, name, None)
-    if not isinstance(found, type):
+    family = _get_task_class(
+        AUTO_TEXT2IMAGE_PIPELINES_MAPPING, name, throw_error_if_not_exist=False
+    )
+    family = family or getattr(diffusers, name, None)
+    if not isinstance(family, type):
         raise UsageError(
-            f"{repository.name!r} is a {name}, which is no pipeline that diffusers {diffusers.__version__} knows: "
-            f"try a newer version of diffusers"
+            f"{repository.name!r} is a {name}, which is not a pipeline of diffusers "
+            f"{diffusers.__version__}; try a newer version of diffusers"
         )
-    takes = _signature(found)
-    if "prompt" not in takes or (loader(found) is DiffusionPipeline and "image" in takes):
-        what = f"it takes {'an image' if 'image' in takes else 'no prompt'}"
+    call = _signature(family)
+    needs_image = loader(family) is DiffusionPipeline and "image" in call
+    if "prompt" not in call or needs_image:
+        reason = "it takes an image" if "image" in call else "it takes no prompt"
         raise UsageError(
-            f"{repository.name!r} is a {name}, which makes no pictures from a prompt alone: {what}"
+            f"{repository.name!r} is a {name}, which cannot make images from a prompt only: "
+            f"{reason}"
         )
-    return found
+    return family
 
 
-def loader(found: type[DiffusionPipeline]) -> Any:
-    """Who loads pipelines of a class: AutoPipelineForText2Image, or DiffusionPipeline for families
-    it does not know.
+def loader(family: type[DiffusionPipeline]) -> Any:
+    """Return the class that loads pipelines of a family.
+
+    It is AutoPipelineForText2Image, or DiffusionPipeline for families unknown to the former.
     """
-    known = found in AUTO_TEXT2IMAGE_PIPELINES_MAPPING.values()
+    known = family in AUTO_TEXT2IMAGE_PIPELINES_MAPPING.values()
     return AutoPipelineForText2Image if known else DiffusionPipeline
 
 
-def parameters(found: type[DiffusionPipeline]) -> dict[str, Parameter]:
-    """By name, whatever a user can set when a pipeline of this class is called: a text, a number or
-    yes/no.
-    """
+def parameters(family: type[DiffusionPipeline]) -> dict[str, Parameter]:
+    """Return the texts, numbers and switches that a user can set when a pipeline is called."""
     known = {}
-    for name, parameter in _signature(found).items():
-        annotation = parameter.annotation
-        options = (
-            get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-        )
-        kinds = {*options, type(parameter.default)}
-        kind = next((kind for kind in (bool, int, float, str) if kind in kinds), None)
+    for name, parameter in _signature(family).items():
+        kind = _setting_kind(parameter)
         if kind is not None and name not in NOT_SETTINGS:
-            known[name] = Parameter(kind, parameter.default)
+            known[name] = Parameter(kind=kind, default=parameter.default)
     return known
 
 
+def _setting_kind(parameter: inspect.Parameter) -> type | None:
+    """Return the type of a parameter that a user can set, else None."""
+    annotation = parameter.annotation
+    options = (annotation,)
+    if get_origin(annotation) in (Union, UnionType):
+        options = get_args(annotation)
+    kinds = {*options, type(parameter.default)}
+    return next((kind for kind in (bool, int, float, str) if kind in kinds), None)
+
+
 def call_arguments(
-    found: type,
+    family: type,
     prompts: Sequence[str],
     generators: Sequence[torch.Generator],
     settings: Mapping[str, Setting],
 ) -> dict[str, Any]:
-    """The arguments of a call that makes one picture of each prompt, as an array of numbers in [0,
-    1].
+    """Return the arguments of a call that makes an image of each prompt.
+
+    The call returns arrays of numbers in [0, 1].
     """
-    known = _signature(found)
+    known = _signature(family)
     negative = {
-        k: [v] * len(prompts) for k, v in settings.items() if k.startswith("negative_prompt")
+        name: [value] * len(prompts)
+        for name, value in settings.items()
+        if name.startswith("negative_prompt")
     }
+    call_generators = list(generators)
+    if negative and family.__name__.startswith("KandinskyV22"):
+        # Its prior appends the negative prompts to the prompts, a batch of twice the size.
+        call_generators *= 2
     arguments = {
         "prompt": list(prompts),
         **settings,
         **negative,
         "output_type": "np",
-        "generator": list(generators),
+        "generator": call_generators,
     }
-    if negative and found.__name__.startswith("KandinskyV22"):
-        arguments["generator"] *= (
-            2  # its prior appends the negative prompts to the prompts: a batch twice as large
-        )
     return {name: value for name, value in arguments.items() if name in known}
 
 
-def _signature(found: type[DiffusionPipeline]) -> dict[str, inspect.Parameter]:
+def _signature(family: type[DiffusionPipeline]) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a pipeline's call by name."""
     try:
-        signature = inspect.signature(found.__call__, eval_str=True)
-    except NameError:  # names that are imported for type checkers alone
-        signature = inspect.signature(found.__call__)
+        signature = inspect.signature(family.__call__, eval_str=True)
+    except NameError:
+        # Some annotations are imported for type checkers only.
+        signature = inspect.signature(family.__call__)
     return {name: p for name, p in signature.parameters.items() if name != "self"}
 
 
@@ -154,91 +194,175 @@ def call_settings(
     given: Mapping[str, Setting],
     name: str,
 ) -> dict[str, Setting]:
-    """All values that a pipeline is called with: what is given, else `defaults`, else its own of
-    `RECORDED`. Raises UsageError for a setting that does not exist, listing those that do, or one
-    of the wrong kind.
+    """Return all values with which a pipeline is called.
+
+    Parameters
+    ----------
+    known
+        Parameters of the pipeline's call.
+    defaults
+        Settings that replace the pipeline's own defaults.
+    given
+        The user's settings, which replace both.
+    name
+        Name of the model, for messages.
+
+    Raises
+    ------
+    UsageError
+        For a setting that does not exist or has the wrong type. The message lists known settings.
     """
     for setting in given:
         if setting not in known:
             raise UsageError(f"{name}: {UnknownName('setting', setting, (*known, *OTHERS))}")
-    own = {setting: known[setting].default for setting in RECORDED if setting in known}
+    recorded = {setting: known[setting].default for setting in RECORDED if setting in known}
     absent = [package for module, package in CAPTION_CLEANING.items() if find_spec(module) is None]
-    if "clean_caption" in own and absent:  # it would be skipped silently
-        own["clean_caption"] = False
+    if "clean_caption" in recorded and absent:
+        # diffusers would skip the cleaning without a warning.
+        recorded["clean_caption"] = False
         if given.get("clean_caption") is True:
             raise UsageError(f"clean_caption needs more packages: pip install {' '.join(absent)}")
-    chosen = {**own, **{k: v for k, v in defaults.items() if k in known}, **given}
-    checked: dict[str, Setting] = {}
-    for setting, value in sorted(chosen.items()):
-        if value is None:
-            continue
-        kind = known[setting].kind
-        whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-        fits = isinstance(value, bool) == (kind is bool) and (whole or kind is not int)
-        if kind is float:
-            fits = fits and isinstance(value, int | float) and math.isfinite(value)
-        if not fits:
-            raise UsageError(f"{name}: {setting} is {value!r}; it must be {WORDS[kind]}")
-        if setting in AT_LEAST_ONE and float(value) < 1:
-            raise UsageError(f"{name}: {setting} is {value}; it must be at least 1")
-        checked[setting] = kind(value)
-    return checked
+    usable = {setting: value for setting, value in defaults.items() if setting in known}
+    chosen = {**recorded, **usable, **given}
+    return {
+        setting: _checked_value(setting, value, known[setting].kind, name)
+        for setting, value in sorted(chosen.items())
+        if value is not None
+    }
 
 
-def check_heard(
-    repository: Repository,
-    known: Mapping[str, Parameter],
-    chosen: Mapping[str, Setting],
-    given: Mapping[str, Setting],
-    scheduler: type | None,
-    name: str,
-) -> None:
-    """Raises UsageError for a setting that is given and would change nothing beside the others that
-    are chosen.
+def _checked_value(setting: str, value: Setting, kind: type, name: str) -> Setting:
+    """Return a value as its type. Raises UsageError if it has another type or is too small."""
+    if not _fits(value, kind):
+        raise UsageError(f"{name}: {setting} is {value!r}; it must be {WORDS[kind]}")
+    if setting in AT_LEAST_ONE and float(value) < 1:
+        raise UsageError(f"{name}: {setting} is {value}; it must be at least 1")
+    converted: Setting = kind(value)
+    return converted
+
+
+def _fits(value: Setting, kind: type) -> bool:
+    """Check whether a value can be converted to a type without a loss."""
+    if isinstance(value, bool) != (kind is bool):
+        return False
+    if kind is int:
+        return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if kind is float:
+        return isinstance(value, int | float) and math.isfinite(value)
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSettings:
+    """Settings of a pipeline, and what decides their effect.
+
+    Attributes
+    ----------
+    repository
+        The pipeline's repository.
+    known
+        Parameters of the pipeline's call.
+    chosen
+        All values with which the pipeline is called.
+    scheduler
+        Class that replaces the pipeline's scheduler, or None.
     """
-    own = repository.kind("scheduler") if "scheduler" in repository.components else None
-    step = getattr(scheduler or own, "step", None)
-    by_true_cfg = "true_cfg_scale" in known
-    guidance = chosen.get("true_cfg_scale" if by_true_cfg else "guidance_scale")
-    lacks: dict[str, str] = {}
-    if guidance is not None and (
-        float(guidance) <= 1 or repository.config("unet").get("time_cond_proj_dim")
-    ):
-        how = "true_cfg_scale=4" if by_true_cfg else "guidance_scale=5"
-        unguided = f"without guidance above 1: add -M {how}, or leave it out"
-        lacks |= dict.fromkeys((*NEGATIVE, "guidance_rescale"), unguided)
-    if "negative_prompt" not in chosen:
-        alone = "without a negative prompt: add -M negative_prompt=TEXT, or leave it out"
-        first = ("true_cfg_scale",) if by_true_cfg else ()
-        lacks |= dict.fromkeys(
-            (*first, *(NEGATIVE[1:] if by_true_cfg or NEGATIVE[2] not in known else ())), alone
-        )
-    if step is None or "eta" not in inspect.signature(step).parameters:
-        lacks["eta"] = (
-            "with this model's scheduler: name one that takes it, as in -M scheduler=DDIM, or leave it out"
-        )
-    lacks |= dict.fromkeys(
-        LAYERS, "without layers to skip, which cannot be named here: leave it out"
-    )
-    if not repository.config("scheduler").get("use_dynamic_shifting"):
-        lacks["mu"] = "with this model's scheduler, which does not shift dynamically: leave it out"
-    if by_true_cfg and repository.config("transformer").get("guidance_embeds") is False:
-        lacks["guidance_scale"] = (
-            "in this model, which was not distilled with guidance: leave it out"
-        )
-    for setting in given.keys() & lacks.keys():
-        raise UsageError(f"{name}: {setting} changes nothing {lacks[setting]}")
+
+    repository: Repository
+    known: Mapping[str, Parameter]
+    chosen: Mapping[str, Setting]
+    scheduler: type | None
+
+    @property
+    def uses_true_cfg(self) -> bool:
+        """True for pipelines whose classifier-free guidance is `true_cfg_scale`."""
+        return "true_cfg_scale" in self.known
+
+    def check_effects(self, given: Mapping[str, Setting], name: str) -> None:
+        """Check that each of the user's settings has an effect.
+
+        Parameters
+        ----------
+        given
+            The user's settings.
+        name
+            Name of the model, for messages.
+
+        Raises
+        ------
+        UsageError
+            For a setting that would change nothing, given the other settings.
+        """
+        reasons = {
+            **self._without_guidance(),
+            **self._without_negative_prompt(),
+            **self._without_scheduler_support(),
+            **dict.fromkeys(LAYERS, "without layers to skip, which cannot be set: leave it out"),
+        }
+        transformer = self.repository.config("transformer")
+        if self.uses_true_cfg and transformer.get("guidance_embeds") is False:
+            reasons["guidance_scale"] = (
+                "in this model, which was not distilled with guidance: leave it out"
+            )
+        for setting in given.keys() & reasons.keys():
+            raise UsageError(f"{name}: {setting} changes nothing {reasons[setting]}")
+
+    def _without_guidance(self) -> dict[str, str]:
+        """Return settings that have no effect because guidance is off, with the reason."""
+        scale = self.chosen.get("true_cfg_scale" if self.uses_true_cfg else "guidance_scale")
+        has_guidance_input = self.repository.config("unet").get("time_cond_proj_dim")
+        if scale is None or (float(scale) > 1 and not has_guidance_input):
+            return {}
+        example = "true_cfg_scale=4" if self.uses_true_cfg else "guidance_scale=5"
+        reason = f"without guidance above 1: add -M {example}, or leave it out"
+        return dict.fromkeys((*NEGATIVE, "guidance_rescale"), reason)
+
+    def _without_negative_prompt(self) -> dict[str, str]:
+        """Return settings that have no effect without a negative prompt, with the reason."""
+        if "negative_prompt" in self.chosen:
+            return {}
+        settings: list[str] = ["true_cfg_scale"] if self.uses_true_cfg else []
+        # With a third text encoder, the further negative prompts work without the first.
+        if self.uses_true_cfg or NEGATIVE[2] not in self.known:
+            settings += NEGATIVE[1:]
+        reason = "without a negative prompt: add -M negative_prompt=TEXT, or leave it out"
+        return dict.fromkeys(settings, reason)
+
+    def _without_scheduler_support(self) -> dict[str, str]:
+        """Return settings that the scheduler does not use, with the reason."""
+        reasons = {}
+        scheduler = self.scheduler
+        if scheduler is None and "scheduler" in self.repository.components:
+            scheduler = self.repository.kind("scheduler")
+        step = getattr(scheduler, "step", None)
+        if step is None or "eta" not in inspect.signature(step).parameters:
+            reasons["eta"] = (
+                "with this model's scheduler: choose a scheduler that takes it, as in "
+                "-M scheduler=DDIM, or leave it out"
+            )
+        if not self.repository.config("scheduler").get("use_dynamic_shifting"):
+            reasons["mu"] = (
+                "with this model's scheduler, which does not shift dynamically: leave it out"
+            )
+        return reasons
 
 
 def check_size(settings: Mapping[str, Setting], multiple: int, name: str) -> None:
-    """Raises UsageError for a height without a width, which some families ignore, and for sides
-    that do not fit.
+    """Check height and width.
+
+    Raises
+    ------
+    UsageError
+        For a height without a width, which some families ignore, or the reverse, and for sides that
+        are not multiples of `multiple`.
     """
     sides = {side: settings[side] for side in SIDES if side in settings}
-    for given, lacking in (SIDES, SIDES[::-1]):
-        if given in sides and lacking not in sides:
+    for side in SIDES:
+        if sides and side not in sides:
+            given = next(iter(sides))
             raise UsageError(
-                f"{name}: {given} is given without {lacking}; give both, as in -M height=512 -M width=512"
+                f"{name}: {given} is given without {side}; give both, as in "
+                "-M height=512 -M width=512"
             )
     for side, length in sides.items():
         if isinstance(length, int) and length % multiple:
@@ -250,36 +374,50 @@ def check_size(settings: Mapping[str, Setting], multiple: int, name: str) -> Non
 
 @contextmanager
 def fitting(settings: Mapping[str, Setting], name: str) -> Iterator[None]:
-    """What a pipeline or its scheduler says against the settings that it is called with becomes a
-    UsageError.
-    """
+    """Turn errors of a pipeline or its scheduler about settings into a UsageError."""
     try:
         yield
     except (IndexError, ValueError) as error:
         if not ABOUT_SETTINGS.search(extract_tb(error.__traceback__)[-1].filename):
             raise
         given = ", ".join(f"{setting}={value!r}" for setting, value in settings.items())
-        fault = f"does not work with one of its settings ({given}): {str(error).rstrip('.')}"
-        raise UsageError(f"{name} {fault}; change it or leave it out") from error
+        raise UsageError(
+            f"{name} does not work with one of its settings ({given}): "
+            f"{str(error).rstrip('.')}; change it or leave it out"
+        ) from error
 
 
-def scheduler_class(repository: Repository, wanted: str) -> type | None:
-    """The class of the scheduler called `wanted`, with or without "Scheduler" at its end; None for
-    the model's own. Raises UsageError for one that this model does not work with.
+def scheduler_class(repository: Repository, name: str) -> type | None:
+    """Return the class of a scheduler that replaces the model's own.
+
+    Parameters
+    ----------
+    repository
+        The model's repository.
+    name
+        Name of the class, with or without "Scheduler" at its end. Empty for the model's own
+        scheduler.
+
+    Returns
+    -------
+    type or None
+        None for the model's own scheduler.
+
+    Raises
+    ------
+    UsageError
+        If the model does not work with this scheduler.
     """
-    if not wanted:
+    if not name:
         return None
     if "scheduler" not in repository.components:
         raise UsageError(
-            f"{repository.name!r} has no scheduler that could be replaced: leave the scheduler out"
+            f"{repository.name!r} has no scheduler that could be replaced; leave out -M scheduler"
         )
-    own = repository.kind("scheduler")
-    known = {
-        kind
-        for kind in (own.__name__, *getattr(own, "_compatibles", ()))
-        if hasattr(diffusers, kind)
-    }
-    kinds = {wanted, f"{wanted}Scheduler"} & known
+    original = repository.kind("scheduler")
+    compatible = (original.__name__, *getattr(original, "_compatibles", ()))
+    known = {kind for kind in compatible if hasattr(diffusers, kind)}
+    kinds = {name, f"{name}Scheduler"} & known
     if not kinds:
-        raise UnknownName(f"scheduler for {repository.name!r}", wanted, sorted(known))
+        raise UnknownName(f"scheduler for {repository.name!r}", name, sorted(known))
     return cast("type", getattr(diffusers, kinds.pop()))
