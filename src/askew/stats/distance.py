@@ -1,9 +1,9 @@
-"""Distances between two distributions on an axis, and the sensitivity built from them (BiasConnect,
-Eq. 1-4).
+"""Distances between two distributions on an axis, and the sensitivity (BiasConnect, Eq. 1-4).
 
-Distributions p, q are (..., K) counts or shares, scaled to sum 1 here; leading axes broadcast.
-NotEnoughData is raised where one sums to 0 or K < 2, ValueError where one is negative or not finite
-or where lengths differ, UnknownName for a distance that is not in `DISTANCES`.
+Distributions p, q are (..., K) counts or shares, scaled to sum 1 here; leading axes broadcast. All
+functions raise NotEnoughData where a distribution sums to 0 or K < 2, ValueError where a number is
+negative or not finite or where lengths differ, and UnknownName for a distance that is not in
+`DISTANCES`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,15 +17,15 @@ from askew.stats.intervals import TOLERANCE, Floats, positive_counts
 from askew.types import Scale
 
 FINEST = 1000  # steps of a lattice between two whole numbers of images
-MOST_STEPS = 100_000_000  # beyond as many additions, some half second, draws are quicker
+MOST_STEPS = 100_000_000  # beyond so many additions, half a second, draws are faster
 Distance = Callable[[ArrayLike, ArrayLike], Floats]
 
 
 def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
-    """W1 between two distributions over ranks 0..K-1, divided by K - 1, for ordered values such as
-    age (Eq. 2).
+    """Compute W1 between two distributions over ranks 0..K-1, divided by K - 1 (Eq. 2).
 
-    Equals the sum of |P - Q| over the first K - 1 cumulative shares, divided by K - 1. In [0, 1].
+    For ordered values such as age. It equals the sum of |P - Q| over the first K - 1 cumulative
+    shares, divided by K - 1. In [0, 1].
     """
     p, q = distributions(p, q)
     steps = np.abs(np.cumsum(p - q, axis=-1))[..., :-1]
@@ -33,22 +33,25 @@ def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
 
 
 def total_variation(p: ArrayLike, q: ArrayLike) -> Floats:
-    """Half the sum of |p - q|, for values without an order: the share that has to move. In [0, 1]."""
+    """Compute half the sum of |p - q|, for values without an order, in [0, 1].
+
+    It is the share that has to move.
+    """
     p, q = distributions(p, q)
     return np.asarray(np.abs(p - q).sum(axis=-1) / 2)[()]
 
 
 def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
-    """W1 between the K shares of p and the K shares of q, each taken as an unlabeled sample.
+    """Compute W1 between the K shares of p and the K shares of q, each as an unlabeled sample.
 
-    The mean of |sorted p - sorted q|. With a uniform q it is mean |p_k - 1/K|, in [0, 2 (K - 1) /
-    K**2]. It does not see which value has which share, so it answers "how uneven", and q must be
-    uniform: ValueError otherwise.
+    It is the mean of |sorted p - sorted q|. With a uniform q it is mean |p_k - 1/K|, in [0, 2 (K -
+    1) / K**2]. It ignores which value has which share, so it measures deviation from uniform shares
+    and q must be uniform; ValueError otherwise.
     """
     p, q = distributions(p, q)
     if not np.allclose(q, 1 / q.shape[-1]):
         raise ValueError(
-            "the distance 'values' forgets which value has which share; it needs a uniform reference"
+            "the distance 'values' ignores which value has which share; it needs a uniform reference"
         )
     return np.asarray(np.abs(p - q).mean(axis=-1))[()]
 
@@ -61,7 +64,7 @@ DISTANCES: Mapping[str, Distance] = {
 
 
 def distance_named(distance: str | Distance) -> Distance:
-    """The distance function of that name; a function is returned as it is."""
+    """Return the distance function of that name; return a function as it is."""
     if not isinstance(distance, str):
         return distance
     UnknownName.unless_known("distance", distance, DISTANCES)
@@ -73,24 +76,35 @@ CHOICES: Mapping[str, str] = {
     "nominal": "total_variation",
     "values": "values",
 }
-"""The name of the distance that each choice of a user's means; "auto" is the axis's scale."""
+"""Names of distances by the choice of a user; "auto" is the axis's scale."""
 
 
 def distance_for(choice: str, scale: Scale) -> str:
-    """The name in `DISTANCES` that a choice (auto, ordinal, nominal, values) means on an axis of
-    that scale.
+    """Return the name in `DISTANCES` for a choice on an axis of that scale.
+
+    Choices are auto, ordinal, nominal and values.
     """
     UnknownName.unless_known("distance", choice, ["auto", *CHOICES])
     return CHOICES[scale if choice == "auto" else choice]
 
 
 def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
-    """A named distance as a weighted sum of absolute linear forms: d(p, q) = weight * sum over rows
-    f of |f . (p - q)|.
+    """Return a named distance as a weighted sum of absolute linear forms.
 
-    Every form adds up shares, so that its value is itself a share. For "values" this holds with a
-    uniform q, the only one that it takes. Forms (L, K) of zeros and ones over K = `values`, and the
-    weight.
+    d(p, q) = weight * sum over rows f of |f . (p - q)|. Every form adds up shares, so its value is
+    a share. For "values" this holds with a uniform q, the only one that it accepts.
+
+    Parameters
+    ----------
+    distance
+        A name of `DISTANCES`.
+    values
+        Number K of values.
+
+    Returns
+    -------
+    tuple
+        Forms (L, K) of zeros and ones, and the weight.
     """
     distance_named(distance)
     if values < 2:
@@ -101,8 +115,9 @@ def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
 
 
 def distance_max(reference: ArrayLike, distance: str | Distance = "total_variation") -> float:
-    """Largest distance of any distribution from `reference`, reached where one value takes all
-    (distances are convex).
+    """Return the largest distance of any distribution from `reference`.
+
+    It is reached where one value has all images, since distances are convex.
     """
     reference = np.asarray(reference, dtype=float)
     return float(distance_named(distance)(np.eye(len(reference)), reference).max())
@@ -114,26 +129,34 @@ def sensitivity(
     reference: ArrayLike,
     distance: str | Distance = "total_variation",
 ) -> Floats:
-    """Intersectional Sensitivity IS = d(initial, reference) - d(after, reference) (BiasConnect, Eq. 4), not
-    debiased.
+    """Compute the Intersectional Sensitivity, not debiased (BiasConnect, Eq. 4).
 
-    Positive: the intervention brings the distribution closer to the reference.
-    `stats.sensitivity.interaction` corrects for the different numbers of images behind the two
-    distributions and adds an interval.
+    IS = d(initial, reference) - d(after, reference). Positive: the intervention brings the
+    distribution closer to the reference. `stats.sensitivity.interactions` corrects for the
+    different numbers of images behind the two distributions and adds an interval.
+
+    Parameters
+    ----------
+    initial, after, reference : array, (..., K)
+        Shares or counts.
+    distance
+        A name of `DISTANCES`, or a function.
     """
     measure = distance_named(distance)
     return np.asarray(measure(initial, reference) - measure(after, reference))[()]
 
 
 def distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
-    """Both arguments checked and scaled to sum 1 along the last axis; they need the same K values,
-    K >= 2.
+    """Check two distributions and scale them to sum 1 along the last axis.
+
+    They need the same K values, K >= 2.
     """
     first = normalised(p, "the first distribution")
     second = normalised(q, "the second distribution")
     if first.shape[-1] != second.shape[-1]:
         raise ValueError(
-            f"distributions over {first.shape[-1]} and {second.shape[-1]} values; they must share one list"
+            f"distributions over {first.shape[-1]} and {second.shape[-1]} values; "
+            "they must have the same values"
         )
     if first.shape[-1] < 2:
         raise NotEnoughData("a distance needs an axis with at least two values")
@@ -141,24 +164,31 @@ def distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def normalised(shares: ArrayLike, name: str = "a distribution") -> Floats:
-    """(..., K) counts or shares, scaled to sum 1 along the last axis."""
+    """Scale counts or shares (..., K) to sum 1 along the last axis."""
     values = positive_counts(shares, name)
     return np.asarray(values / values.sum(axis=-1, keepdims=True))
 
 
 def expected_distance(n: int, reference: ArrayLike, distance: str = "total_variation") -> float:
-    """Mean distance from the ideal of the shares of n pictures drawn from it, exactly: what is no
-    bias at this n.
+    """Compute the mean distance from the reference of n images drawn from it, exactly.
 
-    A distance, a name of `DISTANCES`, is a sum of |f . (X / n - ideal)| over forms f that add up
-    shares (`linear_forms`), and f . X is binomial with n and f . ideal. `reference` are (K,) shares.
+    It is the distance of no bias at this n. A distance is a sum of |f . (X / n - reference)| over
+    forms f that add up shares (`linear_forms`), and f . X is binomial with n and f . reference.
+
+    Parameters
+    ----------
+    n
+        Number of images.
+    reference : array, (K,)
+        Reference shares.
+    distance
+        A name of `DISTANCES`.
     """
     forms, weight = linear_forms(distance, len(np.asarray(reference)))
     shares = forms @ normalised(reference, "the reference")
     counts = np.arange(n + 1)[:, None]
-    return float(
-        weight * (np.abs(counts / n - shares) * scipy.stats.binom.pmf(counts, n, shares)).sum()
-    )
+    gaps = np.abs(counts / n - shares)
+    return float(weight * (gaps * scipy.stats.binom.pmf(counts, n, shares)).sum())
 
 
 def distance_p(counts: Floats, reference: Floats, distance: str) -> float | None:

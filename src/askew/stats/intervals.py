@@ -1,6 +1,4 @@
-"""Generic pieces of inference: bootstrap, percentile intervals, test inversion, null summaries,
-many tests at once.
-"""
+"""Generic pieces of inference: bootstrap, intervals, test inversion, nulls, multiple testing."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -23,51 +21,81 @@ TOLERANCE = 1e-9  # scores closer than this count as equal, so that rounding dec
 
 
 def tail(level: float) -> float:
-    """Probability left out on each side of a central interval, in (0, 0.5)."""
+    """Return the probability left out on each side of a central interval, in (0, 0.5)."""
     if not 0 < level < 1:
         raise ValueError(f"level is {level}; it must lie between 0 and 1")
     return (1 - level) / 2
 
 
 def student_stretch(level: float, freedom: int) -> float:
-    """How much wider Student's interval is than a normal one."""
+    """Return the ratio of the widths of Student's interval and of a normal one."""
     return float(scipy.stats.t.isf(tail(level), freedom) / scipy.stats.norm.isf(tail(level)))
 
 
 def array_of(
     numbers: ArrayLike,
-    name: str = "a picture set",
-    axes: str = "(pictures, columns)",
+    name: str = "an image set",
+    axes: str = "(images, columns)",
     finite: bool = True,
 ) -> Floats:
-    """`numbers` as an array with these axes: NotEnoughData without any, ValueError for others, and
-    for a number that is not finite where all must be.
+    """Return numbers as an array with the axes given.
+
+    Parameters
+    ----------
+    numbers
+        The numbers.
+    name
+        Name in error messages.
+    axes
+        Names of the axes.
+    finite
+        Require finite numbers.
+
+    Raises
+    ------
+    NotEnoughData
+        If there is no number.
+    ValueError
+        If the axes differ, or a number is not finite.
     """
     x = np.asarray(numbers, dtype=float)
     if x.ndim != axes.count(",") + 1:
         raise ValueError(f"{name} has {x.ndim} axes; {axes} is needed")
     if not x.size:
-        raise NotEnoughData(f"{name}: nothing there; at least one picture with an answer is needed")
+        raise NotEnoughData(f"{name}: nothing there; at least one image with an answer is needed")
     if finite and not np.all(np.isfinite(x)):
-        raise ValueError(f"{name} holds numbers that are not finite")
+        raise ValueError(f"{name} contains numbers that are not finite")
     return x
 
 
 def in_order(rows: NDArray[Any]) -> NDArray[Any]:
-    """Rows sorted, so that random draws do not depend on the order of the pictures."""
+    """Sort rows, so that random draws do not depend on the order of the images."""
     return rows[np.lexsort(rows.T[::-1])] if rows.size else rows
 
 
 def bootstrap_weights(n: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Weights of n pictures in `draws` resamples with replacement: (draws, n), each row sums to 1."""
+    """Draw weights of n images in resamples with replacement: (draws, n), each row sums to 1."""
     return np.asarray(rng.multinomial(n, np.full(n, 1 / n), size=draws) / n)
 
 
 def bootstrap_errors(pictures: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Sampling errors of the mean of a (pictures, columns) array: (draws, columns), centred at 0.
+    """Draw sampling errors of the mean of a set, centered at 0.
 
-    Stretched by sqrt(n / (n - 1)), as a resample varies less than a fresh sample. One picture shows
+    Stretched by sqrt(n / (n - 1)), since a resample varies less than a fresh sample. One image has
     no error.
+
+    Parameters
+    ----------
+    pictures : array, (images, columns)
+        The set.
+    draws
+        Number of draws.
+    rng
+        Generator of the draws.
+
+    Returns
+    -------
+    array, (draws, columns)
     """
     n = len(pictures)
     errors = bootstrap_weights(n, draws, rng) @ pictures - pictures.mean(axis=0)
@@ -75,7 +103,7 @@ def bootstrap_errors(pictures: Floats, draws: int, rng: np.random.Generator) -> 
 
 
 def percentile_interval(draws: Floats, level: float) -> tuple[float, float]:
-    """The central `level` of bootstrap draws: (draws,) to (low, high)."""
+    """Return the central interval (low, high) of bootstrap draws (draws,)."""
     low, high = np.quantile(draws, [tail(level), 1 - tail(level)])
     return float(low), float(high)
 
@@ -87,11 +115,18 @@ def first_accepted(
     steps: int = 10,
     accepted: ArrayLike | None = None,
 ) -> Floats:
-    """Where tests along paths from `start` to `stop`, (...), turn from rejecting to accepting, by
-    bisection.
+    """Find by bisection where tests along paths turn from rejecting to accepting.
 
-    `accepts(start)`, or `accepted` where that is known, decides at once where true; `stop` is the
-    answer where nothing before it is accepted.
+    Parameters
+    ----------
+    accepts
+        The test of positions (...).
+    start, stop : array, (...)
+        Ends of the paths. `stop` is the answer where no position before it is accepted.
+    steps
+        Number of bisections.
+    accepted : array, (...), optional
+        Result of the test at `start`, if it is known. Where it is true, `start` is the answer.
     """
     at_start = np.asarray(accepts(np.asarray(start)) if accepted is None else accepted)
     rejected = np.asarray(start)
@@ -105,55 +140,60 @@ def first_accepted(
 
 
 def p_value(value: float, null_draws: Floats) -> float:
-    """Share of null draws at least as large as the value: (1 + exceedances) / (1 + draws)."""
+    """Return the p of a value by null draws: (1 + exceedances) / (1 + draws)."""
     return float((1 + np.count_nonzero(null_draws >= value - TOLERANCE)) / (1 + len(null_draws)))
 
 
 def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
-    """`p_value` of scores (...), by rounds of null draws (draws, ...) until each is reached
-    `ENOUGH` times or no more are left.
+    """Return `p_value` of scores (...), by rounds of null draws (draws, ...).
+
+    It stops when each score is reached `ENOUGH` times, or no rounds are left.
     """
     reached = np.zeros(np.shape(observed))
-    made = 0
+    draws = 0
     for null in rounds:
         reached = reached + (null >= np.asarray(observed) - TOLERANCE).sum(axis=0)
-        made = made + len(null)
+        draws = draws + len(null)
         if reached.min() >= ENOUGH:
             break
-    return np.asarray((1 + reached) / (1 + made))
+    return np.asarray((1 + reached) / (1 + draws))
 
 
 def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -> Estimate:
-    """A bounded score with its null, p-value and chance-corrected value. `corrected` is unclipped;
-    it is None where the null is already the maximum and leaves no room.
+    """Return a bounded score with its null, p-value and chance-corrected value.
+
+    `corrected` is unclipped. It is None where the null is already the maximum and leaves no room.
     """
     room = maximum - null
-    beyond, form = (
-        ((estimate.value - null) / room, BOUNDED_FORM) if room > TOLERANCE else (None, None)
+    if room <= TOLERANCE:
+        return replace(estimate, null=null, max=maximum, corrected=None, corrected_form=None, p=p)
+    share = (estimate.value - null) / room
+    return replace(
+        estimate, null=null, max=maximum, corrected=share, corrected_form=BOUNDED_FORM, p=p
     )
-    return replace(estimate, null=null, max=maximum, corrected=beyond, corrected_form=form, p=p)
 
 
 def less_null(estimate: Estimate, null: float, p: float | None) -> Estimate:
-    """A signed score with its null, p-value, and `corrected` as what it lies above the null."""
-    beyond = estimate.value - null
-    return replace(estimate, null=null, corrected=beyond, corrected_form="value - null", p=p)
+    """Return a signed score with its null, p-value, and `corrected` as value minus null."""
+    difference = estimate.value - null
+    return replace(estimate, null=null, corrected=difference, corrected_form="value - null", p=p)
 
 
 def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
-    """The ends of an interval stretched so that those of `tests` estimates hold all at once
-    (Bonferroni). Either reach is taken as a normal quantile times a standard error.
+    """Return the ends of an interval that holds jointly for `tests` estimates (Bonferroni).
+
+    Each half of the interval is taken as a normal quantile times a standard error.
     """
     outer = tail(estimate.level or 0.95)
-    stretch = float(scipy.stats.norm.isf(outer / max(tests, 1)) / scipy.stats.norm.isf(outer))
+    quantile = scipy.stats.norm.isf(outer / max(tests, 1))
+    stretch = float(quantile / scipy.stats.norm.isf(outer))
     low, high = ends(estimate)
-    return estimate.value - stretch * (estimate.value - low), estimate.value + stretch * (
-        high - estimate.value
-    )
+    value = estimate.value
+    return value - stretch * (value - low), value + stretch * (high - value)
 
 
 def ends(estimate: Estimate) -> tuple[float, float]:
-    """Low and high end of an estimate's interval; its value where it has none."""
+    """Return the low and high end of an estimate's interval; its value where it has none."""
     low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))
     return low, high
 
@@ -165,34 +205,51 @@ def mover(
     of_b: tuple[float, float],
     correlation: float = 0.0,
 ) -> tuple[float, float]:
-    """Interval of a - b from the intervals of both, whose errors have a correlation (MOVER; Zou and
-    Donner 2008).
+    """Return the interval of a - b from the intervals of both (MOVER; Zou and Donner 2008).
+
+    Parameters
+    ----------
+    a, b
+        The two scores.
+    of_a, of_b
+        Their intervals.
+    correlation
+        Correlation of their errors.
     """
 
     def reach(x: float, y: float) -> float:
         return math.sqrt(max(x * x + y * y - 2 * correlation * x * y, 0.0))
 
-    return a - b - reach(a - of_a[0], of_b[1] - b), a - b + reach(of_a[1] - a, b - of_b[0])
+    low = a - b - reach(a - of_a[0], of_b[1] - b)
+    high = a - b + reach(of_a[1] - a, b - of_b[0])
+    return low, high
 
 
 def positive_counts(counts: ArrayLike, name: str = "counts", whole: bool = False) -> Floats:
-    """`counts` as an array (..., values) with an observation in every row, NotEnoughData otherwise."""
+    """Check counts (..., values), which need an observation in every row.
+
+    Raises NotEnoughData for a row of zeros, ValueError for negative or infinite numbers.
+    """
     c = np.asarray(counts, dtype=float)
-    if c.ndim == 0 or not ((c >= 0) & (c < np.inf)).all() or (whole and np.any(c % 1)):
-        raise ValueError(
-            f"{name} must hold finite {'whole ' if whole else ''}numbers that are not negative"
-        )
+    is_positive = c.ndim > 0 and ((c >= 0) & (c < np.inf)).all()
+    if not is_positive or (whole and np.any(c % 1)):
+        numbers = "whole numbers" if whole else "numbers"
+        raise ValueError(f"{name} must be finite {numbers} that are not negative")
     if not c.sum(axis=-1).all():
-        raise NotEnoughData(f"{name}: all zero; at least one picture with an answer is needed")
+        raise NotEnoughData(f"{name}: all zero; at least one image with an answer is needed")
     return c
 
 
 def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
-    """q-values of a family of m p-values (Benjamini & Hochberg 1995): min over p_j >= p of p_j * m
-    / rank_j, at most 1.
+    """Return q-values of a family of m p-values (Benjamini & Hochberg 1995).
 
-    `p` is (tests,), each in [0, 1], ValueError otherwise. Tests that were not made must be left out
-    by the caller.
+    q = min over p_j >= p of p_j * m / rank_j, at most 1. The caller must leave out tests that were
+    not made.
+
+    Parameters
+    ----------
+    p : array, (tests,)
+        p-values in [0, 1]; ValueError otherwise.
     """
     values = np.asarray(p, dtype=float)
     if values.ndim != 1 or not np.all((values >= 0) & (values <= 1)):
@@ -201,26 +258,37 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
 
 
 def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, list[float]]]:
-    """A verdict per family of tests of one null hypothesis, and q-values of its members that never
-    contradict it.
+    """Return a verdict per family of tests of one null hypothesis, and consistent q-values.
 
     The family's p is that of its first step by Holm (1979), min(1, m * smallest p). Its q is by
-    Benjamini and Hochberg over all families. A member's q is its own Holm p, scaled as the family's
+    Benjamini and Hochberg over all families. A member's q is its Holm p, scaled as the family's
     was: selected families are tested at the level that selection leaves (Benjamini & Bogomolov
     2014). So a member has a q below a level only where its family has, and a family has only where
-    a member has. `tests` are by family the p-values of its members, at least one; returned are by
-    family p, q, and the q of every member.
+    a member has.
+
+    Parameters
+    ----------
+    tests
+        By family, the p-values of its members, at least one.
+
+    Returns
+    -------
+    list of tuple
+        By family p, q, and the q of every member.
     """
-    holm = []
-    for members in tests:
-        order = np.argsort(members, kind="stable")
-        steps = np.maximum.accumulate(
-            np.asarray(members, dtype=float)[order] * np.arange(len(members), 0, -1)
-        )
-        holm.append(np.minimum(steps, 1.0)[np.argsort(order)])
-    firsts = np.array([own.min() for own in holm])
-    found = []
-    for own, p, q in zip(holm, firsts, benjamini_hochberg(firsts), strict=True):
+    holm = [_holm(members) for members in tests]
+    smallest = np.array([adjusted.min() for adjusted in holm])
+    verdicts = []
+    for adjusted, p, q in zip(holm, smallest, benjamini_hochberg(smallest), strict=True):
         scale = q / p if p else 1.0
-        found.append((float(p), float(q), [float(one) for one in np.minimum(own * scale, 1.0)]))
-    return found
+        members = np.minimum(adjusted * scale, 1.0).tolist()
+        verdicts.append((float(p), float(q), members))
+    return verdicts
+
+
+def _holm(p: Sequence[float]) -> Floats:
+    """Holm's p-values of one family, in their order."""
+    order = np.argsort(p, kind="stable")
+    factors = np.arange(len(p), 0, -1)
+    steps = np.maximum.accumulate(np.asarray(p, dtype=float)[order] * factors)
+    return np.asarray(np.minimum(steps, 1.0)[np.argsort(order)])

@@ -1,6 +1,4 @@
-"""Means of independent numbers, such as the scores of several prompts or the differences of several
-runs.
-"""
+"""Means of independent numbers, such as scores of several prompts or of several runs."""
 
 import math
 from collections.abc import Sequence

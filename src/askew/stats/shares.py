@@ -1,13 +1,12 @@
-"""Shares of the values of one axis in one picture set, their distance from an ideal, and what could
-have been shown.
+"""Shares of the values of one axis in one image set, their distance from a reference, and power.
 
-Counts are (K,) whole numbers of pictures that show each value, `missing` pictures without an
-answer, recorded only. NotEnoughData is raised without any answer, ValueError for what is not a
-count and for shapes that do not fit.
+Counts are (K,) whole numbers of images that show each value, `missing` images without an answer,
+recorded only. All functions raise NotEnoughData without any answer, and ValueError for numbers that
+are not counts and for shapes that do not fit.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 
 import numpy as np
@@ -35,30 +34,39 @@ from askew.types import Estimate
 
 BISECTIONS = 50
 DETECTION_DRAWS = 10_000
-POWER = 0.9  # with which a distance is said to be one that would have been shown
-MOST = 100_000  # samples for p where it has no exact law
+POWER = 0.9  # of the test for a distance that is reported as detectable
+MOST = 100_000  # samples for p where there is no exact law
 
 
 def share_intervals(
     counts: ArrayLike, *, level: float = 0.95, missing: int = 0
 ) -> tuple[Estimate, ...]:
-    """The share of every value, with the mid-P version of the Clopper-Pearson interval.
+    """Estimate the share of every value, with the mid-P version of the Clopper-Pearson interval.
 
-    At a count of 0 or of all pictures, where mid-P is a little short, the far end is that of
-    Clopper and Pearson. Chosen by exact coverage: never below .925 for 10 to 200 pictures and any
-    share, .95 to .97 on average.
+    At a count of 0 or of all images, where mid-P is a little short, the far end is that of Clopper
+    and Pearson. Coverage, computed exactly, is never below .925 for 10 to 200 images and any share,
+    and .95 to .97 on average.
+
+    Parameters
+    ----------
+    counts : array, (K,)
+        Images by value.
+    level
+        Level of the intervals, in (0, 1).
+    missing
+        Images without an answer, recorded only.
     """
     c = axis_counts(counts)
     n = int(c.sum())
     return tuple(
         Estimate(
-            k / n,
-            1 - _mid_p_upper(n - k, n, level),
-            _mid_p_upper(k, n, level),
-            level,
-            "mid-P Clopper-Pearson",
-            n,
-            missing,
+            value=k / n,
+            low=1 - _mid_p_upper(n - k, n, level),
+            high=_mid_p_upper(k, n, level),
+            level=level,
+            interval="mid-P Clopper-Pearson",
+            n=n,
+            missing=missing,
             max=1.0,
         )
         for k in c.tolist()
@@ -76,52 +84,78 @@ def distance_estimate(
     missing: int = 0,
     reference_images: int | None = None,
 ) -> Estimate:
-    """Distance of the shares from an ideal: plug-in value, interval of the population's distance,
-    null, p, corrected.
+    """Estimate the distance of the shares from a reference distribution.
 
-    The interval is by test inversion (`distance_intervals`) and may lie below the value. The null
-    is the distance of as many pictures drawn from the ideal itself; p is that of their exact law
-    (`distance_p`), or by draws where that is large. The ideal (K,) is shares, or weights, that
-    would be no bias; `distance` is a name of `distance.DISTANCES`, or a function of two
-    distributions. Where the ideal was counted in `reference_images` of a reference, both err:
-    interval, null and p are those of as few pictures as err like their difference.
+    The value is the plug-in distance. The interval is by test inversion (`distance_intervals`), for
+    the population's distance, and may be below the value. The null is the mean distance of as many
+    images drawn from the reference. p is of their exact law (`distance_p`), or by draws where that
+    is too large.
+
+    Parameters
+    ----------
+    counts : array, (K,)
+        Images by value.
+    reference : array, (K,)
+        Reference shares, or weights.
+    distance
+        A name of `distance.DISTANCES`, or a function of two distributions.
+    rng
+        Generator of all draws.
+    draws
+        Number of draws.
+    level
+        Level of the interval, in (0, 1).
+    missing
+        Images without an answer, recorded only.
+    reference_images
+        Number of images in which the reference was counted. Then both have sampling errors:
+        interval, null and p are of as few images as err like their difference.
     """
     c = axis_counts(counts)
-    target = normalised(reference, "the ideal")
+    target = normalised(reference, "the reference")
     measure = distance_named(distance)
     n = int(c.sum())
-    maximum = distance_max(target, measure)
-    sample = SampledShares(c / n, as_exact_together(n, reference_images), target, measure)
-    p = (
-        distance_p(c, target, distance)
-        if isinstance(distance, str) and reference_images is None
-        else None
+    sample = SampledShares(
+        shares=c / n,
+        pictures=as_exact_together(n, reference_images),
+        reference=target,
+        measure=measure,
     )
+    p = None
+    if isinstance(distance, str) and reference_images is None:
+        p = distance_p(c, target, distance)
     fair = sample.samples(target, draws, rng)
     low, high = sample.interval(fair, level, rng)
-    again, further = rng.spawn(2)
-
-    def doubled() -> Iterator[Floats]:
-        """The fair draws, then as many again as there are, up to `MOST`."""
-        yield fair
-        made = draws
-        while made < MOST:
-            more = min(made, MOST - made)
-            yield sample.samples(target, more, further)
-            made += more
-
-    debiased = sample.debiased(fair, again)
-    found = Estimate(
-        float(sample.observed), low, high, level, METHOD, n, missing, debiased=debiased
+    for_debiased, for_p = rng.spawn(2)
+    estimate = Estimate(
+        value=float(sample.observed),
+        low=low,
+        high=high,
+        level=level,
+        interval=METHOD,
+        n=n,
+        missing=missing,
+        debiased=sample.debiased(fair, for_debiased),
     )
     if p is None:
-        p = float(p_by_rounds(found.value, doubled()))
-    return corrected(found, float(fair.mean()), p, maximum)
+        p = float(p_by_rounds(estimate.value, _doubled(sample, fair, for_p)))
+    return corrected(estimate, float(fair.mean()), p, distance_max(target, measure))
+
+
+def _doubled(sample: SampledShares, fair: Floats, rng: np.random.Generator) -> Iterator[Floats]:
+    """Yield the fair draws, then as many more as there are, up to `MOST`."""
+    yield fair
+    total = len(fair)
+    while total < MOST:
+        more = min(total, MOST - total)
+        yield sample.samples(sample.reference, more, rng)
+        total += more
 
 
 def worst_case_bounds(counts: ArrayLike, missing: int) -> tuple[Floats, Floats]:
-    """Shares if none, and if all, of the missing pictures showed the value: two arrays (K,), bounds
-    without any assumption on why answers are missing.
+    """Return the shares if none, and if all, of the missing images showed the value.
+
+    The two arrays (K,) are bounds without any assumption on why answers are missing.
     """
     if missing < 0:
         raise ValueError(f"missing is {missing}; it cannot be negative")
@@ -130,15 +164,15 @@ def worst_case_bounds(counts: ArrayLike, missing: int) -> tuple[Floats, Floats]:
 
 
 def axis_counts(counts: ArrayLike) -> Floats:
-    """`counts` as a checked (K,) array of whole numbers with a sum above 0."""
-    c = positive_counts(counts, "counts of one picture set", whole=True)
+    """Check counts (K,) of one image set: whole numbers with a sum above 0."""
+    c = positive_counts(counts, "counts of one image set", whole=True)
     if c.ndim != 1:
-        raise ValueError("counts of one picture set on one axis must be one list")
+        raise ValueError("counts of one image set on one axis must be one list")
     return c
 
 
 def wilson(share: float, n: float, level: float) -> tuple[float, float]:
-    """Wilson's interval of a share of n pictures; n need not be whole."""
+    """Return Wilson's interval of a share of n images; n need not be whole."""
     z = float(scipy.stats.norm.ppf(1 - tail(level)))
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -147,9 +181,7 @@ def wilson(share: float, n: float, level: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=4096)
 def _mid_p_upper(k: float, n: int, level: float) -> float:
-    """High end of the interval: the share at which P(X < k) + P(X = k) / 2 has fallen to the tail
-    (1 for k = n).
-    """
+    """Return the share at which P(X < k) + P(X = k) / 2 has fallen to the tail; 1 for k = n."""
 
     def reached(share: Floats) -> bool:
         return bool(scipy.special.bdtr([max(k - 1, 0), k], n, share).mean() <= tail(level))
@@ -161,38 +193,53 @@ def _mid_p_upper(k: float, n: int, level: float) -> float:
 def detectable_distance(
     n: int, reference: tuple[float, ...], distance: str, *, level: float = 0.05
 ) -> float | None:
-    """The distance from the ideal that a test of n pictures at `level` finds with probability
-    `POWER`.
+    """Compute the distance from the reference that a test detects with probability `POWER`.
 
-    Distributions between the ideal (K,) and one value alone, p(t) = (1 - t) ideal + t e_k, for the
-    k that is hardest to find. By simulation with a fixed seed; None where even t = 1 is not found
-    so often, for a k that goes as far. `distance` is a name of `distance.DISTANCES`, `level` that
-    of one test, in (0, 1).
+    Distributions are between the reference and one value only, p(t) = (1 - t) reference + t e_k,
+    for the k that is hardest to detect. By simulation with a fixed seed.
+
+    Parameters
+    ----------
+    n
+        Number of images.
+    reference : tuple of float, (K,)
+        Reference shares.
+    distance
+        A name of `distance.DISTANCES`.
+    level
+        Significance level of the test, in (0, 1).
+
+    Returns
+    -------
+    float or None
+        None where even t = 1 is not detected so often, for a k whose distance is as large.
     """
     measure = DISTANCES[distance]
     target = np.array(reference)
-    null = np.sort(
-        measure(np.random.default_rng(0).multinomial(n, target, DETECTION_DRAWS), target)
-    )
-    critical = null[-1 - int(level * DETECTION_DRAWS)]  # what the test finds lies beyond it
+    draws = np.random.default_rng(0).multinomial(n, target, DETECTION_DRAWS)
+    null = np.sort(measure(draws, target))
+    critical = null[-1 - int(level * DETECTION_DRAWS)]
 
     def towards(k: int, t: Floats | float) -> Floats:
         return np.asarray((1 - t) * target + t * np.eye(len(target))[k])
 
-    def found_at(k: int, t: Floats | float) -> bool:
+    def is_detected(k: int, t: Floats | float) -> bool:
         drawn = np.random.default_rng(1).multinomial(n, towards(k, t), DETECTION_DRAWS // 5)
         return float(np.mean(measure(drawn, target) > critical + 1e-12)) >= POWER
 
-    found = []
-    unseen = 0.0
-    for k in (
-        range(len(target))
-        if distance == "wasserstein"
-        else {p: k for k, p in enumerate(reference)}.values()
-    ):
-        if found_at(k, 1.0):
-            t = first_accepted(partial(found_at, k), 0.0, 1.0, steps=8)
-            found.append(float(measure(towards(k, t), target)))
+    detected = 0.0
+    undetected = 0.0
+    for k in _distinct_values(reference, distance):
+        if is_detected(k, 1.0):
+            t = first_accepted(partial(is_detected, k), 0.0, 1.0, steps=8)
+            detected = max(detected, float(measure(towards(k, t), target)))
         else:
-            unseen = max(unseen, float(measure(towards(k, 1.0), target)))
-    return max(found) if found and max(found) > unseen else None
+            undetected = max(undetected, float(measure(towards(k, 1.0), target)))
+    return detected if detected > undetected else None
+
+
+def _distinct_values(reference: tuple[float, ...], distance: str) -> Iterable[int]:
+    """Return values that differ for the distance: without an order, one for each share."""
+    if distance == "wasserstein":
+        return range(len(reference))
+    return {share: k for k, share in enumerate(reference)}.values()
