@@ -1,6 +1,4 @@
-"""A page in a terminal of 80 columns or more: the answer, its tables in their order, and what a
-reader must know.
-"""
+"""A page in a terminal of at least 80 columns: the answer, its tables in their order, and notes."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,34 +12,34 @@ from rich.table import Table as Grid
 
 from askew.pages import words
 from askew.pages.blocks import CodeBlock, Content, Details, Page, Paragraph, Section, Table
-from askew.pages.plain import plain
+from askew.pages.plain import PlainBlock, plain
 
 ROWS = 24
-"""Of a table, before the rest is only counted."""
+"""Largest number of rows of a table. Further rows are only counted."""
 
 WARNINGS = 12
+"""Largest number of warnings."""
+
 LABEL = 28
 TEXT = 40
 LEAST = 12
 WORD = 16
-"""Letters of a label and of a text at most in 80 columns, of either at least, and of a word that is
-not broken.
+"""Letters in 80 columns: of a label and of a text at most, of both at least, and of the longest
+word that is not broken.
 """
 
-_KEPT = re.compile(r"(?<=\d) (?=%)|(?<=\b\w) (?=[=<] ?\d)|(?<=[=<]) (?=\d)")
+_UNBROKEN = re.compile(r"(?<=\d) (?=%)|(?<=\b\w) (?=[=<] ?\d)|(?<=[=<]) (?=\d)")
 HELD = "\ue000"
-"""Spaces that are no end of a line, and what stands for them while lines are broken: rich breaks at
-no-break spaces.
-"""
+"""Placeholder for spaces at which no line ends. rich breaks lines at no-break spaces, too."""
 
 
 class UnbrokenText(text.Text):
     """Text in which a number stays with its percent sign, and a value with its name: "p = 0.64"."""
 
     def wrap(self, *args: object, **options: object) -> Lines:
-        """The lines."""
+        """Return the lines of the text. The arguments are those of rich."""
         held = self.copy()
-        held.plain = _KEPT.sub(HELD, self.plain)
+        held.plain = _UNBROKEN.sub(HELD, self.plain)
         lines = held.wrap(*args, **options)  # type: ignore[arg-type]
         for line in lines:
             line.plain = line.plain.replace(HELD, " ")
@@ -49,130 +47,212 @@ class UnbrokenText(text.Text):
 
 
 def screen(page: Page, width: int | None = None) -> RenderableType:
-    """What a terminal shows of a page; as wide as the terminal unless `width` is given."""
+    """Return what a terminal shows of a page.
+
+    Parameters
+    ----------
+    page : Page
+        The page.
+    width : int, optional
+        Columns. By default those of the terminal.
+
+    Returns
+    -------
+    RenderableType
+        The answer, the blocks of the sections for a screen, the notes and the warnings.
+    """
     parts: list[RenderableType] = [UnbrokenText(words.clean(page.answer), style="bold")]
-    parts += [UnbrokenText(words.clean(page.detail))] if page.detail else []
-    blocks = (
-        block for section in page.sections if section.screen for block in plain(section.blocks)
-    )
-    parts += [shown for block in blocks for shown in _shown(block)]
-    parts += [
-        UnbrokenText(),
-        *(UnbrokenText(words.clean(note), style="dim") for note in page.notes),
-    ]
-    parts += [UnbrokenText(f"Warning: {words.clean(one)}") for one in page.warnings[:WARNINGS]]
-    rest = len(page.warnings) - WARNINGS
-    parts += [UnbrokenText(f"… and {words.plural(rest, 'more warning')}.")] if rest > 0 else []
+    if page.detail:
+        parts.append(UnbrokenText(words.clean(page.detail)))
+    for section in page.sections:
+        if section.screen:
+            parts += _blocks(section)
+    parts.append(UnbrokenText())
+    parts += [UnbrokenText(words.clean(note), style="dim") for note in page.notes]
+    shown = page.warnings[:WARNINGS]
+    parts += [UnbrokenText(f"Warning: {words.clean(warning)}") for warning in shown]
+    rest = len(page.warnings) - len(shown)
+    if rest:
+        parts.append(UnbrokenText(f"… and {words.plural(rest, 'more warning')}."))
     return Constrain(Group(*parts), width)
 
 
-def _shown(one: Section | Details | Paragraph | CodeBlock | Table) -> Iterator[RenderableType]:
-    """Folds are left to the page, but for those of scores that a terminal must tell."""
-    match one:
+def _blocks(container: Section | Details) -> Iterator[RenderableType]:
+    for block in plain(container.blocks):
+        yield from _block(block)
+
+
+def _block(block: PlainBlock) -> Iterator[RenderableType]:
+    """Yield a block. Details are left to the report, unless a screen shows them, too."""
+    match block:
         case Section():
-            yield UnbrokenText(f"\n{words.clean(one.title)}", style="bold")
-            yield from (shown for inner in plain(one.blocks) for shown in _shown(inner))
+            yield UnbrokenText(f"\n{words.clean(block.title)}", style="bold")
+            yield from _blocks(block)
         case Details(screen=True):
-            yield from (shown for inner in plain(one.blocks) for shown in _shown(inner))
+            yield from _blocks(block)
         case Paragraph():
-            style = "dim" if one.muted else ""
-            end = "\n" if one.items else ""
-            yield from (
-                [UnbrokenText("\n", end=end).append_text(_led(one, style))]
-                if one.lead or one.text
-                else [UnbrokenText()]
-            )
-            led = (item if isinstance(item, Paragraph) else Paragraph(item) for item in one.items)
-            yield from (UnbrokenText("- ").append_text(_led(item, style)) for item in led)
+            yield from _paragraph(block)
         case CodeBlock():
-            yield UnbrokenText("\n" + words.clean(one.text))
+            yield UnbrokenText("\n" + words.clean(block.text))
         case Table():
-            yield FittedTable(one)
+            yield FittedTable(block)
 
 
-def _led(one: Paragraph, style: str) -> text.Text:
+def _paragraph(paragraph: Paragraph) -> Iterator[RenderableType]:
+    style = "dim" if paragraph.muted else ""
+    if paragraph.lead or paragraph.text:
+        start = UnbrokenText("\n", end="\n" if paragraph.items else "")
+        yield start.append_text(_led(paragraph, style))
+    else:
+        yield UnbrokenText()
+    for item in paragraph.items:
+        led = item if isinstance(item, Paragraph) else Paragraph(item)
+        yield UnbrokenText("- ").append_text(_led(led, style))
+
+
+def _led(paragraph: Paragraph, style: str) -> text.Text:
     return UnbrokenText.assemble(
-        (words.clean(one.lead), "bold"), " " if one.lead else "", (words.clean(one.text), style)
+        (words.clean(paragraph.lead), "bold"),
+        " " if paragraph.lead else "",
+        (words.clean(paragraph.text), style),
     )
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnLayout:
+    """Widths that a column of a terminal table can have.
+
+    Attributes
+    ----------
+    numeric : bool
+        Whether the column holds only numbers. It is aligned to the right and never wrapped.
+    least : int
+        Smallest width.
+    preferred : int
+        Width if there is room.
+    """
+
+    numeric: bool
+    least: int
+    preferred: int
+
+
+@dataclass(frozen=True, slots=True)
 class FittedTable:
-    """A table that never cuts a number: columns that have no room follow in a further table with
-    the same labels.
+    """A table that never cuts a number.
+
+    Columns without room follow in a further table with the same labels.
     """
 
     table: Table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        one = self.table
-        names = self.table.columns
+        table = self.table
         width = options.max_width
-        texts = [[_told(cell, one, k) for k, cell in enumerate(row)] for row in one.rows[:ROWS]]
-        numeric = [
-            k >= one.labels and all(words.is_number(row[k]) for row in texts)
-            for k in range(len(names))
-        ]
-        longest = [max([len(names[k]), *(len(row[k]) for row in texts)]) for k in range(len(names))]
-        words_of = ([part for row in texts for part in row[k].split()] for k in range(len(names)))
-        least = [
-            size if number else min(size, max(LEAST, min(max(map(len, parts), default=0), WORD)))
-            for size, number, parts in zip(longest, numeric, words_of, strict=True)
-        ]
-        if one.caption:
-            yield UnbrokenText(f"\n{words.clean(one.caption)}", style="italic")
-        for columns in _packed(least, one.labels, width):
-            grid = Grid(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-            for k in columns:
-                room = max(LABEL, width // 3) if k < one.labels else max(TEXT, width // 2)
-                most = None if numeric[k] else min(longest[k], room)
-                grid.add_column(
-                    UnbrokenText(names[k]),
-                    justify="right" if numeric[k] else "left",
-                    no_wrap=numeric[k],
-                    overflow="fold",
-                    min_width=least[k],
-                    max_width=most,
-                )
-            before = ""
-            for row, told in zip(one.rows, texts, strict=False):
-                shown = [
-                    "" if one.labels > 1 and k == 0 and text == before else text
-                    for k, text in enumerate(told)
-                ]
-                grid.add_row(
-                    *(
-                        UnbrokenText(shown[k], style="bold" if words.is_bold(row[k]) else "")
-                        for k in columns
-                    )
-                )
-                before = told[0]
-            yield grid
-        more = len(one.rows) - ROWS
-        yield from (
-            [UnbrokenText(f"… and {more} more in the report", style="dim")] if more > 0 else []
-        )
-        yield from [UnbrokenText(words.clean(one.note), style="dim")] if one.note else []
+        rows = [_row_texts(row, table) for row in table.rows[:ROWS]]
+        layouts = [_layout(table, rows, column, width) for column in range(len(table.columns))]
+        if table.caption:
+            yield UnbrokenText(f"\n{words.clean(table.caption)}", style="italic")
+        for columns in _packed([layout.least for layout in layouts], table.labels, width):
+            yield self._grid(rows, layouts, columns, width)
+        more = len(table.rows) - ROWS
+        if more > 0:
+            yield UnbrokenText(f"… and {more} more in the report", style="dim")
+        if table.note:
+            yield UnbrokenText(words.clean(table.note), style="dim")
+
+    def _grid(
+        self,
+        rows: Sequence[Sequence[str]],
+        layouts: Sequence[ColumnLayout],
+        columns: Sequence[int],
+        width: int,
+    ) -> Grid:
+        """Return some columns of the table. A repeated first label is shown once."""
+        grid = Grid(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+        widths = _widths([layouts[column] for column in columns], width)
+        for column, column_width in zip(columns, widths, strict=True):
+            numeric = layouts[column].numeric
+            grid.add_column(
+                UnbrokenText(self.table.columns[column]),
+                justify="right" if numeric else "left",
+                no_wrap=numeric,
+                overflow="fold",
+                width=column_width,
+            )
+        before = ""
+        for row, texts in zip(self.table.rows, rows, strict=False):
+            cells = []
+            for column in columns:
+                repeated = self.table.labels > 1 and column == 0 and texts[0] == before
+                style = "bold" if words.is_bold(row[column]) else ""
+                cells.append(UnbrokenText("" if repeated else texts[column], style=style))
+            grid.add_row(*cells)
+            before = texts[0]
+        return grid
 
 
-def _told(cell: Content, one: Table, k: int) -> str:
-    text = words.content(cell, one.scale)
+def _row_texts(row: Sequence[Content], table: Table) -> list[str]:
+    return [_cell_text(cell, table, column) for column, cell in enumerate(row)]
+
+
+def _cell_text(cell: Content, table: Table, column: int) -> str:
+    """Return the text of a cell with its notes in parentheses."""
+    longest = 2 * LABEL if column < table.labels else 3 * TEXT
+    shown = words.shorten(words.content(cell, table.scale), longest)
     notes = words.notes(cell)
-    text = words.shorten(text, 2 * LABEL if k < one.labels else 3 * TEXT)
+    if not notes:
+        return shown
     beside = notes if notes.startswith("[") else f"({words.shorten(notes, 3 * TEXT)})"
-    return f"{text} {beside}".strip() if notes else text
+    return f"{shown} {beside}".strip()
+
+
+def _layout(table: Table, rows: Sequence[Sequence[str]], column: int, width: int) -> ColumnLayout:
+    """Return the widths that a column can have in a terminal of a width."""
+    texts = [row[column] for row in rows]
+    longest = max([len(table.columns[column]), *map(len, texts)])
+    label = column < table.labels
+    if not label and all(map(words.is_number, texts)):
+        return ColumnLayout(numeric=True, least=longest, preferred=longest)
+    parts = [part for shown in texts for part in shown.split()]
+    longest_word = max(map(len, parts), default=0)
+    room = max(LABEL, width // 3) if label else max(TEXT, width // 2)
+    least = min(longest, max(LEAST, min(longest_word, WORD)))
+    return ColumnLayout(numeric=False, least=least, preferred=max(least, min(longest, room)))
+
+
+def _widths(layouts: Sequence[ColumnLayout], width: int) -> list[int]:
+    """Return the widths of columns that stand beside each other, with a space between them.
+
+    All columns have their preferred width if there is room. Otherwise the widest columns of text
+    are made narrower, one letter at a time, and never narrower than their smallest width.
+    """
+    widths = [layout.preferred for layout in layouts]
+    while sum(widths) + len(widths) - 1 > width:
+        wide = [
+            column
+            for column, layout in enumerate(layouts)
+            if not layout.numeric and widths[column] > layout.least
+        ]
+        if not wide:
+            break
+        widest = max(wide, key=lambda column: widths[column])
+        widths[widest] -= 1
+    return widths
 
 
 def _packed(least: Sequence[int], labels: int, width: int) -> Iterator[list[int]]:
-    """Columns in tables that fit: the labels, and as many others as have room, at least one."""
-    left = list(range(labels))
-    chosen = list(left)
-    used = sum(least[k] + 1 for k in left)
-    for k in range(labels, len(least)):
-        if len(chosen) > labels and used + least[k] > width:
-            yield chosen
-            chosen = list(left)
-            used = sum(least[j] + 1 for j in left)
-        chosen.append(k)
-        used += least[k] + 1
-    yield chosen
+    """Yield the columns of tables that fit: the labels, and as many further columns as have room.
+
+    Each table has at least one column beside the labels. A space separates columns.
+    """
+    columns = list(range(labels))
+    used = sum(least[:labels]) + labels
+    for column in range(labels, len(least)):
+        if len(columns) > labels and used + least[column] > width:
+            yield columns
+            columns = list(range(labels))
+            used = sum(least[:labels]) + labels
+        columns.append(column)
+        used += least[column] + 1
+    yield columns
