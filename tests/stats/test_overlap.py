@@ -135,7 +135,7 @@ class TestEntanglement:
 
 class TestPlantedOverlap:
     @staticmethod
-    def found(overlap: float | None, pictures: int = 60, seed: int = 0) -> tuple[float, float]:
+    def findings(overlap: float | None, pictures: int = 60, seed: int = 0) -> tuple[float, float]:
         """Corrected mIoU and p of maps whose overlap was planted."""
         rng = np.random.default_rng(seed)
         a, b = (mask(m) for m in planted_maps(pictures, overlap, rng))

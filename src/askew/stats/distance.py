@@ -51,7 +51,7 @@ def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
     p, q = distributions(p, q)
     if not np.allclose(q, 1 / q.shape[-1]):
         raise ValueError(
-            "the distance 'values' ignores which value has which share; it needs a uniform reference"
+            "the distance 'values' ignores which value has which share; use a uniform reference"
         )
     return np.asarray(np.abs(p - q).mean(axis=-1))[()]
 
