@@ -1,5 +1,4 @@
-"""The command line as a process: streams that may fail, Ctrl-C and SIGTERM at any moment, and the
-exit code.
+"""The command line as a process: streams that may fail, signals at any moment, the exit code.
 
 `askew` and `python -m askew` begin here, before anything that takes time is imported.
 """
@@ -14,14 +13,12 @@ from askew.errors import STOPPED
 
 
 class TolerantStream(io.FileIO):
-    """Where the bytes of a stream go. What cannot be written is dropped, and `lost` says why."""
+    """The file of a stream. Bytes that cannot be written are dropped, and `lost` is the error."""
 
     lost: OSError | None = None
 
     def write(self, data: Any) -> int:
-        """Pass on, or drop: a reader that has gone stays gone, and a disk that is full is not tried
-        again.
-        """
+        """Write the bytes, or drop them. After the first failure nothing is tried again."""
         if self.lost is None:
             try:
                 return super().write(data)
@@ -32,10 +29,8 @@ class TolerantStream(io.FileIO):
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    for name in (
-        "SIGTERM",
-        "SIGHUP",
-    ):  # of a scheduler, a container, a closed terminal; not where they are ignored
+    # signals of a scheduler, a container or a closed terminal, unless they are ignored
+    for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number and signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)
@@ -49,7 +44,8 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         print(f"askew: {STOPPED}", file=sys.stderr)
         code = 130
-    if code == 130:  # at once, without waiting for threads that wait for a server
+    # end at once, without waiting for threads that wait for a server
+    if code == 130:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
@@ -57,7 +53,7 @@ def main() -> None:
 
 
 def _lasting(stream: Any) -> Any:
-    """A text stream over an outlet; over nothing where there is no stream."""
+    """Return a text stream that survives failures; over nothing where there is no stream."""
     if stream is None:
         return open(os.devnull, "w", encoding="utf-8")
     try:
@@ -73,8 +69,9 @@ def _lasting(stream: Any) -> Any:
 
 
 def _unwritten() -> int:
-    """1, and a sentence, if what was asked for could not be written; a reader that wanted no more
-    is content.
+    """Return 1 and print a sentence if the output could not be written, else 0.
+
+    A reader that closed its pipe wanted no more, so that is no failure.
     """
     sys.stdout.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)

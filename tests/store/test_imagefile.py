@@ -123,7 +123,7 @@ def test_other_formats_are_refused_by_name(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{suffix}"
     Image.fromarray(RAMP.astype(np.uint8)).convert("RGB").save(path)
     assert read(path) == Missing(
-        "corrupt_file", f"{path}: not a picture in one of these formats: PNG, JPEG, WEBP"
+        "corrupt_file", f"{path}: not an image in one of these formats: PNG, JPEG, WEBP"
     )
 
 

@@ -1,4 +1,4 @@
-"""Encoding pictures, opening them, and telling usable picture files from the rest."""
+"""Encoding images, opening them, and distinguishing usable image files from the rest."""
 
 import io
 import os
@@ -17,28 +17,29 @@ COMPRESSION = 1
 """PNG compression level: half the time of the usual 6 for files about 15 % larger."""
 
 SUFFIXES = {"PNG": ".png", "JPEG": ".jpg", "WEBP": ".webp"}
-"""Formats of picture files that are read, and how their copies in a store end."""
+"""Formats of image files that are read, and the suffixes of their copies in a store."""
 
 MOST_BYTES = 2**28
 MOST_PIXELS = 50_000_000
 LIMIT_VARIABLE = "ASKEW_MAX_PIXELS"
-"""Environment variable with another limit of the pixels of a picture file, which its header tells."""
+"""Environment variable with another limit for the pixels of an image file."""
 
 NOISE = 2
-"""Differences between pixels, of 255, that a decoder leaves in a picture of one colour."""
+"""Differences between pixels, of 255, that a decoder leaves in an image of one color."""
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedPicture:
-    """The bytes of a picture file and its suffix, such as ".png"."""
+    """The bytes of an image file and its suffix, such as ".png"."""
 
     data: bytes
     suffix: str = ".png"
 
 
 def encode(image: Image.Image) -> EncodedPicture | Missing:
-    """An image as RGB PNG without metadata: equal pixels give equal bytes. A blank one is
-    `Missing`.
+    """Return an image as RGB PNG without metadata; `Missing` for a blank image.
+
+    Equal pixels give equal bytes.
     """
     if is_blank(image):
         return Missing("blank_image")
@@ -50,15 +51,16 @@ def encode(image: Image.Image) -> EncodedPicture | Missing:
 
 
 def opened(path: str | Path) -> Image.Image:
-    """A picture file as RGB of 8 bits a channel, turned upright as its EXIF says. Raises OSError."""
+    """Return an image file as RGB with 8 bits per channel, upright as in its EXIF, or raise OSError."""
     # from a stream: of a path Pillow maps some TIFFs into memory, and then does not turn them
     with open(path, "rb") as stream, Image.open(stream) as file:
         return as_rgb(ImageOps.exif_transpose(file))
 
 
 def as_rgb(image: Image.Image) -> Image.Image:
-    """An image as it is meant to be seen, 8 bits a channel: 16-bit greys scaled, what is
-    transparent on white.
+    """Return an image as RGB with 8 bits per channel.
+
+    16-bit grays are scaled, and transparent pixels are shown on white.
     """
     if image.mode.startswith("I;16"):
         return Image.fromarray(np.rint(np.asarray(image) / 257).astype(np.uint8)).convert("RGB")
@@ -70,8 +72,9 @@ def as_rgb(image: Image.Image) -> Image.Image:
 
 
 def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
-    """Whether an image shows nothing: no pixels, a single colour but for noise, or numbers that are
-    not finite.
+    """Check whether an image shows nothing.
+
+    It has no pixels, one color with decoder noise, or numbers that are not finite.
     """
     pixels = np.asarray(image)
     if pixels.size == 0 or not np.isfinite(pixels).all():
@@ -84,36 +87,46 @@ def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
 
 
 def read(path: Path) -> EncodedPicture | Missing:
-    """A user's picture file, decoded in full to see whether it is whole: its bytes, or why it is no
-    picture to use.
+    """Return the bytes of a user's image file, or the reason why it cannot be used.
+
+    The file is decoded completely to check that it is not damaged.
     """
     if not os.path.isfile(path):
         return Missing("absent_file", shown(path))
     try:
-        formats = tuple(SUFFIXES)
-        most = int(os.environ.get(LIMIT_VARIABLE) or MOST_PIXELS)
-        if path.stat().st_size > MOST_BYTES:
-            raise ValueError(f"the file is larger than {MOST_BYTES // 2**20} MB")
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # oddities in metadata are not ours to report, and sizes have our own limit
-            image = Image.open(io.BytesIO(data := path.read_bytes()), formats=formats)
-            pixels = f"{image.width}×{image.height} pixels"
-            if image.width * image.height > most:
-                raise ValueError(f"{pixels} are more than {most} ({LIMIT_VARIABLE} moves that)")
-            if getattr(image, "n_frames", 1) > 1:
-                raise ValueError("an animation, not one picture")
-            suffix = SUFFIXES[str(image.format)]
-            image.verify()
-            with Image.open(io.BytesIO(data), formats=formats) as image:
-                return Missing("blank_image") if is_blank(image) else EncodedPicture(data, suffix)
+            # oddities in metadata are not askew's to report, and sizes have a limit of their own
+            warnings.simplefilter("ignore")
+            return _decoded(path)
     except UnidentifiedImageError:
-        why = f"not a picture in one of these formats: {', '.join(SUFFIXES)}"
+        fault = f"not an image in one of these formats: {', '.join(SUFFIXES)}"
     except Exception as error:  # decoders raise all kinds of exceptions on garbage
-        why = (
-            error.strerror
-            if isinstance(error, OSError) and error.strerror
-            else str(error) or type(error).__name__
+        fault = _fault(error)
+    return Missing("corrupt_file", f"{shown(path)}: {fault}")
+
+
+def _decoded(path: Path) -> EncodedPicture | Missing:
+    """Return the bytes of an image file, or raise any exception."""
+    formats = tuple(SUFFIXES)
+    most = int(os.environ.get(LIMIT_VARIABLE) or MOST_PIXELS)
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"the file is larger than {MOST_BYTES // 2**20} MB")
+    data = path.read_bytes()
+    header = Image.open(io.BytesIO(data), formats=formats)
+    if header.width * header.height > most:
+        raise ValueError(
+            f"{header.width}×{header.height} pixels are more than {most} ({LIMIT_VARIABLE} sets "
+            "another limit)"
         )
-    return Missing("corrupt_file", f"{shown(path)}: {why}")
+    if getattr(header, "n_frames", 1) > 1:
+        raise ValueError("an animation, not one image")
+    suffix = SUFFIXES[str(header.format)]
+    header.verify()
+    with Image.open(io.BytesIO(data), formats=formats) as image:
+        return Missing("blank_image") if is_blank(image) else EncodedPicture(data, suffix)
+
+
+def _fault(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
