@@ -8,7 +8,7 @@ from importlib import resources
 import pytest
 
 from askew.pages import figures, media
-from askew.pages.elements import COLOURS, RUNS
+from askew.pages.elements import COLORS, RUNS
 from askew.pages.html import SHADES
 
 STYLE = resources.files("askew.pages").joinpath("style.css").read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def test_marks_are_seen(scheme: str, name: str) -> None:
     assert contrast(colours[name], colours["--paper"]) >= 3
 
 
-@pytest.mark.parametrize("k", range(COLOURS))
+@pytest.mark.parametrize("k", range(COLORS))
 def test_names_in_bars_are_readable(k: int) -> None:
     text = "#ffffff" if k == 0 else "#111111"
     assert contrast(PARTS[k], text) >= 4.5
@@ -75,4 +75,4 @@ def test_swatches_show_the_colours_of_overlays() -> None:
 def test_figures_have_the_colours_of_pages() -> None:
     assert tuple(LIGHT[f"--run-{k}"] for k in range(RUNS)) == figures.RUNS
     assert PARTS == figures.PARTS
-    assert len(PARTS) == COLOURS
+    assert len(PARTS) == COLORS

@@ -18,7 +18,7 @@ Ids = Mapping[str, str]
 """By anchor the id of the element that carries it."""
 
 NOTHING = Markup("")
-COLOURS = 8
+COLORS = 8
 RUNS = 6
 """Of parts of a bar, and of series; further ones begin again."""
 _ROUND = tuple(m * 10.0**e for e in range(-5, 6) for m in (1, 2, 5))

@@ -1,5 +1,6 @@
-"""Plots in rows, as HTML: a score on its lane or shares in a bar, what it means, and the numbers
-beside it. Positions are percentages, so that text never shrinks.
+"""Plots in rows, as HTML: interval charts and share bars, with their numbers beside them.
+
+Positions are percentages, so that text keeps its size at every width.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,13 +10,19 @@ from typing import TypeVar
 from markupsafe import Markup
 
 from askew.pages import elements, words
-from askew.pages.blocks import Bar, IntervalChart, IntervalRow, ShareBars, ShareSegment
+from askew.pages.blocks import (
+    Bar,
+    IntervalChart,
+    IntervalRow,
+    ReferenceMark,
+    ShareBars,
+    ShareSegment,
+)
 from askew.pages.elements import (
-    COLOURS,
+    COLORS,
     RUNS,
     Ids,
     LinearScale,
-    at,
     axis,
     drawing,
     key,
@@ -26,6 +33,7 @@ from askew.pages.elements import (
     rule,
     tag,
 )
+from askew.pages.elements import at as percent_of_width
 from askew.pages.plain import columns, heads
 from askew.types import Estimate
 
@@ -34,274 +42,350 @@ Row = TypeVar("Row", Bar, IntervalRow)
 LANE = 24
 BAR = 24
 STRIP = 9
+"""Height of an interval row, of a bar, and of the marks below a bar, in pixels."""
+
 NARROWEST = 320
 LETTER = 6.8
-"""Of a bar and of a letter in it, in pixels: what fits here fits on every screen."""
+"""Smallest width of a bar and width of a letter, in pixels. What fits here fits on every screen."""
 
 
-def shares(one: ShareBars, ids: Ids) -> Markup:
-    """Bars in rows; where all have the same values one key names them, else every bar its narrow
-    parts.
+def shares(chart: ShareBars, ids: Ids) -> Markup:
+    """Return bars in rows.
+
+    If all bars have the same values, one key names them. Otherwise each bar has a key of the parts
+    that are too narrow for their names.
+
+    Parameters
+    ----------
+    chart : ShareBars
+        The bars.
+    ids : mapping of str to str
+        Ids of elements by anchor.
+
+    Returns
+    -------
+    Markup
+        A table with a bar in each row, and its legend.
     """
-    alike = len(one.bars) > 1 and len({tuple(p.value for p in b.parts) for b in one.bars}) == 1
-    names = _part_key(enumerate(p.value for p in one.bars[0].parts)) if alike else None
-
-    def row(b: Bar) -> Markup:
-        """Below a bar stand the names of parts without room for them, and of values that were not
-        seen.
-        """
-        label = tag("th", key(b.series), link(b.label, b.link, ids), scope="row")
-        known = [
-            (k, p, p.share.value) for k, p in enumerate(b.parts) if isinstance(p.share, Estimate)
-        ]
-        small = [
-            (k, f"{p.value} {words.number(100 * share, 0)}")
-            for k, p, share in known
-            if share and not fits(p)
-        ]
-        unseen = [p.value for _, p, share in known if not share]
-        absent = tag("span", f"no images: {words.listing(unseen)}") if unseen else None
-        below = _part_key(small, absent) if (small or unseen) and not alike else None
-        verdict = (
-            tag("b" if b.strong else "span", b.verdict, class_="verdict") if b.verdict else None
-        )
-        told = tag("td", verdict, note(words.bar_note(b)))
-        return tag(
-            "tr",
-            label,
-            tag("td", bar(b), below, class_="bar"),
-            told,
-            class_="strong" if b.strong else None,
-        )
-
-    heads = (tag("th", name, scope="col") for name in (one.heading, "shares", "counts"))
-    head = tag("thead", tag("tr", *heads), class_="hidden")
-    keys = (
-        [("edge", "confidence interval of the value named at the right")]
-        if any(edge(b) for b in one.bars)
-        else []
-    )
-    if any(p.reference is not None for b in one.bars for p in b.parts):
-        keys.append(("reference", "boundary under the reference shares"))
+    values = list(map(_values, chart.bars))
+    alike = len(values) > 1 and all(names == values[0] for names in values)
+    names = _part_key(enumerate(values[0])) if alike else None
+    titles = (chart.heading, "shares", "counts")
+    head = tag("tr", *(tag("th", title, scope="col") for title in titles))
     table = tag(
         "table",
-        tag("caption", one.caption, names),
-        head,
-        *_bodies(one.bars, 3, row),
+        tag("caption", chart.caption, names),
+        tag("thead", head, class_="hidden"),
+        *_bodies(chart.bars, len(titles), lambda bar: _bar_row(bar, ids, alike)),
         class_="shares",
     )
-    return tag("div", table, legend(keys), class_="fit")
+    return tag("div", table, legend(_bar_keys(chart)), class_="fit")
 
 
-def _bodies(rows: Iterable[Row], columns: int, drawn: Callable[[Row], Markup]) -> Iterator[Markup]:
-    """Rows in groups, each under its name if it has one."""
-    for group, own in groupby(rows, key=lambda row: row.group):
-        title = tag("th", elements.bdi(group), colspan=columns, scope="rowgroup")
-        yield tag("tbody", tag("tr", title, class_="group") if group else None, *map(drawn, own))
+def _values(row: Bar) -> list[str]:
+    return [part.value for part in row.parts]
+
+
+def _bar_keys(chart: ShareBars) -> list[tuple[str, str]]:
+    keys = []
+    if any(edge(bar) for bar in chart.bars):
+        keys.append(("edge", "confidence interval of the value named at the right"))
+    segments = [segment for bar in chart.bars for segment in bar.parts]
+    if any(segment.reference is not None for segment in segments):
+        keys.append(("reference", "boundary under the reference shares"))
+    return keys
+
+
+def _bar_row(row: Bar, ids: Ids, alike: bool) -> Markup:
+    """Return a row: the label, the bar above the names that have no room in it, and the counts."""
+    label = tag("th", key(row.series), link(row.label, row.link, ids), scope="row")
+    below = None if alike else _small_parts(row)
+    verdict = None
+    if row.verdict:
+        verdict = tag("b" if row.strong else "span", row.verdict, class_="verdict")
+    counts = tag("td", verdict, note(words.bar_note(row)))
+    cell = tag("td", bar(row), below, class_="bar")
+    return tag("tr", label, cell, counts, class_="strong" if row.strong else None)
+
+
+def _small_parts(row: Bar) -> Markup | None:
+    """Return the key of parts without room for their names, and the values without images."""
+    small = []
+    empty = []
+    for number, part in enumerate(row.parts):
+        if isinstance(part.share, Estimate):
+            share = part.share.value
+            if not share:
+                empty.append(part.value)
+            elif not fits(part):
+                small.append((number, f"{part.value} {words.number(100 * share, 0)}"))
+    absent = tag("span", f"no images: {words.listing(empty)}") if empty else None
+    return _part_key(small, absent) if small or empty else None
+
+
+def _bodies(rows: Iterable[Row], width: int, draw: Callable[[Row], Markup]) -> Iterator[Markup]:
+    """Yield rows in groups, each under its name if it has one."""
+    for group, members in groupby(rows, key=lambda row: row.group):
+        title = None
+        if group:
+            name = tag("th", elements.bdi(group), colspan=width, scope="rowgroup")
+            title = tag("tr", name, class_="group")
+        yield tag("tbody", title, *map(draw, members))
 
 
 def _part_key(parts: Iterable[tuple[int, str]], more: Markup | None = None) -> Markup:
     keys = (
-        tag("span", tag("i", class_=f"key part-{k % COLOURS}"), elements.bdi(name))
-        for k, name in parts
+        tag("span", tag("i", class_=f"key part-{number % COLORS}"), elements.bdi(name))
+        for number, name in parts
     )
     return tag("span", *keys, more, class_="legend")
 
 
-def lanes(one: IntervalChart, ids: Ids) -> Markup:
-    """A table with a plot in every row, so that it can be read without seeing the plot."""
-    on = lanes_axis(one)
-    names = heads(one)
+def lanes(chart: IntervalChart, ids: Ids) -> Markup:
+    """Return an interval chart as a table with a plot in each row.
+
+    The table can be read without seeing the plots.
+
+    Parameters
+    ----------
+    chart : IntervalChart
+        The scores.
+    ids : mapping of str to str
+        Ids of elements by anchor.
+
+    Returns
+    -------
+    Markup
+        The table and its legend.
+    """
+    scale = lanes_axis(chart)
+    names = heads(chart)
     numbers = (tag("th", name, class_="num", scope="col") for name in names)
-    plotted = tag(
-        "th", on.drawn(), tag("span", "plot", class_="hidden"), class_="plotted", scope="col"
+    hidden = tag("span", "plot", class_="hidden")
+    plotted = tag("th", scale.drawn(), hidden, class_="plotted", scope="col")
+    head = tag("tr", tag("th", chart.heading, scope="col"), plotted, *numbers)
+    bodies = _bodies(chart.rows, 2 + len(names), lambda row: _lane(row, chart, scale, ids))
+    caption = tag("caption", chart.caption)
+    table = tag("table", caption, tag("thead", head), *bodies, class_="plot")
+    return tag("div", table, legend(_lane_keys(chart, scale)), class_="fit")
+
+
+def _lane(row: IntervalRow, chart: IntervalChart, scale: LinearScale, ids: Ids) -> Markup:
+    """Return a row of an interval chart: label, plot and numbers."""
+    remark = note(row.note, words.absence(row.score))
+    label = tag("th", key(row.series), link(row.label, row.link, ids), " ", remark, scope="row")
+    texts = [words.part(row.score, column, chart.scale) for column in columns(chart)]
+    texts += [words.content(cell, chart.scale) for cell in row.more]
+    numbers = [
+        tag("td", text, class_="num", data_name=name if text.strip(words.ABSENT) else None)
+        for name, text in zip(heads(chart), texts, strict=True)
+    ]
+    classes = ("strong" if words.is_bold(row) else "", "muted" if row.muted else "")
+    plot = tag("td", _plot(scale, chart, row), class_="plotted")
+    return tag("tr", label, plot, *numbers, class_=" ".join(filter(None, classes)))
+
+
+def _lane_keys(chart: IntervalChart, scale: LinearScale) -> list[tuple[str, str]]:
+    """Return the meaning of the marks that appear in a chart."""
+    rows = chart.rows
+    scores = [row.score for row in rows if isinstance(row.score, Estimate)]
+    candidates = (
+        (any(row.series is None for row in rows), "dot", _dot_name(chart, scores)),
+        (any(score.low is not None for score in scores), "line", chart.interval),
+        (any(any(_chance_band(scale, row)) for row in rows), "null", chart.chance[1]),
+        (any(row.points for row in rows), "one", chart.points),
     )
-    head = tag("tr", tag("th", one.heading, scope="col"), plotted, *numbers)
-
-    def lane(row: IntervalRow) -> Markup:
-        remark = note(row.note, words.absence(row.score))
-        label = tag("th", key(row.series), link(row.label, row.link, ids), " ", remark, scope="row")
-        texts = [words.part(row.score, column, one.scale) for column in columns(one)]
-        texts += [words.content(cell, one.scale) for cell in row.more]
-        numbers = (
-            tag("td", text, class_="num", data_name=name if text.strip("–") else None)
-            for name, text in zip(names, texts, strict=True)
-        )
-        kind = f"{'strong' * words.is_bold(row)} {'muted' * row.muted}".strip()
-        return tag(
-            "tr", label, tag("td", _drawn(on, one, row), class_="plotted"), *numbers, class_=kind
-        )
-
-    bodies = _bodies(one.rows, 2 + len(names), lane)
-    table = tag("table", tag("caption", one.caption), tag("thead", head), *bodies, class_="plot")
-    return tag("div", table, legend(_lane_keys(one, on)), class_="fit")
+    keys = [(kind, name) for appears, kind, name in candidates if appears]
+    keys += dict.fromkeys((f"mark {mark.shape}", mark.name) for row in rows for mark in row.marks)
+    if any(row.strong is None and words.has_significant_q(row.score) for row in rows):
+        keys.append(("", "bold: significant (q < 0.05)"))
+    return keys
 
 
-def _lane_keys(one: IntervalChart, on: LinearScale) -> list[tuple[str, str]]:
-    """What the marks of a plot mean, of those that appear."""
-    known = [row.score for row in one.rows if isinstance(row.score, Estimate)]
-    less = (
-        ", bias-corrected estimate"
-        if "value" in one.columns
-        and any(
-            words.format_value(e.value, one.scale) != words.format_value(e.mark, one.scale)
-            for e in known
-        )
-        else ""
+def _dot_name(chart: IntervalChart, scores: Sequence[Estimate]) -> str:
+    """Return the meaning of a dot, which may differ from the value in the numbers beside it."""
+    corrected = any(
+        words.format_value(score.value, chart.scale) != words.format_value(score.mark, chart.scale)
+        for score in scores
     )
-    keys = [("dot", one.name + less)] if any(row.series is None for row in one.rows) else []
-    keys += [("line", one.interval)] if any(e.low is not None for e in known) else []
-    band = any(row.chance for row in one.rows) or (on.low >= 0 and any(e.null for e in known))
-    keys += [("null", one.chance[1])] if band else []
-    keys += [("one", one.points)] if any(row.points for row in one.rows) else []
-    keys += dict.fromkeys((f"mark {m.shape}", m.name) for row in one.rows for m in row.marks)
-    tested = any(row.strong is None and words.has_significant_q(row.score) for row in one.rows)
-    return keys + ([("", "bold: significant (q < 0.05)")] if tested else [])
+    if "value" in chart.columns and corrected:
+        return f"{chart.name}, bias-corrected estimate"
+    return chart.name
 
 
-def lanes_axis(one: IntervalChart) -> LinearScale:
-    """The axis that holds all rows of a block."""
-    values = [v for row in one.rows for v in (*reach(row.score), *row.points, *(row.chance or ()))]
-    return axis(one.scale, [*values, *(m.at for row in one.rows for m in row.marks)])
+def lanes_axis(chart: IntervalChart) -> LinearScale:
+    """Return the axis that holds all rows of an interval chart."""
+    values: list[float] = []
+    for row in chart.rows:
+        values += (*reach(row.score), *row.points, *(row.chance or ()))
+    values += [mark.at for row in chart.rows for mark in row.marks]
+    return axis(chart.scale, values)
 
 
-def _drawn(on: LinearScale, one: IntervalChart, row: IntervalRow) -> Markup:
-    """One row: chance in grey, from 0 to the null unless said otherwise and only where the scale
-    runs to one side; the interval as a line, the score as a dot on it, and what to compare it with.
-    """
-    run = "" if row.series is None else f" run-{row.series % RUNS}"
-    lines = (
-        rule("zero" if tick == 0 > on.low else "grid", on.at(tick), on.at(tick), 0, LANE)
-        for tick in on.ticks
+def _plot(scale: LinearScale, chart: IntervalChart, row: IntervalRow) -> Markup:
+    """Return the plot of a row: chance in gray, reference marks, the interval and the score."""
+    grid = (
+        rule("zero" if tick == 0 > scale.low else "grid", scale.at(tick), scale.at(tick), 0, LANE)
+        for tick in scale.ticks
     )
-    small = (
-        tag("circle", class_="one", cx=on.at(value), cy=LANE - 4, r=2.5) for value in row.points
+    points = (
+        tag("circle", class_="one", cx=scale.at(value), cy=LANE - 4, r=2.5) for value in row.points
     )
-    marks = (
-        tag("circle", class_="mark ring", cx=on.at(m.at), cy=LANE // 2, r=4)
-        if m.shape == "ring"
-        else rule(f"mark {m.shape}", on.at(m.at), on.at(m.at), 1, LANE - 1)
-        for m in row.marks
+    description = words.describe_score(row.score, chart.name, chart.scale)
+    for mark in row.marks:
+        description += f"; {mark.name} {words.format_value(mark.at, chart.scale)}"
+    return drawing(
+        "track",
+        LANE,
+        ", ".join(filter(None, (row.group, row.label))),
+        description,
+        *grid,
+        *_chance_band(scale, row),
+        *points,
+        *(_reference_mark(scale, mark) for mark in row.marks),
+        *_score(scale, row),
     )
-    said = words.describe_score(row.score, one.name, one.scale)
-    said += "".join(f"; {m.name} {words.format_value(m.at, one.scale)}" for m in row.marks)
-    title = ", ".join(filter(None, (row.group, row.label)))
-    parts = [*lines]
-    e = row.score
+
+
+def _chance_band(scale: LinearScale, row: IntervalRow) -> Iterator[Markup]:
+    """Yield the gray band of chance, by default from 0 to the null if no value is below 0."""
+    null = row.score.null if isinstance(row.score, Estimate) else None
+    low, high = row.chance or (0.0, null or 0.0)
+    if low == high or (row.chance is None and scale.low < 0):
+        return
+    width = percent_of_width(scale.share(high) - scale.share(low))
+    yield tag("rect", class_="null", x=scale.at(low), width=width, y=2, height=LANE - 4)
+    yield rule("null-edge", scale.at(high), scale.at(high), 2, LANE - 2)
+
+
+def _reference_mark(scale: LinearScale, mark: ReferenceMark) -> Markup:
+    if mark.shape == "ring":
+        return tag("circle", class_="mark ring", cx=scale.at(mark.at), cy=LANE // 2, r=4)
+    return rule(f"mark {mark.shape}", scale.at(mark.at), scale.at(mark.at), 1, LANE - 1)
+
+
+def _score(scale: LinearScale, row: IntervalRow) -> Iterator[Markup]:
+    """Yield the interval as a line and the score as a dot, or why there is no score."""
+    score = row.score
     middle = LANE // 2
-    low, high = row.chance or (0.0, (isinstance(e, Estimate) and e.null) or 0.0)
-    if low != high and (row.chance is not None or on.low >= 0):
-        box = {
-            "x": on.at(low),
-            "width": at(on.share(high) - on.share(low)),
-            "y": 2,
-            "height": LANE - 4,
-        }
-        parts += [
-            tag("rect", class_="null", **box),
-            rule("null-edge", on.at(high), on.at(high), 2, LANE - 2),
-        ]
-    parts += [*small, *marks]
-    if not isinstance(e, Estimate):
-        absent = "not measured" if e else "not asked"
-        parts.append(
-            tag("text", absent, class_="absent", x="50%", y=middle + 4, text_anchor="middle")
-        )
-    else:
-        if e.low is not None and e.high is not None:
-            parts.append(rule(f"whisker{run}", on.at(e.low), on.at(e.high), middle, middle))
-        parts.append(tag("circle", class_=f"dot{run}", cx=on.at(e.mark), cy=middle, r=5))
-    return drawing("track", LANE, title, said, *parts)
+    if not isinstance(score, Estimate):
+        reason = "not measured" if score else "not asked"
+        yield tag("text", reason, class_="absent", x="50%", y=middle + 4, text_anchor="middle")
+        return
+    run = "" if row.series is None else f" run-{row.series % RUNS}"
+    if score.low is not None and score.high is not None:
+        yield rule(f"whisker{run}", scale.at(score.low), scale.at(score.high), middle, middle)
+    yield tag("circle", class_=f"dot{run}", cx=scale.at(score.mark), cy=middle, r=5)
 
 
-def bar(one: Bar) -> Markup:
-    """A stacked bar: its parts with their names where these fit, ideal shares and the leading
-    part's interval below.
+def bar(row: Bar) -> Markup:
+    """Return a stacked bar.
+
+    Parts have their names where these fit. The boundaries under the reference shares and the
+    interval of the leading part stand below the bar.
+
+    Parameters
+    ----------
+    row : Bar
+        Shares of one image set on one axis.
+
+    Returns
+    -------
+    Markup
+        The drawing.
     """
-    said = "; ".join(map(words.segment_text, one.parts))
-    title = ", ".join(filter(None, (one.group, one.label)))
-    lengths = [_length(p) for p in one.parts]
-    whole = max(1.0, sum(lengths))
+    description = "; ".join(map(words.segment_text, row.parts))
+    title = ", ".join(filter(None, (row.group, row.label)))
+    lengths = [_length(part) for part in row.parts]
     if not any(lengths):
         empty = tag("rect", class_="none", x=0, y=1, width="100%", height=BAR - 2)
         text = tag("text", "no labels", class_="absent", x="50%", y=17, text_anchor="middle")
-        return drawing("bar", BAR, title, said, empty, text)
+        return drawing("bar", BAR, title, description, empty, text)
+    whole = max(1.0, sum(lengths))
     parts = (
-        _part(k, p, sum(lengths[:k]) / whole, lengths[k] / whole)
-        for k, p in enumerate(one.parts)
-        if lengths[k]
+        _part(number, part, sum(lengths[:number]) / whole, lengths[number] / whole)
+        for number, part in enumerate(row.parts)
+        if lengths[number]
     )
-    references = (
-        rule("reference", at(share), at(share), BAR, BAR + STRIP) for share in parted(one.parts)
-    )
-    below = []
+    boundaries = [percent_of_width(share) for share in parted(row.parts)]
+    references = (rule("reference", x, x, BAR, BAR + STRIP) for x in boundaries)
+    height = BAR + STRIP
+    return drawing("bar", height, title, description, *parts, *references, *_edge_rules(row))
+
+
+def _edge_rules(row: Bar) -> Iterator[Markup]:
+    """Yield the interval of the leading part as a line with two ends, below the bar."""
+    ends = edge(row)
+    if ends is None:
+        return
     y = BAR + 5
-    ends = edge(one)
-    if ends:
-        low, high = map(at, ends)
-        below = [
-            rule("edge", low, high, y, y),
-            *(rule("edge", x, x, y - 3, y + 3) for x in (low, high)),
-        ]
-    return drawing("bar", BAR + STRIP, title, said, *parts, *references, *below)
+    low, high = map(percent_of_width, ends)
+    yield rule("edge", low, high, y, y)
+    for x in (low, high):
+        yield rule("edge", x, x, y - 3, y + 3)
 
 
-def fits(one: ShareSegment) -> bool:
-    """Whether a part has room for its name on every screen."""
-    return _length(one) * NARROWEST > LETTER * len(_named(one)) + 14
+def fits(part: ShareSegment) -> bool:
+    """Check whether a part has room for its name on every screen."""
+    return _length(part) * NARROWEST > LETTER * len(_part_name(part)) + 14
 
 
 def parted(parts: Sequence[ShareSegment]) -> list[float]:
-    """Where ideal shares would part a bar; nowhere if one is unknown."""
-    references = [p.reference for p in parts if p.reference is not None]
-    return (
-        [sum(references[:k]) for k in range(1, len(references))]
-        if len(references) == len(parts)
-        else []
-    )
+    """Return the boundaries of a bar under the reference shares, or none if a share is unknown."""
+    references = [part.reference for part in parts if part.reference is not None]
+    if len(references) < len(parts):
+        return []
+    return [sum(references[:number]) for number in range(1, len(references))]
 
 
-def edge(one: Bar) -> tuple[float, float] | None:
-    """The interval of the leading part, on its edge: its right one, or of the last part its left
-    one.
+def edge(row: Bar) -> tuple[float, float] | None:
+    """Return the interval of a bar's leading part, as positions of one of its edges.
+
+    Parameters
+    ----------
+    row : Bar
+        Shares of one image set on one axis.
+
+    Returns
+    -------
+    tuple of float or None
+        Positions from 0 to 1 of the part's right edge, or of the last part's left edge.
     """
-    found = words.leading(one)
-    if (
-        found is None
-        or not isinstance(found.share, Estimate)
-        or found.share.low is None
-        or found.share.high is None
-    ):
+    leading = words.leading(row)
+    if leading is None or not isinstance(leading.share, Estimate):
         return None
-    low = found.share.low
-    high = found.share.high
-    if found is one.parts[-1]:
+    low = leading.share.low
+    high = leading.share.high
+    if low is None or high is None:
+        return None
+    if leading is row.parts[-1]:
         return max(1 - high, 0.0), 1 - low
-    start = sum(map(_length, one.parts[: one.parts.index(found)]))
+    start = sum(_length(part) for part in row.parts[: row.parts.index(leading)])
     return start + low, min(start + high, 1.0)
 
 
-def _length(one: ShareSegment) -> float:
-    return one.share.value if isinstance(one.share, Estimate) else 0.0
+def _length(part: ShareSegment) -> float:
+    return part.share.value if isinstance(part.share, Estimate) else 0.0
 
 
-def _named(one: ShareSegment) -> str:
-    return f"{words.shorten(one.value, 40)} {words.number(100 * _length(one), 0)}"
+def _part_name(part: ShareSegment) -> str:
+    return f"{words.shorten(part.value, 40)} {words.number(100 * _length(part), 0)}"
 
 
-def _part(k: int, one: ShareSegment, start: float, share: float) -> Markup:
-    """Text is cut off by the nested drawing's edge, should a screen be narrower than expected."""
-    text = (
-        _named(one)
-        if fits(one)
-        else _named(one).rpartition(" ")[2]
-        if share * NARROWEST > 26
-        else ""
-    )
-    rect = tag("rect", class_=f"part-{k % COLOURS}", width="100%", height="100%")
-    inner = (
-        tag("title", words.segment_text(one)),
-        rect,
+def _part(number: int, part: ShareSegment, start: float, share: float) -> Markup:
+    """Return a part of a bar. Its own drawing cuts the text off on very narrow screens."""
+    text = ""
+    if fits(part):
+        text = _part_name(part)
+    elif share * NARROWEST > 26:
+        text = _part_name(part).rpartition(" ")[2]
+    return tag(
+        "svg",
+        tag("title", words.segment_text(part)),
+        tag("rect", class_=f"part-{number % COLORS}", width="100%", height="100%"),
         tag("text", text, x=7, y=16.5) if text else None,
+        class_="part",
+        x=percent_of_width(start),
+        width=percent_of_width(share),
+        height=BAR,
     )
-    return tag("svg", *inner, class_="part", x=at(start), width=at(share), height=BAR)
