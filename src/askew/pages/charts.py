@@ -1,6 +1,8 @@
-"""Lines over steps and points in a plane, as wide as the page; directed graphs, drawn for narrow
-and for wide screens. Text has its own size at every width. Places in a graph are complex numbers,
-in pixels: right, and down times i.
+"""Line charts, scatter plots and directed graphs, as HTML.
+
+Line charts and scatter plots are as wide as the page. Graphs are drawn twice, for narrow and for
+wide screens. Text keeps its size at every width. Places in a graph are complex numbers in pixels:
+the real part points to the right, the imaginary part down.
 """
 
 import math
@@ -39,32 +41,40 @@ from askew.types import Estimate, Missing
 HEIGHT = 300
 TOP = 14
 BOTTOM = 44
+"""Height of a plane and of its margins, in pixels."""
+
 SIDE = 320
-"""Of a plane and its margins, in pixels; of a square one the side."""
+"""Height of a square plane, in pixels."""
+
 NARROW = 290
 WIDE = 880
 LETTER = 6.8
-"""The plane on the narrowest screen, and on a wide one: how many labels have room."""
+"""Width of the plane on the narrowest and on a wide screen, and of a letter, in pixels. They decide
+how many labels have room.
+"""
+
 BESIDE = 9
 MARK = 44
-"""Between two series on one step, and the side of a picture in a plane."""
+"""Distance of two series on a step, and side of an image in a plane, in pixels."""
 
 EFFECTS: Mapping[Effect, str] = {
-    "better": "brings it nearer to its ideal",
-    "worse": "takes it further away",
-    "changed": "changes it, to which side is not settled",
+    "better": "decreases the deviation from the reference",
+    "worse": "increases the deviation from the reference",
+    "changed": "associated, direction not determined",
 }
-"""What the three kinds of edges mean."""
+"""Meaning of the three kinds of edges."""
 
 NODE = 10.0
 HEAD = (11.0, 5.0)
 BEND = 0.13
 NAME_LETTER = 8.2
-"""Of a graph: radius of a node, an arrow's head, how far an edge bends, and a letter."""
-LABELLED = 16
+"""Radius of a node, size of an arrow's head, relative bend of an edge, and width of a letter."""
+
+LABELED = 16
 LABEL_AT = (0.6, 0.5, 0.4, 0.3, 0.7)
-"""Edges up to which each carries its number, and where: nearer to the target, so that those of a
-pair keep apart.
+"""Largest number of edges that carry their numbers, and the positions of a number on its edge.
+
+The first position is nearer to the target, so that the numbers of a pair keep apart.
 """
 
 THINNEST = 1.3
@@ -72,10 +82,25 @@ PER_UNIT = 14.0
 THICKEST = 7.5
 PALEST = 0.65
 FULL_AT = 0.25
+"""Widths of edges in pixels (thinnest, per unit of the score, thickest), opacity of the palest edge,
+and score from which an edge is opaque.
+"""
 
 
 class DiagramSize(NamedTuple):
-    """Of a drawing and the half axes of its circle, in pixels; `letters` of a name are shown."""
+    """Size of a graph's drawing.
+
+    Attributes
+    ----------
+    name : str
+        Class of the drawing. The style shows the drawing that fits the screen.
+    width, height : int
+        Size in pixels.
+    across, down : float
+        Half axes of the ellipse of nodes, in pixels.
+    letters : int
+        Largest number of letters of a name.
+    """
 
     name: str
     width: int
@@ -85,40 +110,59 @@ class DiagramSize(NamedTuple):
     letters: int
 
 
-Label = tuple[str, float, float, float]
-"""A node's name, the middle of its line, and half its width."""
+class NodeLabel(NamedTuple):
+    """Name of a node, the middle of its line, and half its width, in pixels."""
+
+    text: str
+    x: float
+    y: float
+    half: float
+
 
 SIZES = (DiagramSize("broad", 720, 520, 215, 195, 22), DiagramSize("slim", 340, 400, 118, 140, 16))
 
 
 @dataclass(frozen=True, slots=True)
 class ValuePlane:
-    """Where values lie: across in percent, down in pixels."""
+    """A plane of values: positions across in percent, positions down in pixels.
+
+    Attributes
+    ----------
+    x, y : LinearScale
+        Scales across and down.
+    height : int
+        Height in pixels.
+    """
 
     x: LinearScale
     y: LinearScale
     height: int
 
     def down(self, value: float) -> float:
+        """Return the position of a value, in pixels from the top."""
         return round(TOP + (1 - self.y.share(value)) * (self.height - TOP - BOTTOM), 1)
 
     def floor(self) -> float:
+        """Return the position of the lowest value, in pixels from the top."""
         return self.down(self.y.low)
 
     def rows(self) -> Markup:
-        """Horizontal grid lines."""
-        return joined(
-            rule("grid", 0, "100%", self.down(tick), self.down(tick)) for tick in self.y.ticks
-        )
+        """Return horizontal grid lines."""
+        positions = [self.down(tick) for tick in self.y.ticks]
+        return joined(rule("grid", 0, "100%", y, y) for y in positions)
 
     def path(self, points: Iterable[tuple[float, float]], kind: str) -> Markup:
-        """A line through (x, y), drawn from 0 to 100 across; stretched with the plane, its stroke
-        is not.
+        """Return a line through points (x, y), or nothing if there are none.
+
+        The line is drawn from 0 to 100 across and stretched with the plane. Its stroke is not.
         """
-        found = " ".join(f"{100 * self.x.share(x):.3f},{self.down(y)}" for x, y in points)
+        shares = [(100 * self.x.share(x), self.down(y)) for x, y in points]
+        places = " ".join(f"{across:.3f},{down}" for across, down in shares)
+        if not places:
+            return NOTHING
+        line = tag("polyline", class_=kind, points=places)
         size = {"viewBox": f"0 0 100 {self.height}", "width": "100%", "height": self.height}
-        line = tag("polyline", class_=kind, points=found)
-        return tag("svg", line, preserveAspectRatio="none", **size) if found else NOTHING
+        return tag("svg", line, preserveAspectRatio="none", **size)
 
 
 def chart(
@@ -126,11 +170,30 @@ def chart(
     above: str,
     below: str,
     title: str,
-    said: str,
+    description: str,
     *parts: object,
     kind: str = "chart",
 ) -> Markup:
-    """The plane between the names of its axes, with the vertical one in a drawing of its own width."""
+    """Return a plane between the names of its axes.
+
+    Parameters
+    ----------
+    plane : ValuePlane
+        The plane.
+    above, below : str
+        Names of the vertical and of the horizontal axis.
+    title, description : str
+        Title and description, for readers who cannot see the drawing.
+    *parts : object
+        Elements in the plane.
+    kind : str
+        Class of the element.
+
+    Returns
+    -------
+    Markup
+        The plane, with the labels of the vertical axis in a drawing of their own width.
+    """
     width = round(12 + LETTER * max(map(len, plane.y.labels), default=0))
     labels = (
         tag("text", label, x=width - 8, y=plane.down(tick) + 4, text_anchor="end")
@@ -141,207 +204,273 @@ def chart(
         "svg", *labels, class_="ticks", width=width, height=plane.height, aria_hidden="true"
     )
     name = tag("text", below, class_="name", x="50%", y=plane.height - 4, text_anchor="middle")
-    plot = tag("div", ticks, drawing("plane", plane.height, title, said, *parts, name), class_=kind)
+    plot = tag(
+        "div", ticks, drawing("plane", plane.height, title, description, *parts, name), class_=kind
+    )
     return (tag("p", f"↑ {above}", class_="above") if above else NOTHING) + plot
 
 
-def lines(one: LineChart) -> Markup:
-    """Scores over steps: chance behind them, every series a line with intervals; the numbers follow
-    as a table.
+def lines(block: LineChart) -> Markup:
+    """Return scores over steps: chance behind them, and a line with intervals for each series.
+
+    Parameters
+    ----------
+    block : LineChart
+        The scores.
+
+    Returns
+    -------
+    Markup
+        The chart with its legend.
     """
-    values = [v for line in one.lines for e in line.points for v in reach(e)] + [
-        level for _, level in one.levels
-    ]
-    on = axis("range", [0.0, *values]) if one.scale == "unit" else axis(one.scale, values)
-    plane = ValuePlane(LinearScale(0, max(len(one.steps), 1), (), ()), on, HEIGHT)
-    main = [line for line in one.lines if not line.thin]
-    shifts = {id(line): BESIDE * (k - (len(main) - 1) / 2) for k, line in enumerate(main)}
-    parts = [plane.rows(), *(_chance(plane, line, k) for k, line in enumerate(main))]
-    parts += [
-        rule("level", 0, "100%", y, y) for y in (plane.down(value) for _, value in one.levels)
-    ]
-    for line in sorted(one.lines, key=lambda line: not line.thin):
-        parts.append(_line(plane, one, line, shifts.get(id(line), 0.0)))
-    gaps = (
-        k
-        for k in range(len(one.steps))
-        if all(isinstance(line.points[k], Missing) for line in main)
-    )
-    parts += [
-        tag("text", "–", x=plane.x.at(k + 0.5), y=plane.floor() - 6, text_anchor="middle")
-        for k in gaps
-    ]
-    parts += _below(plane, one.steps)
-    said = "; ".join(
-        f"{step} {words.measured(e, one.scale)}"
-        for line in main[:1]
-        for step, e in zip(one.steps, line.points, strict=True)
-    )
-    keys = [(f"run-{line.series % RUNS}", line.name) for line in main]
-    thin = [li.name for li in one.lines if li.thin]
-    keys += [("thin", f"thin: {words.shorten(words.listing(thin), 120)}")] if thin else []
-    known = [e for line in one.lines for e in line.points if isinstance(e, Estimate)]
-    keys += [("null", one.chance)] if any(e.null is not None for e in known) else []
-    keys += [("level", name) for name, _ in one.levels]
-    return figure(
-        one.caption, chart(plane, one.name, one.heading, one.caption, said, *parts), legend(keys)
+    plane = _line_plane(block)
+    main = [line for line in block.lines if not line.thin]
+    parts = [plane.rows(), *(_chance(plane, line, place) for place, line in enumerate(main))]
+    for _, value in block.levels:
+        parts.append(rule("level", 0, "100%", plane.down(value), plane.down(value)))
+    parts += [_line(plane, line, 0.0) for line in block.lines if line.thin]
+    for place, line in enumerate(main):
+        parts.append(_line(plane, line, BESIDE * (place - (len(main) - 1) / 2)))
+    parts += _gaps(plane, block, main)
+    parts += _below(plane, block.steps)
+    description = _line_description(block, main[0]) if main else ""
+    plot = chart(plane, block.name, block.heading, block.caption, description, *parts)
+    return figure(block.caption, plot, legend(_line_keys(block)))
+
+
+def _line_plane(block: LineChart) -> ValuePlane:
+    """Return the plane that holds all scores and levels of a chart."""
+    values: list[float] = []
+    for line in block.lines:
+        for score in line.points:
+            values += reach(score)
+    values += [level for _, level in block.levels]
+    scale = axis("range", [0.0, *values]) if block.scale == "unit" else axis(block.scale, values)
+    steps = LinearScale(0, max(len(block.steps), 1), (), ())
+    return ValuePlane(x=steps, y=scale, height=HEIGHT)
+
+
+def _gaps(plane: ValuePlane, block: LineChart, main: Sequence[LineSeries]) -> Iterator[Markup]:
+    """Yield a dash at each step without any score."""
+    for step in range(len(block.steps)):
+        if all(isinstance(line.points[step], Missing) for line in main):
+            x = plane.x.at(step + 0.5)
+            yield tag("text", "–", x=x, y=plane.floor() - 6, text_anchor="middle")
+
+
+def _line_description(block: LineChart, line: LineSeries) -> str:
+    return "; ".join(
+        f"{step} {words.measured(score, block.scale)}"
+        for step, score in zip(block.steps, line.points, strict=True)
     )
 
 
-def _line(plane: ValuePlane, one: LineChart, line: LineSeries, shift: float) -> Markup:
-    known = [(k, e) for k, e in enumerate(line.points) if isinstance(e, Estimate)]
+def _line_keys(block: LineChart) -> list[tuple[str, str]]:
+    """Return the meaning of the lines of a chart."""
+    keys = [(f"run-{line.series % RUNS}", line.name) for line in block.lines if not line.thin]
+    thin = [line.name for line in block.lines if line.thin]
+    if thin:
+        keys.append(("thin", f"thin: {words.shorten(words.listing(thin), 120)}"))
+    scores = [score for line in block.lines for score in line.points]
+    if any(isinstance(score, Estimate) and score.null is not None for score in scores):
+        keys.append(("null", block.chance))
+    keys += [("level", name) for name, _ in block.levels]
+    return keys
+
+
+def _line(plane: ValuePlane, line: LineSeries, shift: float) -> Markup:
+    """Return a series, moved across by pixels: a line, with intervals and dots unless thin."""
     run = f"run-{line.series % RUNS}"
-    path = plane.path(((k + 0.5, e.mark) for k, e in known), f"thin {run}" if line.thin else run)
+    scores = [
+        (step, score) for step, score in enumerate(line.points) if isinstance(score, Estimate)
+    ]
+    kind = f"thin {run}" if line.thin else run
+    path = plane.path(((step + 0.5, score.mark) for step, score in scores), kind)
     if line.thin:
         return path
-    ends = [(k, e.low, e.high) for k, e in known if e.low is not None and e.high is not None]
-    at = {k: plane.x.at(k + 0.5) for k, _ in known}
-    whiskers = (
-        rule(f"whisker {run}", at[k], at[k], plane.down(low), plane.down(high))
-        for k, low, high in ends
-    )
-    dots = (
-        tag("circle", class_=f"dot {run}", cx=at[k], cy=plane.down(e.mark), r=4.5) for k, e in known
-    )
+    whiskers = []
+    dots = []
+    for step, score in scores:
+        x = plane.x.at(step + 0.5)
+        if score.low is not None and score.high is not None:
+            ends = (plane.down(score.low), plane.down(score.high))
+            whiskers.append(rule(f"whisker {run}", x, x, *ends))
+        dots.append(tag("circle", class_=f"dot {run}", cx=x, cy=plane.down(score.mark), r=4.5))
     return tag("g", path, *whiskers, *dots, transform=f"translate({shift:g} 0)")
 
 
 def _chance(plane: ValuePlane, line: LineSeries, place: int) -> Markup:
-    """The first line's chance as a grey band, that of others dotted in their colour."""
-    parts = []
-    for k, e in enumerate(line.points):
-        if isinstance(e, Estimate) and e.null is not None and plane.y.low >= 0:
-            left = plane.x.at(k)
-            right = plane.x.at(k + 1)
-            y = plane.down(e.null)
+    """Return the chance of a series: of the first one a gray band, of others a dotted line."""
+    parts: list[Markup] = []
+    if plane.y.low < 0:
+        return NOTHING
+    for step, score in enumerate(line.points):
+        if isinstance(score, Estimate) and score.null is not None:
+            left = plane.x.at(step)
+            y = plane.down(score.null)
             kind = f"chance run-{line.series % RUNS}" if place else "null-edge"
             if not place:
-                parts.append(
-                    tag(
-                        "rect",
-                        class_="null",
-                        x=left,
-                        width=plane.x.at(1),
-                        y=y,
-                        height=plane.floor() - y,
-                    )
-                )
-            parts.append(rule(kind, left, right, y, y))
+                width = plane.x.at(1)
+                box = {"x": left, "width": width, "y": y, "height": plane.floor() - y}
+                parts.append(tag("rect", class_="null", **box))
+            parts.append(rule(kind, left, plane.x.at(step + 1), y, y))
     return joined(parts)
 
 
 def _below(plane: ValuePlane, labels: Sequence[str]) -> Iterator[Markup]:
-    """Names of the steps, as many as have room; on a narrow screen fewer."""
+    """Yield the names of the steps: as many as have room, and fewer on a narrow screen."""
     space = LETTER * max(map(len, labels), default=1) + 12
-    wide = max(1, -(-round(len(labels) * space) // WIDE))
-    narrow = wide * max(1, -(-round(len(labels) * space) // (NARROW * wide)))
-    for k in range(0, len(labels), wide):
-        at = {"x": plane.x.at(k + 0.5), "y": plane.floor() + 18, "text_anchor": "middle"}
-        yield tag("text", labels[k], class_="spare" if k % narrow else None, **at)
+    length = round(len(labels) * space)
+    wide = max(1, -(-length // WIDE))
+    narrow = wide * max(1, -(-length // (NARROW * wide)))
+    for step in range(0, len(labels), wide):
+        place = {"x": plane.x.at(step + 0.5), "y": plane.floor() + 18, "text_anchor": "middle"}
+        yield tag("text", labels[step], class_="spare" if step % narrow else None, **place)
 
 
-def scatter(one: Scatter, image_link: ImageLink) -> Markup:
-    """Points in a plane, with their key."""
-    xs = [p.x for p in one.points]
-    ys = [p.y for p in one.points]
-    if one.square:
-        xs = ys = [*xs, *ys]
-    bare = one.x[1] is None or one.y[1] is None
-    plane = ValuePlane(
-        axis(one.x[1] or "range", xs),
-        axis(one.y[1] or "range", ys),
-        SIDE if one.square else HEIGHT + 80,
+def scatter(block: Scatter, image_link: ImageLink) -> Markup:
+    """Return points in a plane, with their key.
+
+    Parameters
+    ----------
+    block : Scatter
+        The points.
+    image_link : callable
+        Function that returns the address of an image.
+
+    Returns
+    -------
+    Markup
+        The chart with its legend.
+    """
+    bare = block.x[1] is None or block.y[1] is None
+    plane = _scatter_plane(block)
+    parts = [] if bare else [plane.rows(), *_columns(plane)]
+    if block.diagonal:
+        ends = (plane.x.low, plane.x.high)
+        parts.append(plane.path(((end, end) for end in ends), "diagonal"))
+    parts += [_point(plane, point, image_link) for point in block.points]
+    kind = "chart bare" if bare else "chart"
+    if block.square:
+        kind = "chart square"
+    plot = chart(plane, block.y[0], block.x[0], block.caption, block.said, *parts, kind=kind)
+    return figure(block.caption, plot, legend(_scatter_keys(block)))
+
+
+def _scatter_plane(block: Scatter) -> ValuePlane:
+    xs = [point.x for point in block.points]
+    ys = [point.y for point in block.points]
+    if block.square:
+        xs = [*xs, *ys]
+        ys = xs
+    return ValuePlane(
+        x=axis(block.x[1] or "range", xs),
+        y=axis(block.y[1] or "range", ys),
+        height=SIDE if block.square else HEIGHT + 80,
     )
-    parts = [] if bare else [plane.rows()]
+
+
+def _columns(plane: ValuePlane) -> Iterator[Markup]:
+    """Yield vertical grid lines with their labels."""
     last = len(plane.x.ticks) - 1
-    for k, (tick, label) in (
-        enumerate(zip(plane.x.ticks, plane.x.labels, strict=True)) if not bare else ()
-    ):
-        at = plane.x.at(tick)
-        anchor = "start" if k == 0 else "end" if k == last else "middle"
-        parts += [
-            rule("grid", at, at, TOP, plane.floor()),
-            tag("text", label, x=at, y=plane.floor() + 18, text_anchor=anchor),
-        ]
-    parts += (
-        [plane.path(((end, end) for end in (plane.x.low, plane.x.high)), "diagonal")]
-        if one.diagonal
-        else []
-    )
-    parts += [_point(plane, p, image_link) for p in one.points]
-    kind = "chart square" if one.square else "chart bare" if bare else "chart"
-    framed = "frame " if any(p.image for p in one.points) else ""
-    keys = [(f"{framed}run-{k % RUNS}", name) for k, name in enumerate(one.keys)]
-    keys += [("diagonal", one.diagonal)] if one.diagonal else []
-    plot = chart(plane, one.y[0], one.x[0], one.caption, one.said, *parts, kind=kind)
-    return figure(one.caption, plot, legend(keys))
+    anchors = {0: "start", last: "end"} if last else {0: "start"}
+    for number, (tick, label) in enumerate(zip(plane.x.ticks, plane.x.labels, strict=True)):
+        x = plane.x.at(tick)
+        anchor = anchors.get(number, "middle")
+        yield rule("grid", x, x, TOP, plane.floor())
+        yield tag("text", label, x=x, y=plane.floor() + 18, text_anchor=anchor)
 
 
-def _point(plane: ValuePlane, one: ScatterPoint, image_link: ImageLink) -> Markup:
-    x = plane.x.at(one.x)
-    y = plane.down(one.y)
-    hover = tag("title", one.name)
-    run = f"run-{one.series % RUNS}"
-    address = image_link(one.image) if one.image else None
-    if address:
-        box = {"x": -MARK / 2, "y": -MARK / 2, "width": MARK, "height": MARK}
-        picture = tag("image", href=address, **box) + tag("rect", class_=f"frame {run}", **box)
-        return tag("svg", hover, picture, x=x, y=y, overflow="visible", class_="pin")
-    return tag("circle", hover, class_=f"dot {run}", cx=x, cy=y, r=4)
+def _scatter_keys(block: Scatter) -> list[tuple[str, str]]:
+    framed = "frame " if any(point.image for point in block.points) else ""
+    keys = [(f"{framed}run-{series % RUNS}", name) for series, name in enumerate(block.keys)]
+    if block.diagonal:
+        keys.append(("diagonal", block.diagonal))
+    return keys
 
 
-def network(one: GraphDiagram) -> Markup:
-    """The graph in both sizes, of which the stylesheet shows the one that fits, with its key."""
-    keys = []
-    found = {e.effect for e in one.edges}
-    for effect, text in EFFECTS.items():
-        line = tag("path", class_=f"edge {effect}", d="M1 6H34", stroke_width=3)
-        head = tag("path", class_=f"head {effect}", d="M44 6L34 1.5L34 10.5Z")
-        arrow = tag(
-            "svg", line, head, class_="graph sample", width=46, height=12, aria_hidden="true"
-        )
-        keys += [tag("span", arrow, text)] if effect in found else []
-    named = tag("p", *keys, tag("span", "wider: stronger"), class_="legend") if found else None
-    return figure(
-        one.caption, tag("div", *(_sized(one, size) for size in SIZES), class_="network"), named
-    )
+def _point(plane: ValuePlane, point: ScatterPoint, image_link: ImageLink) -> Markup:
+    x = plane.x.at(point.x)
+    y = plane.down(point.y)
+    hover = tag("title", point.name)
+    run = f"run-{point.series % RUNS}"
+    address = image_link(point.image) if point.image else None
+    if not address:
+        return tag("circle", hover, class_=f"dot {run}", cx=x, cy=y, r=4)
+    box = {"x": -MARK / 2, "y": -MARK / 2, "width": MARK, "height": MARK}
+    picture = tag("image", href=address, **box) + tag("rect", class_=f"frame {run}", **box)
+    return tag("svg", hover, picture, x=x, y=y, overflow="visible", class_="pin")
 
 
-def _sized(one: GraphDiagram, size: DiagramSize) -> Markup:
-    angles = [
-        2 * math.pi * k / len(one.nodes) - math.pi / 2 for k in range(len(one.nodes))
-    ]  # from the top, clockwise
-    places = {
-        name: complex(
-            size.width / 2 + size.across * math.cos(a), size.height / 2 + size.down * math.sin(a)
-        )
-        for (name, _), a in zip(one.nodes, angles, strict=True)
-    }
-    labels = {name: _node_label(name, note, places[name], size) for name, note in one.nodes}
-    parts = [
-        _arrow(e, *_curve(places[e.source], places[e.target])) for e in reversed(one.strongest)
-    ]
-    for name, note in one.nodes:
-        place, (label, x, y, _) = places[name], labels[name]
-        at = {"x": f"{x:.1f}", "text_anchor": "middle"}
-        parts.append(
-            tag(
-                "g",
-                tag(
-                    "circle", class_="node", cx=f"{place.real:.1f}", cy=f"{place.imag:.1f}", r=NODE
-                ),
-                tag("text", label, class_="halo axis", y=f"{y:.1f}", **at),
-                tag("text", note, class_="halo own", y=f"{y + 15:.1f}", **at) if note else None,
-            )
-        )
-    if len(one.edges) <= LABELLED:
-        parts += [_number(e, places, [*labels.values()], size) for e in reversed(one.strongest)]
-    said = "; ".join(
-        f"{e.source} to {e.target} {words.measured(e.score, 'signed')}" for e in one.strongest
+def network(graph: GraphDiagram) -> Markup:
+    """Return a graph in two sizes with its key. The style shows the size that fits.
+
+    Parameters
+    ----------
+    graph : GraphDiagram
+        The graph.
+
+    Returns
+    -------
+    Markup
+        Both drawings and the legend.
+    """
+    kinds = {edge.effect for edge in graph.edges}
+    keys = [_arrow_key(effect, text) for effect, text in EFFECTS.items() if effect in kinds]
+    named = tag("p", *keys, tag("span", "wider: stronger"), class_="legend") if kinds else None
+    drawings = tag("div", *(_sized(graph, size) for size in SIZES), class_="network")
+    return figure(graph.caption, drawings, named)
+
+
+def _arrow_key(effect: Effect, text: str) -> Markup:
+    line = tag("path", class_=f"edge {effect}", d="M1 6H34", stroke_width=3)
+    head = tag("path", class_=f"head {effect}", d="M44 6L34 1.5L34 10.5Z")
+    arrow = tag("svg", line, head, class_="graph sample", width=46, height=12, aria_hidden="true")
+    return tag("span", arrow, text)
+
+
+def _sized(graph: GraphDiagram, size: DiagramSize) -> Markup:
+    """Return a graph in one size: edges from weak to strong, nodes, and numbers of few edges."""
+    places = _places(graph, size)
+    labels = {name: _node_label(name, note, places[name], size) for name, note in graph.nodes}
+    edges = list(reversed(graph.strongest))
+    parts = [_arrow(edge, *_curve(places[edge.source], places[edge.target])) for edge in edges]
+    parts += [_node(places[name], labels[name], note) for name, note in graph.nodes]
+    if len(edges) <= LABELED:
+        parts += [_number(edge, places, [*labels.values()], size) for edge in edges]
+    description = "; ".join(
+        f"{edge.source} to {edge.target} {words.measured(edge.score, 'signed')}"
+        for edge in graph.strongest
     )
     return drawing(
-        f"graph {size.name}", size.height, one.caption, said or "no edges", *parts, width=size.width
+        f"graph {size.name}",
+        size.height,
+        graph.caption,
+        description or "no edges",
+        *parts,
+        width=size.width,
     )
+
+
+def _places(graph: GraphDiagram, size: DiagramSize) -> dict[str, complex]:
+    """Return the places of the nodes on an ellipse, clockwise from the top."""
+    places = {}
+    for number, (name, _) in enumerate(graph.nodes):
+        angle = 2 * math.pi * number / len(graph.nodes) - math.pi / 2
+        x = size.width / 2 + size.across * math.cos(angle)
+        y = size.height / 2 + size.down * math.sin(angle)
+        places[name] = complex(x, y)
+    return places
+
+
+def _node(place: complex, label: NodeLabel, note: str) -> Markup:
+    where = {"x": f"{label.x:.1f}", "text_anchor": "middle"}
+    circle = tag("circle", class_="node", cx=f"{place.real:.1f}", cy=f"{place.imag:.1f}", r=NODE)
+    name = tag("text", label.text, class_="halo axis", y=f"{label.y:.1f}", **where)
+    small = None
+    if note:
+        small = tag("text", note, class_="halo own", y=f"{label.y + 15:.1f}", **where)
+    return tag("g", circle, name, small)
 
 
 def _arrow(edge: Arrow, start: complex, bend: complex, tip: complex) -> Markup:
@@ -349,13 +478,13 @@ def _arrow(edge: Arrow, start: complex, bend: complex, tip: complex) -> Markup:
     width = min(THINNEST + PER_UNIT * strength, THICKEST)
     base = _towards(tip, bend, HEAD[0])
     aside = 1j * _towards(0, tip - base, HEAD[1] + width / 3)
-    said = f"{words.capital(edge.source)} → {edge.target}: {words.measured(edge.score, 'signed')}"
+    title = f"{words.capital(edge.source)} → {edge.target}: {words.measured(edge.score, 'signed')}"
     line = f"M{_xy(start)} Q{_xy(bend)} {_xy(base)}"
     head = f"M{_xy(tip)} L{_xy(base + aside)} L{_xy(base - aside)}Z"
     opacity = PALEST + (1 - PALEST) * min(strength / FULL_AT, 1.0)
     return tag(
         "g",
-        tag("title", said),
+        tag("title", title),
         tag("path", class_=f"edge {edge.effect}", d=line, stroke_width=f"{width:.1f}"),
         tag("path", class_=f"head {edge.effect}", d=head),
         class_="arrow",
@@ -364,33 +493,49 @@ def _arrow(edge: Arrow, start: complex, bend: complex, tip: complex) -> Markup:
 
 
 def _number(
-    edge: Arrow, places: Mapping[str, complex], labels: Sequence[Label], size: DiagramSize
+    edge: Arrow, places: Mapping[str, complex], labels: Sequence[NodeLabel], size: DiagramSize
 ) -> Markup:
-    """On its edge where that hides no name, else beside it, nearer to the middle of the drawing."""
-    a, b, c = _curve(places[edge.source], places[edge.target])
-    found = [(1 - t) ** 2 * a + 2 * t * (1 - t) * b + t**2 * c for t in LABEL_AT]
-    found += [_towards(place, complex(size.width / 2, size.height / 2), 20.0) for place in found]
-    free = (
-        p
-        for p in found
-        if all(abs(p.real - x) > half + 18 or not -19 < p.imag - y < 27 for _, x, y, half in labels)
-    )
-    place = next(free, found[0])
+    """Return the number of an edge, on the edge or beside it where it hides no name."""
+    start, bend, tip = _curve(places[edge.source], places[edge.target])
+    on_edge = [_bezier(start, bend, tip, t) for t in LABEL_AT]
+    middle = complex(size.width / 2, size.height / 2)
+    beside = [_towards(place, middle, 20.0) for place in on_edge]
+    free = (place for place in (*on_edge, *beside) if _is_free(place, labels))
+    place = next(free, on_edge[0])
+    where = {"x": f"{place.real:.1f}", "y": f"{place.imag + 4:.1f}", "text_anchor": "middle"}
     text = words.signed(edge.score.value)
-    at = {"x": f"{place.real:.1f}", "y": f"{place.imag + 4:.1f}", "text_anchor": "middle"}
-    return tag("text", text, class_=f"halo number {edge.effect}", **at)
+    return tag("text", text, class_=f"halo number {edge.effect}", **where)
 
 
-def _node_label(name: str, note: str, place: complex, size: DiagramSize) -> Label:
-    """Outside the circle, moved to keep in the drawing."""
+def _bezier(start: complex, bend: complex, tip: complex, t: float) -> complex:
+    """Return the point of a quadratic Bézier curve at t, from 0 (start) to 1 (tip)."""
+    return (1 - t) ** 2 * start + 2 * t * (1 - t) * bend + t**2 * tip
+
+
+def _is_free(place: complex, labels: Sequence[NodeLabel]) -> bool:
+    """Check whether a number at a place hides no name."""
+    return all(
+        abs(place.real - label.x) > label.half + 18 or not -19 < place.imag - label.y < 27
+        for label in labels
+    )
+
+
+def _node_label(name: str, note: str, place: complex, size: DiagramSize) -> NodeLabel:
+    """Return the label of a node: outside the ellipse, and within the drawing."""
     across = (place.real - size.width / 2) / size.across
     down = (place.imag - size.height / 2) / size.down
     label = words.shorten(words.capital(name), size.letters)
     half = NAME_LETTER * max(len(label), 0.8 * len(note)) / 2
-    side = (half + 20) * across if size.name == "broad" else 0.0
+    side = 0.0
+    offset = 27.0 if down > -0.5 else -17.0
+    if size.name == "broad":
+        side = (half + 20) * across
+        offset = down * 28 + 4
     x = min(max(place.real + side, half + 2), size.width - half - 2)
-    y = place.imag + (down * 28 + 4 if size.name == "broad" else 27 if down > -0.5 else -17)
-    return label, x, y - 14 if note and y < place.imag else y, half
+    y = place.imag + offset
+    if note and y < place.imag:
+        y -= 14
+    return NodeLabel(text=label, x=x, y=y, half=half)
 
 
 def _curve(source: complex, target: complex) -> tuple[complex, complex, complex]:

@@ -1,6 +1,4 @@
-"""Elements of a page: tags, drawings, links, legends, and scales: where values lie, and how ticks
-are written.
-"""
+"""Elements of a page: tags, drawings, links, legends, and linear scales with their ticks."""
 
 import math
 import re
@@ -15,60 +13,98 @@ from askew.pages.blocks import Scale
 from askew.types import Estimate
 
 Ids = Mapping[str, str]
-"""By anchor the id of the element that carries it."""
+"""Ids of elements by anchor."""
 
 NOTHING = Markup("")
 COLORS = 8
 RUNS = 6
-"""Of parts of a bar, and of series; further ones begin again."""
+"""Number of colors of the parts of a bar, and of series. Further ones start over."""
+
 _ROUND = tuple(m * 10.0**e for e in range(-5, 6) for m in (1, 2, 5))
 _TICKS = 4
 _MOST = 6
+"""Largest number of steps of a scale around 0, and of other scales."""
+
 FEW = 4
-"""Steps of a scale around 0 and of another at most; those that all have room for a label, also on a
-narrow screen.
-"""
+"""Largest number of steps that all have room for a label, also on a narrow screen."""
 
 _PERCENT = re.compile(r"(?<=\d) %")
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Markup:
-    """An element. `class_` is class, `a_b` is a-b; None, False and "" leave an attribute out, True
-    has no value.
+    """Return an element.
+
+    Parameters
+    ----------
+    name : str
+        Name of the element.
+    *children : object
+        Its content. Texts are escaped.
+    **attributes : object
+        Its attributes: `class_` is class, `a_b` is a-b. None, False and "" leave an attribute out,
+        True has no value.
+
+    Returns
+    -------
+    Markup
+        The element.
     """
-    told = "".join(
-        f" {key.rstrip('_').replace('_', '-')}"
-        + ("" if value is True else f'="{escape(str(value))}"')
-        for key, value in attributes.items()
-        if value is not None and value is not False and value != ""
-    )
-    return Markup(
-        f"<{name}{told}>"
-        if name in ("img", "meta")
-        else f"<{name}{told}>{joined(children)}</{name}>"
-    )
+    texts = (_attribute(key, value) for key, value in attributes.items())
+    start = f"<{name}{''.join(texts)}>"
+    if name in ("img", "meta"):
+        return Markup(start)
+    return Markup(f"{start}{joined(children)}</{name}>")
+
+
+def _attribute(key: str, value: object) -> str:
+    if value is None or value is False or value == "":
+        return ""
+    name = key.rstrip("_").replace("_", "-")
+    return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
 
 
 def joined(parts: Iterable[object]) -> Markup:
-    """Parts one after the other; texts are escaped, and a number stays with its percent sign."""
-    return Markup(
-        "".join(
-            p if isinstance(p, Markup) else _PERCENT.sub("\u00a0%", escape(str(p)))
-            for p in parts
-            if p is not None
-        )
-    )
+    """Return parts one after the other. Texts are escaped; None is left out.
+
+    A number stays with its percent sign.
+    """
+    texts = []
+    for part in parts:
+        if isinstance(part, Markup):
+            texts.append(str(part))
+        elif part is not None:
+            texts.append(_PERCENT.sub("\u00a0%", escape(str(part))))
+    return Markup("".join(texts))
 
 
 def drawing(
-    kind: str, height: int, title: str, said: str, *parts: object, **attributes: object
+    kind: str, height: int, title: str, description: str, *parts: object, **attributes: object
 ) -> Markup:
-    """A drawing as wide as its place, with what it says for who cannot see it."""
+    """Return a drawing as wide as its place.
+
+    Parameters
+    ----------
+    kind : str
+        Its class.
+    height : int
+        Its height in pixels.
+    title, description : str
+        Texts for readers who cannot see the drawing.
+    *parts : object
+        Its elements.
+    **attributes : object
+        Further attributes.
+
+    Returns
+    -------
+    Markup
+        The element.
+    """
     size = {"width": "100%", "height": height, **attributes}
     return tag(
         "svg",
         tag("title", title),
-        tag("desc", said) if said else None,
+        tag("desc", description) if description else None,
         *parts,
         class_=kind,
         role="img",
@@ -77,51 +113,66 @@ def drawing(
 
 
 def rule(kind: str, x1: object, x2: object, y1: object, y2: object) -> Markup:
-    """A straight line in a drawing."""
+    """Return a straight line in a drawing."""
     return tag("line", class_=kind, x1=x1, x2=x2, y1=y1, y2=y2)
 
 
 def at(share: float) -> str:
-    """A share of the width."""
+    """Return a share of the width in percent."""
     return f"{100 * share:.2f}%"
 
 
 def bdi(text: str) -> Markup:
-    """Text of others, whose direction turns nothing around it."""
+    """Return text whose direction does not affect the text around it."""
     return tag("bdi", text)
 
 
 def link(text: str, anchor: str | None, ids: Ids) -> Markup:
-    """A text that leads to what carries an anchor; plain text if nothing does."""
-    return tag("a", bdi(text), href=f"#{ids[anchor]}") if anchor and anchor in ids else bdi(text)
+    """Return a text that links to an anchor, or plain text if the page lacks the anchor."""
+    if anchor and anchor in ids:
+        return tag("a", bdi(text), href=f"#{ids[anchor]}")
+    return bdi(text)
 
 
 def note(*parts: str) -> Markup | None:
-    """Small print; nothing where there is none."""
-    told = "; ".join(filter(None, parts))
-    return tag("span", told, class_="note") if told else None
+    """Return parts in small print, or None if all are empty."""
+    text = "; ".join(filter(None, parts))
+    return tag("span", text, class_="note") if text else None
 
 
 def key(series: int | None) -> Markup | None:
-    """The coloured dot of a series."""
+    """Return the colored dot of a series."""
     return None if series is None else tag("i", class_=f"key run-{series % RUNS}")
 
 
 def legend(keys: Sequence[tuple[str, str]]) -> Markup:
-    """What marks mean: (class of the mark, meaning); a mark without a class is words alone."""
-    found = (
+    """Return the meaning of marks.
+
+    Parameters
+    ----------
+    keys : sequence of (str, str)
+        Class and meaning of each mark. A mark without a class has only words.
+
+    Returns
+    -------
+    Markup
+        The legend, or nothing if there are no marks.
+    """
+    if not keys:
+        return NOTHING
+    items = (
         tag("span", tag("i", class_=f"key {kind}") if kind else None, text) for kind, text in keys
     )
-    return tag("p", *found, class_="legend") if keys else NOTHING
+    return tag("p", *items, class_="legend")
 
 
 def figure(caption: str, *parts: object) -> Markup:
-    """What is drawn, below its caption."""
+    """Return a figure with its caption above it."""
     return tag("figure", tag("figcaption", caption) if caption else None, *parts)
 
 
 def region(name: str, table: Markup) -> Markup:
-    """Scrolls by itself where it is wider than the page."""
+    """Return a table in a region that scrolls if the table is wider than the page."""
     return tag(
         "div", table, class_="wide", role="region", aria_label=words.shorten(name, 80), tabindex=0
     )
@@ -129,7 +180,17 @@ def region(name: str, table: Markup) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class LinearScale:
-    """A linear scale from `low` to `high`, its ticks, and their labels."""
+    """A linear scale.
+
+    Attributes
+    ----------
+    low, high : float
+        Its ends.
+    ticks : tuple of float
+        Values of its ticks.
+    labels : tuple of str
+        Labels of its ticks.
+    """
 
     low: float
     high: float
@@ -137,54 +198,83 @@ class LinearScale:
     labels: tuple[str, ...]
 
     def share(self, value: float) -> float:
-        """Where a value lies, 0 to 1, kept inside."""
+        """Return the position of a value, from 0 to 1. Values beyond the ends lie on the ends."""
         return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
 
     def at(self, value: float) -> str:
-        """The same in percent of the width."""
+        """Return the position of a value, in percent of the width."""
         return at(self.share(value))
 
     def drawn(self) -> Markup:
-        """The labels, of many the ends and the middle; hidden from screen readers, whom every row
-        tells its numbers.
+        """Return the labels; of many labels only the ends and the middle.
+
+        Screen readers skip them, because each row states its numbers.
         """
         last = len(self.ticks) - 1
-        kept = {0, len(self.ticks) // 2, last} if last > FEW else set(range(last + 1))
+        shown = {0, len(self.ticks) // 2, last} if last > FEW else set(range(last + 1))
         anchors = ["start", *["middle"] * (last - 1), "end"]
         labels = (
             tag("text", self.labels[k], x=self.at(tick), y=13, text_anchor=anchors[k])
             for k, tick in enumerate(self.ticks)
-            if k in kept and self.labels[k]
+            if k in shown and self.labels[k]
         )
         return tag("svg", *labels, class_="scale", width="100%", height=18, aria_hidden="true")
 
 
 def axis(scale: Scale, values: Iterable[float]) -> LinearScale:
-    """An axis of a scale that holds these values: shares and scores from 0 to 1, differences to
-    both sides of 0.
+    """Return an axis that holds some values.
+
+    Parameters
+    ----------
+    scale : Scale
+        Scale of the values.
+    values : iterable of float
+        The values.
+
+    Returns
+    -------
+    LinearScale
+        From 0 to 1 for shares and scores, around 0 for differences, else from the lowest to the
+        highest value.
     """
-    found = list(values)
-    if scale == "share" or (scale == "unit" and max(found, default=1.0) <= 1):
-        labels = ("0 %", "", "50 %", "", "100 %") if scale == "share" else ("0", "", "0.5", "", "1")
-        return LinearScale(0, 1, (0.0, 0.25, 0.5, 0.75, 1.0), labels)
-    high = max(found, default=1.0)
-    low = 0.0 if scale == "unit" else min(found, default=0.0)
-    if scale in words.SIGNED:
-        high = (max(high, -low) if found else 0.0) or 0.1
-        low = -high
-    length = (high - low) or abs(high) or 1.0
-    step = next((s for s in _ROUND if length / s <= (_TICKS if low == -high else _MOST)), length)
-    step = max(step, 0.01) if scale == "points" else step
+    held = list(values)
+    if scale == "share":
+        return LinearScale(0, 1, (0.0, 0.25, 0.5, 0.75, 1.0), ("0 %", "", "50 %", "", "100 %"))
+    if scale == "unit" and max(held, default=1.0) <= 1:
+        return LinearScale(0, 1, (0.0, 0.25, 0.5, 0.75, 1.0), ("0", "", "0.5", "", "1"))
+    low, high = _ends(scale, held)
+    step = _step(scale, low, high)
     first = math.floor(low / step)
-    ticks = tuple(k * step for k in range(first, max(math.ceil(high / step), first + 1) + 1))
-    places = 0 if scale == "points" else len(f"{step:.5f}".rstrip("0").partition(".")[2])
-    return LinearScale(
-        ticks[0], ticks[-1], ticks, tuple(words.format_value(tick, scale, places) for tick in ticks)
-    )
+    last = max(math.ceil(high / step), first + 1)
+    ticks = tuple(k * step for k in range(first, last + 1))
+    decimals = f"{step:.5f}".rstrip("0").partition(".")[2]
+    places = 0 if scale == "points" else len(decimals)
+    labels = tuple(words.format_value(tick, scale, places) for tick in ticks)
+    return LinearScale(ticks[0], ticks[-1], ticks, labels)
+
+
+def _ends(scale: Scale, values: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of an axis before they are rounded to ticks."""
+    high = max(values, default=1.0)
+    low = 0.0 if scale == "unit" else min(values, default=0.0)
+    if scale not in words.SIGNED:
+        return low, high
+    reach = max(high, -low) if values else 0.0
+    high = reach or 0.1
+    return -high, high
+
+
+def _step(scale: Scale, low: float, high: float) -> float:
+    """Return the smallest round step that divides an axis into few parts."""
+    length = (high - low) or abs(high) or 1.0
+    most = _TICKS if low == -high else _MOST
+    step = next((size for size in _ROUND if length / size <= most), length)
+    return max(step, 0.01) if scale == "points" else step
 
 
 def reach(score: object) -> list[float]:
-    """What an axis must hold of a score."""
+    """Return the values of a score that its axis must hold."""
     if not isinstance(score, Estimate):
         return []
-    return [v for v in (score.value, score.mark, score.low, score.high) if v is not None]
+    values = (score.value, score.mark, score.low, score.high)
+    return [value for value in values if value is not None]

@@ -1,5 +1,6 @@
-"""The main findings of a page as a matplotlib figure, for papers: a panel per plot, the page's
-colours and marks.
+"""The main findings of a page as a matplotlib figure, for papers.
+
+Each plot of the page has a panel, in the page's colors and with its marks.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from askew.pages.blocks import (
     IntervalChart,
     IntervalRow,
     LineChart,
+    LineSeries,
     Page,
     Scatter,
     Section,
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 PANELS = 4
 ROWS = 24
-"""Plots in a figure, and rows in a plot."""
+"""Largest number of plots in a figure, and of rows in a plot."""
 
 RUNS = ("#0072b2", "#c04f00", "#00815f", "#b0589a", "#966a00", "#2a86b8")
 PARTS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#9aa0a6")
@@ -41,150 +43,186 @@ NULL = "#d3d6da"
 INK = "#1b1d1f"
 WIDTH = 7.0
 ROW = 0.28
-"""In inches: the text of a page of paper, and a row."""
+"""Width of a figure and height of a row, in inches."""
+
+Plot = ShareBars | IntervalChart | LineChart | Scatter
 
 
 def figure(page: Page) -> Figure:
-    """The first plots that a terminal shows as tables. Raises MissingPackage without the extra
-    `plot`.
+    """Return the first plots of a page as a figure.
+
+    Parameters
+    ----------
+    page : Page
+        The page.
+
+    Returns
+    -------
+    Figure
+        At most four panels, of the plots that a terminal shows as tables.
+
+    Raises
+    ------
+    MissingPackage
+        If matplotlib is not installed.
     """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingPackage("matplotlib", "plot", "a figure") from error
-    blocks = list(_plots(page.sections))[:PANELS]
-    sizes = [
-        len(b.bars)
-        if isinstance(b, ShareBars)
-        else len(b.rows)
-        if isinstance(b, IntervalChart)
-        else 8
-        for b in blocks
-    ]
-    heights = [0.7 + ROW * max(2, min(rows, ROWS)) for rows in sizes]
-    made = Figure(figsize=(WIDTH, sum(heights) + 0.6), layout="constrained")
-    made.suptitle(
-        "\n".join(textwrap.wrap(f"{page.title}: {page.answer}", 90)), fontsize=10, x=0.01, ha="left"
-    )
-    panels = made.subplots(max(len(blocks), 1), 1, squeeze=False, height_ratios=heights or None)[
-        :, 0
-    ]
-    for on, one in zip(panels, blocks, strict=False):
-        on.set_title("\n".join(textwrap.wrap(one.caption, 95)), fontsize=8, loc="left", color=INK)
-        on.tick_params(labelsize=7, length=2)
-        on.spines[["top", "right"]].set_visible(False)
-        if isinstance(one, ShareBars):
-            _shares(on, one.bars[:ROWS])
-        elif isinstance(one, IntervalChart):
-            _lanes(on, one)
-        elif isinstance(one, LineChart):
-            _lines(on, one)
-        else:
-            colours = [RUNS[p.series % len(RUNS)] for p in one.points]
-            on.scatter([p.x for p in one.points], [p.y for p in one.points], s=12, c=colours)
-            on.set(xlabel=one.x[0], ylabel=one.y[0])
-    return made
-
-
-Plot = ShareBars | IntervalChart | LineChart | Scatter
+    plots = list(_plots(page.sections))[:PANELS]
+    heights = [0.7 + ROW * max(2, min(_rows(plot), ROWS)) for plot in plots]
+    drawn = Figure(figsize=(WIDTH, sum(heights) + 0.6), layout="constrained")
+    title = "\n".join(textwrap.wrap(f"{page.title}: {page.answer}", 90))
+    drawn.suptitle(title, fontsize=10, x=0.01, ha="left")
+    panels = drawn.subplots(max(len(plots), 1), 1, squeeze=False, height_ratios=heights or None)
+    for panel, plot in zip(panels[:, 0], plots, strict=False):
+        _draw(panel, plot)
+    return drawn
 
 
 def _plots(blocks: Iterable[Block]) -> Iterator[Plot]:
-    for one in blocks:
-        if isinstance(one, Section) and one.screen:
-            yield from _plots(one.blocks)
-        elif isinstance(one, ShareBars | IntervalChart | LineChart | Scatter):
-            yield one
-        elif isinstance(one, GraphDiagram) and one.edges:
-            rows = (IntervalRow(f"{e.source} → {e.target}", e.score) for e in one.strongest)
-            yield IntervalChart(one.caption, ENDS[0], tuple(rows), SENSITIVITY, "signed")
-
-
-def _shares(on: Axes, bars: Sequence[Bar]) -> None:
-    for row, bar in enumerate(bars):
-        start = 0.0
-        small = []
-        for k, part in enumerate(bar.parts):
-            share = 100 * part.share.value if isinstance(part.share, Estimate) else 0.0
-            on.barh(
-                row, share, left=start, height=0.62, color=PARTS[k % len(PARTS)], edgecolor="white"
+    """Yield the plots that a screen shows; of a graph its edges."""
+    for block in blocks:
+        if isinstance(block, Section) and block.screen:
+            yield from _plots(block.blocks)
+        elif isinstance(block, ShareBars | IntervalChart | LineChart | Scatter):
+            yield block
+        elif isinstance(block, GraphDiagram) and block.edges:
+            rows = (
+                IntervalRow(f"{edge.source} → {edge.target}", edge.score)
+                for edge in block.strongest
             )
-            text = f"{part.value} {share:.0f}"
-            colour = "white" if k % len(PARTS) == 0 else INK
-            if share > 1.7 * len(text) + 2:
-                on.text(start + 1, row, text, va="center", fontsize=6.5, color=colour)
-            elif share:
-                small.append(text)
-            start += share
-        on.text(101, row, textwrap.fill(", ".join(small), 36), va="center", fontsize=6)
-        on.vlines(
-            [100 * share for share in parted(bar.parts)],
-            row + 0.31,
-            row + 0.47,
-            color=INK,
-            linewidth=1.2,
-        )
-        found = edge(bar)
-        if found is not None:
-            on.hlines(row + 0.39, 100 * found[0], 100 * found[1], color=INK, linewidth=0.8)
-    _named(on, bars)
-    on.set_xlim(0, 100)
-    on.set_xlabel(
-        "percent of pictures; marks: ideal shares; lines: interval of the leading share", fontsize=7
+            yield IntervalChart(block.caption, ENDS[0], tuple(rows), SENSITIVITY, "signed")
+
+
+def _rows(plot: Plot) -> int:
+    """Return the height of a plot in rows."""
+    if isinstance(plot, ShareBars):
+        return len(plot.bars)
+    return len(plot.rows) if isinstance(plot, IntervalChart) else 8
+
+
+def _draw(panel: Axes, plot: Plot) -> None:
+    title = "\n".join(textwrap.wrap(plot.caption, 95))
+    panel.set_title(title, fontsize=8, loc="left", color=INK)
+    panel.tick_params(labelsize=7, length=2)
+    panel.spines[["top", "right"]].set_visible(False)
+    if isinstance(plot, ShareBars):
+        _draw_shares(panel, plot.bars[:ROWS])
+    elif isinstance(plot, IntervalChart):
+        _draw_intervals(panel, plot)
+    elif isinstance(plot, LineChart):
+        _draw_lines(panel, plot)
+    else:
+        _draw_points(panel, plot)
+
+
+def _draw_shares(panel: Axes, bars: Sequence[Bar]) -> None:
+    for row, bar in enumerate(bars):
+        _draw_bar(panel, row, bar)
+    _label_rows(panel, bars)
+    panel.set_xlim(0, 100)
+    panel.set_xlabel(
+        "percent of images; marks: reference shares; lines: confidence interval of the leading share",
+        fontsize=7,
     )
 
 
-def _lanes(on: Axes, one: IntervalChart) -> None:
-    rows = one.rows[:ROWS]
-    for k, row in enumerate(rows):
-        e = row.score
-        colour = RUNS[(row.series or 0) % len(RUNS)]
-        band = row.chance or ((0.0, e.null) if isinstance(e, Estimate) and e.null else None)
-        if band:
-            on.barh(k, band[1] - band[0], left=band[0], height=0.8, color=NULL)
-        if isinstance(e, Estimate):
-            on.plot(ends(e), [k, k], color=colour, linewidth=1.5)
-            on.plot(e.mark, k, "o", color=colour, markersize=4)
-        for mark in row.marks:
-            on.plot(mark.at, k, "|", color=RUNS[1], markersize=9)
-    _named(on, rows)
-    axis = lanes_axis(one)
-    on.set_xticks(axis.ticks, axis.labels)
-    on.set_xlim(axis.low, axis.high)
-    on.set_xlabel(f"{one.name}; line: {one.interval}; grey: {one.chance[1]}", fontsize=7)
+def _draw_bar(panel: Axes, row: int, bar: Bar) -> None:
+    """Draw a stacked bar, with the names of narrow parts at its right and its interval below."""
+    start = 0.0
+    small = []
+    for number, part in enumerate(bar.parts):
+        share = 100 * part.share.value if isinstance(part.share, Estimate) else 0.0
+        color = PARTS[number % len(PARTS)]
+        panel.barh(row, share, left=start, height=0.62, color=color, edgecolor="white")
+        text = f"{part.value} {share:.0f}"
+        if share > 1.7 * len(text) + 2:
+            ink = "white" if number % len(PARTS) == 0 else INK
+            panel.text(start + 1, row, text, va="center", fontsize=6.5, color=ink)
+        elif share:
+            small.append(text)
+        start += share
+    panel.text(101, row, textwrap.fill(", ".join(small), 36), va="center", fontsize=6)
+    boundaries = [100 * share for share in parted(bar.parts)]
+    panel.vlines(boundaries, row + 0.31, row + 0.47, color=INK, linewidth=1.2)
+    ends_of_part = edge(bar)
+    if ends_of_part is not None:
+        low, high = ends_of_part
+        panel.hlines(row + 0.39, 100 * low, 100 * high, color=INK, linewidth=0.8)
 
 
-def _lines(on: Axes, one: LineChart) -> None:
-    for line in one.lines:
-        known = [(k, e) for k, e in enumerate(line.points) if isinstance(e, Estimate)]
-        at = [k for k, _ in known]
-        colour = RUNS[line.series % len(RUNS)]
-        on.plot(
-            at,
-            [e.mark for _, e in known],
-            color=colour,
-            linewidth=0.6 if line.thin else 1.4,
-            label=line.name,
-        )
-        if not line.thin:
-            low, high = zip(*(ends(e) for _, e in known), strict=True) if known else ((), ())
-            on.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
-    for name, value in one.levels:
-        on.axhline(value, color=INK, linestyle="--", linewidth=0.8, label=name)
-    every = 1 + len(one.steps) // 12
-    on.set_xticks(range(0, len(one.steps), every), one.steps[::every])
-    on.set_xlabel(one.heading, fontsize=7)
-    on.set_ylabel(one.name, fontsize=7)
-    on.legend(fontsize=6.5, frameon=False)
+def _draw_intervals(panel: Axes, chart: IntervalChart) -> None:
+    rows = chart.rows[:ROWS]
+    for position, row in enumerate(rows):
+        _draw_interval(panel, position, row)
+    _label_rows(panel, rows)
+    axis = lanes_axis(chart)
+    panel.set_xticks(axis.ticks, axis.labels)
+    panel.set_xlim(axis.low, axis.high)
+    label = f"{chart.name}; line: {chart.interval}; gray: {chart.chance[1]}"
+    panel.set_xlabel(label, fontsize=7)
 
 
-def _named(on: Axes, rows: Sequence[Bar | IntervalRow]) -> None:
-    """Rows have their group and label at the left."""
-    labels = [
-        f"{words.shorten(row.group, 22)}: {words.shorten(row.label, 18)}"
-        if row.group
-        else words.shorten(row.label, 40)
-        for row in rows
+def _draw_interval(panel: Axes, position: int, row: IntervalRow) -> None:
+    score = row.score
+    band = row.chance
+    if band is None and isinstance(score, Estimate) and score.null:
+        band = (0.0, score.null)
+    if band:
+        panel.barh(position, band[1] - band[0], left=band[0], height=0.8, color=NULL)
+    if isinstance(score, Estimate):
+        color = RUNS[(row.series or 0) % len(RUNS)]
+        panel.plot(ends(score), [position, position], color=color, linewidth=1.5)
+        panel.plot(score.mark, position, "o", color=color, markersize=4)
+    for mark in row.marks:
+        panel.plot(mark.at, position, "|", color=RUNS[1], markersize=9)
+
+
+def _draw_lines(panel: Axes, chart: LineChart) -> None:
+    for line in chart.lines:
+        _draw_line(panel, line)
+    for name, value in chart.levels:
+        panel.axhline(value, color=INK, linestyle="--", linewidth=0.8, label=name)
+    step = 1 + len(chart.steps) // 12
+    panel.set_xticks(range(0, len(chart.steps), step), chart.steps[::step])
+    panel.set_xlabel(chart.heading, fontsize=7)
+    panel.set_ylabel(chart.name, fontsize=7)
+    panel.legend(fontsize=6.5, frameon=False)
+
+
+def _draw_line(panel: Axes, line: LineSeries) -> None:
+    scores = [
+        (step, score) for step, score in enumerate(line.points) if isinstance(score, Estimate)
     ]
-    on.set_yticks(range(len(labels)), labels)
-    on.set_ylim(len(labels) - 0.4, -0.6)
+    steps = [step for step, _ in scores]
+    marks = [score.mark for _, score in scores]
+    color = RUNS[line.series % len(RUNS)]
+    width = 0.6 if line.thin else 1.4
+    panel.plot(steps, marks, color=color, linewidth=width, label=line.name)
+    if not line.thin:
+        lows = [ends(score)[0] for _, score in scores]
+        highs = [ends(score)[1] for _, score in scores]
+        panel.fill_between(steps, lows, highs, color=color, alpha=0.15, linewidth=0)
+
+
+def _draw_points(panel: Axes, plot: Scatter) -> None:
+    xs = [point.x for point in plot.points]
+    ys = [point.y for point in plot.points]
+    colors = [RUNS[point.series % len(RUNS)] for point in plot.points]
+    panel.scatter(xs, ys, s=12, c=colors)
+    panel.set(xlabel=plot.x[0], ylabel=plot.y[0])
+
+
+def _label_rows(panel: Axes, rows: Sequence[Bar | IntervalRow]) -> None:
+    """Write the group and the label of each row at its left."""
+    labels = [_row_label(row) for row in rows]
+    panel.set_yticks(range(len(labels)), labels)
+    panel.set_ylim(len(labels) - 0.4, -0.6)
+
+
+def _row_label(row: Bar | IntervalRow) -> str:
+    if row.group:
+        return f"{words.shorten(row.group, 22)}: {words.shorten(row.label, 18)}"
+    return words.shorten(row.label, 40)

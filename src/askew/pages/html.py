@@ -47,7 +47,7 @@ from askew.types import Estimate
 LONG_TITLE = 60
 LONG = 26
 SHADES = 5
-"""Letters from which a title is set smaller and a column breaks lines; shades on each side of zero."""
+"""Letters from which a title is smaller and a column breaks lines; shades on each side of zero."""
 
 
 def page(document: Page, link: ImageLink = data_uri, image_sources: str = "data:") -> str:

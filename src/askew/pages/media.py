@@ -127,14 +127,14 @@ def picture_row(
     )
 
 
-def set_row(media: Media, found: PictureSet, most: int, seed: int | None = None) -> PictureRow:
+def set_row(media: Media, image_set: PictureSet, most: int, seed: int | None = None) -> PictureRow:
     """Return the first images of a set, under its value or "Baseline images".
 
     Parameters
     ----------
     media : Media
         Run that holds the images.
-    found : PictureSet
+    image_set : PictureSet
         The image set.
     most : int
         Largest number of thumbnails.
@@ -148,12 +148,12 @@ def set_row(media: Media, found: PictureSet, most: int, seed: int | None = None)
     """
     label = "Baseline images"
     notes = []
-    if found.axis is not None:
-        label = words.capital(str(found.value))
-        notes.append(words.quote(found.text, 120))
+    if image_set.axis is not None:
+        label = words.capital(str(image_set.value))
+        notes.append(words.quote(image_set.text, 120))
     if seed is not None:
         notes.append(f"run seed {seed}")
-    return picture_row(media, found.pictures, label, most, "; ".join(notes))
+    return picture_row(media, image_set.pictures, label, most, "; ".join(notes))
 
 
 def shot(media: Media, name: str | None, alt: str, caption: str = "") -> Thumbnail:
