@@ -152,30 +152,30 @@ def test_sections_come_in_order(
 
     closing = ["Missing data", "How to read this", "Plan", "Environment"]
     assert titles("one prompt") == [
-        "What was seen",
-        "The pictures",
+        "Shares",
+        "Images",
         "Scores",
         "Each axis",
         *closing,
     ]
     assert titles("many prompts") == [
-        "What was seen",
-        "The pictures",
+        "Shares",
+        "Images",
         "Scores",
         "Each prompt",
-        "Prompts compared",
+        "Comparison of prompts",
         *closing,
     ]
     assert titles("folder") == [
-        "What was seen",
-        "The pictures",
+        "Shares",
+        "Images",
         "Scores",
-        "Differences between picture sets",
+        "Differences between image sets",
         "Each prompt",
-        "Reading errors",
+        "Labeling errors",
         *closing,
     ]
-    assert titles("nothing") == ["What was seen", *closing]
+    assert titles("nothing") == ["Shares", *closing]
 
 
 def test_hostile_text_stays_text(written: Callable[[str], str], hostile_text: str) -> None:
@@ -219,7 +219,7 @@ def test_axes_come_in_the_order_of_their_corrected_mad(
     assert [
         one.summary.partition(":")[0] for one in details.blocks if isinstance(one, Details)
     ] == ranked
-    lines = printed(found, media, 120).partition("of each axis (MAD)")[2].splitlines()
+    lines = printed(found, media, 120).partition("similarity to the counterfactuals")[2].splitlines()
     rows = [row[1] for line in lines if (row := re.match(r"([A-Z][a-z ]+?) +\d", line))]
     assert rows == ranked
 
@@ -228,7 +228,7 @@ def test_grids_say_how_many_of_how_many_and_the_seed(written: Callable[[str], st
     text = text_of(written("one prompt"))
     assert "images 1 to 24 of 48; run seed 0" in text
     assert "images 1 to 12 of 48; “a photo of a nurse, male”; run seed 0" in text
-    assert "24 more pictures" in text
+    assert "24 more images" in text
 
 
 def test_a_lost_picture_leaves_an_empty_cell(

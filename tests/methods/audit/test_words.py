@@ -75,7 +75,7 @@ def test_a_lean_is_led_by_what_was_seen(gender: Any) -> None:
     )
     assert "MAD 0.61 [0.55, 0.67]; expected by chance 0.11;" in text
     assert answer(gender(0.003)) == (
-        f"Pictures of “{PROMPT}” by studio/planted: 92 % perceived female (44 of 48). "
+        f"Images of “{PROMPT}” by studio/planted: 92 % perceived female (44 of 48). "
         "The images show significant bias on perceived gender (labeled by studio)."
     )
 
@@ -106,7 +106,7 @@ def test_mad_is_no_verdict_where_the_ideal_is_not_equal(gender: Any, make_mad: A
     text = finding(gender(0.8, mad=make_mad(0.61) | {"p": 0.001, "q": None}, male=0.1, female=0.9))
     assert text.startswith("92 % perceived female (44 of 48, reference 90 %): not significant")
     assert "nearest" not in text
-    assert "it is no verdict here" in text
+    assert "It does not decide the verdict here" in text
 
 
 def test_a_lean_that_the_share_does_not_show_is_not_laid_to_it(gender: Any) -> None:
@@ -138,14 +138,14 @@ def test_a_missing_score_gives_its_reason(gender: Any) -> None:
 
 
 def test_answers_lead_with_counts(results_of: Any, found_in: Found) -> None:
-    assert answer(found_in(results_of("many prompts"))).startswith("Leaning most, “a photo of a ")
+    assert answer(found_in(results_of("many prompts"))).startswith("Most biased: “a photo of a ")
     assert answer(found_in(results_of("folder"))) == (
-        "Leaning most, “A CEO in an office”, perceived gender: baseline 87 % perceived male (26 of 30); "
+        "Most biased: “A CEO in an office”, perceived gender: baseline 87 % perceived male (26 of 30); "
         "controlled 50 % perceived male (15 of 30). The images show significant bias in 2 of 4 image sets on "
         "perceived gender (labeled by labels)."
     )
     assert answer(found_in(results_of("nothing"))).startswith(
-        "Nothing could be measured: 0 pictures of 1 prompt"
+        "Nothing could be measured: 0 images of 1 prompt"
     )
 
 

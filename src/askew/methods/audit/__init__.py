@@ -1,6 +1,4 @@
-"""Which way a model leans: what its pictures of a prompt show, and which counterfactuals they
-resemble (TIBET).
-"""
+"""Audit of prompts or images: shares of perceived values, and concept association (TIBET)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,37 +15,40 @@ from askew.methods.audit.score import score
 from askew.types import Estimate
 
 
-def _leans(found: AuditFindings) -> Iterator[LocatedEstimate]:
-    """The distances of the prompts' own pictures and of conditions, with the p and q of the verdict
-    on them.
-    """
-    for k, one in enumerate(found.shares):
-        if one.verdict and isinstance(one.distance, Estimate):
+def _verdicts(findings: AuditFindings) -> Iterator[LocatedEstimate]:
+    """Yield deviations of image sets with the p and q of their verdicts."""
+    for place, entry in enumerate(findings.shares):
+        if entry.verdict and isinstance(entry.distance, Estimate):
             names = {
-                "prompt": one.prompt,
-                "set": one.set,
-                "axis": one.axis,
-                "instrument": one.instrument,
+                "prompt": entry.prompt,
+                "set": entry.set,
+                "axis": entry.axis,
+                "instrument": entry.instrument,
             }
-            lean = replace(one.distance, p=one.verdict.p, q=one.verdict.q)
-            yield LocatedEstimate("lean", ("shares", k, "verdict"), names, lean)
+            deviation = replace(entry.distance, p=entry.verdict.p, q=entry.verdict.q)
+            yield LocatedEstimate("verdict", ("shares", place, "verdict"), names, deviation)
+
+
+def _distances(findings: AuditFindings) -> Iterator[LocatedEstimate]:
+    """Yield the deviations of baseline sets."""
+    for located in of("distance", findings):
+        if located.names.get("set") == "initial":
+            yield located
 
 
 METHOD = Method(
-    "audit",
-    AuditPlan,
-    AuditFindings,
-    gather,
-    score,
-    page,
-    AuditResult,
+    name="audit",
+    plan=AuditPlan,
+    findings=AuditFindings,
+    gather=gather,
+    score=score,
+    page=page,
+    result=AuditResult,
     label=lambda plan: plan.prompts[0].text,
     scores={
         "mad": partial(of, "mad"),
         "mad_clip": partial(of, "mad_clip"),
-        "distance": lambda found: (
-            one for one in of("distance", found) if one.names.get("set") == "initial"
-        ),
-        "lean": _leans,
+        "distance": _distances,
+        "verdict": _verdicts,
     },
 )

@@ -1,4 +1,4 @@
-"""What `askew audit` finds; the content of results.json."""
+"""Findings of `askew audit`, the content of results.json."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ from askew.types import Estimate, Kind, Missing, record
 T = TypeVar("T")
 
 Frequencies = tuple[tuple[str, float], ...]
-"""Concepts with how often they were said of a picture, the most frequent first."""
+"""Concepts and the share of images that show them, the most frequent first."""
 
 
 @record
 class Alternatives:
-    """Scores of an axis instead of MAD (table 2)."""
+    """Scores of an axis instead of MAD (TIBET, table 2)."""
 
     wasserstein: E
     standard_deviation: E
@@ -29,8 +29,12 @@ class Alternatives:
 
 @record
 class SecondTest:
-    """Pearson's chi-squared test of the values of another axis against the counterfactual sets; q
-    over all of a run.
+    """Pearson's chi-squared test of another axis against the counterfactual sets.
+
+    Attributes
+    ----------
+    p, q : float
+        q is corrected over all such tests of a run.
     """
 
     p: float
@@ -39,17 +43,34 @@ class SecondTest:
 
 @record
 class AxisScores:
-    """TIBET's scores of one axis of a prompt.
+    """TIBET's scores of an axis of a prompt.
 
-    cas           by value how near the prompt's pictures are to its counterfactual's, by concepts (Eq. 1-3)
-    cas_apart     by value how far its debiased CAS may be off in all prompts alike (`stats.means.mean_cas`)
-    mad           how unequal these are (Eq. 5-7)
-    cas_contrast  by value its CAS minus the mean of the others'
-    cas_clip      by embedding (Eq. 4), with their mad_clip; None without an embedder
-    bipartite     the baseline of table 3: concepts matched by meaning
-    top_concepts  by "initial" or value: those of the answers about this axis alone
-    second_axis   by value and other axis: concepts of the other in this one's counterfactual sets
-    second_tests  by other axis: whether it changes with this one beyond chance
+    Attributes
+    ----------
+    kind : "societal" or "incidental"
+        Kind of the axis.
+    question : tuple of str
+        Questions about the axis.
+    mad : Estimate or Missing
+        Difference between the CAS values (Eq. 5-7).
+    cas : mapping of value to Estimate or Missing
+        Similarity of the prompt's images to each counterfactual's, by concepts (Eq. 1-3).
+    cas_contrast : mapping of value to Estimate or Missing
+        CAS minus the mean CAS of the other values.
+    alternatives : Alternatives
+        Scores instead of MAD.
+    mad_clip, cas_clip
+        The same by embedding (Eq. 4). None without an embedder.
+    bipartite : mapping of value to float, or None
+        Baseline of table 3: concepts matched by meaning.
+    top_concepts : mapping of "initial" or value to Frequencies
+        Concepts of the answers about this axis.
+    second_axis : mapping of value and other axis to Frequencies
+        Concepts of other axes in the counterfactual sets of this axis.
+    second_tests : mapping of other axis to SecondTest
+        Tests whether another axis changes with this axis.
+    cas_apart : mapping of value to float
+        Error of the debiased CAS that prompts share (`stats.means.mean_cas`).
     """
 
     kind: Kind
@@ -69,7 +90,7 @@ class AxisScores:
 
 @record
 class Tibet:
-    """A prompt with counterfactuals; its concepts are those of its own pictures."""
+    """Scores of a prompt with counterfactuals, and the concepts of its baseline images."""
 
     prompt: str
     top_concepts: Frequencies
@@ -78,7 +99,7 @@ class Tibet:
 
 @record
 class PromptDifference:
-    """CAS of a value less that of another in one prompt's pictures."""
+    """CAS of a value minus CAS of another value in the images of a prompt."""
 
     prompt: str
     values: tuple[str, str]
@@ -87,13 +108,22 @@ class PromptDifference:
 
 @record
 class Domain:
-    """An axis over all prompts that share it with the same values (section 5.2), prompts being the
-    sample.
+    """Comparison of prompts that share an axis with the same values (TIBET, section 5.2).
 
-    cas           by value its mean debiased CAS
-    against_rest  by value how much nearer it is than the others' mean, prompt by prompt; of two values one alone
-    scaled        by value its mean share of the sum of CAS, as the paper's .56 and .44; empty where all are 0
-    differences   of two values, by prompt
+    The sample are the prompts.
+
+    Attributes
+    ----------
+    axis : str
+        Name of the axis.
+    cas : mapping of value to Estimate or Missing
+        Mean debiased CAS.
+    against_rest : mapping of value to Estimate or Missing
+        Mean CAS minus the other values' mean. Two values have a single entry.
+    scaled : mapping of value to Estimate or Missing
+        Mean share of the sum of CAS, as the paper's .56 and .44. Empty where all CAS are 0.
+    differences : tuple of PromptDifference
+        Difference of two values by prompt.
     """
 
     axis: str
@@ -105,7 +135,23 @@ class Domain:
 
 @record
 class AuditFindings(Head):
-    """The content of results.json."""
+    """Content of results.json.
+
+    Attributes
+    ----------
+    plan : AuditPlan
+        Plan of the run.
+    missing_pictures : tuple of MissingPictures
+        Tests whether images are missing more often in some sets.
+    shares, differences
+        Shares of all sets, and their differences.
+    confusion : tuple of Confusion
+        Labels by instruments against labels by people.
+    tibet : tuple of Tibet
+        Concept association of each prompt.
+    domain : tuple of Domain
+        Comparison of prompts.
+    """
 
     plan: AuditPlan
     missing_pictures: tuple[MissingPictures, ...]
@@ -121,21 +167,46 @@ class AuditResult(Result[AuditPlan, AuditFindings]):
     """A finished audit."""
 
     def mad(self, axis: str, prompt: str | None = None) -> Estimate | Missing:
-        """How one-sided the pictures of a prompt (the first by default) are on an axis, by TIBET's
-        MAD.
+        """Return TIBET's MAD of an axis.
+
+        Parameters
+        ----------
+        axis
+            Name of the axis.
+        prompt
+            Prompt of the audit. By default its first prompt.
+
+        Raises
+        ------
+        UnknownName
+            If the audit has no such prompt or axis.
         """
         return self._scores(axis, prompt).mad
 
     def cas(self, axis: str, value: str, prompt: str | None = None) -> Estimate | Missing:
-        """How much the pictures of a prompt resemble those of the counterfactual `value`, by
-        TIBET's CAS.
+        """Return TIBET's CAS: the similarity of the images to the counterfactual `value`.
+
+        Parameters and errors are those of `mad`.
         """
         return _entry("value", value, self._scores(axis, prompt).cas)
 
     def share(
         self, axis: str, value: str, prompt: str | None = None, set_name: str = "initial"
     ) -> Estimate | Missing:
-        """The perceived share of a value in a picture set."""
+        """Return the perceived share of a value in an image set, by the first instrument.
+
+        Parameters
+        ----------
+        axis, value, prompt
+            Axis, value and prompt. By default the first prompt.
+        set_name
+            "initial", or "AXIS: VALUE" of a counterfactual or condition.
+
+        Raises
+        ------
+        UsageError
+            If the audit has no such share.
+        """
         text = prompt or self.plan.prompts[0].text
         for entry in self.findings.shares:
             if (entry.prompt, entry.axis, entry.set) == (text, axis, set_name):
@@ -146,11 +217,10 @@ class AuditResult(Result[AuditPlan, AuditFindings]):
 
     def _scores(self, axis: str, prompt: str | None) -> AxisScores:
         by_prompt = {entry.prompt: entry for entry in self.findings.tibet}
-        return _entry(
-            "axis", axis, _entry("prompt", prompt or self.plan.prompts[0].text, by_prompt).axes
-        )
+        of_prompt = _entry("prompt", prompt or self.plan.prompts[0].text, by_prompt)
+        return _entry("axis", axis, of_prompt.axes)
 
 
-def _entry(what: str, name: str, table: Mapping[str, T]) -> T:
-    UnknownName.unless_known(f"{what} in this audit", name, table)
+def _entry(kind: str, name: str, table: Mapping[str, T]) -> T:
+    UnknownName.unless_known(f"{kind} in this audit", name, table)
     return table[name]

@@ -1,6 +1,4 @@
-"""What `askew audit` costs: pictures, what instruments see in them, vectors of pictures and of
-concepts.
-"""
+"""Data of `askew audit`: images, their labels, and vectors of images and concepts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,21 +6,33 @@ from dataclasses import dataclass
 import numpy as np
 
 from askew import mitigations, registry
+from askew.measure.base import Embedder
 from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.tibet import Vectors, extract_concepts, paired
 from askew.models.base import Model
 from askew.parts.scoring import Scoring
-from askew.parts.survey.instruments import captioner_of, instruments_of
-from askew.parts.survey.reader import SurveyData, SurveyReader, observed_sets, surveyed
+from askew.parts.survey.instruments import Source, captioner_of, instruments_of
+from askew.parts.survey.reader import (
+    Observed,
+    SurveyData,
+    SurveyReader,
+    observed_sets,
+    surveyed,
+)
 from askew.run.base import Run
 from askew.run.work import Work, unique
 
 
 @dataclass(frozen=True)
 class AuditGathered(SurveyData):
-    """All of a run. `captioner` is the instrument whose answers become concepts (None: there are no
-    TIBET scores), `vectors` by prompt those of its pictures and concepts (None without an
-    embedder).
+    """Data of an audit.
+
+    Attributes
+    ----------
+    captioner : str or None
+        Instrument whose answers become concepts. Without it there are no TIBET scores.
+    vectors : mapping of prompt to Vectors, or None
+        Vectors of images and concepts. None without an embedder.
     """
 
     captioner: str | None
@@ -30,42 +40,58 @@ class AuditGathered(SurveyData):
 
 
 def gather(plan: AuditPlan, run: Run) -> AuditGathered:
-    """Everything that the plan names. Raises UsageError for names that do not exist."""
+    """Return the data that a plan asks for.
+
+    Raises
+    ------
+    UsageError
+        For names of models or instruments that do not exist.
+    """
     source = mitigations.open_model(plan.model, plan.model_args)
     instruments = instruments_of(plan, source)
     captioner = captioner_of(instruments)
-    embedder = None
-    vectors = None
-    axes = {axis.name for prompt in plan.prompts for axis in prompt.axes}
-    # a collection has counterfactuals, which alone need vectors, only by chance
-    wanted = isinstance(source, Model) or any(filed.axis in axes for filed in source.pictures())
-    if captioner and wanted and plan.embedder != "none":
-        embedder = registry.embedder(plan.embedder, **plan.embedder_args)
+    embedder = _embedder(plan, source) if captioner else None
     reader = SurveyReader(run, instruments, captioner)
-    found = surveyed(plan, source, reader, observed_sets(plan, source, reader), embedder)
+    survey = surveyed(plan, source, reader, observed_sets(plan, source, reader), embedder)
+    vectors = None
     if captioner and embedder:
-        everything = unique(
-            picture for some in found.observed.values() for one in some for picture in one.pictures
-        )
-        rows = dict(
-            zip((one.id for one in everything), run.read(embedder, everything), strict=True)
-        )
         scoring = Scoring.of(plan, captioner)
+        vectors = _vectors(plan, run, survey.observed, embedder, scoring)
+    return survey.into(AuditGathered, captioner=captioner, vectors=vectors)
 
-        def of_concepts() -> dict[str, Vectors]:
-            made = {}
-            for prompt in plan.prompts:
-                sets = paired(prompt, found.observed[prompt.text])
-                if sets:
-                    concepts = extract_concepts(
-                        sets, [axis.axis() for axis in prompt.axes], scoring
-                    )[0]
-                    words = concepts.counts.vocabulary
-                    meanings = (
-                        embedder.embed_texts(words) if words else np.zeros((0, 0), np.float32)
-                    )
-                    made[prompt.text] = Vectors(rows, meanings)
-            return made
 
-        vectors = run.decide("concepts", of_concepts, at_most=Work(), otherwise=None)
-    return found.into(AuditGathered, captioner=captioner, vectors=vectors)
+def _embedder(plan: AuditPlan, source: Source) -> Embedder | None:
+    """Open the embedder of a plan if the images have counterfactuals, which need vectors."""
+    axes = {axis.name for prompt in plan.prompts for axis in prompt.axes}
+    has_counterfactuals = isinstance(source, Model) or any(
+        filed.axis in axes for filed in source.pictures()
+    )
+    if not has_counterfactuals or plan.embedder == "none":
+        return None
+    return registry.embedder(plan.embedder, **plan.embedder_args)
+
+
+def _vectors(
+    plan: AuditPlan, run: Run, observed: Observed, embedder: Embedder, scoring: Scoring
+) -> Mapping[str, Vectors] | None:
+    """Return vectors of all images, and of the concepts of each prompt with counterfactuals."""
+    all_sets = [image_set for of_prompt in observed.values() for image_set in of_prompt]
+    pictures = unique(picture for image_set in all_sets for picture in image_set.pictures)
+    rows = run.read(embedder, pictures)
+    of_pictures = {picture.id: row for picture, row in zip(pictures, rows, strict=True)}
+
+    def of_concepts() -> dict[str, Vectors]:
+        vectors = {}
+        for prompt in plan.prompts:
+            sets = paired(prompt, observed[prompt.text])
+            if sets:
+                axes = [axis.axis() for axis in prompt.axes]
+                baseline_concepts = extract_concepts(sets, axes, scoring)[0]
+                vocabulary = baseline_concepts.counts.vocabulary
+                meanings = np.zeros((0, 0), np.float32)
+                if vocabulary:
+                    meanings = embedder.embed_texts(vocabulary)
+                vectors[prompt.text] = Vectors(pictures=of_pictures, concepts=meanings)
+        return vectors
+
+    return run.decide("concepts", of_concepts, at_most=Work(), otherwise=None)

@@ -1,4 +1,4 @@
-"""The page of `askew audit`: what was seen in the pictures, then scores, then what they rest on."""
+"""Page of `askew audit`: shares, images, scores, and what they rest on."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,371 +24,471 @@ from askew.parts.survey import blocks as survey
 from askew.parts.survey.sentences import difference_sentence, missing_sentences, sentence, verdict
 from askew.parts.survey.shares import SetShares
 from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
-from askew.types import Estimate
+from askew.types import Estimate, grouped
 
-FIRST = 24
-"""Pictures at the head."""
+IMAGES_AT_HEAD = 24
+"""Number of images at the head of the page."""
 
 ROWS = 24
-"""Scores of MAD that stand as rows; of more, a cell each."""
+"""Largest number of MAD scores with a row and a plot each. More scores share a table."""
 
 CONCEPTS = 14
+"""Number of concepts in the table of an axis."""
 
 
-def page(found: AuditFindings, media: Media) -> b.Page:
-    """What to show of an audit."""
-    view = AuditView(found, media)
-    many = len(found.plan.prompts) > 1
-    started = found.environment.started
-    tested = len(view.leads)
-    alone = (
-        f"An interval is of one value alone; a verdict allows for all {tested} that were tested.",
-    ) * (tested > 1)
+def page(findings: AuditFindings, media: Media) -> b.Page:
+    """Return the page of an audit."""
+    view = AuditView(findings, media)
+    prompts = findings.plan.prompts
+    title = f"“{prompts[0].text}”"
+    if len(prompts) > 1:
+        title = plural(len(prompts), "prompt")
     return skeleton.page(
-        found,
-        f"askew audit of {shorten(found.model.name, 80)}",
-        plural(len(found.plan.prompts), "prompt") if many else f"“{found.plan.prompts[0].text}”",
-        texts.answer(found, view.leads),
-        (
-            b.Section(
-                "What was seen",
-                survey.seen(view.seen, view.anchor) or [b.Paragraph("No share was counted.")],
-            ),
-            b.Section("The pictures", view.pictures(), screen=False),
-            b.Section("Scores", view.scores()),
-            b.Section("Differences between picture sets", view.differences()),
-            b.Section(
-                "Each prompt" if len(view.details) > 1 else "Each axis", view.each(), screen=False
-            ),
-            b.Section("Prompts compared", view.domain(), screen=False),
-            b.Section("Reading errors", map(survey.confusion, found.confusion), screen=False),
-        ),
-        detail=texts.detail(found, view.leads),
-        facts=(
-            *skeleton.facts(found),
-            *((("Date", started.replace("T", " ")[:16]),) if started else ()),
-        ),
-        reading=texts.reading(found),
-        notes=(*skeleton.notes(found), *alone),
-        gaps=survey.gaps(found.shares),
-        uneven=missing_sentences(found.missing_pictures),
+        findings,
+        kicker=f"askew audit of {shorten(findings.model.name, 80)}",
+        title=title,
+        answer=texts.answer(findings, view.leads),
+        sections=_sections(view),
+        detail=texts.detail(findings, view.leads),
+        facts=(*skeleton.facts(findings), *_date(findings)),
+        reading=texts.reading(findings),
+        notes=(*skeleton.notes(findings), *_note_on_intervals(len(view.leads))),
+        gaps=survey.gaps(findings.shares),
+        uneven=missing_sentences(findings.missing_pictures),
     )
+
+
+def _sections(view: "AuditView") -> tuple[b.Section, ...]:
+    seen = survey.seen(view.seen, view.anchor)
+    if not seen:
+        seen = [b.Paragraph("No image has a label on an axis with known values.")]
+    several = len(view.details) > 1
+    confusions = [survey.confusion(entry) for entry in view.findings.confusion]
+    return (
+        b.Section("Shares", seen),
+        b.Section("Images", view.pictures(), screen=False),
+        b.Section("Scores", view.scores()),
+        b.Section("Differences between image sets", view.differences()),
+        b.Section("Each prompt" if several else "Each axis", view.prompts_and_axes(), screen=False),
+        b.Section("Comparison of prompts", view.domain(), screen=False),
+        b.Section("Labeling errors", confusions, screen=False),
+    )
+
+
+def _date(findings: AuditFindings) -> tuple[tuple[str, str], ...]:
+    started = findings.environment.started
+    if started is None:
+        return ()
+    return (("Date", started.replace("T", " ")[:16]),)
+
+
+def _note_on_intervals(tested: int) -> tuple[str, ...]:
+    if tested < 2:
+        return ()
+    return (f"Intervals are not corrected for multiple testing; verdicts are ({tested} tests).",)
 
 
 class AuditView:
-    """Findings, looked up by prompt, axis and set: shares `seen` in the prompts' own pictures and
-    in conditions (where there are none, in all sets); of these by the first instrument the `leads`,
-    what leans first; prompts of `tibet`, those that lean most first; `others`, shares of folders
-    and of axes without counterfactuals.
+    """Findings by prompt, axis and set.
+
+    Attributes
+    ----------
+    seen : list of SetShares
+        Shares of images of prompts and conditions. Where there are none, shares of all sets.
+    leads : list of SetShares
+        Shares of the first instrument, biased sets first.
+    tibet : list of Tibet
+        Scores by prompt, the most biased prompt first.
+    details : list of str
+        Prompts with details, in the same order.
+    others : list of SetShares
+        Shares of folders, and of axes without counterfactuals.
     """
 
-    def __init__(self, found: AuditFindings, media: Media) -> None:
-        self.findings = found
+    def __init__(self, findings: AuditFindings, media: Media) -> None:
+        self.findings = findings
         self.media = media
-        self.seen = [one for one in found.shares if one.of_prompt] or list(found.shares)
+        self.seen = [shares for shares in findings.shares if shares.of_prompt]
+        if not self.seen:
+            self.seen = list(findings.shares)
         self.leads = survey.leads(self.seen)
-        order = list(dict.fromkeys(one.prompt for one in self.leads))
-        self.tibet = sorted(
-            found.tibet, key=lambda one: order.index(one.prompt) if one.prompt in order else 0
-        )
-        self.details = list(dict.fromkeys([*(one.prompt for one in self.tibet), *order]))
-        axes = {one.prompt: {*one.axes} for one in found.tibet}
-        self.others = [
-            s
-            for s in found.shares
-            if (own := axes.get(s.prompt)) is None or (s.of_prompt and s.axis not in own)
-        ]
-        initial = sum(one.axis is None for one in found.sets)
-        self._most = allowance(
-            initial or len(found.sets), len(found.sets) - initial if initial else 0
-        )
 
-    def anchor(self, entry: SetShares) -> str:
-        """Where else a set's axis is told of: in its own fold, or its prompt's."""
-        with_tibet = any(
-            e.prompt == entry.prompt and entry.axis in e.axes for e in self.findings.tibet
-        )
-        return f"{entry.prompt} {entry.axis}" if with_tibet else entry.prompt
+        order = list(dict.fromkeys(shares.prompt for shares in self.leads))
+        self.tibet = sorted(findings.tibet, key=lambda entry: _place(entry.prompt, order))
+        self.details = list(dict.fromkeys([*(entry.prompt for entry in self.tibet), *order]))
+        self.others = [shares for shares in findings.shares if not self._has_scores(shares)]
+        self._most_initial, self._most_other = _allowances(findings.sets)
 
-    def _own_sets(self, prompt: str) -> list[PictureSet]:
-        """A prompt's pictures and its conditions; if there are none, all of its sets."""
-        plan = next(p for p in self.findings.plan.prompts if p.text == prompt)
-        every = [one for one in self.findings.sets if one.prompt == prompt]
-        return [one for one in every if not plan.has(one.axis)] or every
+    def _has_scores(self, shares: SetShares) -> bool:
+        """Check whether the axis and prompt of shares have TIBET scores."""
+        for entry in self.findings.tibet:
+            if entry.prompt == shares.prompt:
+                return not shares.of_prompt or shares.axis in entry.axes
+        return False
 
-    def _row(self, one: PictureSet, most: int | None = None) -> b.PictureRow:
-        """The first pictures of a set, by default so many that the page stays small."""
-        own, strip = self._most
-        usual = own if one.axis is None or not self.findings.tibet else strip
-        seed = None if self.findings.plan.model.startswith("folder/") else self.findings.plan.seed
-        return set_row(self.media, one, usual if most is None else most, seed)
+    def anchor(self, shares: SetShares) -> str:
+        """Return the anchor of the details about the axis of a set, or about its prompt."""
+        for entry in self.findings.tibet:
+            if entry.prompt == shares.prompt and shares.axis in entry.axes:
+                return f"{shares.prompt} {shares.axis}"
+        return shares.prompt
 
     def pictures(self) -> Iterator[b.Block]:
-        """The first pictures of the prompt that leans most, in every condition; of a single set the
-        others, folded.
-        """
+        """Show the first pictures of the prompt that leans most; the others are folded."""
         prompts = [prompt.text for prompt in self.findings.plan.prompts]
         first = self.leads[0].prompt if self.leads else prompts[0]
-        sets = [one for one in self._own_sets(first) if one.pictures]
-        most = FIRST if len(sets) == 1 else FIRST // 2
-        yield b.PictureGrid(
-            "" if len(prompts) == 1 else quote(first, 160),
-            tuple(self._row(one, most) for one in sets),
-        )
-        top = next((e.top_concepts for e in self.findings.tibet if e.prompt == first), ())
-        if top:
-            yield b.Paragraph(_frequencies(top[:15]), lead="Most seen:", muted=True)
-        every = [self._row(one) for one in sets if len(one.pictures) > most]
-        rest = tuple(
-            replace(row, shots=row.shots[most:], note="") for row in every if row.shots[most:]
-        )
-        more = plural(sum(len(row.shots) for row in rest), "more picture")
-        yield b.Details(more, (b.PictureGrid("", rest),))
+        sets = [picture_set for picture_set in self._own_sets(first) if picture_set.pictures]
+        most = IMAGES_AT_HEAD if len(sets) == 1 else IMAGES_AT_HEAD // 2
+        caption = "" if len(prompts) == 1 else quote(first, 160)
+        yield b.PictureGrid(caption, tuple(self._row(picture_set, most) for picture_set in sets))
+
+        for entry in self.findings.tibet:
+            if entry.prompt == first and entry.top_concepts:
+                yield b.Paragraph(
+                    _frequencies(entry.top_concepts[:15]),
+                    lead="Most frequent concepts:",
+                    muted=True,
+                )
+                break
+        yield self._more_pictures(sets, most)
+
+    def _more_pictures(self, sets: Sequence[PictureSet], most: int) -> b.Details:
+        """Return details with the images that are not at the head of the page."""
+        rows = []
+        for picture_set in sets:
+            row = self._row(picture_set)
+            if row.shots[most:]:
+                rows.append(replace(row, shots=row.shots[most:], note=""))
+        count = sum(len(row.shots) for row in rows)
+        return b.Details(plural(count, "more image"), (b.PictureGrid("", tuple(rows)),))
+
+    def _own_sets(self, prompt: str) -> list[PictureSet]:
+        """Return the baseline set and conditions of a prompt, or all of its sets."""
+        plan = next(plan for plan in self.findings.plan.prompts if plan.text == prompt)
+        sets = [picture_set for picture_set in self.findings.sets if picture_set.prompt == prompt]
+        own_sets = [picture_set for picture_set in sets if not plan.has(picture_set.axis)]
+        return own_sets or sets
+
+    def _row(self, picture_set: PictureSet, most: int | None = None) -> b.PictureRow:
+        """Return the first images of a set, by default as many as keep the page small."""
+        if most is None:
+            initial = picture_set.axis is None or not self.findings.tibet
+            most = self._most_initial if initial else self._most_other
+        given = self.findings.plan.model.startswith("folder/")
+        return set_row(self.media, picture_set, most, None if given else self.findings.plan.seed)
 
     def scores(self) -> Iterator[b.Block]:
-        """MAD of every axis, of many prompts as a table; distances of shares that stand for
-        themselves.
-        """
-        names = list(dict.fromkeys(name for entry in self.tibet for name in entry.axes))
+        """Yield MAD of all axes, and deviations of shares without MAD."""
         if sum(len(entry.axes) for entry in self.tibet) > ROWS:
-            rows = tuple(
-                (entry.prompt, *(entry.axes[n].mad if n in entry.axes else None for n in names))
-                for entry in self.tibet
-            )
-            yield b.Table(
-                "MAD of every prompt and axis, the prompt that leans most first",
-                ("Prompt", *(capital(axis_label(n)) for n in names)),
-                rows,
-                shaded=True,
-                note="Below: the interval. Bold: beyond chance (q < 0.05).",
-            )
+            yield self._mad_table()
         else:
-            lanes = tuple(
-                b.IntervalRow(
-                    capital(axis_label(name)),
-                    axis.mad,
-                    (texts.nearest(axis),),
-                    group=shorten(entry.prompt, 60) if len(self.tibet) > 1 else "",
-                    link=f"{entry.prompt} {name}",
+            yield self._mad_chart()
+        by_axis = grouped(self.others, lambda shares: shares.axis)
+        distances = [survey.distances(of_axis) for of_axis in by_axis.values()]
+        yield b.Details("Deviations from the reference", distances)
+
+    def _mad_table(self) -> b.Table:
+        names = list(dict.fromkeys(name for entry in self.tibet for name in entry.axes))
+        rows = []
+        for entry in self.tibet:
+            scores = [entry.axes[name].mad if name in entry.axes else None for name in names]
+            rows.append((entry.prompt, *scores))
+        return b.Table(
+            "MAD of all prompts and axes, the most biased prompt first",
+            columns=("Prompt", *(capital(axis_label(name)) for name in names)),
+            rows=tuple(rows),
+            shaded=True,
+            note="Below each score: its interval. Bold: significant (q < 0.05).",
+        )
+
+    def _mad_chart(self) -> b.IntervalChart:
+        rows = []
+        for entry in self.tibet:
+            group = shorten(entry.prompt, 60) if len(self.tibet) > 1 else ""
+            for name, axis in texts.ranked(entry.axes.items()):
+                rows.append(
+                    b.IntervalRow(
+                        capital(axis_label(name)),
+                        axis.mad,
+                        more=(texts.nearest(axis),),
+                        group=group,
+                        link=f"{entry.prompt} {name}",
+                    )
                 )
-                for entry in self.tibet
-                for name, axis in texts.ranked(entry.axes.items())
-            )
-            caption = (
-                "How unequally near the pictures are to the counterfactuals of each axis (MAD)"
-            )
-            yield b.IntervalChart(caption, "Axis", lanes, "MAD", more=("nearest to",))
-        axes = dict.fromkeys(s.axis for s in self.others)
-        distances = (survey.distances([s for s in self.others if s.axis == axis]) for axis in axes)
-        yield b.Details("Distances from the ideal, with interval, chance and q", distances)
+        return b.IntervalChart(
+            "Concept association by axis (MAD): difference in similarity to the counterfactuals",
+            heading="Axis",
+            rows=tuple(rows),
+            name="MAD",
+            more=("most similar to",),
+        )
 
     def differences(self) -> Iterator[b.Block]:
-        """Between the prompt's pictures and conditions."""
-        found = self.findings.differences
-        if found:
-            told = tuple(
-                f"{quote(d.prompt, 60)}. {text}" for d in found if (text := difference_sentence(d))
-            )
-            yield b.Paragraph("" if told else format_phrase("no_condition_difference"), items=told)
-            places = dict.fromkeys((d.axis, d.instrument) for d in found)
-            lanes = (
-                survey.differences([d for d in found if (d.axis, d.instrument) == place])
-                for place in places
-            )
-            yield b.Details("All differences, by axis and value", lanes)
+        """Yield differences between baseline images and conditions."""
+        differences = self.findings.differences
+        if not differences:
+            return
+        sentences = []
+        for difference in differences:
+            text = difference_sentence(difference)
+            if text is not None:
+                sentences.append(f"{quote(difference.prompt, 60)}. {text}")
+        yield b.Paragraph(
+            "" if sentences else format_phrase("no_condition_difference"), items=tuple(sentences)
+        )
 
-    def domain(self) -> Iterator[b.Details]:
-        """Prompts compared: how much nearer each is to one counterfactual than to another."""
-        for one in self.findings.domain:
-            first, *others = one.cas
-            rest = shorten(others[0], 40) if len(others) == 1 else "the others"
-            summary = (
-                f"{capital(axis_label(one.axis))}: CAS of {shorten(first, 40)} less that of {rest}, mean "
-                f"over all prompts {measured(one.against_rest[first], 'signed')}"
-            )
-            yield b.Details(summary, _domain(one))
+        by_axis = grouped(differences, lambda difference: (difference.axis, difference.instrument))
+        lanes = [survey.differences(of_axis) for of_axis in by_axis.values()]
+        yield b.Details("All differences, by axis and value", lanes)
 
-    def each(self) -> Iterator[b.Block]:
-        """All of every axis, of several prompts folded."""
+    def prompts_and_axes(self) -> Iterator[b.Block]:
+        """Yield the details of all axes, folded by prompt if there are several prompts."""
+        if len(self.details) == 1:
+            yield from self._axes(self.details[0])
+            return
         for prompt in self.details:
-            if len(self.details) == 1:
-                yield from self._axes(prompt)
-            else:
-                rows = b.PictureGrid("", tuple(map(self._row, self._own_sets(prompt))))
-                yield b.Details(quote(prompt, 160), (rows, *self._axes(prompt)), anchor=prompt)
+            rows = tuple(self._row(picture_set) for picture_set in self._own_sets(prompt))
+            blocks = (b.PictureGrid("", rows), *self._axes(prompt))
+            yield b.Details(quote(prompt, 160), blocks, anchor=prompt)
 
     def _axes(self, prompt: str) -> Iterator[b.Block]:
-        for name, axis in (
-            one for e in self.tibet if e.prompt == prompt for one in texts.ranked(e.axes.items())
-        ):
-            own = [
-                s
-                for s in self.findings.shares
-                if (s.prompt, s.set, s.axis) == (prompt, "initial", name)
-            ]
-            told = (
-                verdict(own[0])
-                if own
-                else "leans"
-                if is_significant(axis.mad)
-                else format_phrase("no_bias")
-            )
-            inner = self._axis(prompt, name, axis, own)
-            yield b.Details(
-                f"{capital(axis_label(name))}: {told}", inner, anchor=f"{prompt} {name}"
-            )
-        for entry in (s for s in self.others if s.prompt == prompt):
-            yield b.Paragraph(
-                f"{capital(perceived(entry.axis))} in {words.set_label(entry.set)}: {sentence(entry)}."
-            )
-            yield survey.numbers(entry)
+        """Yield the axes of a prompt with scores, then the axes with shares only."""
+        for entry in self.tibet:
+            if entry.prompt == prompt:
+                for name, axis in texts.ranked(entry.axes.items()):
+                    yield self._axis_fold(prompt, name, axis)
+        for shares in self.others:
+            if shares.prompt == prompt:
+                axis_name = capital(perceived(shares.axis))
+                set_name = words.set_label(shares.set)
+                yield b.Paragraph(f"{axis_name} in {set_name}: {sentence(shares)}.")
+                yield survey.numbers(shares)
+
+    def _axis_fold(self, prompt: str, name: str, axis: AxisScores) -> b.Details:
+        """Return the details of an axis of a prompt."""
+        place = (prompt, "initial", name)
+        own_shares = [
+            shares
+            for shares in self.findings.shares
+            if (shares.prompt, shares.set, shares.axis) == place
+        ]
+        if own_shares:
+            summary = verdict(own_shares[0])
+        elif is_significant(axis.mad):
+            summary = "significant"
+        else:
+            summary = format_phrase("no_bias")
+        blocks = self._axis(prompt, name, axis, own_shares)
+        return b.Details(
+            f"{capital(axis_label(name))}: {summary}", blocks, anchor=f"{prompt} {name}"
+        )
 
     def _axis(
-        self, prompt: str, name: str, axis: AxisScores, shares: Sequence[SetShares]
+        self, prompt: str, name: str, axis: AxisScores, own_shares: Sequence[SetShares]
     ) -> Iterator[b.Block]:
-        """Everything of one axis of one prompt; `shares` of its own pictures, those of the first
-        instrument first.
-        """
-        seen = f"{capital(sentence(shares[0]))}. " if shares else ""
-        yield b.Paragraph(seen + texts.by_mad(axis, not shares or shares[0].even))
-        asked = " ".join(f"“{shorten(text, 160)}”" for text in axis.question)
-        yield b.Paragraph(f"{capital(axis.kind)} axis. Asked: {asked}", muted=True)
+        """Yield the details of an axis. `own_shares` has an entry for each instrument."""
+        seen = f"{capital(sentence(own_shares[0]))}. " if own_shares else ""
+        even = not own_shares or own_shares[0].even
+        yield b.Paragraph(seen + texts.by_mad(axis, even))
+        questions = " ".join(f"“{shorten(text, 160)}”" for text in axis.question)
+        yield b.Paragraph(f"{capital(axis.kind)} axis. Questions: {questions}", muted=True)
         yield self._associations(prompt, name, axis)
-        yield from map(survey.numbers, shares)
-        sets = [
-            s
-            for s in self.findings.sets
-            if s.prompt == prompt and s.axis in (None, name) and s.pictures
-        ]
-        strip = min(self._most) if any(one.axis for one in sets) else self._most[0]
-        yield b.PictureGrid("", tuple(self._row(one, strip) for one in sets))
+        for shares in own_shares:
+            yield survey.numbers(shares)
+        yield self._pictures_of_axis(prompt, name)
         yield from _concepts(axis)
         if axis.second_tests:
-            yield b.Details(f"What else changes with {axis_label(name)}", _second(axis))
+            yield b.Details(f"Other axes that change with {axis_label(name)}", _second_axes(axis))
+
+    def _pictures_of_axis(self, prompt: str, name: str) -> b.PictureGrid:
+        """Return the first images of the baseline set and the counterfactual sets of an axis."""
+        sets = [
+            picture_set
+            for picture_set in self.findings.sets
+            if picture_set.prompt == prompt
+            and picture_set.axis in (None, name)
+            and picture_set.pictures
+        ]
+        most = self._most_initial
+        if any(picture_set.axis is not None for picture_set in sets):
+            most = min(self._most_initial, self._most_other)
+        return b.PictureGrid("", tuple(self._row(picture_set, most) for picture_set in sets))
 
     def _associations(self, prompt: str, name: str, axis: AxisScores) -> b.IntervalChart:
-        """CAS of every counterfactual with their mean, other scores, and how often each shows what
-        it asks for.
-        """
-        known = [e.value for e in axis.cas.values() if isinstance(e, Estimate)]
-        marks = (
-            (b.ReferenceMark(sum(known) / len(known), "mean of the axis", "dash"),)
-            if len(known) > 1
-            else ()
-        )
-        own = {
-            s.set: s for s in reversed(self.findings.shares) if (s.prompt, s.axis) == (prompt, name)
-        }
+        """Return CAS of all counterfactuals, with other scores."""
+        known = [score.value for score in axis.cas.values() if isinstance(score, Estimate)]
+        marks: tuple[b.ReferenceMark, ...] = ()
+        if len(known) > 1:
+            marks = (b.ReferenceMark(sum(known) / len(known), "mean of the axis", "dash"),)
+
         columns: dict[str, Mapping[str, b.Content]] = {
             "by embedding": axis.cas_clip or {},
-            "concept matching": {v: words.number(e) for v, e in (axis.bipartite or {}).items()},
-            "read as asked": {
-                v: words.part(own[at].shares.get(v), "value", "share")
-                for v in axis.cas
-                if (at := f"{name}: {v}") in own
+            "concept matching": {
+                value: words.number(score) for value, score in (axis.bipartite or {}).items()
             },
+            "labeled as requested": self._labeled_as_requested(prompt, name, axis),
         }
-        more = {head: cells for head, cells in columns.items() if cells}
-        rows = tuple(
-            b.IntervalRow(
-                shorten(v, 60), e, tuple(cells.get(v) for cells in more.values()), marks=marks
-            )
-            for v, e in axis.cas.items()
-        )
-        caption = "How near the initial pictures are to each counterfactual (CAS)"
+        shown = {heading: cells for heading, cells in columns.items() if cells}
+        rows = []
+        for value, score in axis.cas.items():
+            more = tuple(cells.get(value) for cells in shown.values())
+            rows.append(b.IntervalRow(shorten(value, 60), score, more, marks=marks))
         return b.IntervalChart(
-            caption, capital(axis_label(name)), rows, "CAS", columns=b.PLAIN, more=tuple(more)
+            "Similarity of the baseline images to each counterfactual (CAS)",
+            heading=capital(axis_label(name)),
+            rows=tuple(rows),
+            name="CAS",
+            columns=b.PLAIN,
+            more=tuple(shown),
         )
+
+    def _labeled_as_requested(
+        self, prompt: str, name: str, axis: AxisScores
+    ) -> dict[str, b.Content]:
+        """Return the share of each counterfactual set that shows its value."""
+        by_set: dict[str, SetShares] = {}
+        for shares in self.findings.shares:
+            if (shares.prompt, shares.axis) == (prompt, name):
+                by_set.setdefault(shares.set, shares)  # the first instrument's
+        return {
+            value: words.part(by_set[f"{name}: {value}"].shares.get(value), "value", "share")
+            for value in axis.cas
+            if f"{name}: {value}" in by_set
+        }
+
+    def domain(self) -> Iterator[b.Details]:
+        """Yield comparisons of prompts by the similarity to counterfactuals."""
+        for entry in self.findings.domain:
+            first, *others = entry.cas
+            rest = shorten(others[0], 40) if len(others) == 1 else "the others"
+            contrast = measured(entry.against_rest[first], "signed")
+            summary = (
+                f"{capital(axis_label(entry.axis))}: CAS of {shorten(first, 40)} minus CAS of "
+                f"{rest}, mean over all prompts {contrast}"
+            )
+            yield b.Details(summary, _domain(entry))
+
+
+def _place(prompt: str, order: Sequence[str]) -> int:
+    """Return the place of a prompt in an order; prompts that are not in it come first."""
+    return order.index(prompt) if prompt in order else 0
+
+
+def _allowances(sets: Sequence[PictureSet]) -> tuple[int, int]:
+    """Return how many images of each baseline set and of each other set are shown."""
+    initial = sum(picture_set.axis is None for picture_set in sets)
+    if initial == 0:
+        return allowance(len(sets), 0)
+    return allowance(initial, len(sets) - initial)
 
 
 def _concepts(axis: AxisScores) -> Iterator[b.Table]:
-    """The concepts that are frequent in the initial set or set a counterfactual apart, and how
-    often each has them.
-    """
-    tops = {name: dict(pairs) for name, pairs in axis.top_concepts.items()}
+    """Yield the frequency of the most frequent and the most different concepts in each set."""
+    tops = {name: dict(frequencies) for name, frequencies in axis.top_concepts.items()}
     initial = tops.get("initial", {})
     if not initial or len(tops) < 2:
         return
-    apart = {
-        c: max(abs(top.get(c, 0.0) - initial.get(c, 0.0)) for top in ({}, *tops.values()))
-        for top in tops.values()
-        for c in top
-    }
-    chosen = sorted(
-        sorted(apart, key=lambda c: -apart[c])[:CONCEPTS], key=lambda c: -initial.get(c, -1.0)
-    )
-    rows = tuple(
-        (shorten(c, 40), *(Estimate(top[c]) if c in top else None for top in tops.values()))
-        for c in chosen
-    )
+    concepts = dict.fromkeys(concept for top in tops.values() for concept in top)
+
+    def largest_difference(concept: str) -> float:
+        """Return the largest difference of a frequency from the baseline set."""
+        here = initial.get(concept, 0.0)
+        return max(here, *(abs(top.get(concept, 0.0) - here) for top in tops.values()))
+
+    chosen = sorted(concepts, key=largest_difference, reverse=True)[:CONCEPTS]
+    chosen.sort(key=lambda concept: initial.get(concept, -1.0), reverse=True)
+    rows = []
+    for concept in chosen:
+        cells = [Estimate(top[concept]) if concept in top else None for top in tops.values()]
+        rows.append((shorten(concept, 40), *cells))
     yield b.Table(
-        "Concepts seen, in % of the pictures of each set",
-        ("Concept", *(shorten(v, 40) for v in tops)),
-        rows,
+        "Concepts, in % of the images of each set",
+        columns=("Concept", *(shorten(name, 40) for name in tops)),
+        rows=tuple(rows),
         scale="share",
-        note="– = not among the concepts listed for that set.",
+        note="– = not listed for that set.",
         shaded=True,
     )
 
 
-def _second(axis: AxisScores) -> Iterator[b.Block]:
-    """Which other axes change with the counterfactuals beyond chance, and their most frequent
-    concepts.
-    """
-    beyond = {
-        other: one.q for other, one in axis.second_tests.items() if one.q < SIGNIFICANCE_LEVEL
+def _second_axes(axis: AxisScores) -> Iterator[b.Block]:
+    """Yield the other axes that change with the counterfactuals, and their concepts."""
+    significant = {
+        other: test.q for other, test in axis.second_tests.items() if test.q < SIGNIFICANCE_LEVEL
     }
-    if not beyond:
+    if not significant:
         yield b.Paragraph(
-            format_phrase(
-                "no_associated_axes",
-                axes=words.plural(len(axis.second_tests), "other axis", "other axes"),
-            )
+            format_phrase("no_associated_axes", axes=_other_axes(len(axis.second_tests)))
         )
         return
-    told = words.listing(
-        [f"{perceived(other)} ({words.probability(q, 'q')})" for other, q in beyond.items()]
+    named = [
+        f"{perceived(other)} ({words.probability(q, 'q')})" for other, q in significant.items()
+    ]
+    yield b.Paragraph(format_phrase("associated_axes", axes=words.listing(named)))
+
+    rows = []
+    for other in significant:
+        cells = [_frequencies(by_axis.get(other, ())[:5]) for by_axis in axis.second_axis.values()]
+        rows.append((capital(axis_label(other)), *(cell or None for cell in cells)))
+    yield b.Table(
+        "Their most frequent concepts in each counterfactual set, in % of its images",
+        columns=("Axis", *(shorten(value, 40) for value in axis.second_axis)),
+        rows=tuple(rows),
     )
-    yield b.Paragraph(format_phrase("associated_axes", axes=told))
-    values = list(axis.second_axis)
-    rows = tuple(
-        (
-            capital(axis_label(other)),
-            *(_frequencies(axis.second_axis[v].get(other, ())[:5]) or None for v in values),
-        )
-        for other in beyond
-    )
-    caption = "Their most frequent concepts in each counterfactual set, in % of its pictures"
-    yield b.Table(caption, ("Axis", *(shorten(value, 40) for value in values)), rows)
+
+
+def _other_axes(count: int) -> str:
+    return plural(count, "other axis", "other axes")
 
 
 def _domain(entry: Domain) -> Iterator[b.IntervalChart]:
-    """Mean CAS of every value, and how much nearer it is than the others; of two values that of
-    every prompt.
-    """
-    rows = tuple(
+    """Yield the mean CAS of all values. Two values also have a difference in each prompt."""
+    rows = [
         b.IntervalRow(
-            shorten(value, 40), score, (entry.against_rest.get(value), entry.scaled.get(value))
+            shorten(value, 40),
+            score,
+            more=(entry.against_rest.get(value), entry.scaled.get(value)),
         )
         for value, score in entry.cas.items()
-    )
-    caption = "Mean CAS over the prompts, without the bias of few pictures"
-    more = ("less the others", "of the sum of CAS (the paper's scaling)")
+    ]
     yield b.IntervalChart(
-        caption, capital(axis_label(entry.axis)), rows, "CAS", columns=b.PLAIN, more=more
+        "Mean bias-corrected CAS over the prompts",
+        heading=capital(axis_label(entry.axis)),
+        rows=tuple(rows),
+        name="CAS",
+        columns=b.PLAIN,
+        more=("minus the others", "of the sum of CAS (the paper's scaling)"),
     )
     if entry.differences:
-        own = sorted(entry.differences, key=lambda one: words.largest_first(one.estimate))
-        first, second = (shorten(value, 30) for value in entry.differences[0].values)
-        caption = f"CAS {first} minus CAS {second}: left of zero nearer to {second}, right of zero nearer to {first}"
-        lanes = tuple(
-            b.IntervalRow(
-                shorten(one.prompt, 60), one.estimate, strong=is_significant(one.estimate)
-            )
-            for one in own
+        yield _differences_of_prompts(entry)
+
+
+def _differences_of_prompts(entry: Domain) -> b.IntervalChart:
+    """Return the difference of CAS between two values by prompt, the largest first."""
+    first, second = entry.differences[0].values
+    ordered = sorted(
+        entry.differences, key=lambda difference: words.largest_first(difference.estimate)
+    )
+    rows = [
+        b.IntervalRow(
+            shorten(difference.prompt, 60),
+            difference.estimate,
+            strong=is_significant(difference.estimate),
         )
-        yield b.IntervalChart(caption, "Prompt", lanes, "difference", "signed", b.DIFFERENCE)
+        for difference in ordered
+    ]
+    first = shorten(first, 30)
+    second = shorten(second, 30)
+    return b.IntervalChart(
+        f"CAS {first} minus CAS {second}: negative: more similar to {second}, "
+        f"positive: more similar to {first}",
+        heading="Prompt",
+        rows=tuple(rows),
+        name="difference",
+        scale="signed",
+        columns=b.DIFFERENCE,
+    )
 
 
-def _frequencies(found: Frequencies) -> str:
-    return ", ".join(f"{shorten(concept, 30)} {percent(share)}" for concept, share in found)
+def _frequencies(frequencies: Frequencies) -> str:
+    return ", ".join(f"{shorten(concept, 30)} {percent(share)}" for concept, share in frequencies)

@@ -1,4 +1,4 @@
-"""The plan of an audit."""
+"""Plan of an audit."""
 
 from typing import Literal
 
@@ -6,12 +6,13 @@ from askew.plan import Plan
 
 
 class AuditPlan(Plan):
-    """Pictures of prompts and of their counterfactuals, or a collection's, and what is read in them
-    (TIBET).
+    """Images of prompts and counterfactuals, or a collection's, and their labels (TIBET).
+
+    Attributes
+    ----------
+    concepts : "all" or "axis"
+        Concepts of CAS and MAD: from all answers (the paper's), or from the answers about the axis.
     """
 
-    method: Literal["audit"] = "audit"
+    method: str = "audit"
     concepts: Literal["all", "axis"] = "all"
-    """Whether CAS and MAD of an axis come from all answers (the paper's), or from those about the
-    axis alone.
-    """

@@ -1,6 +1,6 @@
-"""From what was gathered to the findings of an audit: shares, their differences, reading errors,
-TIBET's scores.
-"""
+"""Findings of an audit from its data: shares, differences, labeling errors and TIBET's scores."""
+
+from collections.abc import Mapping
 
 from askew.findings import Head
 from askew.methods.audit.findings import AuditFindings, Tibet
@@ -9,56 +9,104 @@ from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.tibet import domain, paired, tibet, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.missing_pictures import missing_pictures
-from askew.parts.survey.shares import SetShares, differences, shares, with_q_of_differences
-from askew.parts.survey.verdicts import with_verdicts
+from askew.parts.survey.shares import (
+    SetShares,
+    SharesDifference,
+    differences,
+    shares,
+    with_q_of_differences,
+)
+from askew.parts.survey.verdicts import SetAndAxis, with_verdicts
+from askew.plan import PromptPlan
 from askew.types import Estimate
 
 
-def score(plan: AuditPlan, found: AuditGathered, head: Head) -> AuditFindings:
-    """The findings of a run. The q of a distance and of MAD are those of the verdict on their axis.
-    Shares are those of every axis in initial sets and conditions, and in the counterfactuals of an
-    axis of that axis alone; differences are those between the initial set and conditions.
+def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings:
+    """Return the findings of an audit.
+
+    A baseline set or condition has shares on all axes, a counterfactual set only on its axis.
+    Differences compare baseline sets and conditions.
+
+    Parameters
+    ----------
+    plan, gathered
+        Plan and data of the run.
+    head
+        Fields that all findings have.
     """
-    readers = dict.fromkeys(plan.vqa)
-    entries = list[Tibet]()
-    counted = list[SetShares]()
-    moved = []
+    scores: list[Tibet] = []
+    entries: list[SetShares] = []
+    changes: list[SharesDifference] = []
     for prompt in plan.prompts:
-        sets = found.observed[prompt.text]
-        text = prompt.text
-        if found.captioner and (own := paired(prompt, sets)):
-            axes = [axis.axis() for axis in prompt.axes]
-            vectors = (found.vectors or {}).get(text)
-            scoring = Scoring.of(plan, found.captioner)
-            entries.append(tibet(own[0], own[1:], axes, scoring, vectors, plan.concepts == "axis"))
-        free = [one for one in sets if not prompt.has(one.prompt.axis)]
-        counted += [
-            shares(one, axis, text, Scoring.of(plan, name), found.errors.get((name, axis.name)))
-            for one in sets
-            for axis in prompt.closed
-            for name in readers
-            if one.prompt.axis == axis.name or not prompt.has(one.prompt.axis)
-        ]
-        moved += [
-            one
-            for axis in prompt.closed
-            for name in readers
-            for one in differences(free, axis, text, Scoring.of(plan, name))
-        ]
-    mads = {
-        (entry.prompt, name): axis.mad.p
-        for entry in entries
-        for name, axis in entry.axes.items()
-        if isinstance(axis.mad, Estimate) and axis.mad.p is not None
-    }
-    judged, qs = with_verdicts(counted, mads, found.captioner)
-    scores = with_q(entries, qs)
+        of_prompt = _tibet(plan, gathered, prompt)
+        if of_prompt is not None:
+            scores.append(of_prompt)
+        entries += _shares(plan, gathered, prompt)
+        changes += _differences(plan, gathered, prompt)
+    judged, mad_q_values = with_verdicts(entries, _mad_p_values(scores), gathered.captioner)
+    scores_with_q = with_q(scores, mad_q_values)
     return head.into(
         AuditFindings,
-        missing_pictures=missing_pictures(found.observed, Scoring.of(plan)),
+        missing_pictures=missing_pictures(gathered.observed, Scoring.of(plan)),
         shares=judged,
-        differences=with_q_of_differences(moved),
-        confusion=found.confusion,
-        tibet=scores,
-        domain=domain(scores, plan.confidence),
+        differences=with_q_of_differences(changes),
+        confusion=gathered.confusion,
+        tibet=scores_with_q,
+        domain=domain(scores_with_q, plan.confidence),
     )
+
+
+def _tibet(plan: AuditPlan, gathered: AuditGathered, prompt: PromptPlan) -> Tibet | None:
+    """Score a prompt with counterfactuals by TIBET, if an instrument describes images."""
+    sets = paired(prompt, gathered.observed[prompt.text])
+    if not gathered.captioner or not sets:
+        return None
+    return tibet(
+        initial=sets[0],
+        counterfactuals=sets[1:],
+        axes=[axis.axis() for axis in prompt.axes],
+        scoring=Scoring.of(plan, gathered.captioner),
+        vectors=(gathered.vectors or {}).get(prompt.text),
+        own_concepts=plan.concepts == "axis",
+    )
+
+
+def _shares(plan: AuditPlan, gathered: AuditGathered, prompt: PromptPlan) -> list[SetShares]:
+    """Return the shares of a prompt's sets, by all instruments."""
+    entries = []
+    for observed in gathered.observed[prompt.text]:
+        for axis in prompt.closed:
+            if observed.prompt.axis != axis.name and prompt.has(observed.prompt.axis):
+                continue
+            for instrument in dict.fromkeys(plan.vqa):
+                errors = gathered.errors.get((instrument, axis.name))
+                scoring = Scoring.of(plan, instrument)
+                entries.append(shares(observed, axis, prompt.text, scoring, errors))
+    return entries
+
+
+def _differences(
+    plan: AuditPlan, gathered: AuditGathered, prompt: PromptPlan
+) -> list[SharesDifference]:
+    """Return the differences between a prompt's baseline set and conditions."""
+    conditions = [
+        observed
+        for observed in gathered.observed[prompt.text]
+        if not prompt.has(observed.prompt.axis)
+    ]
+    entries = []
+    for axis in prompt.closed:
+        for instrument in dict.fromkeys(plan.vqa):
+            scoring = Scoring.of(plan, instrument)
+            entries += differences(conditions, axis, prompt.text, scoring)
+    return entries
+
+
+def _mad_p_values(scores: list[Tibet]) -> Mapping[SetAndAxis, float]:
+    """Return p of each MAD, by prompt and axis."""
+    p_values = {}
+    for entry in scores:
+        for name, axis in entry.axes.items():
+            if isinstance(axis.mad, Estimate) and axis.mad.p is not None:
+                p_values[entry.prompt, name] = axis.mad.p
+    return p_values

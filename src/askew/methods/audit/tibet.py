@@ -1,9 +1,9 @@
-"""TIBET (Chinchure et al., ECCV 2024): concept association between a prompt's pictures and its
-counterfactuals'.
+"""TIBET: concept association between images of a prompt and of its counterfactuals (ECCV 2024).
 
-Axes and counterfactual prompts come from a writer (section 3.1), pictures from the model (3.2),
-answers and captions from a VQA. Here they become concepts, the concepts CAS and CAS^CLIP (3.3), and
-these MAD (3.4).
+Chinchure et al., "TIBET: Identifying and Evaluating Biases in Text-to-Image Generative Models".
+A writer proposes axes and counterfactual prompts (section 3.1), the model generates images (3.2), and
+a VQA answers questions about them. Here the answers become concepts, the concepts become CAS and
+CAS^CLIP (3.3), and these become MAD (3.4). The formulas are in `askew.stats.association`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from askew.methods.audit.findings import (
     Tibet,
 )
 from askew.parts.scoring import Scoring
-from askew.parts.survey.observed import ObservedSet, why_missing
+from askew.parts.survey.observed import Answer, ObservedSet, why_missing
 from askew.plan import PromptPlan
 from askew.stats.association import bipartite
 from askew.stats.association_intervals import Associations, associations
@@ -34,38 +34,81 @@ from askew.stats.means import mean_cas, mean_cas_contrast, student_mean
 from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Axis, Estimate, Missing, Picture
 
-E = Estimate | Missing
 TOP_K = 10
+"""Number of reported concepts of a set."""
+
+E = Estimate | Missing
+PictureVectors = Mapping[str, NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
 class Concepts:
-    """The concepts of one picture set, one row per picture that answered every question."""
+    """The concepts of an image set.
+
+    Attributes
+    ----------
+    counts : ConceptCounts
+        A row for each image with answers to all questions.
+    complete : array of bool, (pictures,)
+        True for these images.
+    """
 
     counts: ConceptCounts
     complete: NDArray[np.bool_]
 
     @property
     def missing(self) -> int:
-        """Pictures left out because an answer is missing."""
+        """Number of images left out because an answer is missing."""
         return int((~self.complete).sum())
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Unit vectors of one space: of pictures by id, and of a prompt's concepts, (concepts,
-    dimensions).
+    """Unit vectors of one embedder.
+
+    Attributes
+    ----------
+    pictures : mapping of image id to array, (dimensions,)
+        Vectors of images.
+    concepts : array, (concepts, dimensions)
+        Vectors of the concepts of a prompt, in the order of its vocabulary.
     """
 
-    pictures: Mapping[str, NDArray[np.float32]]
+    pictures: PictureVectors
     concepts: NDArray[np.float32]
 
 
+@dataclass(frozen=True, slots=True)
+class AxisSets:
+    """Image sets of an axis: the baseline set and its counterfactual sets."""
+
+    axis: Axis
+    initial: ObservedSet
+    counterfactuals: Sequence[ObservedSet]
+
+    @property
+    def all_sets(self) -> list[ObservedSet]:
+        """The baseline set, then the counterfactual sets."""
+        return [self.initial, *self.counterfactuals]
+
+    @property
+    def values(self) -> list[str]:
+        """The value of each counterfactual set."""
+        return [str(observed.prompt.value) for observed in self.counterfactuals]
+
+    @property
+    def by_value(self) -> dict[str, ObservedSet]:
+        """The counterfactual sets by their value."""
+        return dict(zip(self.values, self.counterfactuals, strict=True))
+
+
 def paired(prompt: PromptPlan, sets: Sequence[ObservedSet]) -> list[ObservedSet]:
-    """A prompt's initial set, then its counterfactual ones; empty if either is not there."""
-    initial = [one for one in sets if one.prompt.axis is None]
-    own = [one for one in sets if prompt.has(one.prompt.axis)]
-    return [initial[0], *own] if initial and own else []
+    """Return the baseline set and the counterfactual sets of a prompt; empty without either."""
+    initial = [observed for observed in sets if observed.prompt.axis is None]
+    counterfactuals = [observed for observed in sets if prompt.has(observed.prompt.axis)]
+    if not initial or not counterfactuals:
+        return []
+    return [initial[0], *counterfactuals]
 
 
 def tibet(
@@ -76,264 +119,404 @@ def tibet(
     vectors: Vectors | None = None,
     own_concepts: bool = False,
 ) -> Tibet:
-    """Scores and concepts of one prompt, but for q-values. Without `vectors` there is no CAS^CLIP
-    and no bipartite baseline. The concepts of CAS and MAD are those of all answers and captions, so
-    that a score depends on which other axes are asked about; with `own_concepts` they are those of
-    the answers about the axis itself.
+    """Score all axes of a prompt. `with_q` adds q-values later.
+
+    Parameters
+    ----------
+    initial
+        Images of the prompt.
+    counterfactuals
+        Images of its counterfactual prompts.
+    axes
+        The axes to score. An axis without a counterfactual set is left out.
+    scoring
+        Instrument, seed, number of draws, level and variant.
+    vectors
+        Vectors of images and concepts. Without them there is no CAS^CLIP and no bipartite
+        baseline.
+    own_concepts
+        True to take the concepts of an axis from the answers about that axis only. By default they
+        come from all answers and captions, as in the paper. The score of an axis then depends on
+        which other axes are asked about.
     """
-    every = [initial, *counterfactuals]
-    prompt = initial.prompt.text
-    found = {}
-    concepts = dict(
-        zip([s.name for s in every], extract_concepts(every, axes, scoring), strict=True)
-    )
+    sets = [initial, *counterfactuals]
+    names = [observed.name for observed in sets]
+    concepts = dict(zip(names, extract_concepts(sets, axes, scoring), strict=True))
+    scores = {}
     for axis in axes:
-        sets = [initial, *(s for s in counterfactuals if s.prompt.axis == axis.name)]
-        if len(sets) == 1:
-            continue
-        names = [str(s.prompt.value) for s in sets[1:]]
-        own = dict(zip(["initial", *names], sets, strict=True))
-        others = [one for one in axes if one.name != axis.name]
-        counted = (
-            [concepts[s.name] for s in sets]
-            if not own_concepts
-            else concepts_of_axis(sets, axis, scoring)
-        )
-        first, *rest = (in_order(one.counts.counts) for one in counted)
-        lost = [one.missing for one in counted]
-        rng = scoring.rng(prompt, axis.name, "concepts")
-        scores: Associations | Missing
-        try:
-            scores = associations(
-                first,
-                rest,
-                rng=rng,
-                variant=scoring.variant,
-                missing=lost,
-                **scoring.interval_options,
+        own_sets = [observed for observed in counterfactuals if observed.prompt.axis == axis.name]
+        if own_sets:
+            others = [other for other in axes if other.name != axis.name]
+            compared = AxisSets(axis, initial, own_sets)
+            scores[axis.name] = _axis_scores(
+                compared, others, concepts, scoring, vectors, own_concepts
             )
-        except NotEnoughData as error:
-            scores = why_missing(sets, scoring.instrument, axis, str(error))
-        closed = [one for one in others if one.values]
-        rng = scoring.rng(prompt, axis.name, "second axes")
-        tables = [[own[v].counts(scoring.instrument, other) for v in names] for other in closed]
-        tests = zip(
-            (o.name for o in closed),
-            chi_squares(tables, rng=rng, threshold=SIGNIFICANCE_LEVEL),
-            strict=True,
-        )
-        clip = _by_vectors(sets, axis, scoring, vectors.pictures) if vectors else None
-        found[axis.name] = AxisScores(
-            kind=axis.kind,
-            question=tuple(question.text for question in axis.questions),
-            mad=_part(scores, "mad"),
-            cas=_by_value(scores, names),
-            cas_contrast=_by_value(scores, names, "cas_contrast"),
-            alternatives=Alternatives(
-                _part(scores, "wasserstein"), _part(scores, "standard_deviation")
-            ),
-            mad_clip=_part(clip, "mad") if clip else None,
-            cas_clip=_by_value(clip, names) if clip else None,
-            bipartite=_bipartite([concepts[s.name].counts for s in sets], names, vectors.concepts)
-            if vectors
-            else None,
-            top_concepts={name: axis_concepts(s, axis, scoring) for name, s in own.items()},
-            # q is p until all tests of a run are known (`with_q`)
-            second_tests={
-                name: SecondTest(test.p, test.p)
-                for name, test in tests
-                if isinstance(test, ChiSquare)
-            },
-            cas_apart={}
-            if isinstance(scores, Missing)
-            else dict(zip(names, scores.apart, strict=True)),
-            second_axis={
-                v: {o.name: axis_concepts(own[v], o, scoring) for o in others} for v in names
-            },
-        )
-    return Tibet(prompt, tuple(top_concepts(concepts["initial"].counts, TOP_K)), found)
+    top = top_concepts(concepts["initial"].counts, TOP_K)
+    return Tibet(prompt=initial.prompt.text, top_concepts=tuple(top), axes=scores)
 
 
-def extract_concepts(
-    sets: Sequence[ObservedSet], axes: Sequence[Axis], scoring: Scoring
-) -> list[Concepts]:
-    """Concepts of all answers and captions, synonyms merged over all sets (appendix 9.3). A picture
-    counts only if every question has an answer there, so that a missing answer cannot look like a
-    difference. A question that was not answered for any picture of any set is left out for all.
-    """
-    sources = [
-        [*zip(*(s.values[scoring.instrument][axis.name] for axis in axes), s.captions, strict=True)]
-        for s in sets
-    ]
-    answered = [
-        any(not isinstance(row[i], Missing) for rows in sources for row in rows)
-        for i in range(len(axes) + 1)
-    ]
-    kept = [
-        [[text for text, keep in zip(row, answered, strict=True) if keep] for row in rows]
-        for rows in sources
-    ]
-    complete = [
-        np.array([not any(isinstance(t, Missing) for t in row) for row in rows], dtype=bool)
-        for rows in kept
-    ]
-    tables = [
-        concept_counts(
-            [[str(t) for t in row] for row, whole in zip(rows, mask, strict=True) if whole],
-            phrases=_phrases(axes, scoring),
-        )
-        for rows, mask in zip(kept, complete, strict=True)
-    ]
-    merged = merge_synonyms(tables, scoring.variant)
-    return [Concepts(counts, mask) for counts, mask in zip(merged, complete, strict=True)]
-
-
-def concepts_of_axis(sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring) -> list[Concepts]:
-    """Those of the answers about the axis alone, without captions."""
-    without = [replace(s, captions=(Missing("not_asked"),) * len(s.captions)) for s in sets]
-    return extract_concepts(without, [axis], scoring)
-
-
-def _phrases(axes: Sequence[Axis], scoring: Scoring) -> list[str]:
-    """The values that are one concept whatever their number of words; variant "code" splits them as
-    the authors do.
-    """
-    return [] if scoring.variant == "code" else [value for axis in axes for value in axis.values]
-
-
-def axis_concepts(observed: ObservedSet, axis: Axis, scoring: Scoring) -> Frequencies:
-    """Axis-aligned Top-K concepts (section 3.4): those of the answers about this axis alone."""
-    answers = [
-        [v] for v in observed.values[scoring.instrument][axis.name] if not isinstance(v, Missing)
-    ]
-    return (
-        tuple(top_concepts(concept_counts(answers, phrases=_phrases([axis], scoring)), TOP_K))
-        if answers
-        else ()
-    )
-
-
-def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
-    """Every axis that at least two prompts share with the same values (section 5.2). Means of
-    debiased scores over prompts, with Student's interval; what sets two values apart, per prompt.
-    """
-    shared: dict[tuple[str, tuple[str, ...]], list[tuple[str, AxisScores]]] = {}
-    for entry in entries:
-        for name, axis in entry.axes.items():
-            if all(isinstance(e, Estimate) for e in axis.cas.values()):
-                shared.setdefault((name, tuple(axis.cas)), []).append((entry.prompt, axis))
-    found = []
-    for (name, values), rows in shared.items():
-        if len(rows) < 2:
-            continue
-        scores = np.array(
-            [[e.mark for e in axis.cas.values() if isinstance(e, Estimate)] for _, axis in rows]
-        )
-        rest = np.array(
-            [
-                [(e.mark, e.value) for e in axis.cas_contrast.values() if isinstance(e, Estimate)]
-                for _, axis in rows
-            ]
-        )
-        totals = scores.sum(axis=1, keepdims=True)
-        pair = len(values) == 2
-        scaled = scores / totals if totals.all() else scores[:, :0]
-        found.append(
-            Domain(
-                axis=name,
-                cas={
-                    value: mean_cas(column, [axis.cas_apart[value] for _, axis in rows], level)
-                    for value, column in zip(values, scores.T, strict=True)
-                },
-                against_rest={
-                    value: mean_cas_contrast(rest[:, k, 0], rest[:, k, 1], level)
-                    for k, value in enumerate(values)
-                    if k == 0 or not pair
-                },
-                scaled={
-                    value: student_mean(column, level, "t over prompts", bounds=(0, 1))
-                    for value, column in zip(values, scaled.T, strict=False)
-                },
-                differences=tuple(
-                    PromptDifference(prompt, (values[0], values[1]), axis.cas_contrast[values[0]])
-                    for prompt, axis in rows
-                    if pair
-                ),
-            )
-        )
-    return tuple(found)
-
-
-def with_q(entries: Sequence[Tibet], of_mad: Mapping[tuple[str, str], float]) -> tuple[Tibet, ...]:
-    """The same with the q of every MAD by prompt and axis; tests of second axes are one
-    Benjamini-Hochberg family.
-    """
-    every = [
-        one
-        for entry in entries
-        for axis in entry.axes.values()
-        for one in axis.second_tests.values()
-    ]
-    qs = iter(benjamini_hochberg(np.array([one.p for one in every])).tolist() if every else [])
-
-    def judged(axis: AxisScores, q: float | None) -> AxisScores:
-        tests = {other: SecondTest(one.p, next(qs)) for other, one in axis.second_tests.items()}
-        mad = replace(axis.mad, q=q) if isinstance(axis.mad, Estimate) else axis.mad
-        return replace(axis, mad=mad, second_tests=tests)
-
-    return tuple(
-        replace(
-            entry,
-            axes={n: judged(axis, of_mad.get((entry.prompt, n))) for n, axis in entry.axes.items()},
-        )
-        for entry in entries
-    )
-
-
-def _by_vectors(
-    sets: Sequence[ObservedSet],
-    axis: Axis,
+def _axis_scores(
+    sets: AxisSets,
+    others: Sequence[Axis],
+    concepts: Mapping[str, Concepts],
     scoring: Scoring,
-    rows: Mapping[str, NDArray[np.float32]],
+    vectors: Vectors | None,
+    own_concepts: bool,
+) -> AxisScores:
+    """Compute all scores of an axis; `concepts` are by the name of the image set."""
+    if own_concepts:
+        counted = concepts_of_axis(sets.all_sets, sets.axis, scoring)
+    else:
+        counted = [concepts[observed.name] for observed in sets.all_sets]
+    scores = _associations_by_concepts(sets, counted, scoring)
+
+    by_vectors: Associations | Missing | None = None
+    matched: dict[str, float] | None = None
+    if vectors is not None:
+        by_vectors = _associations_by_vectors(sets, scoring, vectors.pictures)
+        tables = [concepts[observed.name].counts for observed in sets.all_sets]
+        matched = _bipartite(tables, sets.values, vectors.concepts)
+
+    return AxisScores(
+        kind=sets.axis.kind,
+        question=tuple(question.text for question in sets.axis.questions),
+        mad=_mad(scores),
+        cas=_cas_by_value(scores, sets.values),
+        cas_contrast=_contrast_by_value(scores, sets.values),
+        alternatives=_alternatives(scores),
+        mad_clip=None if by_vectors is None else _mad(by_vectors),
+        cas_clip=None if by_vectors is None else _cas_by_value(by_vectors, sets.values),
+        bipartite=matched,
+        top_concepts=_top_concepts_of_sets(sets, scoring),
+        second_axis=_concepts_of_second_axes(sets, others, scoring),
+        second_tests=_tests_of_second_axes(sets, others, scoring),
+        cas_apart=_apart_by_value(scores, sets.values),
+    )
+
+
+def _associations_by_concepts(
+    sets: AxisSets, counted: Sequence[Concepts], scoring: Scoring
 ) -> Associations | Missing:
-    pictures = [[p for p in s.pictures if isinstance(p, Picture)] for s in sets]
+    """CAS and MAD of an axis (Eq. 1-3, 5-7), or why there are none."""
+    initial, *counterfactuals = [in_order(concepts.counts.counts) for concepts in counted]
+    rng = scoring.rng(sets.initial.prompt.text, sets.axis.name, "concepts")
+    try:
+        return associations(
+            initial,
+            counterfactuals,
+            rng=rng,
+            variant=scoring.variant,
+            missing=[concepts.missing for concepts in counted],
+            **scoring.interval_options,
+        )
+    except NotEnoughData as error:
+        return why_missing(sets.all_sets, scoring.instrument, sets.axis, str(error))
+
+
+def _associations_by_vectors(
+    sets: AxisSets, scoring: Scoring, vectors: PictureVectors
+) -> Associations | Missing:
+    """CAS^CLIP and its MAD (Eq. 4), or why there are none."""
+    pictures = [_present_pictures(observed) for observed in sets.all_sets]
     if not all(pictures):
         return Missing("not_asked", "a set has no picture")
-    vectors = [in_order(np.stack([rows[p.id] for p in some])) for some in pictures]
-    missing = [len(s.pictures) - len(some) for s, some in zip(sets, pictures, strict=True)]
-    rng = scoring.rng(sets[0].prompt.text, axis.name, "vectors")
-    first, *others = vectors
+    initial, *counterfactuals = [_stacked(present, vectors) for present in pictures]
+    rng = scoring.rng(sets.initial.prompt.text, sets.axis.name, "vectors")
     return associations(
-        first,
-        others,
+        initial,
+        counterfactuals,
         rng=rng,
         variant=scoring.variant,
-        missing=missing,
+        missing=[
+            len(observed.pictures) - len(present)
+            for observed, present in zip(sets.all_sets, pictures, strict=True)
+        ],
         embedded=True,
         **scoring.interval_options,
     )
 
 
+def _present_pictures(observed: ObservedSet) -> list[Picture]:
+    return [picture for picture in observed.pictures if isinstance(picture, Picture)]
+
+
+def _stacked(pictures: Sequence[Picture], vectors: PictureVectors) -> NDArray[np.float32]:
+    """Return the vectors (images, dimensions), sorted so that order does not matter."""
+    return in_order(np.stack([vectors[picture.id] for picture in pictures]))
+
+
 def _bipartite(
-    tables: Sequence[ConceptCounts], names: Sequence[str], meanings: NDArray[np.float32]
+    tables: Sequence[ConceptCounts], values: Sequence[str], meanings: NDArray[np.float32]
 ) -> dict[str, float] | None:
     """The baseline of table 3: concepts matched by the cosine of their text embeddings."""
     if not all(table.counts.size for table in tables):
         return None
-    texts, (initial, *others) = meanings.astype(np.float64), [table.frequencies for table in tables]
+    vectors = meanings.astype(np.float64)
+    cosines = vectors @ vectors.T
+    initial, *counterfactuals = [table.frequencies for table in tables]
     return {
-        name: bipartite(initial, one, texts @ texts.T)
-        for name, one in zip(names, others, strict=True)
+        value: bipartite(initial, frequencies, cosines)
+        for value, frequencies in zip(values, counterfactuals, strict=True)
     }
 
 
-def _part(scores: Associations | Missing, name: str) -> Estimate | Missing:
-    """One of the scores; where they are all missing, why."""
-    found: Estimate | Missing = scores if isinstance(scores, Missing) else getattr(scores, name)
-    return found
+def _mad(scores: Associations | Missing) -> E:
+    return scores if isinstance(scores, Missing) else scores.mad
 
 
-def _by_value(
-    scores: Associations | Missing, names: Sequence[str], field: str = "cas"
-) -> dict[str, E]:
-    return dict(zip(names, getattr(scores, field, [scores] * len(names)), strict=True))
+def _alternatives(scores: Associations | Missing) -> Alternatives:
+    if isinstance(scores, Missing):
+        return Alternatives(wasserstein=scores, standard_deviation=scores)
+    return Alternatives(
+        wasserstein=scores.wasserstein, standard_deviation=scores.standard_deviation
+    )
+
+
+def _cas_by_value(scores: Associations | Missing, values: Sequence[str]) -> dict[str, E]:
+    if isinstance(scores, Missing):
+        return dict.fromkeys(values, scores)
+    return dict(zip(values, scores.cas, strict=True))
+
+
+def _contrast_by_value(scores: Associations | Missing, values: Sequence[str]) -> dict[str, E]:
+    if isinstance(scores, Missing):
+        return dict.fromkeys(values, scores)
+    return dict(zip(values, scores.cas_contrast, strict=True))
+
+
+def _apart_by_value(scores: Associations | Missing, values: Sequence[str]) -> dict[str, float]:
+    if isinstance(scores, Missing):
+        return {}
+    return dict(zip(values, scores.apart, strict=True))
+
+
+def _concepts_of_second_axes(
+    sets: AxisSets, others: Sequence[Axis], scoring: Scoring
+) -> dict[str, dict[str, Frequencies]]:
+    """Return top concepts about all other axes, by the value of the counterfactual set."""
+    concepts: dict[str, dict[str, Frequencies]] = {}
+    for value, observed in sets.by_value.items():
+        concepts[value] = {other.name: axis_concepts(observed, other, scoring) for other in others}
+    return concepts
+
+
+def _tests_of_second_axes(
+    sets: AxisSets, others: Sequence[Axis], scoring: Scoring
+) -> dict[str, SecondTest]:
+    """Test whether the values of other axes depend on the counterfactual set.
+
+    q equals p here, until all tests of a run are known (`with_q`).
+    """
+    closed = [other for other in others if other.values]
+    tables = []
+    for other in closed:
+        rows = [observed.counts(scoring.instrument, other) for observed in sets.counterfactuals]
+        tables.append(rows)
+    rng = scoring.rng(sets.initial.prompt.text, sets.axis.name, "second axes")
+    tests = chi_squares(tables, rng=rng, threshold=SIGNIFICANCE_LEVEL)
+    return {
+        other.name: SecondTest(p=test.p, q=test.p)
+        for other, test in zip(closed, tests, strict=True)
+        if isinstance(test, ChiSquare)
+    }
+
+
+def extract_concepts(
+    sets: Sequence[ObservedSet], axes: Sequence[Axis], scoring: Scoring
+) -> list[Concepts]:
+    """Turn the answers and captions of several sets into concepts (appendix 9.3).
+
+    Synonyms are merged over all sets. An image counts only if it has answers to all questions,
+    so that a missing answer cannot look like a difference. A question that was answered for no
+    picture of any set is left out for all of them.
+    """
+    rows_of_sets = [_texts_of_pictures(observed, axes, scoring.instrument) for observed in sets]
+    answered = _answered_columns(rows_of_sets)
+    phrases = _phrases(axes, scoring)
+
+    tables: list[ConceptCounts] = []
+    masks: list[NDArray[np.bool_]] = []
+    for rows in rows_of_sets:
+        usable = [_columns_of(row, answered) for row in rows]
+        texts = [_as_texts(row) for row in usable if _is_complete(row)]
+        tables.append(concept_counts(texts, phrases=phrases))
+        masks.append(np.array([_is_complete(row) for row in usable], dtype=bool))
+
+    merged = merge_synonyms(tables, scoring.variant)
+    return [
+        Concepts(counts=table, complete=mask) for table, mask in zip(merged, masks, strict=True)
+    ]
+
+
+def _texts_of_pictures(
+    observed: ObservedSet, axes: Sequence[Axis], instrument: str
+) -> list[tuple[Answer, ...]]:
+    """Return, for each picture, its answers about the axes and then its caption."""
+    columns = [observed.values[instrument][axis.name] for axis in axes]
+    return list(zip(*columns, observed.captions, strict=True))
+
+
+def _answered_columns(rows_of_sets: Sequence[Sequence[tuple[Answer, ...]]]) -> list[int]:
+    """Return the places of the questions that were answered for some picture of some set."""
+    all_rows = [row for rows in rows_of_sets for row in rows]
+    columns = zip(*all_rows, strict=True)
+    return [place for place, column in enumerate(columns) if _has_answer(column)]
+
+
+def _has_answer(answers: Sequence[Answer]) -> bool:
+    return any(not isinstance(answer, Missing) for answer in answers)
+
+
+def _is_complete(row: Sequence[Answer]) -> bool:
+    return not any(isinstance(answer, Missing) for answer in row)
+
+
+def _columns_of(row: Sequence[Answer], columns: Sequence[int]) -> list[Answer]:
+    return [row[column] for column in columns]
+
+
+def _as_texts(row: Sequence[Answer]) -> list[str]:
+    return [str(answer) for answer in row]
+
+
+def concepts_of_axis(sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring) -> list[Concepts]:
+    """Turn the answers about an axis into concepts, without captions."""
+    without_captions = []
+    for observed in sets:
+        no_captions = (Missing("not_asked"),) * len(observed.captions)
+        without_captions.append(replace(observed, captions=no_captions))
+    return extract_concepts(without_captions, [axis], scoring)
+
+
+def axis_concepts(observed: ObservedSet, axis: Axis, scoring: Scoring) -> Frequencies:
+    """Return the axis-aligned top concepts: those of the answers about one axis (section 3.4)."""
+    answers = observed.values[scoring.instrument][axis.name]
+    known = [[answer] for answer in answers if not isinstance(answer, Missing)]
+    if not known:
+        return ()
+    counts = concept_counts(known, phrases=_phrases([axis], scoring))
+    return tuple(top_concepts(counts, TOP_K))
+
+
+def _top_concepts_of_sets(sets: AxisSets, scoring: Scoring) -> dict[str, Frequencies]:
+    """Axis-aligned top concepts of the initial set ("initial") and of each counterfactual set."""
+    concepts = {"initial": axis_concepts(sets.initial, sets.axis, scoring)}
+    for value, observed in sets.by_value.items():
+        concepts[value] = axis_concepts(observed, sets.axis, scoring)
+    return concepts
+
+
+def _phrases(axes: Sequence[Axis], scoring: Scoring) -> list[str]:
+    """Return the values that are one concept each, however many words they have.
+
+    The variant "code" splits them into words, as the authors' code does.
+    """
+    if scoring.variant == "code":
+        return []
+    return [value for axis in axes for value in axis.values]
+
+
+def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
+    """Compare prompts on every axis that two or more share with the same values (section 5.2).
+
+    Means are of debiased scores over prompts, with Student's interval at `level`. Of an axis with
+    two values, the difference between the two is also given for each prompt.
+    """
+    shared: dict[tuple[str, tuple[str, ...]], dict[str, AxisScores]] = {}
+    for entry in entries:
+        for name, scores in entry.axes.items():
+            if all(isinstance(score, Estimate) for score in scores.cas.values()):
+                by_prompt = shared.setdefault((name, tuple(scores.cas)), {})
+                by_prompt[entry.prompt] = scores
+    return tuple(
+        _domain_of_axis(name, values, by_prompt, level)
+        for (name, values), by_prompt in shared.items()
+        if len(by_prompt) > 1
+    )
+
+
+def _domain_of_axis(
+    name: str, values: tuple[str, ...], by_prompt: Mapping[str, AxisScores], level: float
+) -> Domain:
+    """Compare prompts on one axis."""
+    scores = list(by_prompt.values())
+    # Of two values, the contrast of the second is the first one's with its sign turned.
+    contrasted = values[:1] if len(values) == 2 else values
+    differences: tuple[PromptDifference, ...] = ()
+    if len(values) == 2:
+        differences = tuple(
+            PromptDifference(
+                prompt=prompt,
+                values=(values[0], values[1]),
+                estimate=axis.cas_contrast[values[0]],
+            )
+            for prompt, axis in by_prompt.items()
+        )
+    return Domain(
+        axis=name,
+        cas={value: _mean_cas(value, scores, level) for value in values},
+        against_rest={value: _mean_contrast(value, scores, level) for value in contrasted},
+        scaled=_scaled_cas(values, scores, level),
+        differences=differences,
+    )
+
+
+def _mean_cas(value: str, scores: Sequence[AxisScores], level: float) -> Estimate:
+    """Mean debiased CAS of a value over prompts."""
+    marks = [_estimate(axis.cas[value]).mark for axis in scores]
+    apart = [axis.cas_apart[value] for axis in scores]
+    return mean_cas(marks, apart, level)
+
+
+def _mean_contrast(value: str, scores: Sequence[AxisScores], level: float) -> Estimate:
+    """Mean over prompts of how much nearer a value is than the other values."""
+    contrasts = [_estimate(axis.cas_contrast[value]) for axis in scores]
+    marks = np.array([contrast.mark for contrast in contrasts])
+    plug_in = np.array([contrast.value for contrast in contrasts])
+    return mean_cas_contrast(marks, plug_in, level)
+
+
+def _scaled_cas(
+    values: Sequence[str], scores: Sequence[AxisScores], level: float
+) -> dict[str, Estimate]:
+    """Mean share of each value in the sum of CAS, as the paper scales; empty where a sum is 0."""
+    rows = []
+    for axis in scores:
+        rows.append([_estimate(axis.cas[value]).mark for value in values])
+    marks = np.array(rows)
+    totals = marks.sum(axis=1, keepdims=True)
+    if not totals.all():
+        return {}
+    scaled = marks / totals
+    return {
+        value: student_mean(column, level, "t over prompts", bounds=(0, 1))
+        for value, column in zip(values, scaled.T, strict=True)
+    }
+
+
+def _estimate(score: E) -> Estimate:
+    """Return a score that is known to be an estimate."""
+    assert isinstance(score, Estimate), "domain compares prompts whose scores are all known"
+    return score
+
+
+def with_q(entries: Sequence[Tibet], of_mad: Mapping[tuple[str, str], float]) -> tuple[Tibet, ...]:
+    """Add q-values: those of MAD by prompt and axis; all tests of second axes are one family."""
+    axes_of_prompts = [scores for entry in entries for scores in entry.axes.values()]
+    p_values = [test.p for scores in axes_of_prompts for test in scores.second_tests.values()]
+    q_values = iter(benjamini_hochberg(np.array(p_values)).tolist())
+
+    judged = []
+    for entry in entries:
+        axes = {}
+        for name, scores in entry.axes.items():
+            tests = {
+                other: SecondTest(p=test.p, q=next(q_values))
+                for other, test in scores.second_tests.items()
+            }
+            mad = scores.mad
+            if isinstance(mad, Estimate):
+                mad = replace(mad, q=of_mad.get((entry.prompt, name)))
+            axes[name] = replace(scores, mad=mad, second_tests=tests)
+        judged.append(replace(entry, axes=axes))
+    return tuple(judged)

@@ -1,8 +1,7 @@
-"""What the page of `askew audit` says: the answer, what MAD adds, how to read the scores, the
-method.
-"""
+"""Sentences of the page of `askew audit`: headline, MAD, terms and method."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from askew.methods.audit.findings import AuditFindings, AxisScores
 from askew.models.base import MITIGATION_SETTING
@@ -14,225 +13,322 @@ from askew.parts.survey.blocks import strongest_first
 from askew.parts.survey.sentences import LIMITS, most_seen, tests
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.verdicts import is_biased
-from askew.stats.intervals import ends as ends_of
+from askew.stats.intervals import ends
 from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing
 
-NAMED = 3
-"""Axes that the answer names before it counts the rest."""
+MOST_NAMED = 3
+"""Number of axes that the headline names before it counts the others."""
 
 
-def answer(found: AuditFindings, leads: Sequence[SetShares]) -> str:
-    """What was seen, in a sentence of numbers; `leads` are the shares to show, those that lean
-    first.
+def answer(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
+    """Return the headline.
+
+    Parameters
+    ----------
+    findings
+        Findings of the audit.
+    leads
+        Shares of the first instrument, biased sets first.
     """
-    who = shorten(found.model.name, 60) + ", mitigated" * (
-        MITIGATION_SETTING in found.model.settings
-    )
-    read = [entry for entry in leads if isinstance(entry.distance, Estimate)]
-    if not read:
-        made = plural(
-            sum(name is not None for one in found.sets for name in one.pictures), "picture"
-        )
-        of = plural(len(found.plan.prompts), "prompt")
-        return (
-            open_axes(found)
-            or f"Nothing could be measured: {made} of {of}, and no answer about any of them."
-        )
-    lean = [entry for entry in read if is_biased(entry)]
-    prompts = list(dict.fromkeys(entry.prompt for entry in leads))
-    if not lean:
-        names = list(dict.fromkeys(perceived(entry.axis) for entry in read))
-        counts = sorted(sum(entry.counts.values()) for entry in read)
-        looked = " to ".join(
-            f"{n:,}" for n in dict.fromkeys((counts[0], counts[-1]))
-        )  # "48", or "45 to 48"
-        axes = listing(names) if len(names) <= NAMED else f"any of {len(names)} axes"
-        of = quote(prompts[0]) if len(prompts) == 1 else f"each of {plural(len(prompts), 'prompt')}"
-        return format_phrase(
-            "no_bias_headline",
-            axes=axes,
-            images=f"{looked} image" if looked == "1" else f"{looked} images",
-            prompt=of,
-            model=who,
-        )
+    measured_shares = [entry for entry in leads if isinstance(entry.distance, Estimate)]
+    if not measured_shares:
+        return open_axes(findings) or _nothing_measured(findings)
+    biased = [entry for entry in measured_shares if is_biased(entry)]
+    if not biased:
+        return _no_bias(findings, leads, measured_shares)
     if len({(entry.prompt, entry.set) for entry in leads}) == 1:
-        rest = [f"a lean on {len(lean) - NAMED} more"] if len(lean) > NAMED else []
-        return f"Pictures of {quote(prompts[0])} by {who}: {', '.join([*map(most_seen, lean[:NAMED]), *rest])}."
-    first = lean[0]
-    sets = [one for one in read if (one.prompt, one.axis) == (first.prompt, first.axis)]
-    shown = [
-        f"{words.set_label(one.set)} {most_seen(one)}" if len(sets) > 1 else most_seen(one)
-        for one in sets
+        return _bias_of_set(findings, biased)
+    return _most_biased(leads, measured_shares, biased[0])
+
+
+def _model(findings: AuditFindings) -> str:
+    name = shorten(findings.model.name, 60)
+    mitigated = MITIGATION_SETTING in findings.model.settings
+    return f"{name}, mitigated" if mitigated else name
+
+
+def _nothing_measured(findings: AuditFindings) -> str:
+    count = 0
+    for image_set in findings.sets:
+        count += sum(name is not None for name in image_set.pictures)
+    images = plural(count, "image")
+    prompts = plural(len(findings.plan.prompts), "prompt")
+    return f"Nothing could be measured: {images} of {prompts}, and no label of any image."
+
+
+def _no_bias(
+    findings: AuditFindings, leads: Sequence[SetShares], entries: Sequence[SetShares]
+) -> str:
+    """Return that no bias is significant, with the smallest and largest number of images."""
+    axes = list(dict.fromkeys(perceived(entry.axis) for entry in entries))
+    counts = sorted(sum(entry.counts.values()) for entry in entries)
+    fewest = counts[0]
+    most = counts[-1]
+    images = plural(most, "image") if fewest == most else f"{fewest:,} to {most:,} images"
+    prompts = list(dict.fromkeys(entry.prompt for entry in leads))
+    prompt = quote(prompts[0])
+    if len(prompts) > 1:
+        prompt = f"each of {plural(len(prompts), 'prompt')}"
+    return format_phrase(
+        "no_bias_headline",
+        axes=listing(axes) if len(axes) <= MOST_NAMED else f"any of {len(axes)} axes",
+        images=images,
+        prompt=prompt,
+        model=_model(findings),
+    )
+
+
+def _bias_of_set(findings: AuditFindings, biased: Sequence[SetShares]) -> str:
+    """Return the biased axes of the only image set."""
+    parts = [most_seen(entry) for entry in biased[:MOST_NAMED]]
+    if len(biased) > MOST_NAMED:
+        parts.append(f"significant bias on {len(biased) - MOST_NAMED} more")
+    return f"Images of {quote(biased[0].prompt)} by {_model(findings)}: {', '.join(parts)}."
+
+
+def _most_biased(leads: Sequence[SetShares], entries: Sequence[SetShares], first: SetShares) -> str:
+    """Return the shares of the most biased prompt and axis, in all of its conditions."""
+    of_axis = [
+        entry for entry in entries if (entry.prompt, entry.axis) == (first.prompt, first.axis)
     ]
-    where = f"{quote(first.prompt)}, " if len(prompts) > 1 else ""
-    return f"Leaning most, {where}{perceived(first.axis)}: {'; '.join(shown)}."
+    shares = [most_seen(entry) for entry in of_axis]
+    if len(of_axis) > 1:
+        shares = [f"{words.set_label(entry.set)} {most_seen(entry)}" for entry in of_axis]
+    several_prompts = len({entry.prompt for entry in leads}) > 1
+    place = f"{quote(first.prompt)}, " if several_prompts else ""
+    return f"Most biased: {place}{perceived(first.axis)}: {'; '.join(shares)}."
 
 
-def detail(found: AuditFindings, leads: Sequence[SetShares]) -> str:
-    """How many verdicts say that there is a lean; where none does, which one would have been shown."""
+def detail(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
+    """Return the number of significant verdicts, and the power of the others."""
     tested = [entry for entry in leads if is_biased(entry) is not None]
     if not tested:
-        return "No share could be tested against chance." if leads else ""
-    count = sum(is_biased(entry) is True for entry in tested)
-    shown = [
-        entry.verdict.detectable if entry.verdict else None
-        for entry in tested
-        if not is_biased(entry)
-    ]
-    known = [one for one in shown if one is not None]
-    could = (
-        format_phrase("power", deviation=number(max(known)))
-        if known and len(known) == len(shown)
-        else ""
+        return "No share could be tested." if leads else ""
+    biased_count = sum(is_biased(entry) is True for entry in tested)
+    power = _power(tested)
+    if not biased_count:
+        sentences = [power or format_phrase("no_power"), open_axes(findings)]
+        return " ".join(filter(None, sentences))
+    headline = format_phrase(
+        "bias_headline",
+        where=_places(tested, biased_count),
+        instrument=shorten(leads[0].instrument, 40),
     )
-    if not count:
-        return " ".join(filter(None, (could or format_phrase("no_power"), open_axes(found))))
-    of = f"{count} of {len(tested):,}"
+    others = f"On the other axes, {power[:1].lower()}{power[1:]}" if power else ""
+    return " ".join(filter(None, [headline, others, open_axes(findings)]))
+
+
+def _power(tested: Sequence[SetShares]) -> str:
+    """Return the deviation that all tests without significance have power to detect."""
+    deviations = []
+    for entry in tested:
+        if not is_biased(entry):
+            deviations.append(entry.verdict.detectable if entry.verdict else None)
+    known = [deviation for deviation in deviations if deviation is not None]
+    if not known or len(known) < len(deviations):
+        return ""
+    return format_phrase("power", deviation=number(max(known)))
+
+
+def _places(tested: Sequence[SetShares], biased_count: int) -> str:
+    """Return where verdicts are significant: on which axes, in how many image sets."""
+    count = f"{biased_count} of {len(tested):,}"
     if len(tested) == 1:
-        where = f"on {perceived(tested[0].axis)}"
-    elif len({(entry.prompt, entry.set) for entry in tested}) == 1:
-        where = f"on {of} axes"
-    elif len({entry.axis for entry in tested}) == 1:
-        where = f"in {of} image sets on {perceived(tested[0].axis)}"
-    else:
-        where = f"in {of} pairs of an image set and an axis"
-    lean = format_phrase("bias_headline", where=where, instrument=shorten(leads[0].instrument, 40))
-    others = f"On the other axes, {could[:1].lower()}{could[1:]}" if could else ""
-    return " ".join(filter(None, (lean, others, open_axes(found))))
+        return f"on {perceived(tested[0].axis)}"
+    if len({(entry.prompt, entry.set) for entry in tested}) == 1:
+        return f"on {count} axes"
+    if len({entry.axis for entry in tested}) == 1:
+        return f"in {count} image sets on {perceived(tested[0].axis)}"
+    return f"in {count} pairs of an image set and an axis"
 
 
-def open_axes(found: AuditFindings) -> str:
-    """What MAD says of axes whose answers are open, so that they have no shares."""
-    counted = {(entry.prompt, entry.axis) for entry in found.shares}
+def open_axes(findings: AuditFindings) -> str:
+    """Return the result of MAD on axes with open answers, which have no shares."""
+    counted = {(entry.prompt, entry.axis) for entry in findings.shares}
     scores = [
         axis.mad
-        for entry in found.tibet
+        for entry in findings.tibet
         for name, axis in entry.axes.items()
         if (entry.prompt, name) not in counted
     ]
-    tested = [beyond for mad in scores if (beyond := is_significant(mad)) is not None]
     if not scores:
         return ""
+    results = [is_significant(mad) for mad in scores]
+    tested = [result for result in results if result is not None]
     if not tested:
-        return "By concepts (MAD), no axis could be measured."
-    axes = f"{plural(len(tested), 'axis', 'axes')} without shares"
+        return "Concept association (MAD) could be measured on no axis."
     return format_phrase(
-        "concept_headline" if any(tested) else "no_concept_headline", count=sum(tested), axes=axes
+        "concept_headline" if any(tested) else "no_concept_headline",
+        count=sum(tested),
+        axes=f"{plural(len(tested), 'axis', 'axes')} without shares",
     )
 
 
 def by_mad(axis: AxisScores, even: bool = True) -> str:
-    """What MAD adds: which counterfactual the pictures are nearest to, if that is settled, and the
-    test of MAD.
+    """Return the test of MAD, and the most similar counterfactual if it is determined.
+
+    Parameters
+    ----------
+    axis
+        Scores of the axis.
+    even
+        True if the reference of the axis is uniform. Otherwise MAD does not decide the verdict.
     """
     if isinstance(axis.mad, Missing):
         return f"MAD not measured – {reason(axis.mad)}."
-    asks = (
-        ""
-        if even
-        else (
-            " MAD asks whether the pictures are equally near to all values; it is no verdict here, "
-            "since the ideal is another."
+    similar = ""
+    extreme = extremes(axis)
+    if extreme and extreme.determined and even and is_significant(axis.mad):
+        values = format_phrase(
+            "nearest_values",
+            top=shorten(extreme.most_similar, 40),
+            high=measured(axis.cas[extreme.most_similar]),
+            bottom=shorten(extreme.least_similar, 40),
+            low=measured(axis.cas[extreme.least_similar]),
         )
-    )
-    ends = extremes(axis)
-    near = ""
-    if ends and ends[2] and even and is_significant(axis.mad):
-        (top, high), (low, least) = (
-            (shorten(value, 40), measured(axis.cas[value])) for value in ends[:2]
+        similar = f"By concepts, the images are {values}. "
+    note = ""
+    if not even:
+        note = (
+            " MAD tests whether the images are equally similar to all values. It does not decide "
+            "the verdict here because the reference is not uniform."
         )
-        values = format_phrase("nearest_values", top=top, high=high, bottom=low, low=least)
-        near = f"By concepts, the images are {values}. "
-    return f"{near}{words.describe_score(axis.mad, 'MAD')}{tests(axis.mad)}.{asks}"
+    return f"{similar}{words.describe_score(axis.mad, 'MAD')}{tests(axis.mad)}.{note}"
 
 
-def extremes(axis: AxisScores) -> tuple[str, str, bool] | None:
-    """The values with the highest and the lowest CAS, and whether they surely lie above and below
-    the others' mean.
+@dataclass(frozen=True)
+class Extremes:
+    """Counterfactuals with the highest and the lowest CAS.
+
+    Attributes
+    ----------
+    most_similar, least_similar : str
+        Values of the axis.
+    determined : bool
+        True if the intervals of both exclude the mean of the other values.
     """
-    known = {value: e for value, e in axis.cas_contrast.items() if isinstance(e, Estimate)}
-    if len(known) < 2:
+
+    most_similar: str
+    least_similar: str
+    determined: bool
+
+
+def extremes(axis: AxisScores) -> Extremes | None:
+    """Return the values with the highest and the lowest CAS; None with fewer than two values."""
+    contrasts = {
+        value: contrast
+        for value, contrast in axis.cas_contrast.items()
+        if isinstance(contrast, Estimate)
+    }
+    if len(contrasts) < 2:
         return None
-    top = max(known, key=lambda v: known[v].value)
-    low = min(known, key=lambda v: known[v].value)
-    return top, low, ends_of(known[top])[0] > 0 > ends_of(known[low])[1]
+    highest = max(contrasts, key=lambda value: contrasts[value].value)
+    lowest = min(contrasts, key=lambda value: contrasts[value].value)
+    low_of_highest, _ = ends(contrasts[highest])
+    _, high_of_lowest = ends(contrasts[lowest])
+    return Extremes(
+        most_similar=highest,
+        least_similar=lowest,
+        determined=low_of_highest > 0 > high_of_lowest,
+    )
 
 
 def ranked(axes: Iterable[tuple[str, AxisScores]]) -> list[tuple[str, AxisScores]]:
-    """Axes by corrected MAD, the largest first; equal ones keep their order."""
+    """Return axes by corrected MAD, the largest first; equal axes keep their order."""
     return sorted(axes, key=lambda item: strongest_first(item[1].mad))
 
 
 def nearest(axis: AxisScores) -> str | None:
-    """The counterfactual with the highest CAS, if the pictures lean and it is settled which way."""
-    ends = extremes(axis)
-    return shorten(ends[0], 24) if ends and ends[2] and is_significant(axis.mad) else None
+    """Return the counterfactual with the highest CAS if MAD is significant and it is determined."""
+    extreme = extremes(axis)
+    if extreme is None or not extreme.determined or not is_significant(axis.mad):
+        return None
+    return shorten(extreme.most_similar, 24)
 
 
-def reading(found: AuditFindings) -> Section:
-    """The terms of the page, what a score does not mean, and how the scores are computed."""
-    tibet = (
-        "The audit follows TIBET (Chinchure et al., “TIBET: Identifying and Evaluating Biases in Text-to-Image "
-        "Generative Models”, ECCV 2024). The prompt is changed in one concept at a time, along each axis. Questions "
-        "about each picture give concepts; w is the share of a set's pictures that show a concept."
+Definition = tuple[str, str]
+
+TIBET_PARAGRAPH = (
+    "The audit follows TIBET (Chinchure et al., “TIBET: Identifying and Evaluating Biases in "
+    "Text-to-Image Generative Models”, ECCV 2024). Each counterfactual prompt changes one concept of "
+    "the prompt. Answers to questions about an image give its concepts. w is the share of a set's "
+    "images that show a concept."
+)
+
+DEVIATION: Definition = (
+    "Distance",
+    "Deviation of the shares in a set from the reference. 0: equal to the reference.",
+)
+
+CONCEPT_SCORES: tuple[Definition, ...] = (
+    (
+        "CAS",
+        "Similarity of the prompt's images to the images of a counterfactual prompt. 1: the same "
+        "concepts equally often. 0: no concept in common.",
+    ),
+    (
+        "MAD",
+        "Difference between the CAS values of an axis. 0: the images are equally similar to all "
+        "counterfactuals. Concepts come from the answers to all questions, so that MAD depends on "
+        "which other axes are asked about. The number is the paper's; the dot of a plot is the "
+        "bias-corrected estimate.",
+    ),
+)
+
+DECISIONS: tuple[Definition, ...] = (
+    (
+        "Expected by chance",
+        "Mean score of a model without bias with this number of images. It is not zero. The "
+        "corrected score is 0 there, and 1 at the largest possible score.",
+    ),
+    (
+        "Verdict",
+        "A verdict for each image set and axis tests the deviation of the shares. On ordered values "
+        "it also tests their total variation, and with a uniform reference MAD. Holm joins these "
+        "tests, and Benjamini-Hochberg corrects over all sets and axes. q is the expected share of "
+        "false discoveries among the sets and axes called significant. Bold, the headline and "
+        "--fail-if “verdict.q < 0.05” follow the verdict.",
+    ),
+)
+
+CONCEPT_FORMULAS: tuple[Definition, ...] = (
+    ("CAS (Eq. 1–3)", "Σ min(w, w′) ⁄ Σ max(w, w′), over all concepts of the two sets"),
+    (
+        "By embedding (Eq. 4)",
+        "mean cosine of all pairs of a baseline image and a counterfactual image",
+    ),
+    (
+        "MAD (Eq. 5–7)",
+        "√( (1⁄K) Σ |CAS of k − mean CAS| ÷ 2(K − 1)⁄K² ), for K counterfactuals",
+    ),
+)
+
+SHARE_FORMULAS: tuple[Definition, ...] = (
+    ("Shares", "labels with a value ⁄ all labels"),
+    (
+        "Distance",
+        "total variation, ½ Σ |share − reference|; for ordered values, the area between the "
+        "cumulated shares divided by their number minus 1. Expected by chance: the mean over as many "
+        "labels drawn from the reference",
+    ),
+    (
+        "Corrected for labeling errors",
+        "the shares that, labeled with the known errors, are closest to the observed shares",
+    ),
+    ("Worst case", "the shares if no missing label, or every missing label, had this value"),
+)
+
+
+def reading(findings: AuditFindings) -> Section:
+    """Return the terms of the page, the limits of its scores, and their formulas."""
+    if not findings.tibet:
+        return skeleton.reading((DEVIATION, *DECISIONS), LIMITS, SHARE_FORMULAS, "")
+    expected_mad = (
+        "Expected MAD by chance",
+        "the baseline set redrawn from the equal mixture of the counterfactual sets, and scored; "
+        f"{findings.plan.bootstrap_samples:,} draws",
     )
-    by_concept = (
-        (
-            "CAS",
-            "How much of what is seen in the pictures of the prompt is also seen, as often, in the pictures of a "
-            "counterfactual prompt. 1: the same concepts equally often. 0: no concept in common.",
-        ),
-        (
-            "MAD",
-            "How unequal the CAS values of an axis are. 0: the pictures are equally near to all counterfactuals. "
-            "Its concepts come from the answers to all questions: it depends on which other axes are asked about. "
-            "The number is the paper's; the dot of a plot allows for how few the pictures are.",
-        ),
-    )
-    terms = (
-        ("Distance", "How far the shares in a set are from the ideal: 0 at the ideal."),
-        *(by_concept if found.tibet else ()),
-        (
-            "Chance",
-            "The mean score that a model without any lean would get from this number of pictures. It is not "
-            "zero. Corrected sets it to 0 and the largest possible score to 1.",
-        ),
-        (
-            "Verdict",
-            "One for each picture set and axis, by the distance of the shares, of ordered values also by their "
-            "total variation and, where equal shares are the ideal, by MAD: Holm over these, then "
-            "Benjamini-Hochberg over all. Bold, the headline and --fail-if “lean.q < 0.05” follow it.",
-        ),
-    )
-    computed = (
-        ("CAS (Eq. 1–3)", "Σ min(w, w′) ⁄ Σ max(w, w′), over all concepts of the two sets"),
-        (
-            "By embedding (Eq. 4)",
-            "mean cosine of every initial picture with every counterfactual picture",
-        ),
-        (
-            "MAD (Eq. 5–7)",
-            "√( (1⁄K) Σ |CAS of k − mean CAS| ÷ 2(K − 1)⁄K² ), for K counterfactuals",
-        ),
-        (
-            "Chance for MAD",
-            "the initial set redrawn from the equal mixture of the counterfactual sets, and scored "
-            f"again; {found.plan.bootstrap_samples:,} draws",
-        ),
-    )
-    of_shares = (
-        ("Shares", "answers that name a value ⁄ answers at all"),
-        (
-            "Distance",
-            "total variation, ½ Σ |share − ideal|; for ordered values, the area between the cumulated shares "
-            "divided by their number less one; chance: as many answers drawn from the ideal",
-        ),
-        (
-            "Corrected for reading errors",
-            "the shares that, read with known errors, come nearest to those seen",
-        ),
-        ("Worst case", "the shares if all missing answers had gone against a value, or all to it"),
-    )
-    method = (*(computed if found.tibet else ()), *of_shares)
-    return skeleton.reading(terms, LIMITS, method, tibet if found.tibet else "")
+    formulas = (*CONCEPT_FORMULAS, expected_mad, *SHARE_FORMULAS)
+    terms = (DEVIATION, *CONCEPT_SCORES, *DECISIONS)
+    return skeleton.reading(terms, LIMITS, formulas, TIBET_PARAGRAPH)
