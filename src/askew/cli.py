@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cyclopts import App
 
 OWN: Mapping[str, str] = {
-    "axes": "askew.methods.audit.command:axes",
+    "plan": "askew.methods.audit.preview:plan",
     "sensitivity": "askew.studies.reading_errors:sensitivity",
     "compare": "askew.studies.compare.command:compare",
     "report": "askew.commands:report",

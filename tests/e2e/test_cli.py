@@ -246,11 +246,11 @@ def test_words_that_the_studio_does_not_know_are_named(
 
 
 def test_axes_are_previewed_edited_and_run(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["axes", "a photo of a nurse"]) == 0
+    assert run(["plan", "a photo of a nurse"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "a photo of a male nurse" in shown
     planted = ["--axes", "gender", "--model", "studio/planted", "--to", "plan.toml"]
-    assert run(["axes", "a photo of a nurse", *planted]) == 0
+    assert run(["plan", "a photo of a nurse", *planted]) == 0
     text = (place / "plan.toml").read_text(encoding="utf-8")
     (place / "plan.toml").write_text(text.replace("images = 48", "images = 5"), encoding="utf-8")
     assert run(["audit", "--plan", "plan.toml", "--run", "edited"]) == 0

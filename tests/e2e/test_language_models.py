@@ -216,7 +216,7 @@ def test_the_report_counts_usable_answers_by_step(
     table = capfd.readouterr().out
     assert re.search(r"answers in JSON\s+15\s+15\s+100%", table)
     assert re.search(r"counterfactual prompts\s+44\s+52\s+85%", table)
-    assert run(["axes", PROMPT, "--report"]) == 2
+    assert run(["plan", PROMPT, "--report"]) == 2
 
 
 def test_the_first_step_is_asked_whatever_a_model_suggests(tmp_path: Path) -> None:
