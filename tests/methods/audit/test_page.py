@@ -219,7 +219,9 @@ def test_axes_come_in_the_order_of_their_corrected_mad(
     assert [
         one.summary.partition(":")[0] for one in details.blocks if isinstance(one, Details)
     ] == ranked
-    lines = printed(found, media, 120).partition("similarity to the counterfactuals")[2].splitlines()
+    lines = (
+        printed(found, media, 120).partition("similarity to the counterfactuals")[2].splitlines()
+    )
     rows = [row[1] for line in lines if (row := re.match(r"([A-Z][a-z ]+?) +\d", line))]
     assert rows == ranked
 
