@@ -1,0 +1,1 @@
+"""Instruments: VQA, embedders, attention, denoising errors, faces, skin, people's labels."""

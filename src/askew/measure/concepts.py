@@ -1,4 +1,4 @@
-"""From answers about pictures to counts of concepts (TIBET, section 3.3 and appendix 9.3)."""
+"""Counts of concepts in answers about images (TIBET, section 3.3 and appendix 9.3)."""
 
 import gzip
 import re
@@ -17,38 +17,47 @@ from numpy.typing import NDArray
 Variant = Literal["paper", "code"]
 
 STOP_WORDS = frozenset(
-    "a about above across after again against all along also am among an and another any are around as at away be "
-    "because been before behind being below beside between both but by can could did do does doing down during each "
-    "either else ever every few for from further had has have having he her here hers herself him himself his how i if "
-    "in into is it its itself just least less like may me might more most much must my myself near neither nor not of "
-    "off on once one only onto or other others our ours ourselves out over own per same seem seems several shall she "
-    "should since so some such than that the their theirs them themselves then there these they this those through to "
-    "too toward towards under until up upon us very via was we were what when where whether which while who whom whose "
-    "why will with within would you your yours yourself yourselves".split()
+    (
+        "a about above across after again against all along also am among an and another any "
+        "are around as at away be because been before behind being below beside between both "
+        "but by can could did do does doing down during each either else ever every few for "
+        "from further had has have having he her here hers herself him himself his how i if in "
+        "into is it its itself just least less like may me might more most much must my myself "
+        "near neither nor not of off on once one only onto or other others our ours ourselves "
+        "out over own per same seem seems several shall she should since so some such than that "
+        "the their theirs them themselves then there these they this those through to too "
+        "toward towards under until up upon us very via was we were what when where whether "
+        "which while who whom whose why will with within would you your yours yourself "
+        "yourselves"
+    ).split()
 )
-"""Words of grammar, which name nothing that could be seen."""
+"""Words of grammar, which name nothing visible."""
 
 NO_CONCEPTS = frozenset("yes no none without image images".split())
-"""Answers that say nothing by themselves, and the word for what every answer is about."""
+"""Answers without a concept, and the word for the subject of all answers."""
 
 DENIALS = frozenset("not never neither nor cannot".split())
-"""What comes after one of these, or after "isn't" and the like, is denied."""
+"""Words that deny the words after them, as "isn't" and the like do."""
 
 DENIED_UNTIL = frozenset("and but while only just".split())
-"""Words with which something is said again: "not young but old", "not only old"."""
+"""Words that end a denial: "not young but old", "not only old"."""
 
 JOINT = "_"
-"""Holds the words of a phrase together, which no word contains."""
+"""Separator of the words of a phrase, which no word contains."""
 
 _WORD = re.compile(r"[^\W_]+(?:[-'_][^\W_]+)*|[.,;:!?]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConceptCounts:
-    """How often each concept was said of each picture of a set.
+    """Counts of each concept in the answers about each image of a set.
 
-    vocabulary  the concepts, sorted
-    counts      (pictures, concepts) integers >= 0; a concept can be said twice of one picture
+    Attributes
+    ----------
+    vocabulary
+        The concepts, sorted.
+    counts
+        (images, concepts) integers >= 0. A concept can occur twice for an image.
     """
 
     vocabulary: tuple[str, ...]
@@ -56,61 +65,90 @@ class ConceptCounts:
 
     @property
     def frequencies(self) -> NDArray[np.float64]:
-        """(concepts,) times said per picture; may exceed 1. Zeros for a set without pictures."""
+        """Return (concepts,) occurrences per image, which may exceed 1; 0 for an empty set."""
         return np.asarray(self.counts.sum(axis=0) / max(len(self.counts), 1), dtype=np.float64)
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """(concepts,) share of pictures of which it was said, once or more. Zeros for a set without
-        pictures.
-        """
+        """Return (concepts,) the share of images with a concept; 0 for an empty set."""
         return np.asarray(
             (self.counts > 0).sum(axis=0) / max(len(self.counts), 1), dtype=np.float64
         )
 
 
 def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) -> list[str]:
-    """The concepts of one answer, in order: single words in lower case, without punctuation, stop
-    words, yes and no.
+    """Return the concepts of an answer, in order.
 
-    A hyphen inside a word stays ("middle-aged"), other answers of several words fall apart as in
-    the paper. So do not, in variant "paper", those of `phrases`, an axis's values: "south asian" is
-    one concept and no "asian". "paper" keeps a denial with the word denied, too, so that "no
-    glasses" and "without glasses" are the concept "no glasses" instead of "glasses"; what is "not"
-    so, up to a comma or "but", is no concept at all. "code" drops denials.
+    Concepts are single words in lower case, without punctuation, stop words, yes and no. A hyphen
+    inside a word stays ("middle-aged"). Other answers of several words are split, as in the paper.
+
+    Parameters
+    ----------
+    text
+        The answer.
+    variant
+        "paper" keeps phrases together, and keeps a denial with the denied word: "no glasses" and
+        "without glasses" are the concept "no glasses" instead of "glasses". Words that are denied
+        by "not", up to a comma or "but", are not concepts. "code" drops denials.
+    phrases
+        Values of an axis, which "paper" keeps together: "south asian" is one concept and not
+        "asian".
     """
-    found: list[str] = []
-    denied = silent = False
-    kept = _joined(tuple(phrases)) if variant == "paper" else None
-    line = unicodedata.normalize("NFKC", text).replace("’", "'").lower()
-    line = kept.sub(lambda at: at.group().replace(" ", JOINT), line) if kept else line
-    for token in (match.removesuffix("'s") for match in _WORD.findall(line)):
-        if token.endswith("n't") or (token in DENIALS and variant == "paper"):
+    concepts: list[str] = []
+    # after "no" or "without", up to the next concept or punctuation
+    denied = False
+    # after "not" and the like, up to punctuation or "but"
+    silent = False
+    for token in _tokens(text, variant, phrases):
+        if not token[0].isalnum():
+            denied = silent = False
+        elif _denies_sentence(token, variant):
             silent = variant == "paper"
-        elif token in ("no", "without") or (
-            token == "or" and found and found[-1].startswith("no ")
-        ):
+        elif _denies_next(token, concepts):
             denied = variant == "paper"
             silent = False
-        elif not token[0].isalnum():
-            denied = silent = False
         elif token in DENIED_UNTIL:
             silent = False
-        elif (
-            not silent
-            and not (denied and token == "wearing")
-            and token not in STOP_WORDS | NO_CONCEPTS
-        ):
-            found.append((f"no {token}" if denied else token).replace(JOINT, " "))
+        elif not silent and _is_concept(token, denied):
+            concepts.append((f"no {token}" if denied else token).replace(JOINT, " "))
             denied = False
-    return found
+    return concepts
+
+
+def _tokens(text: str, variant: Variant, phrases: Collection[str]) -> list[str]:
+    """Return words, phrases and punctuation in lower case, without the genitive's 's."""
+    line = unicodedata.normalize("NFKC", text).replace("’", "'").lower()
+    pattern = _phrase_pattern(tuple(phrases)) if variant == "paper" else None
+    if pattern is not None:
+        line = pattern.sub(lambda match: match.group().replace(" ", JOINT), line)
+    return [token.removesuffix("'s") for token in _WORD.findall(line)]
+
+
+def _denies_sentence(token: str, variant: Variant) -> bool:
+    return token.endswith("n't") or (token in DENIALS and variant == "paper")
+
+
+def _denies_next(token: str, concepts: Sequence[str]) -> bool:
+    """Check for "no", "without", or the "or" of "no beard or glasses"."""
+    if token in ("no", "without"):
+        return True
+    return token == "or" and bool(concepts) and concepts[-1].startswith("no ")
+
+
+def _is_concept(token: str, denied: bool) -> bool:
+    if denied and token == "wearing":
+        return False
+    return token not in STOP_WORDS | NO_CONCEPTS
 
 
 @lru_cache(maxsize=256)
-def _joined(phrases: tuple[str, ...]) -> re.Pattern[str] | None:
-    """What finds those of several words, the longest first."""
-    several = sorted((p.lower() for p in phrases if " " in p), key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, several))})(?!\w)") if several else None
+def _phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Return a pattern of the phrases of several words, the longest first."""
+    several = [phrase.lower() for phrase in phrases if " " in phrase]
+    if not several:
+        return None
+    alternatives = "|".join(re.escape(phrase) for phrase in sorted(several, key=len, reverse=True))
+    return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)")
 
 
 def concept_counts(
@@ -118,82 +156,94 @@ def concept_counts(
     variant: Variant = "paper",
     phrases: Collection[str] = (),
 ) -> ConceptCounts:
-    """The concepts in all answers and captions, counted by picture. Pictures without texts keep a
-    row of zeros.
+    """Return the counts of concepts in all answers and captions.
+
+    Parameters
+    ----------
+    texts_by_picture
+        Answers and captions of each image. An image without texts has a row of zeros.
+    variant, phrases
+        As in `words`.
     """
-    said = [
-        Counter(word for text in texts for word in words(text, variant, phrases))
-        for texts in texts_by_picture
-    ]
-    vocabulary = tuple(sorted(set().union(*said)))
-    counts = np.array([[picture[word] for word in vocabulary] for picture in said], dtype=np.int64)
-    return ConceptCounts(vocabulary, counts.reshape(len(said), len(vocabulary)))
+    counters = []
+    for texts in texts_by_picture:
+        counter: Counter[str] = Counter()
+        for text in texts:
+            counter.update(words(text, variant, phrases))
+        counters.append(counter)
+    vocabulary = tuple(sorted(set().union(*counters)))
+    counts = np.zeros((len(counters), len(vocabulary)), dtype=np.int64)
+    for row, counter in zip(counts, counters, strict=True):
+        row[:] = [counter[word] for word in vocabulary]
+    return ConceptCounts(vocabulary=vocabulary, counts=counts)
 
 
 def align(sets: Sequence[ConceptCounts]) -> list[ConceptCounts]:
-    """The same sets over one shared vocabulary: all their concepts, sorted."""
-    vocabulary = tuple(sorted(set().union(*(each.vocabulary for each in sets))))
+    """Return the same sets over a shared vocabulary: all their concepts, sorted."""
+    shared = set().union(*(concept_set.vocabulary for concept_set in sets))
+    vocabulary = tuple(sorted(shared))
     column = {word: number for number, word in enumerate(vocabulary)}
     aligned = []
-    for each in sets:
-        counts = np.zeros((len(each.counts), len(vocabulary)), dtype=np.int64)
-        counts[:, [column[word] for word in each.vocabulary]] = each.counts
-        aligned.append(ConceptCounts(vocabulary, counts))
+    for concept_set in sets:
+        counts = np.zeros((len(concept_set.counts), len(vocabulary)), dtype=np.int64)
+        counts[:, [column[word] for word in concept_set.vocabulary]] = concept_set.counts
+        aligned.append(ConceptCounts(vocabulary=vocabulary, counts=counts))
     return aligned
 
 
 def merge_synonyms(
     sets: Sequence[ConceptCounts], variant: Variant = "paper"
 ) -> list[ConceptCounts]:
-    """The sets, aligned, with synonyms counted as one concept (TIBET, algorithm 1, step 1).
+    """Return the sets, aligned, with synonyms counted as one concept (TIBET, algorithm 1, step 1).
 
     Concepts are joined if they share their most frequent WordNet sense (variant "code": any sense),
-    directly or through others, whatever their order. A group goes by its most frequent concept over
-    all sets, of equals the first in the alphabet.
+    directly or through others, in any order. A group is named by its most frequent concept over all
+    sets; of equally frequent concepts, by the first in the alphabet.
     """
     aligned = align(sets)
     if not aligned or not aligned[0].vocabulary:
         return aligned
     vocabulary = aligned[0].vocabulary
-    totals = np.sum([each.counts.sum(axis=0) for each in aligned], axis=0)
+    totals = np.sum([concept_set.counts.sum(axis=0) for concept_set in aligned], axis=0)
     groups = _groups(vocabulary, variant)
-    best = dict[int, str]()
-    for at in sorted(range(len(vocabulary)), key=lambda k: (-totals[k], vocabulary[k])):
-        best.setdefault(groups[at], vocabulary[at])
-    merged = tuple(sorted(best.values()))
+    group_names = dict[int, str]()
+    for k in sorted(range(len(vocabulary)), key=lambda k: (-totals[k], vocabulary[k])):
+        group_names.setdefault(groups[k], vocabulary[k])
+    merged = tuple(sorted(group_names.values()))
     column = {name: number for number, name in enumerate(merged)}
-    member = np.zeros((len(vocabulary), len(merged)), dtype=np.int64)
-    member[np.arange(len(vocabulary)), [column[best[group]] for group in groups]] = 1
-    return [ConceptCounts(merged, each.counts @ member) for each in aligned]
+    columns = [column[group_names[group]] for group in groups]
+    membership = np.zeros((len(vocabulary), len(merged)), dtype=np.int64)
+    membership[np.arange(len(vocabulary)), columns] = 1
+    return [
+        ConceptCounts(vocabulary=merged, counts=concept_set.counts @ membership)
+        for concept_set in aligned
+    ]
 
 
 def top_concepts(counts: ConceptCounts, k: int) -> list[tuple[str, float]]:
-    """The `k` concepts said of most pictures, with the share of pictures; equals in alphabetical
-    order.
+    """Return the `k` concepts of most images, with their share of images.
+
+    Concepts with equal shares are in alphabetical order.
     """
-    pairs = [
-        (word, float(f)) for word, f in zip(counts.vocabulary, counts.shares, strict=True) if f > 0
-    ]
-    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
+    shares = zip(counts.vocabulary, counts.shares, strict=True)
+    present = [(word, float(share)) for word, share in shares if share > 0]
+    return sorted(present, key=lambda pair: (-pair[1], pair[0]))[:k]
 
 
 def _groups(vocabulary: Sequence[str], variant: Variant) -> list[int]:
-    """The number of the group that each concept belongs to: components of the graph of words and
-    senses.
-    """
-    pairs = [
-        (i, s)
-        for i, word in enumerate(vocabulary)
-        for s in senses(word)[: 1 if variant == "paper" else None]
-    ]
-    node = {
-        sense: len(vocabulary) + n
-        for n, sense in enumerate(dict.fromkeys(sense for _, sense in pairs))
-    }
-    size = len(vocabulary) + len(node)
-    rows = [i for i, _ in pairs]
-    columns = [node[sense] for _, sense in pairs]
-    graph = scipy.sparse.coo_array((np.ones(len(pairs)), (rows, columns)), shape=(size, size))
+    """Return the group of each concept: components of the graph of words and senses."""
+    nodes: dict[str, int] = {}
+    rows = []
+    columns = []
+    for i, word in enumerate(vocabulary):
+        word_senses = senses(word)
+        if variant == "paper":
+            word_senses = word_senses[:1]
+        for sense in word_senses:
+            rows.append(i)
+            columns.append(len(vocabulary) + nodes.setdefault(sense, len(nodes)))
+    size = len(vocabulary) + len(nodes)
+    graph = scipy.sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=(size, size))
     labels: list[int] = scipy.sparse.csgraph.connected_components(graph, directed=False)[1].tolist()
     return labels[: len(vocabulary)]
 
@@ -223,25 +273,26 @@ _ENDINGS = (
 
 @lru_cache(maxsize=65536)
 def senses(word: str) -> tuple[str, ...]:
-    """The synsets of a lower-case word in WordNet 3.0, the most frequent first; () for a word it
-    does not know.
+    """Return the synsets of a lower-case word in WordNet 3.0, the most frequent first.
 
     A synset is named by part of speech and offset, such as "n10287213". An inflected form
-    ("doctors") that is no word of its own has the senses of its base form. Of the later senses,
-    only those that another word shares are listed.
+    ("doctors") that is not a word in WordNet has the senses of its base form. Later senses are
+    listed only if another word shares them. An unknown word has no senses.
     """
-    bases = (
-        word[: -len(end)] + base
-        for end, base in _ENDINGS
-        if word.endswith(end) and len(word) > len(end) + 1
-    )
-    return next((tuple(_table()[form].split()) for form in (word, *bases) if form in _table()), ())
+    forms = [word]
+    for end, base in _ENDINGS:
+        if word.endswith(end) and len(word) > len(end) + 1:
+            forms.append(word[: -len(end)] + base)
+    table = _table()
+    for form in forms:
+        if form in table:
+            return tuple(table[form].split())
+    return ()
 
 
 @lru_cache
 def _table() -> Mapping[str, str]:
-    """The senses of each word, as one string."""
+    """Return the senses of each word, as one string."""
     packed = (files("askew.measure") / "data" / "synonyms.txt.gz").read_bytes()
-    return dict(
-        line.split(" ", 1) for line in gzip.decompress(packed).decode().splitlines() if " " in line
-    )
+    lines = gzip.decompress(packed).decode().splitlines()
+    return dict(line.split(" ", 1) for line in lines if " " in line)

@@ -1,9 +1,7 @@
-"""Reads an answer from a language model's next-token probabilities while it generates, whatever its
-make.
+"""Answers from a language model's next-token probabilities while it generates.
 
-Readers are logits processors, which `generate` of every transformers model calls before each token.
-A row of which they read numbers that are not finite, as when a 16-bit format overflows, has no
-answer.
+Readers are logits processors, which `generate` of a transformers model calls before each token. A
+row with numbers that are not finite, as when a 16-bit format overflows, has no answer.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,49 +16,65 @@ from transformers import LogitsProcessor
 Rows = NDArray[np.intp]
 Scores = NDArray[np.float64]
 Paths = Sequence[Sequence[int]]
-"""The options of one row, as tokens."""
+"""Options of a row, as tokens."""
 
 NOT_FINITE = -1
-"""In place of a token where the logits have no largest number."""
+"""Stand-in for a token where the logits have no largest number."""
 
 
 class OptionReader(LogitsProcessor):  # type: ignore[misc]
-    """Reads along while one batch is generated."""
+    """Reader of the probabilities of a batch while it is generated.
+
+    Attributes
+    ----------
+    steps
+        Number of tokens to generate.
+    """
 
     steps: int
-    """How many tokens are to be generated."""
 
 
 AnyReader = TypeVar("AnyReader", bound=OptionReader)
 
 
 class Generate(Protocol):
-    """Generates for these rows in batches, and gives the rows of each with the reader that was made
-    for them.
-    """
+    """Function that generates for rows in batches."""
 
     def __call__(
         self, rows: Rows, reader: Callable[[Rows], AnyReader], /
-    ) -> Iterator[tuple[Rows, AnyReader]]: ...
+    ) -> Iterator[tuple[Rows, AnyReader]]:
+        """Yield the rows of each batch with the reader that `reader` made for them."""
 
 
 class OptionWalk(OptionReader):
-    """Leads a generation of some `rows` along one option and sums the log-probabilities of its
-    options on the way.
+    """Reader that forces each row along one option and sums log-probabilities of its options.
 
-    An option is a path of tokens followed by the end of the answer, which is any of the tokens
-    `ends`. A row follows the option `targets[row]`, or, where that is negative, at each fork the
-    most probable way that leads to an option.
+    An option is a path of tokens followed by the end of the answer.
 
-    `scores[row, option]` is the log-probability of the option's tokens as far as its path was
-    followed, the token that left it included: exact for the option in `reached[row]`, an upper
-    bound for the others, -inf past the row's last.
+    Parameters
+    ----------
+    paths
+        Options of all rows, as tokens.
+    ends
+        Tokens that end an answer.
+    targets
+        Option that each row follows; where negative, the row follows the most probable path at
+        each fork.
+    rows
+        Rows of the batch.
+
+    Attributes
+    ----------
+    scores
+        (rows, options): log-probability of an option's tokens as far as its path was followed,
+        including the token that left it. Exact for the option in `reached`, an upper bound for the
+        others, -inf past the row's last option.
     """
 
     def __init__(
         self, paths: Sequence[Paths], ends: Sequence[int], targets: Rows, rows: Rows
     ) -> None:
-        self._paths = [[[*path, ends[0]] for path in paths[row]] for row in rows]
+        self._paths = [_with_end(paths[row], ends[0]) for row in rows]
         self._ends = list(ends)
         self._targets = targets[rows]
         self._step = 0
@@ -71,37 +85,39 @@ class OptionWalk(OptionReader):
 
     @property
     def reached(self) -> NDArray[np.intp]:
-        """The option at whose end each row arrived."""
+        """Return the option at whose end each row arrived."""
         return np.asarray(self._alive.argmax(axis=1))
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Logits (rows, vocabulary) that leave one token possible per row."""
-        tokens = sorted(
-            {
-                path[self._step]
-                for options in self._paths
-                for path in options
-                if self._step < len(path)
-            }
-        )
+        """Return logits (rows, vocabulary) that leave one token possible in each row."""
+        tokens = self._next_tokens()
         chosen = [self._ends[0]] * len(scores)
         if tokens:
-            logp = torch.log_softmax(scores.float(), dim=-1)
-            columns = {token: logp[:, token] for token in tokens}
-            if self._ends[0] in columns:
-                columns[self._ends[0]] = torch.logsumexp(logp[:, self._ends], dim=-1)
-            table = torch.stack([columns[token] for token in tokens], dim=-1).cpu().numpy()
-            chosen = [
-                self._advance(row, dict(zip(tokens, table[row], strict=True)))
-                for row in range(len(table))
-            ]
+            table = self._log_probabilities(scores, tokens)
+            for row, values in enumerate(table):
+                chosen[row] = self._advance(row, dict(zip(tokens, values, strict=True)))
         self._step += 1
         forced = torch.full_like(scores, -torch.inf)
         forced[torch.arange(len(scores)), torch.tensor(chosen)] = 0.0
         return forced
 
+    def _next_tokens(self) -> list[int]:
+        """Return the tokens of all options at this step."""
+        tokens = set[int]()
+        for options in self._paths:
+            tokens.update(path[self._step] for path in options if self._step < len(path))
+        return sorted(tokens)
+
+    def _log_probabilities(self, logits: torch.Tensor, tokens: Sequence[int]) -> Scores:
+        """Return (rows, tokens), where the end of an answer is any of its tokens."""
+        logp = torch.log_softmax(logits.float(), dim=-1)
+        columns = {token: logp[:, token] for token in tokens}
+        if self._ends[0] in columns:
+            columns[self._ends[0]] = torch.logsumexp(logp[:, self._ends], dim=-1)
+        return np.asarray(torch.stack([columns[token] for token in tokens], dim=-1).cpu().numpy())
+
     def _advance(self, row: int, logp: dict[int, float]) -> int:
-        """Adds this step's log-probabilities in one row, and takes a step. Returns the token taken."""
+        """Add this step's log-probabilities in a row, take a step, and return the token taken."""
         ways: dict[int, list[int]] = {}
         for option, path in enumerate(self._paths[row]):
             if self._alive[row, option] and self._step < len(path):
@@ -110,76 +126,108 @@ class OptionWalk(OptionReader):
         if not ways:
             return self._ends[0]
         target = self._targets[row]
-        way = (
-            self._paths[row][target][self._step]
-            if target >= 0
-            else max(ways, key=lambda token: logp[token])
-        )
+        if target >= 0:
+            way: int = self._paths[row][target][self._step]
+        else:
+            way = max(ways, key=lambda token: logp[token])
         self._alive[row] = False
         self._alive[row, ways[way]] = True
         return way
 
 
 class Transcript(OptionReader):
-    """Writes down the most probable token of each step, which greedy generation takes."""
+    """Reader that records the most probable token of each step, as greedy generation does."""
 
     def __init__(self, limit: int) -> None:
         self.steps = limit
         self._tokens: list[torch.Tensor] = []
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """The logits as they are."""
+        """Record the step, and return the logits unchanged."""
         largest, tokens = scores.max(dim=-1)
         self._tokens.append(tokens.where(largest.isfinite(), NOT_FINITE).cpu())
         return scores
 
     def rows(self, ends: Sequence[int]) -> list[list[int] | None]:
-        """The tokens of each row up to the first of `ends`; None where numbers before it are not
-        finite.
+        """Return the tokens of each row before the first of `ends`.
+
+        None for a row in which numbers before the end are not finite.
         """
         tokens = torch.stack(self._tokens, dim=-1).tolist()
-        stops = [
-            next((i for i, token in enumerate(row) if token in ends), len(row)) for row in tokens
-        ]
-        written = [row[:stop] for row, stop in zip(tokens, stops, strict=True)]
+        written = [_before_end(row, ends) for row in tokens]
         return [None if NOT_FINITE in row else row for row in written]
+
+
+def _with_end(options: Paths, end: int) -> list[list[int]]:
+    return [[*path, end] for path in options]
+
+
+def _before_end(tokens: list[int], ends: Sequence[int]) -> list[int]:
+    for i, token in enumerate(tokens):
+        if token in ends:
+            return tokens[:i]
+    return tokens
 
 
 def written_tokens(
     generate: Generate, rows: int, ends: Sequence[int], limit: int
 ) -> list[list[int] | None]:
-    """What greedy generation writes, per row, of `limit` tokens at most; None where its numbers are
-    not finite.
+    """Return the tokens that greedy generation writes in each row.
+
+    Parameters
+    ----------
+    generate
+        Function that generates.
+    rows
+        Number of rows.
+    ends
+        Tokens that end an answer.
+    limit
+        Largest number of tokens.
+
+    Returns
+    -------
+    list
+        Tokens of each row, None where numbers are not finite.
     """
-    found: dict[int, list[int] | None] = {}
-    for part, transcript in generate(np.arange(rows), lambda _: Transcript(limit)):
-        found.update(zip(part.tolist(), transcript.rows(ends), strict=True))
-    return [found[row] for row in range(rows)]
+    written: dict[int, list[int] | None] = {}
+    for batch, transcript in generate(np.arange(rows), lambda _: Transcript(limit)):
+        written.update(zip(batch.tolist(), transcript.rows(ends), strict=True))
+    return [written[row] for row in range(rows)]
 
 
 def likeliest_options(
     generate: Generate, paths: Sequence[Paths], ends: Sequence[int]
 ) -> list[int | None]:
-    """The option with the largest likelihood, per row; None where it is not finite.
+    """Return the option with the largest likelihood in each row; None where it is not finite.
 
-    The likelihood of an option is the probability of its tokens and of the end after them. Found
-    without trying every option: a walk gives the score of the option at whose end it arrives, and
-    upper bounds for all others, since no further token has a probability above 1. Only options
-    whose bound lies above the best score are walked too. The result is that of trying all.
+    The likelihood of an option is the probability of its tokens and of the end after them. A walk
+    gives the score of the option at whose end it arrives, and upper bounds for all others, since no
+    further token has a probability above 1. Only options whose bound exceeds the best score are
+    walked too. The result equals that of walking all options.
+
+    Parameters
+    ----------
+    generate
+        Function that generates.
+    paths
+        Options of each row, as tokens.
+    ends
+        Tokens that end an answer.
     """
     bounds: Scores = np.where(_lengths(paths) > 0, 0.0, -np.inf)
     exact = np.zeros(bounds.shape, dtype=bool)
     left = np.arange(len(paths))
     targets = np.full(len(paths), -1)
     while len(left):
-        for part, walk in generate(left, partial(OptionWalk, paths, ends, targets)):
-            most = walk.scores.shape[1]
-            bounds[part, :most] = np.minimum(bounds[part, :most], walk.scores)
-            exact[part, walk.reached] = True
+        for batch, walk in generate(left, partial(OptionWalk, paths, ends, targets)):
+            options = walk.scores.shape[1]
+            bounds[batch, :options] = np.minimum(bounds[batch, :options], walk.scores)
+            exact[batch, walk.reached] = True
         best = np.where(exact, bounds, -np.inf).max(axis=1, keepdims=True)
-        open_ones = np.where(~exact & (bounds > best), bounds, -np.inf)
-        left = np.flatnonzero((open_ones > -np.inf).any(axis=1))
-        targets = open_ones.argmax(axis=1)
+        undecided = np.where(~exact & (bounds > best), bounds, -np.inf)
+        left = np.flatnonzero((undecided > -np.inf).any(axis=1))
+        targets = undecided.argmax(axis=1)
     scores = np.where(exact, bounds, -np.inf)
     return [
         int(k) if np.isfinite(row[k]) else None
@@ -188,7 +236,7 @@ def likeliest_options(
 
 
 def _lengths(paths: Sequence[Paths]) -> Rows:
-    """(rows, options): the tokens of each option with its end, 0 past the last option of a row."""
+    """Return (rows, options): lengths with the end, 0 past the last option of a row."""
     lengths = np.zeros((len(paths), max(map(len, paths))), dtype=np.intp)
     for row, options in zip(lengths, paths, strict=True):
         row[: len(options)] = [len(path) + 1 for path in options]

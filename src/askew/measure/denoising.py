@@ -207,8 +207,7 @@ class Denoiser:
             errors[batch] = self._batch_errors(latents[i], steps[j], noises[i, j], k)
         if not np.isfinite(errors).all():
             raise ModelError(
-                "the model's noise is not a finite number for some images; "
-                "try --model-arg dtype=float32"
+                "the model's noise is not a finite number for some images; try -M dtype=float32"
             )
         return np.ascontiguousarray(errors.reshape(shape).transpose(0, 2, 1))
 

