@@ -279,7 +279,7 @@ def _edited(
         GROUPS,
         model,
         sources=SOURCES,
-        targets=targets,
+        edit_prompts=targets,
         strengths=STRENGTHS,
         images=options.pictures,
         axes=["gender"],

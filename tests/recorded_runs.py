@@ -547,7 +547,7 @@ def edit_groups(at: Workplace, run: Path) -> Path:
         sources="studio/planted",
         images=3,
         axes=["gender", "age"],
-        targets={"high-paid": ["doctor", "CEO"], "low-paid": ["chef", "nurse"]},
+        edit_prompts={"high-paid": ["doctor", "CEO"], "low-paid": ["chef", "nurse"]},
         strengths=(0.5, 1.0),
         edit_args=STEPS,
         landmarks="studio",

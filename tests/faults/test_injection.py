@@ -193,7 +193,7 @@ def kinds(place: Path, texts: list[str]) -> dict[str, list[list[str]]]:
                 "2",
                 "--strengths",
                 "0.5",
-                "--targets",
+                "--edit-prompts",
                 "<script>0</script>=nurse,chef",
                 *small,
             ]

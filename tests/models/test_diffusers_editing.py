@@ -133,7 +133,7 @@ def test_settings_of_the_model_hold_for_editing_unless_others_are_given(tiny: Sa
 def test_what_cannot_be_edited_says_what_would_work(tiny: Saved) -> None:
     one = editor(tiny, "stable-diffusion")
     one.check((32, 48), (0.5, 1.0))
-    with pytest.raises(UsageError, match="--side 32"):
+    with pytest.raises(UsageError, match="--resize 32"):
         one.check((33, 32), (0.5,))
     with pytest.raises(UsageError, match="num_inference_steps=6"):
         one.check((32, 32), (0.2,))
@@ -171,7 +171,7 @@ def test_memory_that_runs_out_halves_the_batch_and_is_told_of_one_edit_alone(tin
     assert greedy.sizes == [4, 2, 2]
     one.pipeline = Greedy(whole, 0)
     with pytest.raises(
-        ModelError, match=r"memory on cpu for one edit by .*: use -M offload=model.*--side 256"
+        ModelError, match=r"memory on cpu for one edit by .*: use -M offload=model.*--resize 256"
     ):
         one.edit(requests()[:1])
 
@@ -183,6 +183,6 @@ def test_sides_are_multiples_of_the_patches_of_a_transformer(tiny: Saved) -> Non
     one.pipeline.transformer.register_to_config(patch_size=2)
     one.check((2 * factor, 4 * factor), (1.0,))
     with pytest.raises(
-        UsageError, match=f"takes multiples of {2 * factor}: .*--side {2 * factor}$"
+        UsageError, match=f"takes multiples of {2 * factor}: .*--resize {2 * factor}$"
     ):
         one.check((3 * factor, 4 * factor), (1.0,))

@@ -31,7 +31,7 @@ COMMANDS = {
         "100",
     ],
     "edit": [
-        "--targets",
+        "--edit-prompts",
         "job=nurse,pilot",
         "--groups",
         "man,woman",

@@ -113,7 +113,7 @@ def found() -> EditFindings:
     plan = plan_editing(
         GROUPS,
         model="studio/planted",
-        targets=TARGETS,
+        edit_prompts=TARGETS,
         strengths=STRENGTHS,
         images=SOURCES,
         axes=["gender", "age"],

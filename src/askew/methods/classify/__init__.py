@@ -10,13 +10,13 @@ from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import score
 
 METHOD = Method(
-    "classify",
-    ClassificationPlan,
-    ClassificationFindings,
-    gather,
-    score,
-    page,
-    ClassificationResult,
+    name="classify",
+    plan=ClassificationPlan,
+    findings=ClassificationFindings,
+    gather=gather,
+    score=score,
+    page=page,
+    result=ClassificationResult,
     label=lambda plan: plan.groups[0],
     scores={part: partial(scores_of, part) for part in ("association", "differential", "accuracy")},
 )

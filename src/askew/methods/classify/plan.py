@@ -49,7 +49,7 @@ class ClassificationPlan(RunPlan):
     vqa       who reads whether the pictures are neutral; "none" leaves it out
     """
 
-    method: Literal["classify"] = "classify"
+    method: str = "classify"
     model: NonEmptyText = DEFAULT_MODEL
     model_args: Settings = Field(default_factory=dict)
     sources: str = ""

@@ -10,13 +10,13 @@ from askew.methods.edit.plan import EditPlan
 from askew.methods.edit.score import score
 
 METHOD = Method(
-    "edit",
-    EditPlan,
-    EditFindings,
-    gather,
-    score,
-    page,
-    EditingResult,
+    name="edit",
+    plan=EditPlan,
+    findings=EditFindings,
+    gather=gather,
+    score=score,
+    page=page,
+    result=EditingResult,
     label=lambda plan: plan.groups[0],
     scores={name: partial(scores_of, name) for name in SCORES}
     | {"axis_change": partial(scores_of, "other_axes")},

@@ -22,14 +22,14 @@ def edit(
     groups: opt.NamesOption = None,
     model: str | None = None,
     *,
-    targets: opt.ListsOption = None,
+    edit_prompts: opt.ListsOption = None,
     strengths: Annotated[
         Sequence[float] | None,
         opt.numbers(float, "numbers from 0 to 1 with commas, such as 0.6,0.8,"),
     ] = None,
     images: int | None = None,
     edit_args: Annotated[opt.SettingsOption, Parameter("--edit-arg")] = None,
-    side: int | None = None,
+    resize: int | None = None,
     axes: opt.NamesOption = None,
     landmarks: Finder | None = None,
     skin: Skin | None = None,
@@ -43,10 +43,10 @@ def edit(
 
     - `askew edit --groups "caucasian man, african-american woman"`
 
-    - `askew edit --groups "white woman, black woman" --targets "high=doctor,CEO" --targets "low=cleaner,maid"`
+    - `askew edit --groups "white woman, black woman" --edit-prompts "high=doctor,CEO" --edit-prompts "low=cleaner,maid"`
 
     - `askew edit --model diffusers/stable-diffusion-v1-5/stable-diffusion-v1-5 --sources folder/faces
-      --group-column race,gender --side 512 --vqa clip/openai/clip-vit-large-patch14
+      --group-column race,gender --resize 512 --vqa clip/openai/clip-vit-large-patch14
       --embedder clip/openai/clip-vit-large-patch14 --landmarks faces`
 
     Parameters
@@ -55,7 +55,7 @@ def edit(
         Social groups, with commas: the paper's if none is given, and of a folder all of its own.
     model
         The model that edits: studio (if none is given), diffusers/ID-OR-PATH.
-    targets
+    edit_prompts
         What to edit towards: high-paid=doctor,CEO; may be repeated. If not given, the paper's
         professions.
     strengths
@@ -64,7 +64,7 @@ def edit(
         Pictures of each group that are edited; 25 if not given.
     edit_args
         Setting of the model while it edits: guidance_scale=7.5.
-    side
+    resize
         Crop to a square and resize to so many pixels; as they are if not given.
     axes
         What is read from source and edit, with commas; the eight axes of BiasConnect if not given.
@@ -85,11 +85,11 @@ def edit(
     """
     opt.only_known(options, EditOptions)
     own = {
-        "targets": targets,
+        "edit_prompts": edit_prompts,
         "strengths": strengths,
         "images": images,
         "edit_args": edit_args,
-        "side": side,
+        "resize": resize,
         "axes": axes,
         "landmarks": landmarks,
         "skin": skin,
@@ -99,11 +99,13 @@ def edit(
         return METHOD.run(EditPlan.read(Path(plan)), **opt.run_options(options))
     made = plan_editing(
         groups,
-        targets=None if targets is None else opt.named_lists(targets, "--targets"),
+        edit_prompts=None
+        if edit_prompts is None
+        else opt.named_lists(edit_prompts, "--edit-prompts"),
         axes=None if axes is None else opt.names(axes),
         landmarks=landmarks,
         **opt.plan_fields({"model": model, **options}, "sources_args"),
         edit_args=opt.key_values(edit_args or {}, "--edit-arg"),
-        **opt.given(strengths=strengths, images=images, side=side, skin=skin),
+        **opt.given(strengths=strengths, images=images, resize=resize, skin=skin),
     )
     return METHOD.run(made, **opt.run_options(options))

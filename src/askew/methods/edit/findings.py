@@ -199,6 +199,6 @@ class EditingResult(Result[EditPlan, EditFindings]):
                 return one
         raise UsageError(
             f"this run has no edits of {group!r} towards {targets!r} at {strength:g}; its groups are "
-            f"{', '.join(self.plan.groups)}; its targets {', '.join(self.plan.targets)}; its strengths "
+            f"{', '.join(self.plan.groups)}; its targets {', '.join(self.plan.edit_prompts)}; its strengths "
             f"{', '.join(f'{one:g}' for one in self.plan.strengths)}"
         )

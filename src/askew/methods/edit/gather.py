@@ -76,7 +76,7 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     given, shown = checked_pictures(
         run, source, named, plan.images, plan.seed, readers, plan.confidence
     )
-    sources = _fitted(run, given, plan.side) if plan.side else given
+    sources = _fitted(run, given, plan.resize) if plan.resize else given
     check_filled(sources, f"{source.name}, cropped and resized")
     _check_editable(plan, run, editor, present(sources))
     groups = _edited(plan, run, editor, sources)
@@ -137,7 +137,7 @@ def _check_editable(plan: EditPlan, run: Run, editor: Editor, sources: Sequence[
         )
         raise UsageError(
             f"the pictures to edit have {len(sizes)} different sizes, such as {listed}; a model edits pictures of "
-            f"one size: let them be cropped and resized to that of the model, as in --side 512"
+            f"one size: let them be cropped and resized to that of the model, as in --resize 512"
         )
     for size in sizes:
         editor.check(size, plan.strengths)
@@ -217,7 +217,7 @@ def _average_faces(
         ]
         cells += [
             (name, strength, [one for word in words for one in group.edits[word, strength]])
-            for name, words in plan.targets.items()
+            for name, words in plan.edit_prompts.items()
             for strength in plan.strengths
         ]
         for name, strength, some in cells:

@@ -43,7 +43,7 @@ def page(found: EditFindings, media: Media) -> b.Page:
         ("Edits", f"{sum(one.n for one in found.editing):,}"),
         ("Strengths", ", ".join(f"{one:g}" for one in plan.strengths)),
     )
-    targets = w.capital(", ".join(shorten(name, 40) for name in plan.targets))
+    targets = w.capital(", ".join(shorten(name, 40) for name in plan.edit_prompts))
     return skeleton.page(
         found,
         f"askew edit: what editing by {shorten(found.model.name, 80)} does to people",
@@ -96,7 +96,7 @@ class EditView:
                 table = one.gender_table
                 title = shorten(one.group, 60)
                 sure = w.has_significant_q(one.gender_change)
-                if one.targets == next(iter(self.findings.plan.targets)):
+                if one.targets == next(iter(self.findings.plan.edit_prompts)):
                     bars.append(
                         _bar(
                             "sources",
@@ -299,7 +299,7 @@ class EditView:
         """A plot for every set of targets, which stands at {} in its caption: a row a group and
         strength.
         """
-        for name, targets in self.findings.plan.targets.items():
+        for name, targets in self.findings.plan.edit_prompts.items():
             rows = tuple(
                 b.IntervalRow(
                     f"strength {one.strength:g}",
@@ -362,7 +362,7 @@ def answer(found: EditFindings) -> str:
     strength = told_strength(found.plan)
     by_targets = [
         [one for one in found.editing if (one.targets, one.strength) == (name, strength)]
-        for name in found.plan.targets
+        for name in found.plan.edit_prompts
     ]
     still = [
         cells[0].targets

@@ -32,24 +32,24 @@ class EditPlan(Plan):
     edited, made by `sources` with `sources_args`: a model, or a collection such as folder/PATH; ""
     is the model itself.
 
-    targets    words to edit towards, by the name of their set; `strengths`: 0 redraws nothing, 1 everything
+    edit_prompts  words to edit towards, by the name of their set; `strengths`: 0 redraws nothing, 1 everything
     edit_args  settings of the model while it edits; where absent, as while it makes pictures
-    side       crop pictures to a square and resize them to so many pixels; 0 takes them as they are
+    resize     crop pictures to a square and resize them to so many pixels; 0 takes them as they are
     skin       which pixels are skin: geometry (the cheeks of a face that `landmarks` found), or rule (by colour, in
                whole pictures, which takes walls and clothes for skin)
     """
 
-    method: Literal["edit"] = "edit"
+    method: str = "edit"
     images: int = Field(default=25, ge=2, le=100_000)
     groups: tuple[NonEmptyText, ...] = Field(min_length=1)
     sources: str = ""
     sources_args: Settings = Field(default_factory=dict)
-    targets: dict[str, tuple[NonEmptyText, ...]] = Field(min_length=1)
+    edit_prompts: dict[str, tuple[NonEmptyText, ...]] = Field(min_length=1)
     strengths: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field(
         default=(0.6, 0.8, 1.0), min_length=1
     )
     edit_args: Settings = Field(default_factory=dict)
-    side: int = Field(default=0, ge=0, le=8192)
+    resize: int = Field(default=0, ge=0, le=8192)
     landmarks: Finder = "none"
     skin: Skin = "geometry"
 
@@ -59,7 +59,7 @@ class EditPlan(Plan):
             raise ValueError(
                 f"{len(self.groups)} groups need as many prompts, not {len(self.prompts)}"
             )
-        for name, words in self.targets.items():
+        for name, words in self.edit_prompts.items():
             if len(words) < 2:
                 raise ValueError(
                     f"the target set {name!r} holds {len(words)} target; a set needs two or more, so that what is "
@@ -73,7 +73,7 @@ class EditPlan(Plan):
     @property
     def words(self) -> tuple[str, ...]:
         """The targets of all sets, in order."""
-        return tuple(word for words in self.targets.values() for word in words)
+        return tuple(word for words in self.edit_prompts.values() for word in words)
 
     @property
     def axes(self) -> tuple[AxisPlan, ...]:
@@ -84,7 +84,7 @@ class EditPlan(Plan):
 def plan_editing(
     groups: str | Sequence[str] | None = None,
     *,
-    targets: Mapping[str, Sequence[str]] | None = None,
+    edit_prompts: Mapping[str, Sequence[str]] | None = None,
     axes: Sequence[str] | None = None,
     landmarks: str | None = None,
     edit_args: Mapping[str, Setting] | None = None,
@@ -93,7 +93,7 @@ def plan_editing(
     """A plan of edits of pictures of `groups`; None means the paper's, or all groups of a
     collection.
 
-    `targets` by default are the paper's. `axes` None reads the eight of BiasConnect, `landmarks`
+    `edit_prompts` by default are the paper's. `axes` None reads the eight of BiasConnect, `landmarks`
     None is the studio's for a studio model, else whoever is installed. `settings` are other fields
     of `EditPlan`. Raises UsageError.
     """
@@ -107,7 +107,7 @@ def plan_editing(
         "edit_args": {**paper_settings(model, PAPER_EDITS), **(edit_args or {})},
         "groups": [group.name for group in found],
         "prompts": [PromptPlan.of(group.prompt, read).model_dump() for group in found],
-        "targets": {name: list(words) for name, words in (targets or TARGETS).items()},
+        "edit_prompts": {name: list(words) for name, words in (edit_prompts or TARGETS).items()},
         "landmarks": landmarks
         or (STUDIO if is_studio(maker) else "faces" if installed() else NONE),
     }

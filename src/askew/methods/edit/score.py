@@ -52,7 +52,7 @@ CHEEK_MASK = cheek_mask((FRAME, FRAME), CANONICAL)
 def score(plan: EditPlan, found: EditsGathered, head: Head) -> findings.EditFindings:
     """The findings of a run."""
     scoring = Scoring(plan.vqa[0], plan.seed, plan.bootstrap_samples, plan.confidence)
-    what = EditData(found.groups, plan.targets, plan.strengths, found.readings, scoring)
+    what = EditData(found.groups, plan.edit_prompts, plan.strengths, found.readings, scoring)
     return head.into(
         findings.EditFindings,
         sources=found.sources,

@@ -56,7 +56,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
 
     what = "edit"
     smaller = (
-        "use -M offload=model on a GPU, smaller pictures, as in --side 256, or -M dtype=bfloat16"
+        "use -M offload=model on a GPU, smaller pictures, as in --resize 256, or -M dtype=bfloat16"
     )
 
     def __init__(self, model: DiffusersModel, settings: Mapping[str, Setting]) -> None:
@@ -100,7 +100,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
             fitting = max(min(size) // multiple, 1) * multiple
             raise UsageError(
                 f"pictures of {size[0]} x {size[1]} pixels cannot be edited by {self.name}, which takes "
-                f"multiples of {multiple}: let them be cropped and resized, as in --side {fitting}"
+                f"multiples of {multiple}: let them be cropped and resized, as in --resize {fitting}"
             )
         steps = self._own.get(STEPS)
         for strength in strengths:
