@@ -139,7 +139,7 @@ def test_what_cannot_be_edited_says_what_would_work(tiny: Saved) -> None:
         one.check((32, 32), (0.2,))
     with pytest.raises(
         UsageError,
-        match=r"studio/planted makes pictures from prompts alone.*askew edit --model studio",
+        match=r"studio/planted makes images from prompts only.*askew edit --model studio",
     ):
         editor_of(PlantedModel(), {})
     with pytest.raises(UsageError, match="families that have: Stable Diffusion 1, 2, XL"):
@@ -183,6 +183,6 @@ def test_sides_are_multiples_of_the_patches_of_a_transformer(tiny: Saved) -> Non
     one.pipeline.transformer.register_to_config(patch_size=2)
     one.check((2 * factor, 4 * factor), (1.0,))
     with pytest.raises(
-        UsageError, match=f"takes multiples of {2 * factor}: .*--resize {2 * factor}$"
+        UsageError, match=f"takes multiples of {2 * factor}; .*--resize {2 * factor}$"
     ):
         one.check((3 * factor, 4 * factor), (1.0,))

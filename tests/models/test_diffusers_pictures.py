@@ -190,7 +190,7 @@ def test_a_batch_that_is_too_large_is_halved_until_it_fits(tiny: Saved, error: E
 def test_a_picture_too_large_for_the_memory_says_what_to_do(tiny: Saved) -> None:
     one = model(tiny, "stable-diffusion", batch_size=2)
     one.__dict__["pipeline"] = Greedy(one.pipeline, 0, MemoryError())
-    with pytest.raises(ModelError, match=r"not enough memory on cpu for one picture .* -M height"):
+    with pytest.raises(ModelError, match=r"not enough memory on cpu for one image .* -M height"):
         one.generate(REQUESTS[:2])
 
 

@@ -1,4 +1,4 @@
-"""Fair Diffusion (Friedrich et al. 2023): semantic guidance towards each image's requested value."""
+"""Fair Diffusion (Friedrich et al. 2023): semantic guidance towards the requested value."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 

@@ -137,8 +137,8 @@ def diffusion_model(plan: ClassificationPlan) -> WhiteBox:
     model = mitigations.open_model(plan.model, plan.model_args)
     if is_mitigated(model):
         raise UsageError(
-            f"a mitigation changes pictures that {name} makes, and not how it tells noise from a picture, "
-            "which is what classifies: leave the setting mitigation out"
+            f"a mitigation changes images that {name} makes, but not how it separates noise from "
+            "an image, by which it classifies; leave out -M mitigation"
         )
     if not getattr(model, "has_pipeline", False):
         raise UsageError(

@@ -1,8 +1,7 @@
-"""`diffusers/ID-OR-PATH`: a text-to-image pipeline of the diffusers library, from a folder or the
-Hugging Face Hub.
+"""`diffusers/ID-OR-PATH`: a text-to-image pipeline of diffusers, from a folder or the Hub.
 
-Here: settings that the makers of well-known models recommend, and what the models need. Nothing
-heavy is imported.
+This module contains the settings that the makers of well-known models recommend, and the needs of
+these models. It imports no heavy package.
 """
 
 import re
@@ -11,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -26,21 +26,31 @@ OPENS_SLOWLY = True
 """A pipeline takes seconds to open, see `registry.opens_slowly`."""
 
 TURBO = ((64, 2048), (64, 1024))
-"""Sides in latents and widths of the text of SDXL-Turbo and SD-Turbo; Stable Diffusion XL has sides
-of 128.
+"""Sides in latents and widths of the text of SDXL-Turbo and SD-Turbo.
+
+Stable Diffusion XL has sides of 128.
 """
+
+SD2_WIDTH = 1024
+"""Width of the text of SD-Turbo and of Stable Diffusion 2."""
 
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What is known about a model on the Hugging Face Hub.
+    """Facts about a model on the Hugging Face Hub.
 
-    settings      where its makers recommend other values than the defaults of its pipeline
-    biasconnect   the settings of BiasConnect (appendix A.2); None for models that the paper does not use
-    download_gb   size of the weights in safetensors, in GB, about
-    memory_gb     memory that the model takes in a 16-bit format with a batch of one, in GB, about
+    Attributes
+    ----------
+    settings
+        Settings for which its makers recommend other values than the pipeline's defaults.
+    biasconnect
+        Settings of BiasConnect (appendix A.2), or None for models that the paper does not use.
+    download_gb
+        Approximate size of the weights in safetensors, in GB.
+    memory_gb
+        Approximate memory of the model in a 16-bit format with a batch of one, in GB.
     """
 
     settings: Settings = field(default_factory=dict)
@@ -54,78 +64,113 @@ RECOMMENDED = TypeAdapter(dict[str, Recommendation]).validate_python(
         files("askew.models.diffusers").joinpath("recommended.toml").read_text(encoding="utf-8")
     )
 )
-"""By the model's ID."""
+"""Recommendations by the model's ID."""
 
 
 def recommended_settings(model: str) -> Settings:
-    """The settings that the makers of `model` recommend: an ID on the Hub, or a folder whose own
-    files tell.
+    """Return the settings that the makers of a model recommend.
 
-    A folder tells by the name that it was saved from; else by what marks distilled models: a
-    scheduler of Euler's that begins at pure noise, at a size and width that only SDXL-Turbo and
-    SD-Turbo are saved with; a UNet that takes guidance as an input (LCM), or a Flux without it
-    (schnell). Empty for others. A Stable Diffusion 2 base that someone gave such a scheduler, and
-    no name of the Hub, has the files of SD-Turbo.
+    A folder is recognized by the name from which it was saved, else by its configurations: a Turbo
+    model by `_is_turbo`, LCM by a UNet that takes guidance as an input, and Flux schnell by a
+    transformer that does not.
+
+    Parameters
+    ----------
+    model
+        ID on the Hub, or a folder.
+
+    Returns
+    -------
+    Mapping
+        The settings, empty for other models.
     """
     folder = Path(model).expanduser()
     index = read_json(folder / INDEX)
-    scheduler = read_json(folder / "scheduler" / "scheduler_config.json")
-    known = model if model in RECOMMENDED else str(index.get("_name_or_path") or "")
-    if known in RECOMMENDED:
-        return RECOMMENDED[known].settings
+    name = model if model in RECOMMENDED else str(index.get("_name_or_path") or "")
+    if name in RECOMMENDED:
+        return RECOMMENDED[name].settings
     unet = read_json(folder / "unet" / "config.json")
-    family = index.get("_class_name")
-    from_noise = scheduler.get("timestep_spacing") == "trailing" and not scheduler.get(
-        "rescale_betas_zero_snr"
-    )
-    width = unet.get("cross_attention_dim")
-    turbo = (unet.get("sample_size"), width) in TURBO
-    if width == 1024 and HUB_ID.fullmatch(
-        known
-    ):  # that of a Stable Diffusion 2 base, too: its name tells
-        turbo &= "turbo" in known.lower()
-    if turbo and from_noise and str(scheduler.get("_class_name")).startswith("Euler"):
+    if _is_turbo(folder, unet, name):
         return RECOMMENDED["stabilityai/sdxl-turbo"].settings
     if unet.get("time_cond_proj_dim"):
         return {"num_inference_steps": 4}
+    family = index.get("_class_name")
     if family == "QwenImagePipeline":
         return RECOMMENDED["Qwen/Qwen-Image"].settings
-    distilled = read_json(folder / "transformer" / "config.json").get("guidance_embeds") is False
-    return (
-        RECOMMENDED["black-forest-labs/FLUX.1-schnell"].settings
-        if family == "FluxPipeline" and distilled
-        else {}
-    )
+    transformer = read_json(folder / "transformer" / "config.json")
+    if family == "FluxPipeline" and transformer.get("guidance_embeds") is False:
+        return RECOMMENDED["black-forest-labs/FLUX.1-schnell"].settings
+    return {}
+
+
+def _is_turbo(folder: Path, unet: Mapping[str, Any], name: str) -> bool:
+    """Check whether a pipeline is SDXL-Turbo or SD-Turbo.
+
+    Only these are saved with an Euler scheduler that begins at pure noise, and with their size and
+    width. A Stable Diffusion 2 base to which somebody gave such a scheduler has the files of
+    SD-Turbo. A name of the Hub decides between them.
+    """
+    scheduler = read_json(folder / "scheduler" / "scheduler_config.json")
+    starts_at_noise = scheduler.get("timestep_spacing") == "trailing"
+    starts_at_noise = starts_at_noise and not scheduler.get("rescale_betas_zero_snr")
+    is_euler = str(scheduler.get("_class_name")).startswith("Euler")
+    width = unet.get("cross_attention_dim")
+    has_shape = (unet.get("sample_size"), width) in TURBO
+    if width == SD2_WIDTH and HUB_ID.fullmatch(name) and "turbo" not in name.lower():
+        return False
+    return has_shape and starts_at_noise and is_euler
 
 
 def create(name: str, **settings: Setting) -> PipelineModel:
-    """The provider's factory; `name` is a folder or a repository's ID. Raises UsageError and
-    ModelError. Settings are those of `DiffusersModel`, and every text, number or yes/no that the
-    pipeline takes when called.
+    """Create the model, as the provider's entry point.
+
+    Parameters
+    ----------
+    name
+        A folder, or a repository's ID.
+    **settings
+        Settings of `DiffusersModel`, and every text, number or switch that the pipeline takes when
+        it is called.
+
+    Raises
+    ------
+    UsageError, ModelError
+        If the pipeline cannot be opened.
     """
     MissingPackage.unless_installed("torch", "models", f"the model {f'diffusers/{name}'!r}")
     return PipelineModel(name, f"diffusers/{name}", recommended_settings(name), None, **settings)
 
 
 def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Editor:
-    """The model as an editor; `settings` replace those that it makes pictures with. Raises
-    UsageError for a model that makes pictures from prompts alone, with the command that would work.
+    """Return a model as an editor.
+
+    Parameters
+    ----------
+    model
+        The model.
+    settings
+        Settings that replace those of the model.
+
+    Raises
+    ------
+    UsageError
+        If the model cannot edit images. The message contains a command that would work.
     """
     works = "askew edit --model studio, or --model diffusers/ID-OR-PATH"
     if is_mitigated(model):
         raise UsageError(
-            f"a mitigation changes pictures that {model.name} makes from prompts, and editing begins from a picture: "
-            "leave the setting mitigation out"
+            f"a mitigation changes images that {model.name} makes from prompts, but editing starts "
+            "from an image; leave out -M mitigation"
         )
     if isinstance(model, Collection):
         raise UsageError(
-            f"{model.name} is a collection of pictures and edits none: name the model that is to edit them, as in "
-            f"{works} --sources {model.name}"
+            f"{model.name} is a collection of images and cannot edit; name the model that edits "
+            f"them, as in {works} --sources {model.name}"
         )
     if not isinstance(model, PipelineModel):
         raise UsageError(
-            f"{model.name} makes pictures from prompts alone, and editing begins from a picture; what works is: "
-            f"{works}. What {model.name} makes of the same words is asked by: "
+            f"{model.name} makes images from prompts only, but editing starts from an image; use "
+            f"{works}. To measure {model.name} with the same words, use "
             f'askew audit "a photo of a doctor" --model {model.name}'
         )
     return model.editor(settings)

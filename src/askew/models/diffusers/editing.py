@@ -1,7 +1,6 @@
-"""A diffusers pipeline as an editor: text-guided image-to-image (SDEdit, Meng et al. 2022), for
-every family that can.
+"""A diffusers pipeline as an editor: text-guided image-to-image (SDEdit, Meng et al. 2022).
 
-The parts of the pipeline that makes pictures are used again: nothing is loaded twice.
+The editor shares the parts of the pipeline that makes images, so that nothing is loaded twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,12 @@ from PIL import Image
 from askew.errors import UsageError
 from askew.models.base import EditRequest, Setting, report_images
 from askew.models.device import overflow_safe
-from askew.models.diffusers.model import DiffusersModel, Made, PipelineMaker
+from askew.models.diffusers.model import (
+    CallInput,
+    DiffusersModel,
+    ImageOrMissing,
+    PipelineMaker,
+)
 from askew.models.diffusers.repository import quiet
 from askew.models.diffusers.settings import ChosenSettings, call_settings, parameters
 from askew.store.imagefile import as_rgb
@@ -30,8 +34,11 @@ with quiet():
         _get_task_class,
     )
 
-ABLE = "Stable Diffusion 1, 2, XL and 3, LCM, Flux, Chroma, Qwen-Image, Kandinsky 2.2 and 3, Sana-Sprint"
-"""Families whose edits are tested, as a user would know them."""
+ABLE = (
+    "Stable Diffusion 1, 2, XL and 3, LCM, Flux, Chroma, Qwen-Image, Kandinsky 2.2 and 3, "
+    "Sana-Sprint"
+)
+"""Families whose edits are tested, as users call them."""
 
 FURTHER = {
     "SanaSprintPipeline": "SanaSprintImg2ImgPipeline",
@@ -40,23 +47,32 @@ FURTHER = {
 """Image-to-image pipelines that AutoPipelineForImage2Image does not know."""
 
 STEPS = "num_inference_steps"
+FIXED = ("height", "width", "strength")
+"""Parameters of the call that each edit decides."""
+
 KANDINSKY_SIDES = 64
-"""What sides must be multiples of: Kandinsky would round others up."""
+"""Number of which sides must be multiples. Kandinsky would round other sides up."""
 
 
 class DiffusersEditor(PipelineMaker[EditRequest]):
     """Edits by the image-to-image pipeline that shares the parts of a model's own pipeline.
 
-    model     the model; its settings hold for editing too, where editing knows them
-    settings  those that replace them: num_inference_steps, guidance_scale, negative_prompt, …
+    Parameters
+    ----------
+    model
+        The model. Its settings hold for edits, too, where edits have them.
+    settings
+        Settings that replace those of the model: num_inference_steps, guidance_scale, …
 
-    Raises UsageError for a family that has no image-to-image pipeline, or a setting that this has
-    not.
+    Raises
+    ------
+    UsageError
+        If the family has no image-to-image pipeline, or that pipeline does not have a setting.
     """
 
-    what = "edit"
+    product = "edit"
     smaller = (
-        "use -M offload=model on a GPU, smaller pictures, as in --resize 256, or -M dtype=bfloat16"
+        "use -M offload=model on a GPU, smaller images, as in --resize 256, or -M dtype=bfloat16"
     )
 
     def __init__(self, model: DiffusersModel, settings: Mapping[str, Setting]) -> None:
@@ -65,124 +81,151 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
         self.revision = model.revision
         self.place = model.place
         super().__init__(_editing_class(model), model.batch_size)
-        fixed = ("height", "width", "strength")
-        known = {name: kind for name, kind in parameters(self._class).items() if name not in fixed}
+        known = {name: kind for name, kind in parameters(self._class).items() if name not in FIXED}
         inherited = {name: value for name, value in model.settings.items() if name in known}
-        self._own = call_settings(known, inherited, settings, f"{self.name}, editing")
+        name = f"{self.name}, editing"
+        self._call_settings = call_settings(known, inherited, settings, name)
         effects = ChosenSettings(
             repository=model.repository,
             known=known,
-            chosen=self._own,
+            chosen=self._call_settings,
             scheduler=model.scheduler,
         )
-        effects.check_effects(settings, f"{self.name}, editing")
-        kept = {
-            name: value
-            for name, value in model.settings.items()
-            if name in ("scheduler", "variant")
-        }
-        self.settings: Mapping[str, Setting] = {**self._own, **kept}
+        effects.check_effects(settings, name)
+        all_settings = dict(self._call_settings)
+        for setting, value in model.settings.items():
+            if setting in ("scheduler", "variant"):
+                all_settings[setting] = value
+        self.settings: Mapping[str, Setting] = all_settings
 
     @cached_property
     def pipeline(self) -> Any:
-        """The image-to-image pipeline, made of the parts of the model's own."""
+        """Image-to-image pipeline, made of the parts of the model's pipeline."""
         with quiet():
             pipeline = self._class.from_pipe(self._model.pipeline)
             pipeline.set_progress_bar_config(disable=True)
         return pipeline
 
     def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
-        """Raises UsageError if pictures of `size` (width, height) or one of the strengths cannot be
-        edited.
+        """Check that images of a size can be edited at all strengths.
+
+        Parameters
+        ----------
+        size
+            Width and height in pixels.
+        strengths
+            Strengths in (0, 1].
+
+        Raises
+        ------
+        UsageError
+            If a side is not a multiple of the pipeline's, or a strength leaves no step.
         """
         multiple = self._multiple()
         if any(length % multiple for length in size):
             fitting = max(min(size) // multiple, 1) * multiple
             raise UsageError(
-                f"pictures of {size[0]} x {size[1]} pixels cannot be edited by {self.name}, which takes "
-                f"multiples of {multiple}: let them be cropped and resized, as in --resize {fitting}"
+                f"images of {size[0]} x {size[1]} pixels cannot be edited by {self.name}, which "
+                f"takes multiples of {multiple}; crop and resize them, as in --resize {fitting}"
             )
-        steps = self._own.get(STEPS)
+        steps = self._call_settings.get(STEPS)
         for strength in strengths:
             if isinstance(steps, int) and int(steps * strength) < 1:
                 raise UsageError(
-                    f"{self.name}: {steps} steps at strength {strength:g} leave none to edit in; take more, as "
-                    f"in --edit-arg {STEPS}={int(1 / strength) + 1}"
+                    f"{self.name}: {steps} steps at strength {strength:g} leave no step to edit "
+                    f"in; take more steps, as in --edit-arg {STEPS}={int(1 / strength) + 1}"
                 )
 
     def _multiple(self) -> int:
-        """What sides must be multiples of: the factor that pictures are prepared by, and a patch of
-        a transformer.
+        """Return the number of which sides must be multiples.
+
+        It is the factor by which images are prepared, and a patch of a transformer.
         """
         if not hasattr(self.pipeline, "vae"):
             return KANDINSKY_SIDES
         prepared = int(self.pipeline.image_processor.config.vae_scale_factor)
-        patch = getattr(
-            getattr(getattr(self.pipeline, "transformer", None), "config", None), "patch_size", 1
-        )
+        config = getattr(getattr(self.pipeline, "transformer", None), "config", None)
+        patch = getattr(config, "patch_size", 1)
         factor = getattr(self.pipeline, "vae_scale_factor", prepared)
         return lcm(prepared, int(factor) * patch) if isinstance(patch, int) else prepared
 
-    def edit(self, requests: Sequence[EditRequest]) -> list[Made]:
-        """One RGB picture of the same size, or `Missing("blank_image")`, per request. It depends on
-        the request alone. When memory runs out, the batch is halved and tried again. Raises
-        ModelError when one edit is too much.
-        """
-        alike = grouped(
-            range(len(requests)), lambda at: (requests[at].strength, requests[at].picture.size)
-        )
-        found: dict[int, Made] = {}
-        for places in alike.values():
-            found.update(
-                zip(places, self._made([requests[place] for place in places]), strict=True)
-            )
-        return [found[place] for place in range(len(requests))]
+    def edit(self, requests: Sequence[EditRequest]) -> list[ImageOrMissing]:
+        """Return an RGB image of the same size, or `Missing("blank_image")`, per request.
 
-    def _beside(
-        self, requests: Sequence[EditRequest]
-    ) -> tuple[Mapping[str, Setting], Mapping[str, Any]]:
+        Each edit depends on its request only. When memory runs out, the batch is halved and
+        repeated.
+
+        Raises
+        ------
+        ModelError
+            If one edit needs more memory than there is.
+        """
+        similar = grouped(
+            range(len(requests)),
+            lambda place: (requests[place].strength, requests[place].picture.size),
+        )
+        edits: dict[int, ImageOrMissing] = {}
+        for places in similar.values():
+            images = self._make([requests[place] for place in places])
+            edits.update(zip(places, images, strict=True))
+        return [edits[place] for place in range(len(requests))]
+
+    def _call_input(self, requests: Sequence[EditRequest]) -> CallInput:
         width, height = requests[0].picture.size
-        settings = {**self._own, "strength": requests[0].strength, "height": height, "width": width}
-        return settings, {"image": [as_rgb(request.picture) for request in requests]}
+        return CallInput(
+            settings={
+                **self._call_settings,
+                "strength": requests[0].strength,
+                "height": height,
+                "width": width,
+            },
+            others={"image": [as_rgb(request.picture) for request in requests]},
+        )
 
     @torch.inference_mode()
-    def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Made]:
-        """Every picture as it comes back from the autoencoder: the mean of its latent distribution,
-        decoded.
-        """
+    def encode_decode(self, pictures: Sequence[Image.Image]) -> list[ImageOrMissing]:
+        """Return each image as the autoencoder decodes the mean of its latent distribution."""
         vae = self.pipeline.vae if hasattr(self.pipeline, "vae") else self.pipeline.movq
         processor = getattr(self.pipeline, "image_processor", None) or VaeImageProcessor()
-        unquantized = {"force_not_quantize": True} if isinstance(vae, diffusers.VQModel) else {}
-        back: list[Made] = []
+        decoded: list[ImageOrMissing] = []
         with overflow_safe(vae):
             for picture in pictures:
                 pixels = processor.preprocess(as_rgb(picture)).to(
                     self.pipeline._execution_device, vae.dtype
                 )
-                of_videos = pixels.ndim == 4 and hasattr(
-                    vae, "temperal_downsample"
-                )  # a picture is one frame
-                encoded = vae.encode(pixels[:, :, None] if of_videos else pixels)
-                latents = (
-                    encoded.latent_dist.mode() if hasattr(encoded, "latent_dist") else encoded[0]
-                )
-                decoded = vae.decode(latents, return_dict=False, **unquantized)[0]
-                decoded = decoded[:, :, 0] if of_videos else decoded
-                back += processor.postprocess(decoded.float(), output_type="pil")
+                back = _encode_decode(vae, pixels)
+                decoded += processor.postprocess(back.float(), output_type="pil")
                 report_images(1)
-        return back
+        return decoded
+
+
+def _encode_decode(vae: Any, pixels: torch.Tensor) -> torch.Tensor:
+    """Return pixels after encoding and decoding. For an autoencoder of videos they are a frame."""
+    is_of_videos = pixels.ndim == 4 and hasattr(vae, "temperal_downsample")
+    encoded = vae.encode(pixels[:, :, None] if is_of_videos else pixels)
+    latents = encoded.latent_dist.mode() if hasattr(encoded, "latent_dist") else encoded[0]
+    options = {"force_not_quantize": True} if isinstance(vae, diffusers.VQModel) else {}
+    decoded: torch.Tensor = vae.decode(latents, return_dict=False, **options)[0]
+    return decoded[:, :, 0] if is_of_videos else decoded
 
 
 def _editing_class(model: DiffusersModel) -> Any:
-    """The image-to-image pipeline of a model's family. Raises UsageError if it has none that fits."""
-    own = model.pipeline_class.__name__
-    found = _get_task_class(AUTO_IMAGE2IMAGE_PIPELINES_MAPPING, own, throw_error_if_not_exist=False)
-    found = found or getattr(diffusers, FURTHER.get(own, ""), None)
-    takes = signature(found.__init__).parameters if found else {}
-    if found is None or "strength" not in parameters(found) or not {"vae", "movq"} & takes.keys():
+    """Return the image-to-image pipeline of a model's family, or raise UsageError."""
+    name = model.pipeline_class.__name__
+    family = _get_task_class(
+        AUTO_IMAGE2IMAGE_PIPELINES_MAPPING, name, throw_error_if_not_exist=False
+    )
+    family = family or getattr(diffusers, FURTHER.get(name, ""), None)
+    if family is None or not _can_edit(family):
         raise UsageError(
-            f"{model.name} is a {own}, which has no image-to-image pipeline with a strength and an autoencoder; "
-            f"families that have: {ABLE}. As in: askew edit --model diffusers/stable-diffusion-v1-5/"
-            f"stable-diffusion-v1-5"
+            f"{model.name} is a {name}, which has no image-to-image pipeline with a strength and "
+            f"an autoencoder; families that have: {ABLE}. Use, for example, "
+            "askew edit --model diffusers/stable-diffusion-v1-5/stable-diffusion-v1-5"
         )
-    return found
+    return family
+
+
+def _can_edit(family: Any) -> bool:
+    """Check whether a pipeline has a strength and an autoencoder."""
+    parts = signature(family.__init__).parameters
+    return "strength" in parameters(family) and bool({"vae", "movq"} & parts.keys())

@@ -1,13 +1,11 @@
-"""From a repository to a pipeline in memory: downloaded, safetensors only, on its device, if the
-machine has room.
-"""
+"""Loading of pipelines into memory: from safetensors, onto a device, if memory suffices."""
 
 import json
 import math
 import os
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +28,26 @@ PARTS_ABSENT = re.compile(r"expected .* but only .* (?:were|was) passed", re.S)
 OFFLOADS = ("none", "model", "sequential")
 
 
+GB = 1e9
+FLOATS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")
+"""Formats that are converted when loaded. Other formats keep their width."""
+
+PROC = Path("/proc/meminfo")
+CGROUP = Path("/sys/fs/cgroup")
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceSetup:
-    """Where a pipeline works, in which number format, and what waits in main memory while it does
-    not work.
+    """Device and number format of a pipeline.
+
+    Attributes
+    ----------
+    device
+        Device on which the pipeline works.
+    dtype
+        Number format of its networks.
+    offload
+        Parts that wait in main memory while they do not work: "none", "model" or "sequential".
     """
 
     device: torch.device
@@ -42,9 +56,19 @@ class DeviceSetup:
 
     @classmethod
     def of(cls, device: str, dtype: str, offload: Setting) -> Self:
-        """As a user names it: `offload` is none, model or sequential; true means model. Raises
-        UsageError, also where the package for offloading is missing; on a CPU there is nowhere to
-        offload to.
+        """Choose device and number format as a user names them.
+
+        Parameters
+        ----------
+        device, dtype
+            Names, see `choose_device` and `choose_dtype`.
+        offload
+            "none", "model" or "sequential". True means "model". A CPU ignores it.
+
+        Raises
+        ------
+        UsageError
+            For unknown names, or if the package for offloading is missing.
         """
         chosen = choose_device(device)
         mode = str(offload)
@@ -54,10 +78,10 @@ class DeviceSetup:
         if mode != "none":
             purpose = "moving parts of a model to the GPU only while they work"
             MissingPackage.unless_installed("accelerate", "offload", purpose)
-        return cls(chosen, choose_dtype(dtype, chosen), mode)
+        return cls(device=chosen, dtype=choose_dtype(dtype, chosen), offload=mode)
 
     def take(self, pipeline: Any) -> None:
-        """Put a pipeline here."""
+        """Move a pipeline to the device."""
         if self.offload == "none":
             pipeline.to(self.device)
         elif self.offload == "model":
@@ -66,47 +90,73 @@ class DeviceSetup:
             pipeline.enable_sequential_cpu_offload(device=self.device)
 
     def check_memory(self, name: str, parts: Sequence[int]) -> None:
-        """Raises ModelError if the weights alone, given by component, are larger than the memory
-        that is free.
+        """Check that free memory suffices for the weights.
+
+        Parameters
+        ----------
+        name
+            Name of the pipeline, for messages.
+        parts
+            Bytes of the weights of each component.
+
+        Raises
+        ------
+        ModelError
+            If the weights need more memory than is free.
         """
         needs = {self.device: sum(parts)}
         if self.offload != "none":
             needs = {self.device: max(parts, default=0), torch.device("cpu"): sum(parts)}
         for device, need in needs.items():
             free = free_bytes(device)
-            if need > free and not (device == self.device and self.offload == "sequential"):
-                advice = (
-                    ["take half as much with -M dtype=bfloat16"]
-                    if self.dtype == torch.float32
-                    else []
-                )
-                if device.type != "cpu":
-                    advice.append(
-                        f"-M offload={'model' if self.offload == 'none' else 'sequential'}"
-                    )
+            is_offloaded = device == self.device and self.offload == "sequential"
+            if need > free and not is_offloaded:
                 raise ModelError(
-                    f"there is not enough memory for {name!r}: its weights take {need / GB:.1f} GB in "
-                    f"{dtype_name(self.dtype)}, and {free / GB:.1f} GB are free ({device}); "
-                    f"{', '.join(['close other programs', *advice])}, or choose a smaller model"
+                    f"there is not enough memory for {name!r}: its weights need {need / GB:.1f} GB "
+                    f"in {dtype_name(self.dtype)}, and {free / GB:.1f} GB are free ({device}); "
+                    f"{', '.join(self._memory_advice(device))}, or choose a smaller model"
                 )
+
+    def _memory_advice(self, device: torch.device) -> list[str]:
+        """Return ways to need less memory on a device."""
+        advice = ["close other programs"]
+        if self.dtype == torch.float32:
+            advice.append("halve the memory with -M dtype=bfloat16")
+        if device.type != "cpu":
+            advice.append(f"use -M offload={'model' if self.offload == 'none' else 'sequential'}")
+        return advice
 
 
 def all_sources(
-    repository: Repository, found: type[DiffusionPipeline], variant: str
+    repository: Repository, family: type[DiffusionPipeline], variant: str
 ) -> list[Repository]:
-    """A pipeline's own repository, then those with further parts of it, such as a prior; all of
-    them complete. Raises UsageError for one that lacks something or cannot be loaded safely,
-    ModelError where the Hub cannot be reached.
+    """Find the repositories of all parts of a pipeline, its own first.
+
+    Parameters
+    ----------
+    repository
+        The pipeline's own repository.
+    family
+        Class of the pipeline.
+    variant
+        Variant of the weights, such as fp16, or empty.
+
+    Raises
+    ------
+    UsageError
+        If a repository is incomplete or cannot be loaded safely.
+    ModelError
+        If the Hub cannot be reached.
     """
-    named: list[str] = []
-    if (
-        found._load_connected_pipes and CARD in repository.network.files
-    ):  # such as Kandinsky's prior
+    names: list[str] = []
+    # Some model cards name a further repository, such as Kandinsky's prior.
+    if family._load_connected_pipes and CARD in repository.network.files:
         from huggingface_hub import ModelCard
 
-        told = getattr(ModelCard.load(repository.network.folder / CARD).data, PRIOR, None) or []
-        named = [told] if isinstance(told, str) else list(map(str, told))
-    sources = [repository, *map(find_repository, named)]
+        card = ModelCard.load(repository.network.folder / CARD).data
+        priors = getattr(card, PRIOR, None) or []
+        names = [priors] if isinstance(priors, str) else list(map(str, priors))
+    sources = [repository, *map(find_repository, names)]
     for source in sources:
         source.check(variant)
     return sources
@@ -114,25 +164,41 @@ def all_sources(
 
 def load(
     sources: Sequence[Repository],
-    found: type[DiffusionPipeline],
+    family: type[DiffusionPipeline],
     place: DeviceSetup,
     scheduler: type | None,
     variant: str,
 ) -> Any:
-    """The pipeline, an instance of `found`, ready to be called. `sources` is what `all_sources`
-    gave.
+    """Load a pipeline.
 
-    Raises UsageError for weights that are not safetensors or incomplete, ModelError where the
-    network, the disk or the memory do not suffice.
+    Parameters
+    ----------
+    sources
+        Repositories, from `all_sources`.
+    family
+        Class of the pipeline.
+    place
+        Its device and number format.
+    scheduler
+        Class that replaces the pipeline's own scheduler, or None.
+    variant
+        Variant of the weights, such as fp16, or empty.
+
+    Returns
+    -------
+    DiffusionPipeline
+        An instance of `family`, ready to be called.
+
+    Raises
+    ------
+    UsageError
+        If weights are incomplete or not safetensors.
+    ModelError
+        If network, disk or memory do not suffice.
     """
     first = sources[0]
     folders = [source.fetch(variant) for source in sources]
-    sizes = []
-    for source, folder in zip(sources, folders, strict=True):
-        for part in source.components:
-            files = [folder / file for file in source.weights(part, variant)]
-            sizes.append(sum(weights_bytes(file, place.dtype) for file in files if file.exists()))
-    place.check_memory(first.name, sizes)
+    place.check_memory(first.name, _part_sizes(sources, folders, place.dtype, variant))
     parts: dict[str, Any] = {}
     with quiet(), explain_errors(first.name):
         if scheduler is not None:
@@ -144,86 +210,128 @@ def load(
                 if issubclass(source.kind(part), torch.nn.Module):
                     parts[prefix + part] = _network(source, part, folder, place.dtype, variant)
             parts |= {prefix + part: None for part in source.absent}
-        with explain_errors(first.name, LIBRARY):
-            try:
-                read = loader(found).from_pretrained
-                pipeline = read(
-                    folders[0], dtype=place.dtype, variant=variant or None, **parts, **SAFE
-                )
-            except ValueError as error:
-                if not PARTS_ABSENT.search(str(error)):
-                    raise
-                raise UsageError(
-                    f"{first.name!r} lacks parts of a {found.__name__}: name a folder that holds the whole pipeline, "
-                    f"or the model's ID on the Hugging Face Hub"
-                ) from error
+        pipeline = _assemble(first.name, family, folders[0], place.dtype, variant, parts)
         pipeline.set_progress_bar_config(disable=True)
         place.take(pipeline)
     return pipeline
 
 
+def _part_sizes(
+    sources: Sequence[Repository], folders: Sequence[Path], dtype: torch.dtype, variant: str
+) -> list[int]:
+    """Return the bytes of the weights of every component once they are loaded."""
+    sizes = []
+    for source, folder in zip(sources, folders, strict=True):
+        for part in source.components:
+            files = [folder / file for file in source.weights(part, variant)]
+            sizes.append(sum(weights_bytes(file, dtype) for file in files if file.exists()))
+    return sizes
+
+
+def _assemble(
+    name: str,
+    family: type[DiffusionPipeline],
+    folder: Path,
+    dtype: torch.dtype,
+    variant: str,
+    parts: Mapping[str, Any],
+) -> Any:
+    """Make a pipeline of loaded parts, and load its remaining parts from a folder."""
+    with explain_errors(name, LIBRARY):
+        try:
+            return loader(family).from_pretrained(
+                folder, dtype=dtype, variant=variant or None, **parts, **SAFE
+            )
+        except ValueError as error:
+            if not PARTS_ABSENT.search(str(error)):
+                raise
+            raise UsageError(
+                f"{name!r} lacks parts of a {family.__name__}; name a folder with the complete "
+                "pipeline, or the model's ID on the Hugging Face Hub"
+            ) from error
+
+
 def _network(
     source: Repository, part: str, folder: Path, dtype: torch.dtype, variant: str
 ) -> torch.nn.Module:
-    """diffusers and transformers would fill weights that the files lack with random numbers."""
-    own = source.weights(part, variant) != source.weights(part)
-    told = {"use_safetensors": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
+    """Load a network, and check that the files contain all its weights.
+
+    diffusers and transformers would replace absent weights by random numbers.
+    """
+    has_variant = source.weights(part, variant) != source.weights(part)
     with explain_errors(source.name, LIBRARY, part):
-        read = source.kind(part).from_pretrained
-        network, found = read(folder / part, dtype=dtype, variant=variant if own else None, **told)
-    lacking = sorted({*found["missing_keys"], *(key for key, *_ in found["mismatched_keys"])})
+        network, report = source.kind(part).from_pretrained(
+            folder / part,
+            dtype=dtype,
+            variant=variant if has_variant else None,
+            use_safetensors=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+        )
+    mismatched = [key for key, *_ in report["mismatched_keys"]]
+    lacking = sorted({*report["missing_keys"], *mismatched})
     if lacking:
         raise UsageError(
-            f"the {part} of {source.name!r} has weights that are absent or of another shape, such as {lacking[0]}: "
-            f"{ANOTHER}"
+            f"the {part} of {source.name!r} has weights that are absent or of another shape, such "
+            f"as {lacking[0]}; {ANOTHER}"
         )
     if hasattr(network, "final_layer_norm") and not hasattr(network, "text_model"):
-        network.text_model = SimpleNamespace(
-            final_layer_norm=network.final_layer_norm
-        )  # where clip_skip looks for it
+        # Pipelines with clip_skip look for the norm in this place.
+        network.text_model = SimpleNamespace(final_layer_norm=network.final_layer_norm)
     return network  # type: ignore[no-any-return]
 
 
-GB = 1e9
-FLOATS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")
-"""The formats that are converted when loaded; all others keep their width."""
-
-PROC = Path("/proc/meminfo")
-CGROUP = Path("/sys/fs/cgroup")
-
-
 def weights_bytes(file: Path, dtype: torch.dtype) -> int:
-    """Memory of the weights in a safetensors file once they are loaded as `dtype`; its header alone
-    is read.
+    """Return the memory of the weights in a safetensors file once they are loaded as `dtype`.
+
+    Only the header of the file is read.
     """
     with file.open("rb") as stream:
         (length,) = struct.unpack("<Q", stream.read(8))
         header = json.loads(stream.read(length))
     header.pop("__metadata__", None)
     total = 0
-    for one in header.values():
-        start, end = one["data_offsets"]
-        total += math.prod(one["shape"]) * dtype.itemsize if one["dtype"] in FLOATS else end - start
+    for tensor in header.values():
+        if tensor["dtype"] in FLOATS:
+            total += math.prod(tensor["shape"]) * dtype.itemsize
+        else:
+            start, end = tensor["data_offsets"]
+            total += end - start
     return total
 
 
 def free_bytes(device: torch.device) -> float:
-    """Memory that is free on a device. On a CPU, the least that the system and the container leave."""
+    """Return the free memory of a device.
+
+    On a CPU, it is the smaller of the system's and the container's free memory.
+    """
     if device.type == "cuda":
         return float(torch.cuda.mem_get_info(device)[0])
     if device.type == "mps":
         return float(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
-    system = container = math.inf
-    with suppress(OSError, ValueError, AttributeError):  # not every system tells
-        system = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        found = re.search(r"^MemAvailable:\s+(\d+) kB", PROC.read_text(encoding="ascii"), re.M)
-        system = float(found[1]) * 1024 if found else system
+    return min(_free_system_bytes(), _free_container_bytes())
+
+
+def _free_system_bytes() -> float:
+    """Return the free main memory, infinite where the system does not report it."""
+    free = math.inf
+    with suppress(OSError, ValueError, AttributeError):
+        free = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        reported = re.search(r"^MemAvailable:\s+(\d+) kB", PROC.read_text(encoding="ascii"), re.M)
+        if reported:
+            free = float(reported[1]) * 1024
+    return free
+
+
+def _free_container_bytes() -> float:
+    """Return the free memory of the container, infinite without a limit."""
     with suppress(OSError):
         limit, used, kinds = (
-            (CGROUP / f"memory.{one}").read_text("ascii") for one in ("max", "current", "stat")
+            (CGROUP / f"memory.{name}").read_text("ascii") for name in ("max", "current", "stat")
         )
-        cached = sum(
-            int(size) for size in re.findall(r"^(?:in)?active_file (\d+)$", kinds, re.M)
-        )  # gives way
-        container = math.inf if limit.strip() == "max" else float(limit) - float(used) + cached
-    return min(system, container)
+        if limit.strip() == "max":
+            return math.inf
+        # Cached files give way to other needs.
+        cached = re.findall(r"^(?:in)?active_file (\d+)$", kinds, re.M)
+        return float(limit) - float(used) + sum(map(int, cached))
+    return math.inf

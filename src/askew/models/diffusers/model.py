@@ -1,7 +1,7 @@
 """A text-to-image pipeline of the diffusers library as a model under audit.
 
-One random generator per picture, for its initial noise and for all that a sampler adds later;
-pictures, or the reason where there is none.
+Each image has its own random generator, for its initial noise and for noise that a sampler adds
+later.
 """
 
 import gc
@@ -9,6 +9,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
 from pathlib import Path
 from types import SimpleNamespace
@@ -42,37 +43,75 @@ from askew.store.imagefile import is_blank
 from askew.types import Missing
 
 Watch = Callable[[Any, Sequence[Request]], AbstractContextManager[object]]
-"""A context, given the pipeline and what is asked of it, that is entered while the pipeline makes
-these pictures.
+"""Function of the pipeline and the requests that returns a context.
+
+The context is entered while the pipeline makes these images.
 """
 
-Made = Image.Image | Missing
+ImageOrMissing = Image.Image | Missing
 R = TypeVar("R", Request, EditRequest)
 
 BATCHED = frozenset(
-    "FluxPipeline FluxImg2ImgPipeline KandinskyV22CombinedPipeline PixArtAlphaPipeline PixArtSigmaPipeline "
-    "QwenImagePipeline SanaPipeline StableDiffusion3Pipeline StableDiffusion3Img2ImgPipeline StableDiffusionPipeline "
-    "StableDiffusionImg2ImgPipeline StableDiffusionXLPipeline StableDiffusionXLImg2ImgPipeline".split()
+    (
+        "FluxPipeline",
+        "FluxImg2ImgPipeline",
+        "KandinskyV22CombinedPipeline",
+        "PixArtAlphaPipeline",
+        "PixArtSigmaPipeline",
+        "QwenImagePipeline",
+        "SanaPipeline",
+        "StableDiffusion3Pipeline",
+        "StableDiffusion3Img2ImgPipeline",
+        "StableDiffusionPipeline",
+        "StableDiffusionImg2ImgPipeline",
+        "StableDiffusionXLPipeline",
+        "StableDiffusionXLImg2ImgPipeline",
+    )
 )
-"""Pipelines whose pictures are known not to depend on the rest of their batch; others are made one
-at a time.
-"""
+"""Pipelines whose images do not depend on their batch. Others make one image at a time."""
 
 CLIP = "CLIPTokenizer"
-"""Of text encoders that read 77 tokens alone."""
+"""Tokenizer of text encoders that read 77 tokens only."""
+
 BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
+"""Number of images that are made at a time, by device."""
+
+HIDDEN = "the model's own safety checker hid the image"
+NOT_A_NUMBER = (
+    "the image contains values that are not numbers; another dtype, such as float32, may help"
+)
+FLAT = "the image shows a single color"
+
+
+@dataclass(frozen=True, slots=True)
+class CallInput:
+    """Input of a pipeline's call besides prompts and generators.
+
+    Attributes
+    ----------
+    settings
+        Settings of the call.
+    others
+        Further arguments, such as images.
+    """
+
+    settings: Mapping[str, Setting]
+    others: Mapping[str, Any]
 
 
 class PipelineMaker(ABC, Generic[R]):
-    """What makes pictures with a pipeline, each with noise of its own, as many at once as memory
-    allows.
+    """Maker of images with a pipeline, each with its own noise, in batches that fit into memory.
 
-    what     a picture, or an edit
-    smaller  what to do where one of them is too much for the memory
+    Attributes
+    ----------
+    product
+        Word for a product: "image" or "edit".
+    smaller
+        Advice for products that need too much memory.
     """
 
     name: str
-    what: str
+    product: str
     smaller: str
     place: DeviceSetup
 
@@ -83,104 +122,135 @@ class PipelineMaker(ABC, Generic[R]):
 
     @property
     def device(self) -> str:
-        """Where the pictures are made."""
+        """Device on which images are made."""
         return str(self.place.device)
 
     @property
     def dtype(self) -> str:
-        """In which number format they are made."""
+        """Number format in which images are made."""
         return dtype_name(self.place.dtype)
 
     @cached_property
     @abstractmethod
     def pipeline(self) -> Any:
-        """The diffusers pipeline itself, loaded."""
+        """Loaded diffusers pipeline."""
 
     @abstractmethod
-    def _beside(self, requests: Sequence[R]) -> tuple[Mapping[str, Setting], Mapping[str, Any]]:
-        """What the pipeline is called with beside prompts, for requests that one call serves:
-        settings, and others.
-        """
+    def _call_input(self, requests: Sequence[R]) -> CallInput:
+        """Return the input besides prompts, for requests that one call can serve."""
 
     def _watched(self, requests: Sequence[R]) -> AbstractContextManager[object]:
-        """A context within which it is called."""
+        """Return the context within which the pipeline is called."""
         return nullcontext()
 
-    def _made(self, requests: Sequence[R]) -> list[Made]:
-        """Pictures of requests that one call could serve. When memory runs out, the batch is halved
-        and tried again. Raises ModelError when one picture is too much.
+    def _make(self, requests: Sequence[R]) -> list[ImageOrMissing]:
+        """Make the images of requests that one call could serve.
+
+        When memory runs out, the batch is halved and repeated. Raises ModelError when one image
+        needs too much memory.
         """
-        made: list[Made] = []
-        while len(made) < len(requests):
-            part = requests[len(made) : len(made) + self._at_once]
-            found: list[Made] = []
+        images: list[ImageOrMissing] = []
+        while len(images) < len(requests):
+            part = requests[len(images) : len(images) + self._at_once]
+            batch: list[ImageOrMissing] = []
             try:
-                found = self._call(part)
+                batch = self._call(part)
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise
-            if not found:  # what failed holds no memory from here on
-                if len(part) == 1:
-                    one = f"one {self.what} by {self.name}"
-                    raise ModelError(
-                        f"there is not enough memory on {self.device} for {one}: {self.smaller}"
-                    )
-                self._at_once = len(part) // 2
-                gc.collect()
-                if self.place.device.type in ("cuda", "mps"):
-                    getattr(torch, self.place.device.type).empty_cache()
-            made += found
-            report_images(len(found))
-        return made
+            # Outside of the handler, the failed call no longer occupies memory.
+            if not batch:
+                self._halve_batch(len(part))
+            images += batch
+            report_images(len(batch))
+        return images
 
-    def _call(self, requests: Sequence[R]) -> list[Made]:
-        pipeline, seeds, (settings, others) = (
-            self.pipeline,
-            [one.seed for one in requests],
-            self._beside(requests),
-        )
+    def _halve_batch(self, size: int) -> None:
+        """Halve the batch after a batch of this size needed too much memory."""
+        if size == 1:
+            raise ModelError(
+                f"there is not enough memory on {self.device} for one {self.product} by "
+                f"{self.name}: {self.smaller}"
+            )
+        self._at_once = size // 2
+        gc.collect()
+        if self.place.device.type in ("cuda", "mps"):
+            getattr(torch, self.place.device.type).empty_cache()
+
+    def _call(self, requests: Sequence[R]) -> list[ImageOrMissing]:
+        """Call the pipeline once.
+
+        Some pipelines draw noise that no generator of an image reaches. Such a pipeline makes one
+        image at a time from then on, and only the first request is served.
+        """
+        pipeline = self.pipeline
+        seeds = [request.seed for request in requests]
+        call = self._call_input(requests)
         with (
             quiet(),
-            fitting(settings, self.name),
+            fitting(call.settings, self.name),
             global_noise(seeds[0], self.place.device) as stray,
             noise_per_picture(pipeline, seeds) as generators,
             self._watched(requests),
         ):
-            arguments = call_arguments(
-                self._class, [one.prompt for one in requests], generators, settings
-            )
-            output = pipeline(**arguments, **others)
+            prompts = [request.prompt for request in requests]
+            arguments = call_arguments(self._class, prompts, generators, call.settings)
+            output = pipeline(**arguments, **call.others)
         if stray.used and len(requests) > 1:
-            self._at_once = 1  # it draws noise that no seed of a picture reaches, except alone
+            self._at_once = 1
             return self._call(requests[:1])
         return pictures(output, len(requests))
 
 
 class DiffusersModel(PipelineMaker[Request]):
-    """Pictures by a diffusers pipeline; the same whatever the batch.
+    """Images by a diffusers pipeline, which do not depend on their batch.
 
-    location    a folder, or a repository's ID on the Hugging Face Hub
-    name        what the model is called in results; by default diffusers/LOCATION
-    defaults    settings that hold unless others are given, such as its makers' recommendations
-    revision    branch, tag or commit of a repository
-    variant     which weights to take where there are several, such as fp16
-    scheduler   class that replaces the model's own, with or without "Scheduler" at its end
-    device      auto, cuda, cuda:1, mps or cpu
-    dtype       auto, float32, bfloat16 or float16
-    offload     none, model or sequential: what waits in main memory while it does not work (on a GPU alone)
-    batch_size  pictures made at once; 0 chooses for the device. Halved as often as memory runs out
-    settings    whatever else the pipeline takes when it is called: num_inference_steps, guidance_scale,
-                negative_prompt, height, width, …
+    The weights are loaded when the first image, or `pipeline`, is needed.
 
-    `watch` looks on while pictures are made, and must not change them; `steer` may: a mitigation,
-    which is then among the settings. None for nobody.
+    Parameters
+    ----------
+    location
+        A folder, or a repository's ID on the Hugging Face Hub.
+    name
+        Name of the model in results. By default diffusers/LOCATION.
+    defaults
+        Settings that hold unless others are given, such as its makers' recommendations.
+    revision
+        Branch, tag or commit of a repository.
+    variant
+        Variant of the weights where there are several, such as fp16.
+    scheduler
+        Class that replaces the model's own, with or without "Scheduler" at its end.
+    device
+        auto, cuda, cuda:1, mps or cpu.
+    dtype
+        auto, float32, bfloat16 or float16.
+    offload
+        none, model or sequential: parts that wait in main memory while they do not work, on a GPU
+        only.
+    batch_size
+        Number of images that are made at a time. 0 chooses for the device. It is halved when memory
+        runs out.
+    **settings
+        Other parameters of the pipeline's call: num_inference_steps, guidance_scale,
+        negative_prompt, height, width, …
 
-    The weights are loaded when the first picture, or `pipeline`, is asked for. Raises UsageError
-    for what cannot be met, and ModelError where network or memory do not suffice.
+    Attributes
+    ----------
+    watch, steer
+        Contexts around the making of images, or None. `watch` must not change images. `steer` may,
+        as a mitigation does, which is then among the settings.
+
+    Raises
+    ------
+    UsageError
+        If a setting cannot be used, or the pipeline cannot be found or is incomplete.
+    ModelError
+        If network or memory do not suffice.
     """
 
     has_pipeline = True
-    what = "picture"
+    product = "image"
     smaller = (
         "use -M offload=model on a GPU, a smaller -M height and -M width, or -M dtype=bfloat16"
     )
@@ -217,21 +287,26 @@ class DiffusersModel(PipelineMaker[Request]):
         )
         effects.check_effects(settings, self.name)
         self.place = DeviceSetup.of(str(device), str(dtype), offload)
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 0:
-            wanted = "a whole number, 0 to have it chosen"
-            raise UsageError(f"{self.name}: batch_size is {batch_size!r}; it must be {wanted}")
-        super().__init__(family, batch_size or BATCH[self.place.device.type])
+        super().__init__(family, self._check_batch_size(batch_size))
         self.revision = "+".join(source.network.identity for source in self._sources)
-        others = {
-            "scheduler": self.scheduler.__name__ if self.scheduler else "",
-            "variant": self._variant,
-        }
-        self.settings: Mapping[str, Setting] = {
-            **self._call_settings,
-            **{k: one for k, one in others.items() if one},
-        }
+        all_settings = dict(self._call_settings)
+        if self.scheduler:
+            all_settings["scheduler"] = self.scheduler.__name__
+        if self._variant:
+            all_settings["variant"] = self._variant
+        self.settings: Mapping[str, Setting] = all_settings
         self.watch: Watch | None = None
         self.steer: Watch | None = None
+
+    def _check_batch_size(self, batch_size: Setting) -> int:
+        """Return the batch size, chosen for the device if it is 0."""
+        is_number = isinstance(batch_size, int) and not isinstance(batch_size, bool)
+        if not is_number or int(batch_size) < 0:
+            raise UsageError(
+                f"{self.name}: batch_size is {batch_size!r}; it must be a whole number, or 0 to "
+                "let askew choose"
+            )
+        return int(batch_size) or BATCH[self.place.device.type]
 
     @property
     def pipeline_class(self) -> type:
@@ -240,53 +315,61 @@ class DiffusersModel(PipelineMaker[Request]):
 
     @cached_property
     def pipeline(self) -> Any:
-        """The diffusers pipeline itself, loaded."""
+        """Loaded diffusers pipeline."""
         return load(self._sources, self._class, self.place, self.scheduler, self._variant)
 
-    def generate(self, requests: Sequence[Request]) -> list[Made]:
-        """One RGB picture per request, or `Missing("blank_image")`; it depends on the request
-        alone. As `_made`.
-        """
-        return self._made(requests)
+    def generate(self, requests: Sequence[Request]) -> list[ImageOrMissing]:
+        """Return an RGB image, or `Missing("blank_image")`, per request.
 
-    def _beside(
-        self, requests: Sequence[Request]
-    ) -> tuple[Mapping[str, Setting], Mapping[str, Any]]:
-        return self._call_settings, {}
+        Each image depends on its request only.
+
+        Raises
+        ------
+        ModelError
+            If one image needs more memory than there is.
+        """
+        return self._make(requests)
+
+    def _call_input(self, requests: Sequence[Request]) -> CallInput:
+        return CallInput(settings=self._call_settings, others={})
 
     @contextmanager
     def _watched(self, requests: Sequence[Request]) -> Iterator[None]:
         with ExitStack() as stack:
-            for enter in filter(None, (self.steer, self.watch)):
-                stack.enter_context(enter(self.pipeline, requests))
+            for enter in (self.steer, self.watch):
+                if enter is not None:
+                    stack.enter_context(enter(self.pipeline, requests))
             yield
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Words that no text encoder sees, in their order; none if any of them takes prompts of
-        other lengths.
+        """Return the words that no text encoder receives, in their order.
+
+        Text encoders of CLIP cut long prompts. Of other text encoders nothing is known, and the
+        list is empty.
         """
         names = [name for name in self.repository.components if "tokenizer" in name]
         kinds = {self.repository.components[name][1].removesuffix("Fast") for name in names}
         if len(prompt) <= SHORT_PROMPT or kinds != {CLIP}:
             return []
-        unseen: list[list[str]] = []  # the first cut word of each may be seen in part
-        for name in names:
-            with explain_errors(self.repository.name, LIBRARY, name):
-                tokenizer = _tokenizer(self.repository.network.folder / name)
-            ids = tokenizer(prompt, add_special_tokens=False, verbose=False).input_ids
-            unseen.append(tokenizer.decode(ids[tokenizer.model_max_length - 2 :]).split())
-        return min(unseen, key=len)
+        return min((self._cut_words(prompt, name) for name in names), key=len)
+
+    def _cut_words(self, prompt: str, name: str) -> list[str]:
+        """Return the words that a tokenizer cuts, of which the first may be cut in part."""
+        with explain_errors(self.repository.name, LIBRARY, name):
+            tokenizer = _tokenizer(self.repository.network.folder / name)
+        ids = tokenizer(prompt, add_special_tokens=False, verbose=False).input_ids
+        words: list[str] = tokenizer.decode(ids[tokenizer.model_max_length - 2 :]).split()
+        return words
 
 
 @contextmanager
 def noise_per_picture(
     pipeline: DiffusionPipeline, seeds: Sequence[int]
 ) -> Iterator[list[torch.Generator]]:
-    """CPU generators, one per picture, to be given to the pipeline; its schedulers draw from them
-    too.
+    """Yield CPU generators for a pipeline, one per image, from which its schedulers draw, too.
 
-    Some pipelines give their generators to the initial noise alone. A scheduler that adds noise at
-    every step would then draw it from the global generator, for the whole batch at once.
+    Some pipelines use their generators for the initial noise only. A scheduler that adds noise at
+    every step would then draw it from the global generator, for the batch as a whole.
     """
     generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
 
@@ -294,24 +377,25 @@ def noise_per_picture(
         known = inspect.signature(step)
 
         @wraps(step)
-        def fed(*arguments: Any, **named: Any) -> Any:
+        def step_with_generators(*arguments: Any, **named: Any) -> Any:
             bound = known.bind(*arguments, **named)
             bound.arguments["generator"] = bound.arguments.get("generator") or generators
             return step(*bound.args, **bound.kwargs)
 
-        return fed
+        return step_with_generators
 
-    fed = [part for part in pipeline.components.values() if _draws_noise(part)]
-    for scheduler in fed:
+    schedulers = [part for part in pipeline.components.values() if _draws_noise(part)]
+    for scheduler in schedulers:
         scheduler.step = with_generators(scheduler.step)
     try:
         yield generators
     finally:
-        for scheduler in fed:
+        for scheduler in schedulers:
             scheduler.__dict__.pop("step", None)
 
 
 def _draws_noise(part: object) -> bool:
+    """Check whether a part of a pipeline is a scheduler that may draw noise in its steps."""
     return (
         isinstance(part, SchedulerMixin) and "generator" in inspect.signature(part.step).parameters
     )
@@ -319,59 +403,71 @@ def _draws_noise(part: object) -> bool:
 
 @contextmanager
 def global_noise(seed: int, device: torch.device) -> Iterator[SimpleNamespace]:
-    """Seeds the global generators, and tells afterwards whether they were `used`; they are then as
-    they were before.
+    """Seed the global generators meanwhile, and report in `used` whether they were used.
+
+    Afterwards they are restored.
     """
-
-    def states() -> list[torch.Tensor]:
-        own = (
-            [getattr(torch, device.type).get_rng_state()] if device.type in ("cuda", "mps") else []
-        )
-        return [torch.get_rng_state(), *own]
-
     noise = SimpleNamespace(used=False)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
-        before = states()
+        before = _generator_states(device)
         try:
             yield noise
         finally:
-            noise.used = any(not torch.equal(a, b) for a, b in zip(before, states(), strict=True))
+            after = _generator_states(device)
+            noise.used = any(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
 
-HIDDEN = "the model's own safety checker hid the picture"
-NOT_A_NUMBER = (
-    "the picture holds values that are no numbers; another dtype, such as float32, may help"
-)
-FLAT = "the picture shows a single colour"
+def _generator_states(device: torch.device) -> list[torch.Tensor]:
+    """Return the states of the global generators of the CPU and of a device."""
+    states = [torch.get_rng_state()]
+    if device.type in ("cuda", "mps"):
+        states.append(getattr(torch, device.type).get_rng_state())
+    return states
 
 
-def pictures(output: Any, count: int) -> list[Made]:
-    """One RGB picture, or `Missing("blank_image")`, per request. `output` is what the pipeline
-    returned for `count`.
+def pictures(output: Any, count: int) -> list[ImageOrMissing]:
+    """Return an RGB image, or `Missing("blank_image")`, per request.
+
+    Parameters
+    ----------
+    output
+        Result of a pipeline's call.
+    count
+        Number of requests of the call.
+
+    Raises
+    ------
+    ModelError
+        If the pipeline returned another number of images.
     """
     images = getattr(output, "images", None)
     if images is None or len(images) != count:
-        raise ModelError(
-            f"the pipeline returned {type(output).__name__} where {count} pictures were asked for"
-        )
-    flags: Sequence[bool] = getattr(output, "nsfw_content_detected", None) or [False] * count
-    made: list[Made] = []
-    for image, hidden in zip(images, flags, strict=True):
-        fault = HIDDEN if hidden else ""
-        if not isinstance(image, Image.Image):
-            values: NDArray[np.float32] = np.asarray(image, dtype=np.float32)
-            fault = fault or ("" if np.isfinite(values).all() else NOT_A_NUMBER)
-            image = Image.fromarray(
-                (np.nan_to_num(values).clip(0, 1) * 255).round().astype(np.uint8).squeeze()
-            )
-        fault = fault or (FLAT if is_blank(image) else "")
-        made.append(Missing("blank_image", fault) if fault else image.convert("RGB"))
-    return made
+        raise ModelError(f"the pipeline returned {type(output).__name__} instead of {count} images")
+    hidden: Sequence[bool] = getattr(output, "nsfw_content_detected", None) or [False] * count
+    return [
+        _checked_image(image, is_hidden) for image, is_hidden in zip(images, hidden, strict=True)
+    ]
+
+
+def _checked_image(image: Any, is_hidden: bool) -> ImageOrMissing:
+    """Return an image or array as an RGB image, or the reason why it cannot be used."""
+    if is_hidden:
+        return Missing("blank_image", HIDDEN)
+    if not isinstance(image, Image.Image):
+        values: NDArray[np.float32] = np.asarray(image, dtype=np.float32)
+        if not np.isfinite(values).all():
+            return Missing("blank_image", NOT_A_NUMBER)
+        image = Image.fromarray((values.clip(0, 1) * 255).round().astype(np.uint8).squeeze())
+    if is_blank(image):
+        return Missing("blank_image", FLAT)
+    converted: Image.Image = image.convert("RGB")
+    return converted
 
 
 @lru_cache(maxsize=4)
 def _tokenizer(folder: Path) -> Any:
+    """Load a tokenizer from a folder."""
     from transformers import CLIPTokenizer
 
     with quiet():
