@@ -161,7 +161,7 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
     with serving(useless_for("desert")) as server:
         assert run(axes_command(server, tmp_path / "store", "--to", str(place))) == 0
     told = capfd.readouterr().err
-    assert "1 of 12 prompts are left out" in told
+    assert "1 of 12 prompts, which are left out" in told
     assert f"{TWELVE[10]!r}: openai/m gave no usable answer" in told
     assert "45 calls" in told  # three for each good prompt, and four times three for the other
     assert (
@@ -182,7 +182,7 @@ def test_an_audit_does_not_go_on_without_a_prompt(tmp_path: Path) -> None:
         desk = ProposalContext({"url": server.url}, Completions(tmp_path), told.append)
         with pytest.raises(
             LanguageModelError,
-            match=r"1 of 12 prompts: 'a nurse at work in a desert'.*--to plan.toml",
+            match=r"1 of 12 prompts: 'a nurse at work in a desert'.*--output plan.toml",
         ):
             survey_plan(Plan, TWELVE, llm="openai/m", desk=desk, model="studio/planted")
     assert "45 calls" in told[0]

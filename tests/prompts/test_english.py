@@ -159,11 +159,11 @@ def test_random_prompts_say_every_value_of_an_axis_about_equally_often(
 
 def test_adjectives_and_phrases_of_a_group_do_not_repeat_what_its_axes_say() -> None:
     for group in groups().values():
-        axes = {*group.varies, *group.who} - {"style"}
+        axes = {*group.varied_axes, *group.person_axes} - {"style"}
         said = {
             form.words for axis in axes for form in find_catalogue_axis(axis).plain_forms.values()
         }
-        for adjective in group.before:
+        for adjective in group.adjectives:
             noun = group.nouns[0]
             new = [
                 axis

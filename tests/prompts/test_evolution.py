@@ -23,8 +23,8 @@ from askew.prompts.evolution import (
     Expected,
     best,
     content_words,
-    essence,
     evolve,
+    near_duplicate_key,
     ridge_effects,
     search_randomly,
     word_effects,
@@ -58,7 +58,7 @@ def test_every_iteration_has_its_population_and_no_prompt_comes_twice(
     found: Sequence[Candidate],
 ) -> None:
     assert [one.iteration for one in found] == [k for k in range(5) for _ in range(8)]
-    assert len({essence(text) for text in texts(found)}) == len(found)
+    assert len({near_duplicate_key(text) for text in texts(found)}) == len(found)
     assert all(3 <= len(text.split()) <= 8 for text in texts(found))
 
 
@@ -135,7 +135,7 @@ def test_a_search_that_learns_keeps_its_budget_and_repeats_nothing() -> None:
     some = evolve(LexiconWriter(), measure, LEARNED, seeds)
     assert texts(some) == texts(evolve(LexiconWriter(), measure, LEARNED, seeds))
     assert [one.iteration for one in some] == [k for k in range(8) for _ in range(15)]
-    assert len({essence(text) for text in texts(some)}) == len(some)
+    assert len({near_duplicate_key(text) for text in texts(some)}) == len(some)
     at = {one.text: one.iteration for one in some}
     ages = {one.iteration - at[one.parent] for one in some if one.parent}
     assert min(ages) >= 1
@@ -218,8 +218,8 @@ LOSSES = {
 }
 
 
-def test_near_duplicates_have_the_same_essence() -> None:
-    assert essence("A nurse, in the park") == essence("park with a nurse")
+def test_near_duplicates_have_the_same_key() -> None:
+    assert near_duplicate_key("A nurse, in the park") == near_duplicate_key("park with a nurse")
     assert content_words("A nurse in the Park") == ["nurse", "park"]
 
 

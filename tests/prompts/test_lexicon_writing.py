@@ -187,9 +187,9 @@ def test_an_aspect_is_said_as_often_as_another() -> None:
 
 
 def test_variations_for_people_tell_who_somebody_is() -> None:
-    who = groups()["people"].who
+    person_axes = groups()["people"].person_axes
     for text in WRITER.write("variations", "a firefighter", 20, seed=10, topic="people"):
-        assert any(states(text, axis) for axis in who), text
+        assert any(states(text, axis) for axis in person_axes), text
         assert not any(states(text, axis) for axis in ("setting", "style", "clothing")), text
 
 
@@ -264,7 +264,7 @@ def test_bad_requests_are_usage_errors() -> None:
 
 def test_every_axis_and_noun_of_the_groups_is_known() -> None:
     for group in groups().values():
-        assert set(group.varies) | set(group.who) <= set(AXES)
+        assert set(group.varied_axes) | set(group.person_axes) <= set(AXES)
         assert any(one.is_phrase for one in group.details)
 
 

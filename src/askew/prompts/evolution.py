@@ -1,11 +1,11 @@
-"""A genetic search for prompts (MineTheGap, section 3), and the random search that it has to beat.
+"""A genetic search for prompts (MineTheGap, section 3), and the random search to compare it with.
 
-The search knows nothing of pictures: it gets a writer, and a function from a prompt to its loss.
-From the losses it may learn what each word adds.
+The search knows nothing of images: its inputs are a prompt generator, and a function from a prompt
+to its loss. From the losses it can learn the effect of each word.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -17,25 +17,34 @@ from askew.stats.intervals import Floats
 
 Origin = Literal["random", "mutation"]
 Selection = Literal["score", "learned"]
-"""Whether prompts are chosen by their own loss, or by what all losses so far say of their words."""
+"""Rule to select prompts: by their loss, or by the loss that their words predict."""
 
 Seeds = Callable[..., int]
-"""From names and numbers to a seed of its own for what they name."""
+"""A function from names and numbers to a seed for what they name."""
 
 ATTEMPTS = 4
-"""How often a writer is asked again for prompts that were not there yet."""
+"""Number of requests to a prompt generator for prompts that are new."""
 
 SCREENED = 6
-"""How many mutations a writer is asked for, for each that is evaluated, where the search has learnt
-to choose.
-"""
+"""Mutations to request per evaluated mutation, where the search has learned to choose."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A prompt of a search: in which iteration it came up, from 0, and what it is a mutation of.
+    """A prompt of a search.
 
-    `loss` is None before it is evaluated, and where it cannot be. Lower is what the search is for.
+    Attributes
+    ----------
+    text
+        The prompt.
+    iteration
+        Iteration in which it was written, from 0.
+    origin
+        Whether it is a random prompt or a mutation.
+    parent
+        Prompt that it is a mutation of; None for a random prompt.
+    loss
+        Its loss, the lower the better; None before evaluation, and where evaluation is impossible.
     """
 
     text: str
@@ -46,16 +55,35 @@ class Candidate:
 
 
 Evaluate = Callable[[Candidate], float | None]
+"""A function from a prompt to its loss."""
 Expected = Callable[[str], float]
+"""A function from a text to the loss that its words predict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evolution:
-    """The size of a search: b = `population` prompts in each iteration.
+    """The size of a search.
 
-    From the second iteration on, the s = `selected` best prompts of the one before get m =
-    `mutations` new forms each, and random prompts fill the rest. With the selection "learned" they
-    are the best of all before, and of more mutations those are evaluated that promise most.
+    From the second iteration on, the selected prompts of the iteration before are mutated, and
+    random prompts fill the population. With the selection "learned", parents come from all
+    iterations before, and of more mutations those with the lowest predicted loss are evaluated.
+
+    Attributes
+    ----------
+    iterations
+        Number of iterations.
+    population
+        Prompts per iteration, b of the paper.
+    selected
+        Prompts to mutate, s of the paper.
+    mutations
+        Mutations per selected prompt, m of the paper.
+    topic
+        Topic of all prompts; None for anything.
+    words
+        Least and greatest number of words of a prompt.
+    selection
+        Rule to select prompts.
     """
 
     iterations: int = 25
@@ -68,77 +96,114 @@ class Evolution:
 
 
 def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
-    """All prompts of one genetic search, in the order of their evaluation, without near-duplicates.
+    """Run a genetic search.
 
-    Where the writer has no new mutation, a random prompt takes its place; where it has none of
-    these either, an iteration is smaller. Raises LanguageModelError for a writer that gives no
-    prompt to begin with.
+    Where the prompt generator has no new mutation, a random prompt replaces it. Where it has no new
+    random prompt either, an iteration is smaller.
+
+    Parameters
+    ----------
+    writer
+        Prompt generator.
+    evaluate
+        Function from a prompt to its loss.
+    size
+        Size of the search.
+    seeds
+        Function from names and numbers to a seed.
+
+    Returns
+    -------
+    list[Candidate]
+        All prompts in the order of their evaluation, without near-duplicates.
+
+    Raises
+    ------
+    LanguageModelError
+        If the prompt generator gives no first prompt.
     """
-    seen = set[str]()
+    source = _NewPrompts(writer=writer, size=size, seeds=seeds)
+    evaluated: list[Candidate] = []
+    population: list[Candidate] = []
+    for iteration in range(size.iterations):
+        expected = word_effects(evaluated, size.selection)
+        parents = best(evaluated if expected else population, size.selected, expected)
+        population = []
+        for parent in parents:
+            for text in source.mutations(parent.text, expected):
+                population.append(Candidate(text, iteration, "mutation", parent.text))
+        # A population of random prompts is requested, so that every search gets the same ones.
+        for text in source.random_prompts(iteration, size.population - len(population)):
+            population.append(Candidate(text, iteration))
+        population = [replace(prompt, loss=evaluate(prompt)) for prompt in population]
+        evaluated += population
+    return evaluated
 
-    def new(kind: Kind, prompt: str, asked: int, wanted: int, *names: object) -> list[str]:
-        """At most `wanted` texts that are no near-duplicates; where the search has learnt to
-        choose, the best.
-        """
+
+@dataclass
+class _NewPrompts:
+    """A source of prompts that are not near-duplicates of earlier ones."""
+
+    writer: Writer
+    size: Evolution
+    seeds: Seeds
+    seen: set[str] = field(default_factory=set)
+
+    def mutations(self, parent: str, expected: Expected | None) -> list[str]:
+        """Return new mutations of a prompt, those of the lowest expected loss where it is known."""
+        wanted = self.size.mutations
+        requested = wanted * (SCREENED if expected else 1)
+        texts = self._request("mutations", parent, requested, wanted, ("mutations", parent))
+        return self._take(sorted(texts, key=expected) if expected else texts, wanted)
+
+    def random_prompts(self, iteration: int, wanted: int) -> list[str]:
+        """Return new random prompts."""
+        requested = self.size.population
+        names = ("random", iteration)
+        texts = self._request("random prompts", "", requested, wanted, names)
+        return self._take(texts, wanted)
+
+    def _take(self, texts: list[str], wanted: int) -> list[str]:
+        taken = texts[:wanted]
+        self.seen.update(map(near_duplicate_key, taken))
+        return taken
+
+    def _request(
+        self, kind: Kind, prompt: str, requested: int, wanted: int, names: tuple[object, ...]
+    ) -> list[str]:
+        """Request texts until enough are new, `ATTEMPTS` times at most."""
         texts = dict[str, str]()
         refusal: LanguageModelError | None = None
         for attempt in range(ATTEMPTS if wanted else 0):
-            seed = seeds(*names, attempt)
             try:
-                written = writer.write(
-                    kind, prompt, asked, seed=seed, topic=size.topic, words=size.words
+                written = self.writer.write(
+                    kind,
+                    prompt,
+                    requested,
+                    seed=self.seeds(*names, attempt),
+                    topic=self.size.topic,
+                    words=self.size.words,
                 )
             except LanguageModelError as error:
                 refusal = error
                 written = []
             for text in written:
-                if essence(text) not in seen:
-                    texts.setdefault(essence(text), text)
+                if near_duplicate_key(text) not in self.seen:
+                    texts.setdefault(near_duplicate_key(text), text)
             if len(texts) >= wanted:
                 break
-        if refusal and not texts and not seen:  # later ones must not end the whole search
+        if refusal and not texts and not self.seen:  # a later refusal must not end the search
             raise refusal
-        ordered = (
-            sorted(texts.values(), key=expected) if expected and prompt else list(texts.values())
-        )
-        seen.update(map(essence, ordered[:wanted]))
-        return ordered[:wanted]
-
-    found: list[Candidate] = []
-    population: list[Candidate] = []
-    for iteration in range(size.iterations):
-        expected = word_effects(found, size.selection)
-        parents = [
-            one.text for one in best(found if expected else population, size.selected, expected)
-        ]
-        wanted = size.mutations
-        screened = size.mutations * (SCREENED if expected else 1)
-        population = [
-            Candidate(text, iteration, "mutation", parent)
-            for parent in parents
-            for text in new("mutations", parent, screened, wanted, "mutations", parent)
-            # then a whole population of random prompts is asked for, so that every search gets the same
-            # ones
-        ]
-        random = new(
-            "random prompts",
-            "",
-            size.population,
-            size.population - len(population),
-            "random",
-            iteration,
-        )
-        population += [Candidate(text, iteration) for text in random]
-        population = [replace(one, loss=evaluate(one)) for one in population]
-        found += population
-    return found
+        return list(texts.values())
 
 
 def search_randomly(
     writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds
 ) -> list[Candidate]:
-    """As many random prompts as `evolve` evaluates. With the same seeds, those injected there are
-    among them.
+    """Run a random search with as many prompts as `evolve` evaluates.
+
+    With the same seeds, the random prompts of `evolve` are among its prompts. Parameters and result
+    are those of `evolve`.
     """
     return evolve(writer, evaluate, replace(size, selected=0, selection="score"), seeds)
 
@@ -146,16 +211,32 @@ def search_randomly(
 def best(
     evaluated: Sequence[Candidate], count: int, expected: Expected | None = None
 ) -> list[Candidate]:
-    """The `count` prompts of the lowest loss, the lowest first, equal ones in their order. One per
-    text.
+    """Return the prompts of the lowest loss, each text once.
 
-    Their own loss counts, or with `expected` the one that their words let expect.
+    Parameters
+    ----------
+    evaluated
+        Evaluated prompts; those without a loss are left out.
+    count
+        Greatest number of prompts.
+    expected
+        Function from a text to the loss that its words predict; None to use the measured loss.
+
+    Returns
+    -------
+    list[Candidate]
+        The prompts, the lowest loss first, equal losses in their order.
     """
-    measured = {one.text: one for one in reversed(evaluated) if one.loss is not None}
-    ordered = list(measured.values())[::-1]
-    return sorted(ordered, key=lambda one: expected(one.text) if expected else one.loss or 0.0)[
-        :count
-    ]
+
+    def loss(candidate: Candidate) -> float:
+        return expected(candidate.text) if expected else candidate.loss or 0.0
+
+    first_by_text: dict[str, Candidate] = {}
+    last_first = [candidate for candidate in reversed(evaluated) if candidate.loss is not None]
+    for candidate in last_first:
+        first_by_text[candidate.text] = candidate
+    ordered = list(first_by_text.values())[::-1]
+    return sorted(ordered, key=loss)[:count]
 
 
 _EMPTY_WORDS = frozenset(
@@ -163,66 +244,95 @@ _EMPTY_WORDS = frozenset(
 )
 
 
-def essence(prompt: str) -> str:
-    """What two prompts have in common if they are near-duplicates: their words but for small ones,
-    sorted.
-    """
+def near_duplicate_key(prompt: str) -> str:
+    """Return a text that near-duplicates share: their content words, sorted."""
     return " ".join(sorted(content_words(prompt)))
 
 
 def content_words(text: str) -> list[str]:
-    """The words of a text that say something, in small letters and their order."""
+    """Return the words of a text that carry meaning, in lower case and in their order."""
     return [word for word in simplify(text).split() if word not in _EMPTY_WORDS]
 
 
 def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> Expected | None:
-    """The loss that words let expect, by all losses measured so far; None where each prompt is
-    chosen by its own.
+    """Learn the loss that words predict from all losses measured so far.
 
-    What the words do not explain alike is taken as noise; words that were in no prompt add nothing.
+    Differences that the words do not explain are noise. Words that no prompt had have no effect.
+
+    Parameters
+    ----------
+    evaluated
+        Evaluated prompts.
+    selection
+        Rule to select prompts.
+
+    Returns
+    -------
+    Expected or None
+        Function from a text to the predicted loss. It is None for the rule "score", and where no
+        loss is measured.
     """
-    losses = {one.text: one.loss for one in evaluated if one.loss is not None}
+    losses = {
+        candidate.text: candidate.loss for candidate in evaluated if candidate.loss is not None
+    }
     if not losses or selection != "learned":
         return None
-    said = [frozenset(content_words(text)) for text in losses]
-    words = sorted(frozenset().union(*said))
-    base, effects = ridge_effects(
-        [[word in one for word in words] for one in said], list(losses.values())
-    )
-    added = dict(zip(words, effects.tolist(), strict=True))
-    return lambda text: (
-        base + sum(added.get(word, 0.0) for word in sorted(set(content_words(text))))
-    )
+    words_of_texts = [frozenset(content_words(text)) for text in losses]
+    words = sorted(frozenset().union(*words_of_texts))
+    features = [_contained(words, words_of_text) for words_of_text in words_of_texts]
+    base, effects = ridge_effects(features, list(losses.values()))
+    effect_by_word = dict(zip(words, effects.tolist(), strict=True))
+
+    def expected(text: str) -> float:
+        present = sorted(set(content_words(text)))
+        return base + sum(effect_by_word.get(word, 0.0) for word in present)
+
+    return expected
+
+
+def _contained(words: Sequence[str], words_of_text: frozenset[str]) -> list[bool]:
+    return [word in words_of_text for word in words]
 
 
 RATIOS = np.geomspace(0.1, 10_000, 51)
-"""Variances of the noise, in units of the variance of an effect, among which the most likely one is
-chosen.
-"""
+"""Ratios of the variance of the noise to the variance of an effect, to choose the likeliest from."""
 
 
 def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats]:
-    """The value expected without any feature, and what each adds, (features,), drawn towards 0 by
-    ridge regression.
+    """Estimate the effect of each feature by ridge regression.
 
-    Effects are normal around 0, noise is normal, and the ratio of their variances is the one of
-    `RATIOS` with the greatest restricted likelihood. `features` are (n, features), 1 where a thing
-    has one; `values` (n,), all finite.
+    Effects are normal around 0, noise is normal, and the ratio of their variances is the ratio of
+    `RATIOS` with the greatest restricted likelihood.
+
+    Parameters
+    ----------
+    features
+        Array of shape (n, features), 1 where a thing has a feature and 0 elsewhere.
+    values
+        Array of shape (n,), all finite.
+
+    Returns
+    -------
+    base : float
+        Expected value without any feature.
+    effects : ndarray of shape (features,)
+        Value that each feature adds, shrunk towards 0.
     """
     x = np.asarray(features, dtype=float)
     y = np.asarray(values, dtype=float)
-    centre = x.mean(axis=0)
+    center = x.mean(axis=0)
     level = float(y.mean())
     if np.ptp(y) == 0:
         return level, np.zeros(x.shape[1])
-    x = x - centre
+    x = x - center
     variances, directions = np.linalg.eigh(x @ x.T)
     variances = np.clip(variances, 0, None)
     along = directions.T @ (y - level)
 
     def misfit(ratio: float) -> float:
-        """Minus twice the restricted log-likelihood of a ratio, but for a constant; the scale has
-        its best value.
+        """Return minus twice the restricted log-likelihood of a ratio, up to a constant.
+
+        The scale has its likeliest value.
         """
         total = variances + ratio
         return float(
@@ -233,4 +343,4 @@ def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats
 
     ratio = min(RATIOS, key=misfit)
     effects = x.T @ (directions @ (along / (variances + ratio)))
-    return level - float(centre @ effects), np.asarray(effects)
+    return level - float(center @ effects), np.asarray(effects)

@@ -1,13 +1,12 @@
-"""The built-in writer: axes from a catalogue, texts by rule and word list. It needs no language
-model.
+"""The built-in prompt generator: axes from a catalogue, texts by rules and word lists.
 
-Mutations exchange nouns for their kin, change settings, add details or leave some out. Variations
-say what a prompt leaves open, each thing equally often. New prompts have a subject of MineTheGap's
-three areas, and details that suit it.
+It needs no language model. Mutations exchange nouns for their kin, change settings, and add or
+remove details. Variations state what a prompt leaves open, each value equally often. New prompts
+have a subject of MineTheGap's three areas, and details that suit it.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import islice
@@ -33,18 +32,30 @@ from askew.prompts.statements import NounPhrase, ParsedPrompt, find_statements, 
 from askew.prompts.vocabulary import article, nouns, replace
 from askew.types import grouped
 
-_VERSION = 3  # to be raised whenever a change of code changes what is written
-_OTHER_AXES = 6  # proposed for a prompt without people
-_TRIES = 40  # texts that are written at most for each one wanted, before fewer are returned
+_VERSION = 3
+"""Number to raise whenever a change of code changes the texts."""
+_MAX_OTHER_AXES = 6
+"""Axes proposed for a prompt without people."""
+_TRIES = 40
+"""Greatest number of texts written per requested text, before fewer are returned."""
 
 
 class LexiconWriter:
-    """Writes from word lists: the same prompt and seed always get the same texts.
+    """A prompt generator from word lists: the same prompt and seed always give the same texts.
 
-    For a prompt with people it proposes BiasConnect's eight axes, for any other the first six of
-    the catalogue that fit it, or `axes` of them; without those that the prompt settles itself, or
-    with `on` "stated" only these. `knows` says whether a text stays inside a model's vocabulary,
-    which `vocabulary` names: what is written adds no other words.
+    For a prompt with people it proposes BiasConnect's eight axes, for any other prompt the first
+    six of the catalogue that fit it. It leaves out axes that the prompt settles itself.
+
+    Parameters
+    ----------
+    axes
+        Greatest number of axes to propose, from all that fit; None for the numbers above.
+    knows
+        Check whether a text stays inside a model's vocabulary. Texts have no other words.
+    vocabulary
+        Name of this vocabulary; "" for all words.
+    on
+        Axes on what a prompt leaves open, on what it states, or on both.
     """
 
     concurrency = 1
@@ -57,9 +68,7 @@ class LexiconWriter:
         on: AxesOn = "unstated",
     ) -> None:
         if axes is not None and axes < 1:
-            raise UsageError(
-                f"the lexicon was asked for {axes} axes; the number must be at least 1"
-            )
+            raise UsageError(f"the number of axes for the lexicon is {axes}; it must be at least 1")
         self.axes = axes
         self._on = on
         self.name = f"lexicon/{vocabulary}" if vocabulary else "lexicon"
@@ -67,23 +76,34 @@ class LexiconWriter:
         self._knows = knows
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
-        """Axes with counterfactuals; see `askew.prompts.base.Writer`. `seed` changes nothing."""
+        """Propose axes with counterfactual prompts; see `askew.prompts.base.Writer`.
+
+        The seed has no effect.
+        """
         text = normalize_prompt(prompt)
-        if axes is None:
-            kinds = [
-                phrase.noun.kind if phrase.noun else "any" for phrase in parse_prompt(text).phrases
-            ]
-            people = "person" in kinds
-            about = {"any", "person" if people else next(iter(kinds), "any")}
-            fitting = [name for name, entry in catalogue().items() if entry.subject_kinds & about]
-            stated = [name for name in fitting if states(prompt, name)]
-            free = [name for name in fitting if name not in stated]
-            usual = [name for name in free if name in BIASCONNECT] if people else free[:_OTHER_AXES]
-            free = usual if self.axes is None else free
-            axes = {"unstated": free, "stated": stated, "all": [*stated, *free]}[self._on][
-                : self.axes
-            ]
-        return [AxisProposal(find_axis(name), counterfactuals(prompt, name)) for name in axes]
+        names = self._fitting_axes(text) if axes is None else axes
+        return [AxisProposal(find_axis(name), counterfactuals(prompt, name)) for name in names]
+
+    def _fitting_axes(self, text: str) -> list[str]:
+        """Return the names of the axes that fit a prompt."""
+        kinds = [
+            phrase.noun.kind if phrase.noun else "any" for phrase in parse_prompt(text).phrases
+        ]
+        has_people = "person" in kinds
+        subject_kinds = {"any", "person" if has_people else next(iter(kinds), "any")}
+        fitting = [
+            name
+            for name, entry in catalogue().items()
+            if not entry.subject_kinds.isdisjoint(subject_kinds)
+        ]
+        stated = [name for name in fitting if states(text, name)]
+        unstated = [name for name in fitting if name not in stated]
+        if self.axes is None and has_people:
+            unstated = [name for name in unstated if name in BIASCONNECT]
+        elif self.axes is None:
+            unstated = unstated[:_MAX_OTHER_AXES]
+        choices = {"unstated": unstated, "stated": stated, "all": [*stated, *unstated]}
+        return choices[self._on][: self.axes]
 
     def write(
         self,
@@ -95,11 +115,10 @@ class LexiconWriter:
         topic: str | None = None,
         words: Words | None = None,
     ) -> list[str]:
-        """Random prompts about things, people and nature in equal parts, mutations or variations;
-        see `Writer`.
+        """Write texts; see `askew.prompts.base.Writer`.
 
-        Variations of another topic fill up where a prompt leaves too few open, as one that tells
-        clothes does of them.
+        Random prompts are about things, people and nature in equal parts. Where a prompt leaves
+        too little open about the topic, variations about anything follow.
         """
         words = checked_length(kind, prompt, count, words)
         if kind == "random prompts":
@@ -114,15 +133,14 @@ class LexiconWriter:
                 count,
                 prompt,
             )
-        found: list[str] = []
-        for aim in dict.fromkeys((topic, None)):
-            if len(found) < count:
-                rng = Random(f"{kind} {seed} {aim} {prompt}")
-                more = _distinct(
-                    vary(prompt, d.find_topic(aim), words, self._knows, rng), count, prompt
-                )
-                found = _distinct(iter([*found, *more]), count, prompt)
-        return found
+        variations: list[str] = []
+        for varied_topic in dict.fromkeys((topic, None)):
+            if len(variations) < count:
+                rng = Random(f"{kind} {seed} {varied_topic} {prompt}")
+                endless = vary(prompt, d.find_topic(varied_topic), words, self._knows, rng)
+                more = _distinct(endless, count, prompt)
+                variations = _distinct(iter([*variations, *more]), count, prompt)
+        return variations
 
 
 def create(
@@ -132,27 +150,44 @@ def create(
     axes_on: AxesOn = "unstated",
     cache: CompletionCache | None = None,
 ) -> LexiconWriter:
-    """The writer that `--llm lexicon` names; it has nothing to keep in the `cache`. Raises
-    UsageError for a name.
+    """Return the prompt generator of `--llm lexicon`.
+
+    Parameters
+    ----------
+    name
+        Text after "lexicon/"; the lexicon takes none.
+    axes, axes_on
+        As `LexiconWriter` takes them.
+    cache
+        Not used: the lexicon has no language model.
+
+    Returns
+    -------
+    LexiconWriter
+        The prompt generator.
+
+    Raises
+    ------
+    UsageError
+        For a name.
     """
     if name:
         raise UsageError(
-            f"'lexicon/{name}' means nothing; write 'lexicon', or 'lexicon/studio' for the studio's words"
+            f"there is no prompt generator 'lexicon/{name}'; "
+            "use --llm lexicon, or --llm lexicon/studio for the words of the studio"
         )
     return LexiconWriter(axes, on=axes_on)
 
 
 def _distinct(texts: Iterator[str], count: int, prompt: str = "") -> list[str]:
-    """The first `count` different texts that are not the prompt itself, or as many as there are
-    among many tries.
-    """
-    found: dict[str, str] = {}
+    """Return the first `count` different texts that are not the prompt, of a bounded number."""
+    distinct: dict[str, str] = {}
     for text in islice(texts, count * _TRIES):
         if text and simplify(text) != simplify(prompt):
-            found.setdefault(simplify(text), text)
-        if len(found) == count:
+            distinct.setdefault(simplify(text), text)
+        if len(distinct) == count:
             break
-    return list(found.values())
+    return list(distinct.values())
 
 
 @lru_cache
@@ -166,8 +201,27 @@ T = TypeVar("T")
 
 
 def mutate(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
-    """Mutations without end, "" for a try that came to nothing. Most have another subject, some
-    more than that.
+    """Yield mutations without end, "" for a try without a result.
+
+    Most mutations have another subject, some have other changes as well.
+
+    Parameters
+    ----------
+    prompt
+        Prompt to change.
+    topic
+        Topic of the mutations.
+    words
+        Least and greatest number of words.
+    knows
+        Check whether a text stays inside a model's vocabulary.
+    rng
+        Source of randomness.
+
+    Yields
+    ------
+    str
+        A mutation, or "".
     """
     text = " ".join(prompt.split())
     recipes = (
@@ -185,68 +239,72 @@ def mutate(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Rando
         changed = text
         for change in rng.choice(recipes):
             changed = change(changed, topic, knows, rng)
-        yield (
-            changed if changed != text and has_length(changed, words) and topic.has(changed) else ""
-        )
+        is_mutation = changed != text and has_length(changed, words) and topic.has(changed)
+        yield changed if is_mutation else ""
 
 
 def _other_subject(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """The main noun exchanged for a near one, or for one that the topic asks for."""
+    """Exchange the main noun for a near noun, or for a noun of the topic."""
     parsed = parse_prompt(text)
     phrase = d.main_phrase(parsed)
     if phrase is None or (topic.words is not None and topic.has(text)):
         return text
     if topic.words is not None:
-        return parsed.replace_words(phrase.start, phrase.end, d.named(topic.words))
+        return parsed.replace_words(phrase.start, phrase.end, d.with_article(topic.words))
     if topic.covers(phrase):
         return _exchanged(parsed, phrase, knows, rng)
     return _renamed(parsed, phrase, rng.choice(d.nouns_of(rng.choice(topic.groups), knows)))
 
 
 def _other_noun(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Any noun but the main one exchanged for a near one."""
+    """Exchange any noun but the main noun for a near noun."""
     parsed = parse_prompt(text)
-    others = [
-        phrase for phrase in parsed.phrases if phrase != d.main_phrase(parsed) and phrase.noun
-    ]
+    main_phrase = d.main_phrase(parsed)
+    others = [phrase for phrase in parsed.phrases if phrase != main_phrase and phrase.noun]
     return _exchanged(parsed, rng.choice(others), knows, rng) if others else text
 
 
 def _other_place(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """The place exchanged for another, or one given."""
+    """Exchange the place for another place, or add a place."""
+    without_place = _without_place(text)
+    options = d.open_details(without_place, knows)
+    for aspect in ("where", "environment", "when", "weather"):
+        if aspect in options:
+            return d.say(without_place, rng.choice(options[aspect]))
+    return without_place
+
+
+def _without_place(text: str) -> str:
+    """Remove the first phrase that states a place."""
     parsed = parse_prompt(text)
-    without = text
     subject = d.main_phrase(parsed)
-    told = [
-        one
-        for axis in ("setting", "environment")
-        for one in find_statements(parsed, find_catalogue_axis(axis), [subject] if subject else [])
-    ]
-    place = next((one for one in told if not one.before), None)
-    if place:
-        without = replace(text, place.start, place.end, "")
-    options = d.open_details(without, knows)
-    aspects = [
-        aspect for aspect in ("where", "environment", "when", "weather") if aspect in options
-    ]
-    return d.say(without, rng.choice(options[aspects[0]])) if aspects else without
+    subjects = [subject] if subject else []
+    for axis in ("setting", "environment"):
+        for statement in find_statements(parsed, find_catalogue_axis(axis), subjects):
+            if not statement.before:
+                return replace(text, statement.start, statement.end, "")
+    return text
 
 
 def _other_detail(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Something said that was open."""
+    """Add a detail that was open."""
     group = d.group_of(d.main_phrase(parse_prompt(text)))
     silent = () if topic.name in d.STYLES else (d.STYLE, d.MONOCHROME)
     options = {
-        aspect: found
-        for aspect, found in d.open_details(text, knows).items()
-        if aspect not in silent and all(topic.wants(one, group) for one in found)
+        aspect: details
+        for aspect, details in d.open_details(text, knows).items()
+        if aspect not in silent and _wants_all(topic, details, group)
     }
     aspects = rng.sample(list(options), len(options))
     return d.say(text, rng.choice(options[aspects[0]])) if aspects else text
 
 
+def _wants_all(topic: d.Topic, details: Sequence[d.Detail], group: d.NounGroup) -> bool:
+    return all(topic.wants(detail, group) for detail in details)
+
+
 def _shorter(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Adjectives of the subject left out, or all that follows it in its clause."""
+    """Remove adjectives of the subject, or all that follows it in its clause."""
     parsed = parse_prompt(text)
     phrase = d.main_phrase(parsed)
     if phrase is None:
@@ -257,152 +315,230 @@ def _shorter(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
 
 
 def _exchanged(parsed: ParsedPrompt, phrase: NounPhrase, knows: d.Knows, rng: Random) -> str:
+    """Exchange the noun of a phrase for its kin, or for another noun of its group."""
     if phrase.noun is None:
         return parsed.text
     near = [name for name in d.kin(phrase.noun) if name in nouns() and knows(name)]
     same = [name for name in d.nouns_of(d.group_of(phrase), knows) if name != phrase.noun.singular]
-    pool = near if near and rng.random() < 0.75 else same or near
-    return _renamed(parsed, phrase, rng.choice(pool)) if pool else parsed.text
+    names = same or near
+    if near and rng.random() < 0.75:
+        names = near
+    return _renamed(parsed, phrase, rng.choice(names)) if names else parsed.text
 
 
 def _renamed(parsed: ParsedPrompt, phrase: NounPhrase, name: str) -> str:
-    """The text with another noun in the place of the phrase's, in the same number."""
-    return parsed.replace_words(
-        phrase.head, phrase.end, nouns()[name].plural if phrase.plural else name
-    )
+    """Replace the noun of a phrase, in the same number."""
+    noun = nouns()[name].plural if phrase.plural else name
+    return parsed.replace_words(phrase.head, phrase.end, noun)
 
 
 DETAILS = 2
-"""How many open aspects a variation says something about."""
+"""Number of open aspects that a variation settles."""
 
 
 def vary(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
-    """Variations without end, "" for a try that came to nothing. Nothing at all if the prompt
-    leaves nothing open.
+    """Yield variations without end; nothing if the prompt leaves nothing open.
 
-    Aspects take turns, and so do the values of each: among any few variations in a row every aspect
-    is spoken of about equally often, and every value of an aspect.
+    Aspects take turns, and so do the values of each aspect. Among a few variations in a row every
+    aspect appears about equally often, and every value of an aspect.
+
+    Parameters
+    ----------
+    prompt
+        Prompt to vary.
+    topic
+        Topic of the details.
+    words
+        Least and greatest number of words.
+    knows
+        Check whether a text stays inside a model's vocabulary.
+    rng
+        Source of randomness.
+
+    Yields
+    ------
+    str
+        A variation, or "" for a try without a result.
     """
-    text = " ".join(prompt.split())
-    parsed = parse_prompt(text)
-    phrase = d.main_phrase(parsed)
-    if phrase and phrase.noun and (phrase.noun.singular, phrase.plural) == ("police", False):
-        text = (
-            parsed.replace_words(phrase.head, phrase.end, "police officer")
-            if phrase.first > phrase.start
-            else text
-        )
-    group = d.group_of(phrase)
-    details = {
-        aspect: wanted
-        for aspect, found in d.open_details(text, knows).items()
-        if (wanted := [one for one in found if topic.wants(one, group)])
-    }
+    text = _naming_one_person(" ".join(prompt.split()))
+    details = _wanted_details(text, topic, knows)
     aspects: list[str] = []
     values: dict[str, list[d.Detail]] = {aspect: [] for aspect in details}
     while details:
         chosen: list[d.Detail] = []
         for _ in range(DETAILS):
-            room = words[1] - len(text.split()) - sum(map(_length, chosen))
-            fitting = {
-                aspect: [
-                    one for one in found if _length(one) <= room and d.go_together(one, chosen)
-                ]
-                for aspect, found in details.items()
-            }
-            if any(fitting.values()):
-                aspect = _next(
-                    aspects, list(details), [name for name, found in fitting.items() if found], rng
-                )
+            room = words[1] - len(text.split()) - sum(map(_word_count, chosen))
+            fitting = _fitting_details(details, chosen, room)
+            if fitting:
+                aspect = _next(aspects, list(details), list(fitting), rng)
                 chosen.append(_next(values[aspect], details[aspect], fitting[aspect], rng))
         varied = d.say_all(text, chosen)
         yield varied if has_length(varied, words) else ""
 
 
-def _length(detail: d.Detail) -> int:
-    """At most so many words come with a detail: frames bring an "of", some values a "working"."""
-    return len(detail.form.words.split()) + (not detail.is_phrase and detail.form.place != "before")
+def _naming_one_person(text: str) -> str:
+    """Write "a police officer" for "a police"."""
+    parsed = parse_prompt(text)
+    phrase = d.main_phrase(parsed)
+    if phrase is None or phrase.noun is None or phrase.first == phrase.start:
+        return text
+    if phrase.noun.singular != "police" or phrase.plural:
+        return text
+    return parsed.replace_words(phrase.head, phrase.end, "police officer")
+
+
+def _wanted_details(text: str, topic: d.Topic, knows: d.Knows) -> dict[str, list[d.Detail]]:
+    """Return the open details that a topic wants, by aspect."""
+    group = d.group_of(d.main_phrase(parse_prompt(text)))
+    wanted = {
+        aspect: [detail for detail in details if topic.wants(detail, group)]
+        for aspect, details in d.open_details(text, knows).items()
+    }
+    return {aspect: details for aspect, details in wanted.items() if details}
+
+
+def _fitting_details(
+    details: Mapping[str, Sequence[d.Detail]], chosen: Sequence[d.Detail], room: int
+) -> dict[str, list[d.Detail]]:
+    """Return the details of at most `room` words that go with the chosen ones, by aspect."""
+    fitting: dict[str, list[d.Detail]] = {}
+    for aspect, options in details.items():
+        for detail in options:
+            if _word_count(detail) <= room and d.go_together(detail, chosen):
+                fitting.setdefault(aspect, []).append(detail)
+    return fitting
+
+
+def _word_count(detail: d.Detail) -> int:
+    """Return the greatest number of words that a detail adds.
+
+    Frames come with an "of", and some values with a "working".
+    """
+    count = len(detail.form.words.split())
+    return count if detail.is_phrase or detail.form.place == "before" else count + 1
 
 
 def _next(queue: list[T], items: Sequence[T], fitting: Sequence[T], rng: Random) -> T:
-    """The first in the queue that is fitting; if none is, all items queue up once more, in another
-    order.
+    """Take the first fitting item from the queue.
+
+    If the queue has none, all items are added to it once more, in a random order.
     """
-    if not any(one in fitting for one in queue):
+    if not any(item in fitting for item in queue):
         queue += rng.sample(items, len(items))
-    found = next(one for one in queue if one in fitting)
-    queue.remove(found)
-    return found
+    first = next(item for item in queue if item in fitting)
+    queue.remove(first)
+    return first
 
 
 _FRAMED = 0.2
+"""Share of random prompts that open with "a photo of"."""
 _SEVERAL = 0.12
+"""Share of random prompts about two of a thing."""
 _ADJECTIVE = 0.35
-"""How often a prompt opens with "a photo of", names two of a thing, or has an adjective."""
+"""Share of random prompts with an adjective."""
 _AXES = 2.0
-"""How many axes a prompt may speak of on average, if there is room, and phrases to say something
-else with.
-"""
+"""Mean number of axes that a random prompt settles, if there is room, and if phrases exist."""
+_AXES_WITHOUT_PHRASES = 1.5
+"""Mean number of axes where there are few phrases."""
 
 
 def invent(topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
-    """Prompts without end; those that come out too long or too short are left out, so some tries
-    yield nothing ("").
+    """Yield random prompts without end, "" for a prompt that is too long or too short.
+
+    Parameters
+    ----------
+    topic
+        Topic of the prompts.
+    words
+        Least and greatest number of words.
+    knows
+        Check whether a text stays inside a model's vocabulary.
+    rng
+        Source of randomness.
+
+    Yields
+    ------
+    str
+        A prompt, or "".
     """
     areas = grouped(topic.groups, lambda group: group.area)
     while True:
         group = rng.choice(areas[rng.choice(list(areas))])
-        subject = d.named(topic.words) if topic.words else ""
-        if not subject:
-            noun = rng.choice(d.nouns_of(group, knows))
-            adjectives = [word for word in group.before if knows(f"{word} {noun}")]
-            adjective = (
-                f"{rng.choice(adjectives)} " if adjectives and rng.random() < _ADJECTIVE else ""
-            )
-            several = f"two {adjective}{nouns()[noun].plural}"
-            subject = f"{article(adjective + noun)} {adjective}{noun}"
-            subject = several if rng.random() < _SEVERAL and knows(several) else subject
+        subject = d.with_article(topic.words) if topic.words else _subject(group, knows, rng)
         opening = "a photo of " if rng.random() < _FRAMED and words[1] >= 6 else ""
         text = _with_details(opening + subject, words, topic, knows, rng)
         yield text if has_length(text, words) and topic.has(text) else ""
 
 
-def _with_details(text: str, words: Words, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """The prompt with details that go together, as many as a length drawn at random has room for;
-    styles never.
+def _subject(group: d.NounGroup, knows: d.Knows, rng: Random) -> str:
+    """Draw a subject of a group: a thing or two, with or without an adjective."""
+    noun = rng.choice(d.nouns_of(group, knows))
+    adjectives = [word for word in group.adjectives if knows(f"{word} {noun}")]
+    adjective = ""
+    if adjectives and rng.random() < _ADJECTIVE:
+        adjective = f"{rng.choice(adjectives)} "
+    two = f"two {adjective}{nouns()[noun].plural}"
+    if rng.random() < _SEVERAL and knows(two):
+        return two
+    return f"{article(adjective + noun)} {adjective}{noun}"
 
-    An axis is spoken of only where each of its values could be said: none is said more often
-    because it is short.
+
+def _with_details(text: str, words: Words, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
+    """Add details that go together, as many as a length drawn at random has room for.
+
+    Styles are never added. An axis is settled only where each of its values has room, so that short
+    values are not more frequent.
     """
     length = rng.randint(*words)
-    group = d.group_of(d.main_phrase(parse_prompt(text)))
-    found = d.open_details(text, knows)
-    options = {
-        aspect: some
-        for aspect, some in found.items()
-        if aspect in group.varies or some[0].is_phrase
-    }
+    options = _invented_details(text, knows)
     steered = {
         aspect for aspect in options if topic.name == d.CLOTHING and "wearing" in d.themes(aspect)
     }
-    phrases = [aspect for aspect, details in options.items() if details[0].is_phrase]
-    axes = [aspect for aspect in options if aspect not in (*phrases, d.STYLE, d.MONOCHROME)]
-    wanted = (_AXES if len(phrases) > 2 else 1.5) / max(len(axes), 1)
-    axes = [aspect for aspect in axes if rng.random() < wanted or aspect in steered]
-    rng.shuffle(phrases)
-    rng.shuffle(axes)
-    order = [*axes, *phrases] if rng.random() < 0.5 else [*phrases, *axes]
+    order = _aspect_order(options, steered, rng)
     chosen: list[d.Detail] = []
     for aspect in sorted(order, key=lambda aspect: aspect not in steered):
         if len(d.say_all(text, chosen).split()) >= length:
             break
-        fitting = [one for one in options[aspect] if d.go_together(one, chosen)]
-        fitting = [
-            one for one in fitting if len(d.say_all(text, [*chosen, one]).split()) <= words[1]
-        ]
-        whole = options[aspect][0].is_phrase or len(fitting) == len(
-            find_catalogue_axis(aspect).plain_forms
-        )
-        if fitting and (whole or aspect in steered):
+        fitting = _details_with_room(text, options[aspect], chosen, words[1])
+        is_phrase = options[aspect][0].is_phrase
+        has_all_values = is_phrase or len(fitting) == len(find_catalogue_axis(aspect).plain_forms)
+        if fitting and (has_all_values or aspect in steered):
             chosen.append(rng.choice(fitting))
     return d.say_all(text, chosen)
+
+
+def _invented_details(text: str, knows: d.Knows) -> dict[str, list[d.Detail]]:
+    """Return the open phrases, and the open values of the axes that vary in the subject's group."""
+    group = d.group_of(d.main_phrase(parse_prompt(text)))
+    return {
+        aspect: details
+        for aspect, details in d.open_details(text, knows).items()
+        if aspect in group.varied_axes or details[0].is_phrase
+    }
+
+
+def _aspect_order(
+    options: Mapping[str, Sequence[d.Detail]], steered: Collection[str], rng: Random
+) -> list[str]:
+    """Draw the axes to settle, and the order of axes and phrases."""
+    phrases = [aspect for aspect, details in options.items() if details[0].is_phrase]
+    axes = [aspect for aspect in options if aspect not in (*phrases, d.STYLE, d.MONOCHROME)]
+    mean_axes = _AXES if len(phrases) > 2 else _AXES_WITHOUT_PHRASES
+    share = mean_axes / max(len(axes), 1)
+    # A random number is drawn for every axis, steered or not.
+    axes = [aspect for aspect in axes if rng.random() < share or aspect in steered]
+    rng.shuffle(phrases)
+    rng.shuffle(axes)
+    return [*axes, *phrases] if rng.random() < 0.5 else [*phrases, *axes]
+
+
+def _details_with_room(
+    text: str, details: Sequence[d.Detail], chosen: Sequence[d.Detail], longest: int
+) -> list[d.Detail]:
+    """Return the details that go with the chosen ones in a text of at most `longest` words."""
+    return [
+        detail
+        for detail in details
+        if d.go_together(detail, chosen)
+        and len(d.say_all(text, [*chosen, detail]).split()) <= longest
+    ]

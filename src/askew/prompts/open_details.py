@@ -1,8 +1,7 @@
-"""What can be said about a prompt's subject: details that suit it, and those that the prompt leaves
-open.
+"""Details that suit a prompt's subject, the details that a prompt leaves open, and topics.
 
-And what a topic steers prompts to: an area such as people or nature, a group of things such as
-food, or any words.
+A topic steers prompts to an area such as people or nature, a group of things such as food, or any
+words.
 """
 
 import re
@@ -10,7 +9,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from askew.errors import UsageError
 from askew.prompts.axes import FormPlace, ValueForm, catalogue, find_catalogue_axis
@@ -26,7 +25,7 @@ from askew.prompts.statements import (
 from askew.prompts.vocabulary import Noun, article, nouns, occupations, read_data
 
 SIDES = ("anywhere", "indoors", "outdoors")
-"""Of the door, on which something is."""
+"""Sides of the door: a detail can be shown anywhere, indoors or outdoors."""
 
 STYLE = "style"
 MONOCHROME = "monochrome"
@@ -35,45 +34,57 @@ CLOTHING = "clothing"
 WEARING = "wearing "
 STYLES = ("style", "styles")
 ANYTHING = "anything"
-"""The group of what belongs to no other."""
+"""Name of the group for nouns that belong to no other group."""
 
 Knows = Callable[[str], bool]
-"""Whether a text stays inside a model's vocabulary."""
+"""A function that checks whether a text stays inside a model's vocabulary."""
 
 
 def anything(text: str) -> bool:
-    """The vocabulary of a model that knows every word."""
+    """Return True: the vocabulary of a model that knows every word."""
     return True
 
 
 _PLACED = re.compile(
-    r"\b(?:in|on|at|under|above|over|near|beside|inside|between|by|behind|against|next to|indoors|outdoors)\b",
+    r"\b(?:in|on|at|under|above|over|near|beside|inside|between|by|behind|against|next to|indoors"
+    r"|outdoors)\b",
     re.I,
 )
-"""Words after a thing that tell where it is."""
+"""Words after a thing that state a place."""
 
 _DOES = re.compile(
-    r"\b(?!(?:wearing|morning|evening|spring|building|wedding|living|ring|wing|king|shopping|swimming)\b)\w+ing\b",
+    r"\b(?!(?:wearing|morning|evening|spring|building|wedding|living|ring|wing|king|shopping|swimming)"
+    r"\b)\w+ing\b",
     re.I,
 )
-"""Words after somebody that tell what is done."""
+"""Words after a person that state an activity."""
 
 _VIEW = re.compile(r"(?:an? |the )?(?:[\w-]+ )?(?:close-?up|view|shot|scene)\b", re.I)
-"""Openings that another frame before them would turn into nonsense."""
+"""Openings that make no sense after another frame."""
 
 _ORDER = (
-    "doing acting environment people where beside setting geography culture when weather time_of_day season era "
-    "palette lighting viewpoint"
+    "doing acting environment people where beside setting geography culture when weather "
+    "time_of_day season era palette lighting viewpoint"
 ).split()
-"""Aspects of the same place, in the order in which they are said; others come after them."""
+"""Aspects of the same place in a prompt, in their order; other aspects follow them."""
 
 _PLACES: tuple[FormPlace, ...] = get_args(FormPlace)
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What may be said of a subject: a value of the axis `aspect`, or else a phrase, or a frame
-    such as "a sketch".
+    """A detail of a subject: a value of an axis, a phrase, or a frame such as "a sketch".
+
+    Attributes
+    ----------
+    aspect
+        Name of the axis, or of the kind of phrase or frame.
+    form
+        Words and their place.
+    side
+        Side of the door on which the detail can be shown, one of `SIDES`.
+    value
+        Value of the axis; None for a phrase or a frame.
     """
 
     aspect: str
@@ -83,23 +94,44 @@ class Detail:
 
     @property
     def is_phrase(self) -> bool:
-        """Whether it is words about a subject that state no value."""
+        """Whether the detail is a phrase about a subject that states no value of an axis."""
         return self.value is None and self.form.place != "frame"
+
+    @property
+    def is_wearing(self) -> bool:
+        """Whether the detail states what a person is wearing."""
+        return self.form.words.startswith(WEARING)
 
 
 @dataclass(frozen=True, slots=True)
 class NounGroup:
-    """Nouns that are found in the same places, and all that is said of them; `varies` and `who`
-    name axes.
+    """Nouns of things that are found in the same places, with the details that suit them.
+
+    Attributes
+    ----------
+    name
+        Name of the group.
+    area
+        Area of the group: people, objects or nature.
+    nouns
+        The nouns, in the singular.
+    adjectives
+        Adjectives that suit them.
+    details
+        Details that suit them.
+    varied_axes
+        Axes that variations settle.
+    person_axes
+        Axes that say who a person is; empty for things.
     """
 
     name: str
     area: str
     nouns: tuple[str, ...]
-    before: tuple[str, ...]
+    adjectives: tuple[str, ...]
     details: tuple[Detail, ...]
-    varies: tuple[str, ...]
-    who: tuple[str, ...]
+    varied_axes: tuple[str, ...]
+    person_axes: tuple[str, ...]
 
 
 @lru_cache
@@ -109,195 +141,290 @@ def _data() -> Mapping[str, Any]:
 
 @lru_cache
 def themes(aspect: str) -> frozenset[str]:
-    """What an aspect speaks about; itself if phrases.toml does not say."""
-    return frozenset(
-        name for name, aspects in _data()["topics"].items() if aspect in aspects
-    ) or frozenset((aspect,))
+    """Return the themes of an aspect; the aspect itself if phrases.toml lists none."""
+    listed = _data()["topics"].items()
+    names = frozenset(name for name, aspects in listed if aspect in aspects)
+    return names or frozenset((aspect,))
 
 
 @lru_cache
 def groups() -> Mapping[str, NounGroup]:
-    """All groups by name."""
-    found = {}
-    for name, table in _data()["groups"].items():
-        listed = [" ".join(noun.split()) for noun in table["nouns"].split(",") if noun.strip()]
-        if listed == ["occupations"]:  # a police officer, but no "a police"
-            listed = [noun for noun in occupations() if nouns()[noun].plural != noun]
-        unknown = [noun for noun in listed if noun not in nouns()]
-        if unknown:
-            raise ValueError(
-                f"phrases.toml: {name} lists what the lexicon does not know: {', '.join(unknown)}"
-            )
-        before, varies, who = (tuple(table.get(key, ())) for key in ("before", "varies", "who"))
-        details = _details(table["phrases"], tuple(dict.fromkeys((*who, *varies))))
-        found[name] = NounGroup(
-            name, table["area"], tuple(listed), before, tuple(details), varies, who
-        )
-    return found
+    """Return all groups by name."""
+    return {name: _group(name, table) for name, table in _data()["groups"].items()}
+
+
+def _group(name: str, table: Mapping[str, Any]) -> NounGroup:
+    """Return the group of a table of phrases.toml."""
+    listed = [" ".join(noun.split()) for noun in table["nouns"].split(",") if noun.strip()]
+    if listed == ["occupations"]:  # a police officer, but not "a police"
+        listed = [noun for noun in occupations() if nouns()[noun].plural != noun]
+    unknown = [noun for noun in listed if noun not in nouns()]
+    if unknown:
+        raise ValueError(f"phrases.toml: unknown nouns of the group {name}: {', '.join(unknown)}")
+    varied_axes = tuple(table.get("varies", ()))
+    person_axes = tuple(table.get("who", ()))
+    axes = tuple(dict.fromkeys((*person_axes, *varied_axes)))
+    return NounGroup(
+        name=name,
+        area=table["area"],
+        nouns=tuple(listed),
+        adjectives=tuple(table.get("before", ())),
+        details=tuple(_details(table["phrases"], axes)),
+        varied_axes=varied_axes,
+        person_axes=person_axes,
+    )
 
 
 def _details(sorts: Sequence[str], axes: Sequence[str]) -> Iterator[Detail]:
-    """Phrases, then values of axes, then frames; a phrase that an axis says is the axis's."""
-    said = {form.words for axis in axes for form in find_catalogue_axis(axis).plain_forms.values()}
-    for sort in sorts:
-        table = _data()["phrases"][sort]
-        place: Literal["after", "clause"] = "after" if table.get("place") == "noun" else "clause"
-        for side in SIDES:
-            for words in table.get(side, ()):
-                if words not in said:
-                    yield Detail(sort.partition("_")[0], ValueForm(place, words), side)
+    """Yield phrases, then values of axes, then frames. Words of an axis are not a phrase as well."""
+    axis_words = set[str]()
     for axis in axes:
-        for value, form in find_catalogue_axis(axis).plain_forms.items() if axis != STYLE else ():
-            yield Detail(axis, form, value if value in SIDES else "anywhere", value)
-    for aspect, key in ((STYLE, "styles"), (MONOCHROME, "monochrome")) if STYLE in axes else ():
-        yield from (Detail(aspect, ValueForm("frame", words)) for words in _data()[key])
+        axis_words |= {form.words for form in find_catalogue_axis(axis).plain_forms.values()}
+    for sort in sorts:
+        for detail in _phrases(sort):
+            if detail.form.words not in axis_words:
+                yield detail
+    for axis in axes:
+        if axis != STYLE:
+            yield from _values(axis)
+    if STYLE in axes:
+        for aspect, key in ((STYLE, "styles"), (MONOCHROME, "monochrome")):
+            for words in _data()[key]:
+                yield Detail(aspect, ValueForm("frame", words))
+
+
+def _phrases(sort: str) -> Iterator[Detail]:
+    """Yield the phrases of a table of phrases.toml."""
+    table = _data()["phrases"][sort]
+    place: FormPlace = "after" if table.get("place") == "noun" else "clause"
+    for side in SIDES:
+        for words in table.get(side, ()):
+            yield Detail(sort.partition("_")[0], ValueForm(place, words), side)
+
+
+def _values(axis: str) -> Iterator[Detail]:
+    """Yield the values of an axis of the catalogue."""
+    for value, form in find_catalogue_axis(axis).plain_forms.items():
+        side = value if value in SIDES else "anywhere"
+        yield Detail(aspect=axis, form=form, side=side, value=value)
 
 
 def group_of(phrase: NounPhrase | None) -> NounGroup:
-    """The group of a noun: its own, that of its nearest kin that has one, or that of its kind."""
+    """Return the group that lists a noun, or its nearest kin, or the group of its kind."""
     noun = phrase.noun if phrase else None
     if noun is None:
         return groups()[ANYTHING]
     if noun.kind == "person":
         return groups()[PEOPLE]
     table = _group_by_noun()
-    kind = groups()["landscapes" if noun.kind in ("place", "nature") else ANYTHING]
-    return next((table[name] for name in (noun.singular, *kin(noun)) if name in table), kind)
+    for name in (noun.singular, *kin(noun)):
+        if name in table:
+            return table[name]
+    return groups()["landscapes" if noun.kind in ("place", "nature") else ANYTHING]
 
 
 def kin(noun: Noun) -> tuple[str, ...]:
-    """The nouns nearest to this one in WordNet, the nearest first; () for one that WordNet does not
-    know.
+    """Return the nouns nearest to a noun in WordNet, the nearest first.
+
+    The result is empty for a noun that WordNet does not have.
     """
     return _kin_table().get(noun.singular, ())
 
 
 @lru_cache
 def _kin_table() -> Mapping[str, tuple[str, ...]]:  # see tools/build_kin.py
-    lines = (
-        line.split(": ") for line in read_data("kin.txt").splitlines() if not line.startswith("#")
-    )
-    return {noun: tuple(near.split(", ")) for noun, near in lines}
+    lines = read_data("kin.txt").splitlines()
+    pairs = [line.split(": ") for line in lines if not line.startswith("#")]
+    return {noun: tuple(nearest.split(", ")) for noun, nearest in pairs}
 
 
 @lru_cache
 def _group_by_noun() -> Mapping[str, NounGroup]:
-    """By noun, the first group that lists it."""
-    return {noun: group for group in reversed([*groups().values()]) for noun in group.nouns}
+    """Return the first group that lists a noun, by noun."""
+    table: dict[str, NounGroup] = {}
+    for group in groups().values():
+        for noun in group.nouns:
+            table.setdefault(noun, group)
+    return table
 
 
 def say(prompt: str, detail: Detail) -> str:
-    """The prompt with the detail. Raises UsageError where nothing in the prompt could have it."""
+    """Return a prompt with a detail.
+
+    Raises
+    ------
+    UsageError
+        If nothing in the prompt can have the detail.
+    """
     if detail.form.place == "frame":
         return reframe(prompt, detail.form.words)
     if detail.value is not None:
         return counterfactual(prompt, detail.aspect, detail.value, detail.form)
     parsed = parse_prompt(prompt)
-    at, _, words = phrase_edit(
-        parsed, detail.form, parsed.subjects({"person"}) or list(parsed.phrases[:1])
-    )
-    return f"{prompt[:at]}{words}{prompt[at:]}"
+    subjects = parsed.subjects({"person"}) or list(parsed.phrases[:1])
+    edit = phrase_edit(parsed, detail.form, subjects)
+    return f"{prompt[: edit.start]}{edit.words}{prompt[edit.start :]}"
 
 
 def say_all(prompt: str, details: Iterable[Detail]) -> str:
-    """The prompt with several details: those said first come to stand nearer to the noun, or
-    further inside.
-    """
-
-    def order(one: Detail) -> tuple[int, bool, int]:
-        after = one.form.place == "after" and one.value is not None
-        return _PLACES.index(one.form.place), after, [*_ORDER, one.aspect].index(one.aspect)
-
-    for detail in sorted(details, key=order):
+    """Return a prompt with several details, in the order of good English."""
+    for detail in sorted(details, key=_insertion_order):
         prompt = say(prompt, detail)
     return prompt
 
 
-def go_together(one: Detail, others: Iterable[Detail]) -> bool:
-    """Whether a detail can be said beside others: of another topic, on the same side of the door,
-    "wearing" once.
+def _insertion_order(detail: Detail) -> tuple[int, bool, int]:
+    """Return a sorting key: details inserted first are nearer to the noun, or further inside."""
+    is_value_after_noun = detail.form.place == "after" and detail.value is not None
+    place = _PLACES.index(detail.form.place)
+    return place, is_value_after_noun, [*_ORDER, detail.aspect].index(detail.aspect)
+
+
+def go_together(detail: Detail, others: Iterable[Detail]) -> bool:
+    """Check whether a detail can be combined with all others.
+
+    Details need different themes and the same side of the door, and "wearing" appears once.
     """
-    return all(
-        not themes(one.aspect) & themes(other.aspect)
-        and ("anywhere" in (one.side, other.side) or one.side == other.side)
-        and not (one.form.words.startswith(WEARING) and other.form.words.startswith(WEARING))
-        for other in others
-    )
+    return all(_are_compatible(detail, other) for other in others)
+
+
+def _are_compatible(first: Detail, second: Detail) -> bool:
+    same_theme = not themes(first.aspect).isdisjoint(themes(second.aspect))
+    same_side = "anywhere" in (first.side, second.side) or first.side == second.side
+    return same_side and not same_theme and not (first.is_wearing and second.is_wearing)
 
 
 def open_details(prompt: str, knows: Knows = anything) -> dict[str, list[Detail]]:
-    """By aspect, all that the prompt leaves open. With `knows`, only what stays inside a model's
-    vocabulary.
+    """Return all details that a prompt leaves open, by aspect.
+
+    Parameters
+    ----------
+    prompt
+        Any prompt.
+    knows
+        Check whether a text stays inside a model's vocabulary.
+
+    Returns
+    -------
+    dict[str, list[Detail]]
+        Details by aspect; aspects without an open detail are absent.
     """
-    parsed = parse_prompt(" ".join(prompt.split()))
-    subject = main_phrase(parsed)
-    rest = parsed.text[parsed.words[subject.end - 1].end :] if subject else parsed.text
-    kind = subject.noun.kind if subject and subject.noun else None
-    side = _side(parsed, subject, rest)
-
-    def spoken(topic: str) -> bool:
-        if topic == "where":
-            return side is not None
-        if (topic == STYLE and _VIEW.match(parsed.text)) or (
-            topic == "doing" and _DOES.search(rest)
-        ):
-            return True
-        return any(
-            topic in themes(axis) and axis != "behavior" and states(parsed.text, axis)
-            for axis in catalogue()
-        )
-
+    subject = _DescribedSubject.of(parse_prompt(" ".join(prompt.split())))
     closed: dict[str, bool] = {}
-    found: dict[str, list[Detail]] = {}
-    for detail in group_of(subject).details:
-        if (
-            detail.value
-            and kind
-            and not find_catalogue_axis(detail.aspect).subject_kinds & {kind, "any"}
-        ):
+    details: dict[str, list[Detail]] = {}
+    for detail in group_of(subject.phrase).details:
+        if not subject.suits(detail):
             continue
         if detail.aspect not in closed:
-            said = detail.value is not None and states(parsed.text, detail.aspect)
-            closed[detail.aspect] = said or any(map(spoken, themes(detail.aspect)))
-        there = side is None or detail.side in ("anywhere", side)
-        there = there and not (
-            detail.form.words.startswith(WEARING) and WEARING in parsed.text.lower()
+            closed[detail.aspect] = subject.settles(detail)
+        is_open = subject.leaves_room(detail) and not closed[detail.aspect]
+        if is_open and knows(f"person {detail.form.words}"):
+            details.setdefault(detail.aspect, []).append(detail)
+    return details
+
+
+@dataclass(frozen=True, slots=True)
+class _DescribedSubject:
+    """The subject of a prompt, and what the prompt states about it.
+
+    Attributes
+    ----------
+    parsed
+        The prompt.
+    phrase
+        The main phrase.
+    following
+        Text after the main phrase; all text where there is no main phrase.
+    side
+        Side of the door that the prompt states, "anywhere" for a place that may be on either side,
+        None for no place.
+    """
+
+    parsed: ParsedPrompt
+    phrase: NounPhrase | None
+    following: str
+    side: str | None
+
+    @classmethod
+    def of(cls, parsed: ParsedPrompt) -> "_DescribedSubject":
+        phrase = main_phrase(parsed)
+        start = parsed.words[phrase.end - 1].end if phrase else 0
+        following = parsed.text[start:]
+        return cls(
+            parsed=parsed,
+            phrase=phrase,
+            following=following,
+            side=_side(parsed, phrase, following),
         )
-        if there and not closed[detail.aspect] and knows(f"person {detail.form.words}"):
-            found.setdefault(detail.aspect, []).append(detail)
-    return found
+
+    def suits(self, detail: Detail) -> bool:
+        """Check whether the kind of the subject can have the detail."""
+        kind = self.phrase.noun.kind if self.phrase and self.phrase.noun else None
+        if kind is None or not detail.value:
+            return True
+        kinds = find_catalogue_axis(detail.aspect).subject_kinds
+        return not kinds.isdisjoint({kind, "any"})
+
+    def settles(self, detail: Detail) -> bool:
+        """Check whether the prompt settles the aspect of a detail."""
+        if detail.value is not None and states(self.parsed.text, detail.aspect):
+            return True
+        return any(self._settles_theme(theme) for theme in themes(detail.aspect))
+
+    def _settles_theme(self, theme: str) -> bool:
+        if theme == "where":
+            return self.side is not None
+        if theme == STYLE and _VIEW.match(self.parsed.text):
+            return True
+        if theme == "doing" and _DOES.search(self.following):
+            return True
+        axes = [axis for axis in catalogue() if theme in themes(axis) and axis != "behavior"]
+        return any(states(self.parsed.text, axis) for axis in axes)
+
+    def leaves_room(self, detail: Detail) -> bool:
+        """Check whether a detail fits the side of the door and the clothes of the prompt."""
+        if self.side is not None and detail.side not in ("anywhere", self.side):
+            return False
+        return not (detail.is_wearing and WEARING in self.parsed.text.lower())
 
 
 def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
-    """The phrase that the prompt is about: the first person, else the first noun."""
+    """Return the phrase that a prompt is about: the first person, or the first noun."""
     return next(iter(parsed.subjects({"person"}) or parsed.phrases), None)
 
 
-def _side(parsed: ParsedPrompt, subject: NounPhrase | None, rest: str) -> str | None:
-    """The side of the door that the prompt tells, "anywhere" for a place that may lie on either,
-    None if none.
-    """
+def _side(parsed: ParsedPrompt, subject: NounPhrase | None, following: str) -> str | None:
+    """Return the side of the door that a prompt states; see `_DescribedSubject.side`."""
     entry = find_catalogue_axis("environment")
-    said = [found.value for found in find_statements(parsed, entry, [subject] if subject else [])]
-    said += [
-        one.noun.implies.get("environment", "")
-        for one in parsed.phrases
-        if one != subject and one.noun
+    statements = find_statements(parsed, entry, [subject] if subject else [])
+    values = [statement.value for statement in statements]
+    values += [
+        phrase.noun.implies.get("environment", "")
+        for phrase in parsed.phrases
+        if phrase != subject and phrase.noun
     ]
-    side = next((value for value in said if value in SIDES), None)
-    if side:
-        return side
+    for value in values:
+        if value in SIDES:
+            return value
     if subject and subject.noun and subject.noun.kind == "person":
-        told = any(states(parsed.text, axis) for axis in ("environment", "setting"))
+        is_placed = states(parsed.text, "environment") or states(parsed.text, "setting")
     else:
-        told = bool(_PLACED.search(rest))
-    return "anywhere" if told else None
+        is_placed = bool(_PLACED.search(following))
+    return "anywhere" if is_placed else None
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What prompts are to be about. `words` is None unless the topic is a thing named in words of
-    its own.
+    """The topic of prompts.
+
+    Attributes
+    ----------
+    name
+        Name of the topic; None for anything.
+    groups
+        Groups of nouns that belong to it.
+    words
+        Words for a thing that no group has; None for a topic of groups.
     """
 
     name: str | None
@@ -305,78 +432,105 @@ class Topic:
     words: str | None = None
 
     def covers(self, phrase: NounPhrase | None) -> bool:
-        """Whether a subject is one of those that the topic names."""
+        """Check whether a subject belongs to the topic."""
         return self.name is None or self.name in STYLES or group_of(phrase) in self.groups
 
     def has(self, prompt: str) -> bool:
-        """Whether a prompt is about the topic. One about people tells their clothes if clothing is
-        asked for.
+        """Check whether a prompt is about the topic.
+
+        For the topic clothing, a prompt about people must state their clothes.
         """
         if self.words is not None:
             return self.words in prompt.lower()
         phrase = main_phrase(parse_prompt(prompt))
-        dressed = self.name != CLOTHING or not group_of(phrase).who or states(prompt, CLOTHING)
-        return self.covers(phrase) and dressed
+        if not self.covers(phrase):
+            return False
+        needs_clothes = self.name == CLOTHING and bool(group_of(phrase).person_axes)
+        return not needs_clothes or states(prompt, CLOTHING)
 
     def wants(self, detail: Detail, group: NounGroup) -> bool:
-        """Whether variations of a prompt about this group should say such a detail."""
+        """Check whether variations of a prompt about a group should state a detail."""
         if self.name in STYLES:
             return detail.aspect in (STYLE, MONOCHROME, "palette", "lighting", "viewpoint")
-        if self.name == PEOPLE and group.who:
-            return detail.aspect in group.who
-        if self.name == CLOTHING and group.who:
+        if self.name == PEOPLE and group.person_axes:
+            return detail.aspect in group.person_axes
+        if self.name == CLOTHING and group.person_axes:
             return "wearing" in themes(detail.aspect)
-        return detail.value is None or detail.aspect in group.varies
+        return detail.value is None or detail.aspect in group.varied_axes
 
 
 def find_topic(name: str | None, knows: Knows = anything) -> Topic:
-    """The topic that `name` spells. With `knows`, only groups that a model can show.
+    """Return the topic that a name spells.
 
-    Raises UsageError for a topic without words, and for one of which nothing stays inside the
-    vocabulary.
+    Parameters
+    ----------
+    name
+        People, clothing, style, a group or an area of phrases.toml, or any words; None for
+        anything.
+    knows
+        Check whether a text stays inside a model's vocabulary; other nouns are left out.
+
+    Returns
+    -------
+    Topic
+        The topic.
+
+    Raises
+    ------
+    UsageError
+        For a topic without words, and for a topic outside of the vocabulary.
     """
-    spoken = None if name is None else " ".join(name.lower().split())
-    if spoken == "":
+    spelled = None if name is None else " ".join(name.lower().split())
+    if spelled == "":
         raise UsageError(
             "the topic is empty; name people, clothing, style, food, nature, or any words"
         )
-    if spoken is None or spoken in STYLES:
-        found = [group for group in groups().values() if group.nouns]
-    elif spoken == CLOTHING:
-        found = [group for name, group in groups().items() if name in (PEOPLE, "clothes")]
-    elif spoken in ("animals", "animal"):
-        found = [
-            group
-            for group in groups().values()
-            if any(nouns()[noun].kind == "animal" for noun in group.nouns)
-        ]
-    else:
-        found = [
-            group
-            for group in groups().values()
-            if group.nouns and spoken in (group.area, group.name, group.name.replace("_", " "))
-        ]
-    known = tuple(group for group in found if nouns_of(group, knows))
-    if found and known:
-        return Topic(spoken, known)
-    if found or (spoken and not knows(spoken)):
+    listed = _groups_of_topic(spelled)
+    known = tuple(group for group in listed if nouns_of(group, knows))
+    if known:
+        return Topic(spelled, known)
+    if listed or (spelled and not knows(spelled)):
         raise UsageError(
-            f"nothing of the topic {name!r} stays inside the vocabulary that was asked for"
+            f"the model's vocabulary has no words for the topic {name!r}; use another topic"
         )
-    subject = main_phrase(parse_prompt(spoken or ""))
-    return Topic(spoken, (group_of(subject) if subject else groups()[ANYTHING],), spoken)
+    subject = main_phrase(parse_prompt(spelled or ""))
+    group = group_of(subject) if subject else groups()[ANYTHING]
+    return Topic(name=spelled, groups=(group,), words=spelled)
+
+
+def _groups_of_topic(name: str | None) -> list[NounGroup]:
+    """Return the groups that a topic names; all groups with nouns for a style or anything."""
+    if name == CLOTHING:
+        return [groups()[key] for key in groups() if key in (PEOPLE, "clothes")]
+    if name in ("animals", "animal"):
+        return [group for group in groups().values() if _has_animals(group)]
+    with_nouns = [group for group in groups().values() if group.nouns]
+    if name is None or name in STYLES:
+        return with_nouns
+    return [
+        group
+        for group in with_nouns
+        if name in (group.area, group.name, group.name.replace("_", " "))
+    ]
+
+
+def _has_animals(group: NounGroup) -> bool:
+    return any(nouns()[noun].kind == "animal" for noun in group.nouns)
 
 
 @lru_cache(maxsize=256)
 def nouns_of(group: NounGroup, knows: Knows) -> tuple[str, ...]:
-    """The group's nouns that stay inside the vocabulary."""
+    """Return the group's nouns inside a vocabulary."""
     return tuple(noun for noun in group.nouns if knows(noun))
 
 
-def named(words: str) -> str:
-    """Words of a topic as a prompt names them: "red shoe" -> "a red shoe", "shoes" and "footwear"
-    as they are.
+def with_article(words: str) -> str:
+    """Return the words of a topic as a prompt names them.
+
+    "red shoe" gives "a red shoe"; "shoes" and "footwear" stay as they are.
     """
     noun = nouns().get(words.split()[-1])
-    counted = noun is not None and words.endswith(noun.singular) and noun.singular != noun.plural
-    return f"{article(words)} {words}" if counted and words.split()[0] not in DETERMINERS else words
+    is_counted = noun is not None and noun.singular != noun.plural and words.endswith(noun.singular)
+    if is_counted and words.split()[0] not in DETERMINERS:
+        return f"{article(words)} {words}"
+    return words
