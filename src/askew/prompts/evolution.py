@@ -281,7 +281,7 @@ def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> Expect
     words = sorted(frozenset().union(*words_of_texts))
     features = [_contained(words, words_of_text) for words_of_text in words_of_texts]
     base, effects = ridge_effects(features, list(losses.values()))
-    effect_by_word = dict(zip(words, effects.tolist(), strict=True))
+    effect_by_word: dict[str, float] = dict(zip(words, effects.tolist(), strict=True))
 
     def expected(text: str) -> float:
         present = sorted(set(content_words(text)))
@@ -295,7 +295,7 @@ def _contained(words: Sequence[str], words_of_text: frozenset[str]) -> list[bool
 
 
 RATIOS = np.geomspace(0.1, 10_000, 51)
-"""Ratios of the variance of the noise to the variance of an effect, to choose the likeliest from."""
+"""Candidate ratios of the variance of the noise to the variance of an effect."""
 
 
 def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats]:

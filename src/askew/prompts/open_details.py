@@ -94,12 +94,12 @@ class Detail:
 
     @property
     def is_phrase(self) -> bool:
-        """Whether the detail is a phrase about a subject that states no value of an axis."""
+        """Check for a phrase about a subject that states no value of an axis."""
         return self.value is None and self.form.place != "frame"
 
     @property
     def is_wearing(self) -> bool:
-        """Whether the detail states what a person is wearing."""
+        """Check for clothes that a person is wearing."""
         return self.form.words.startswith(WEARING)
 
 
@@ -176,7 +176,7 @@ def _group(name: str, table: Mapping[str, Any]) -> NounGroup:
 
 
 def _details(sorts: Sequence[str], axes: Sequence[str]) -> Iterator[Detail]:
-    """Yield phrases, then values of axes, then frames. Words of an axis are not a phrase as well."""
+    """Yield phrases (but for words of the axes), then values of axes, then frames."""
     axis_words = set[str]()
     for axis in axes:
         axis_words |= {form.words for form in find_catalogue_axis(axis).plain_forms.values()}
@@ -188,9 +188,14 @@ def _details(sorts: Sequence[str], axes: Sequence[str]) -> Iterator[Detail]:
         if axis != STYLE:
             yield from _values(axis)
     if STYLE in axes:
-        for aspect, key in ((STYLE, "styles"), (MONOCHROME, "monochrome")):
-            for words in _data()[key]:
-                yield Detail(aspect, ValueForm("frame", words))
+        yield from _frames(STYLE, "styles")
+        yield from _frames(MONOCHROME, "monochrome")
+
+
+def _frames(aspect: str, key: str) -> Iterator[Detail]:
+    """Yield the frames of a list of phrases.toml."""
+    for words in _data()[key]:
+        yield Detail(aspect, ValueForm("frame", words))
 
 
 def _phrases(sort: str) -> Iterator[Detail]:
@@ -393,17 +398,18 @@ def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
     return next(iter(parsed.subjects({"person"}) or parsed.phrases), None)
 
 
+def _implied_sides(parsed: ParsedPrompt, subject: NounPhrase | None) -> list[str]:
+    """Return the sides of the door that the nouns of a prompt imply, "" for no side."""
+    others = [phrase.noun for phrase in parsed.phrases if phrase != subject and phrase.noun]
+    return [noun.implies.get("environment", "") for noun in others]
+
+
 def _side(parsed: ParsedPrompt, subject: NounPhrase | None, following: str) -> str | None:
     """Return the side of the door that a prompt states; see `_DescribedSubject.side`."""
     entry = find_catalogue_axis("environment")
     statements = find_statements(parsed, entry, [subject] if subject else [])
     values = [statement.value for statement in statements]
-    values += [
-        phrase.noun.implies.get("environment", "")
-        for phrase in parsed.phrases
-        if phrase != subject and phrase.noun
-    ]
-    for value in values:
+    for value in (*values, *_implied_sides(parsed, subject)):
         if value in SIDES:
             return value
     if subject and subject.noun and subject.noun.kind == "person":
