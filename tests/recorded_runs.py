@@ -379,7 +379,14 @@ def graphs(at: Workplace, run: Path) -> Path:
     run.mkdir()
     runs = [str(at.folder(name)) for name in ("interact_validated", "interact_fair")]
     return printed(
-        run, "graphs", *runs, "--names", "biased,fair", "--to", str(run / "graphs.html"), "--json"
+        run,
+        "graphs",
+        *runs,
+        "--names",
+        "biased,fair",
+        "--output",
+        str(run / "graphs.html"),
+        "--json",
     )
 
 
@@ -578,6 +585,6 @@ def classify_groups(at: Workplace, run: Path) -> Path:
 def compare_audits(at: Workplace, run: Path) -> Path:
     names = ("audit_embedder", "audit_fair")
     askew.compare(
-        *(at.folder(name) for name in names), names=["biased", "fair"], store=at.store, to=run
+        *(at.folder(name) for name in names), names=["biased", "fair"], store=at.store, output=run
     )
     return run / "comparison.json"

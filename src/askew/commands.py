@@ -116,33 +116,33 @@ def export(
     run: RunFolder,
     /,
     *,
-    to: ExportFormat = "csv",
-    out: Path | None = None,
+    format: ExportFormat = "csv",
+    output: Path | None = None,
     store: StoreOfRun = None,
 ) -> str | None:
     """Write all estimates of a finished run or comparison as csv, parquet or json, or its main
     results as markdown.
 
-    Example: `askew export runs/mine --to csv --out mine.csv`
+    Example: `askew export runs/mine --format csv --output mine.csv`
 
     Parameters
     ----------
-    to
-        The form.
-    out
-        The file; printed if not given. parquet needs one.
+    format
+        Format of the output.
+    output
+        File to write, instead of standard output. parquet needs a file.
     """
-    content = _finished(run, store).export(to)
-    if out is None:
+    content = _finished(run, store).export(format)
+    if output is None:
         if isinstance(content, bytes):
-            raise UsageError("parquet is not text: name a file by --out FILE")
+            raise UsageError("parquet is not text. Name a file with --output FILE")
         print(neutral(content) if sys.stdout.isatty() else content, end="")
         return None
     try:
-        out.write_bytes(content if isinstance(content, bytes) else content.encode())
+        output.write_bytes(content if isinstance(content, bytes) else content.encode())
     except OSError as error:
-        raise UsageError(f"cannot write {out}: {error.strerror}") from error
-    return str(out)
+        raise UsageError(f"cannot write {output}: {error.strerror}") from error
+    return str(output)
 
 
 def _finished(folder: Path, store: Path | None) -> Document:

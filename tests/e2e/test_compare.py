@@ -45,7 +45,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def comparison(
     runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> askew.Comparison:
-    return askew.compare(*runs, to=tmp_path_factory.mktemp("comparison"))
+    return askew.compare(*runs, output=tmp_path_factory.mktemp("comparison"))
 
 
 def test_results_are_strict_json_and_the_page_is_there(comparison: askew.Comparison) -> None:
@@ -86,7 +86,7 @@ def test_the_same_command_gives_the_same_bytes_in_80_columns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert run(["compare", *map(str, runs), "--to", str(tmp_path)]) == 0
+    assert run(["compare", *map(str, runs), "--output", str(tmp_path)]) == 0
     *table, last = capsys.readouterr().out.strip().splitlines()
     assert last == f"report: {tmp_path / 'comparison.html'}"
     assert max(map(len, table)) <= 80
@@ -116,21 +116,21 @@ def test_it_is_shown_and_exported_again(
 ) -> None:
     monkeypatch.chdir(os.path.commonpath(runs))
     one, other = (os.path.relpath(folder) for folder in runs)
-    assert run(["compare", one, other, "--to", "again", "--names", "old,new"]) == 0
+    assert run(["compare", one, other, "--output", "again", "--names", "old,new"]) == 0
     first = capsys.readouterr().out
     page = Path("again", "comparison.html").read_bytes()
     Path("again", "comparison.html").unlink()
     assert run(["report", "again"]) == 0
     assert capsys.readouterr().out == first
     assert Path("again", "comparison.html").read_bytes() == page
-    assert run(["export", "again", "--to", "json"]) == 0
+    assert run(["export", "again", "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     entries = json.loads(Path("again", "comparison.json").read_text())
     assert [(row["score"], row["axis"], row["value"]) for row in rows] == [
         (e["score"], e["axis"], e["difference"]["value"]) for e in entries
     ]
     assert {(row["method"], row["model"]) for row in rows} == {("compare", "new less old")}
-    assert run(["export", "again", "--to", "markdown"]) == 0
+    assert run(["export", "again", "--format", "markdown"]) == 0
     assert "**new differs significantly from old on perceived gender." in capsys.readouterr().out
     Path("again", "comparison.json").write_text('[{"score": "mad"}]')
     assert run(["report", "again"]) == 2
@@ -157,7 +157,9 @@ def test_a_condition_on_differences_decides_the_exit_code(
     code: int,
     says: str,
 ) -> None:
-    assert run(["compare", *map(str, runs), "--to", str(tmp_path), "--fail-if", condition]) == code
+    assert (
+        run(["compare", *map(str, runs), "--output", str(tmp_path), "--fail-if", condition]) == code
+    )
     assert says in " ".join(capsys.readouterr().err.split())
 
 
@@ -222,7 +224,7 @@ def test_runs_that_share_some_prompts_are_compared_on_these(
     runs: tuple[Path, Path], tmp_path: Path
 ) -> None:
     more = audit(runs[1].parent / "more", 0.5, prompts=("a photo of a nurse", PROMPT))
-    found = askew.compare(runs[0], more, to=tmp_path)
+    found = askew.compare(runs[0], more, output=tmp_path)
     assert {entry.prompt for entry in found.entries} == {PROMPT}
     (warning,) = found.warnings
     assert warning == f"prompts of {more} alone are left out: 'a photo of a nurse'"
@@ -230,7 +232,7 @@ def test_runs_that_share_some_prompts_are_compared_on_these(
 
 def test_one_run_under_two_names_is_warned_about(runs: tuple[Path, Path], tmp_path: Path) -> None:
     copy = shutil.copytree(runs[0], runs[0].parent / "copy")
-    found = askew.compare(runs[0], copy, to=tmp_path)
+    found = askew.compare(runs[0], copy, output=tmp_path)
     assert "nothing can differ" in found.warnings[0]
     assert {(e.difference.value, e.difference.p) for e in found.entries} == {(0.0, 1.0)}  # type: ignore[union-attr]
 

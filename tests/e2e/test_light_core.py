@@ -127,7 +127,7 @@ def test_audits_by_labels_are_compared(core: Path, runs: Path) -> None:
 
 
 def test_estimates_are_exported(core: Path, runs: Path) -> None:
-    shown, _ = askew(core, runs, "export", "one", "--to", "csv")
+    shown, _ = askew(core, runs, "export", "one", "--format", "csv")
     rows = list(csv.DictReader(shown.splitlines()))
     assert {row["method"] for row in rows} == {"audit"}
     assert {"distance", "shares"} <= {row["score"] for row in rows}

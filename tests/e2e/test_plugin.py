@@ -91,7 +91,7 @@ def test_it_has_a_page(site: Path, run: Path) -> None:
 
 def test_it_has_an_export(site: Path, run: Path) -> None:
     rows = list(
-        csv.DictReader(io.StringIO(askew(site, "export", str(run), "--to", "csv", cwd=run)))
+        csv.DictReader(io.StringIO(askew(site, "export", str(run), "--format", "csv", cwd=run)))
     )
     assert [row["score"] for row in rows] == ["shares", "shares", "shares", "effective_colours"]
     assert [row["of"] for row in rows[:3]] == ["red", "green", "blue"]

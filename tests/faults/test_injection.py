@@ -278,7 +278,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, heard: list[bytes]) -> Callab
                 place_of = (
                     []
                     if "--run" in arguments
-                    else ["--to" if kind == "compare" else "--run", str(place / kind)]
+                    else ["--output" if kind == "compare" else "--run", str(place / kind)]
                 )
                 assert run([*arguments, *place_of]) == 0, arguments
             (pages[kind],) = (place / kind).glob("*.html")

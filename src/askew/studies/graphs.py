@@ -117,7 +117,7 @@ class GraphsResult(Document):
 
 
 def graphs(
-    *runs: str | Path, names: NamesOption = None, to: PathOption = None, json: Flag = False
+    *runs: str | Path, names: NamesOption = None, output: PathOption = None, json: Flag = False
 ) -> GraphsResult:
     """Graphs of interactions of several models side by side, on one layout, and what differs from
     the first.
@@ -131,7 +131,7 @@ def graphs(
     names
         A short name for each run, separated by commas; if not given its model, with settings where
         models are the same.
-    to
+    output
         The page to write; if not given graphs.html beside the first run. The differences stand
         beside it as JSON.
     json
@@ -146,7 +146,7 @@ def graphs(
     folders = [Path(run) for run in runs]
     if len(folders) < 2:
         raise UsageError("graphs side by side need two runs or more: askew graphs RUN RUN")
-    report = Path(to) if to else folders[0].absolute().parent / "graphs.html"
+    report = Path(output) if output else folders[0].absolute().parent / "graphs.html"
     if report.suffix not in (".html", ".htm"):
         raise UsageError(f"{report} is no name of a page; write one that ends in .html")
     loaded: list[tuple[Path, InteractionFindings]] = []

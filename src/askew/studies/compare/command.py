@@ -69,7 +69,7 @@ def compare(
     *runs: str | Path,
     names: NamesOption = None,
     store: PathOption = None,
-    to: PathOption = None,
+    output: PathOption = None,
     fail_if: TextsOption = None,
     json: Flag = False,
 ) -> Comparison:
@@ -92,7 +92,7 @@ def compare(
         A short name for each run, separated by commas; by default its model.
     store
         Where the pictures and answers of all runs are; by default .askew beside each run.
-    to
+    output
         Folder for comparison.json and comparison.html; by default beside the first run.
     fail_if
         Exit with 3 if it holds of a difference: "share.q < 0.05", "gender: mad.low > 0". May be
@@ -131,7 +131,7 @@ def compare(
         ComparedRun(name, identity(run), observed_sets(run, prompts)) for name, run in found.items()
     ]
     digest = sha256(" ".join(run.plan.hash for run in audits).encode())[:8]
-    place = Path(to) if to else folders[0].absolute().parent / f"comparison-{digest}"
+    place = Path(output) if output else folders[0].absolute().parent / f"comparison-{digest}"
     plan = audits[0].plan
     entries = score(compared, prompts, plan.vqa, _scoring(audits), plan.concepts == "axis")
     result = Comparison(place, found, entries, warnings).write()
