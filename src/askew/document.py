@@ -1,6 +1,4 @@
-"""What a command found, as a document: in a terminal or a notebook, as a page, Markdown, a figure,
-a tidy table.
-"""
+"""Results of a command as documents: for a terminal, a notebook, a report, papers and tables."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ import csv
 import io
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,17 +27,31 @@ if TYPE_CHECKING:
 ExportFormat = Literal["csv", "parquet", "json", "markdown"]
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula."""
+"""Characters with which a spreadsheet starts a formula."""
 
 PLACES = ("prompt", "model", "axis", "set", "value")
 
 
 @dataclass(frozen=True, slots=True)
 class EstimateRow:
-    """One estimate: what it is about, and its parts.
+    """One estimate and what it is about.
 
-    `of` is the value of an axis, such as "female", where it is about one; `about` whatever else
-    tells it from others: "a: gender; b: nurse"; `missing` pictures gave no answer.
+    Attributes
+    ----------
+    method, model : str
+        Method and model.
+    prompt, axis, set : str, optional
+        Prompt, axis and image set.
+    of : str, optional
+        Value of the axis, such as "female".
+    about : str, optional
+        All other names: "a: gender; b: nurse".
+    score : str
+        Name of the score.
+    value, low, high, level, null, corrected, p, q, n : float or int
+        Parts of the estimate, see `Estimate`.
+    missing : int
+        Number of images that gave no answer.
     """
 
     method: str
@@ -63,23 +75,24 @@ class EstimateRow:
 
 
 class Document(ABC):
-    """Findings that can be shown. Who inherits it says what the page shows, where it lies, and what
-    was estimated.
+    """Results that can be shown.
+
+    A subclass gives the page, the path of its report, and the estimates.
     """
 
     @property
     @abstractmethod
     def page(self) -> Page:
-        """What the report shows."""
+        """Return the content of the report."""
 
     @property
     @abstractmethod
     def report(self) -> Path:
-        """Its file."""
+        """Return the path of the report."""
 
     @abstractmethod
     def estimates(self) -> list[EstimateRow]:
-        """A row for every estimate, in the order of the file with the numbers."""
+        """Return a row for each estimate, in the order of the file with the numbers."""
 
     def write_report(self) -> Path:
         """Write the report as one HTML file and return its path."""
@@ -88,61 +101,63 @@ class Document(ABC):
         return write_file(self.report, html.page(self.page).encode())
 
     def table(self) -> RenderableType:
-        """The main results for a terminal, to print with rich."""
+        """Return the main results for a terminal, to print with rich."""
         from askew.pages import terminal
 
         return terminal.screen(self.page)
 
     def markdown(self) -> str:
-        """The main results as Markdown, for a pull request or a model card."""
+        """Return the main results as Markdown, for a pull request or a model card."""
         from askew.pages import plain
 
         return plain.markdown(self.page)
 
-    def frame(self) -> pandas.DataFrame | pyarrow.Table | list[EstimateRow]:
-        """Return all estimates as a tidy table, one row per estimate.
+    def frame(self) -> list[EstimateRow] | pyarrow.Table:
+        """Return all estimates as a tidy table.
 
         Returns
         -------
-        pandas.DataFrame or pyarrow.Table or list
-            A DataFrame if pandas is installed, else a pyarrow Table if pyarrow is installed, else a
-            list of rows.
+        pyarrow.Table or list of EstimateRow
+            A list if pyarrow is not installed.
         """
-        estimates = self.estimates()
-        if find_spec("pandas"):
-            import pandas
-
-            return pandas.DataFrame([asdict(row) for row in estimates])
-        return _table(estimates) if find_spec("pyarrow") else estimates
+        return _table(self.estimates()) if find_spec("pyarrow") else self.estimates()
 
     def export(self, to: ExportFormat = "csv") -> str | bytes:
-        """All estimates as CSV, JSON or Parquet, or the main results as Markdown.
+        """Return all estimates in a file format, or the main results as Markdown.
 
-        Raises MissingPackage for Parquet without the extra `export`.
+        Parameters
+        ----------
+        to : {"csv", "parquet", "json", "markdown"}
+            The format.
+
+        Returns
+        -------
+        str or bytes
+            The content of the file. Only Parquet is bytes.
+
+        Raises
+        ------
+        MissingPackage
+            If Parquet is asked for and pyarrow is not installed.
         """
         if to == "markdown":
             return self.markdown()
-        found = self.estimates()
+        rows = self.estimates()
         if to == "json":
-            return json.dumps([asdict(row) for row in found], indent=1, ensure_ascii=False) + "\n"
+            records = [asdict(row) for row in rows]
+            return json.dumps(records, indent=1, ensure_ascii=False) + "\n"
         if to == "parquet":
-            table = _table(found)
-            written = io.BytesIO()
-            from pyarrow import parquet
-
-            parquet.write_table(table, written)
-            return written.getvalue()
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(field.name for field in fields(EstimateRow))
-        for row in found:  # a text that a spreadsheet would calculate gets a quote before it
-            writer.writerow(
-                f"'{x}" if isinstance(x, str) and x.startswith(FORMULA) else x for x in astuple(row)
-            )
-        return text.getvalue()
+            return _parquet(rows)
+        return _csv(rows)
 
     def plot(self) -> Figure:
-        """The main findings as a matplotlib figure. Raises MissingPackage without the extra `plot`."""
+        """Return the main findings as a matplotlib figure.
+
+        Raises
+        ------
+        MissingPackage
+            If matplotlib is not installed.
+        """
         from askew.pages import figures
 
         return figures.figure(self.page)
@@ -157,43 +172,78 @@ class Document(ABC):
 
 
 def rows(scores: Iterable[LocatedEstimate], method: str, model: str = "") -> list[EstimateRow]:
-    """A row for every estimate, in their order; `model` made the pictures where an estimate does
-    not say who did.
+    """Return a row for each estimate, in their order.
+
+    Parameters
+    ----------
+    scores : iterable of LocatedEstimate
+        The estimates with the names of what they are about.
+    method : str
+        Name of the method.
+    model : str
+        Model of the images, for estimates that do not name it.
+
+    Returns
+    -------
+    list of EstimateRow
+        The rows.
     """
-    found = []
-    for one in scores:
-        names = one.names
-        e = one.estimate
-        others = "; ".join(
-            f"{name}: {text}" for name, text in names.items() if name not in PLACES and text
-        )
-        found.append(
-            EstimateRow(
-                method,
-                names.get("model") or model,
-                names.get("prompt"),
-                names.get("axis"),
-                names.get("set"),
-                names.get("value"),
-                others or None,
-                one.score,
-                e.value,
-                e.low,
-                e.high,
-                e.level,
-                e.null,
-                e.corrected,
-                e.p,
-                e.q,
-                e.n,
-                e.missing,
-            )
-        )
-    return found
+    return [_row(score, method, model) for score in scores]
 
 
-def _table(found: list[EstimateRow]) -> pyarrow.Table:
+def _row(score: LocatedEstimate, method: str, model: str) -> EstimateRow:
+    names = score.names
+    others = [f"{name}: {text}" for name, text in names.items() if name not in PLACES and text]
+    estimate = score.estimate
+    return EstimateRow(
+        method=method,
+        model=names.get("model") or model,
+        prompt=names.get("prompt"),
+        axis=names.get("axis"),
+        set=names.get("set"),
+        of=names.get("value"),
+        about="; ".join(others) or None,
+        score=score.score,
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        level=estimate.level,
+        null=estimate.null,
+        corrected=estimate.corrected,
+        p=estimate.p,
+        q=estimate.q,
+        n=estimate.n,
+        missing=estimate.missing,
+    )
+
+
+def _csv(rows: Sequence[EstimateRow]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(field.name for field in fields(EstimateRow))
+    for row in rows:
+        writer.writerow(_without_formula(value) for value in astuple(row))
+    return text.getvalue()
+
+
+def _without_formula(value: object) -> object:
+    """Return a value of a CSV file; a text that a spreadsheet would calculate gets a quote."""
+    if isinstance(value, str) and value.startswith(FORMULA):
+        return f"'{value}"
+    return value
+
+
+def _parquet(rows: Sequence[EstimateRow]) -> bytes:
+    table = _table(rows)
+    from pyarrow import parquet
+
+    written = io.BytesIO()
+    parquet.write_table(table, written)
+    return written.getvalue()
+
+
+def _table(rows: Sequence[EstimateRow]) -> pyarrow.Table:
     MissingPackage.unless_installed("pyarrow", "export", "a table of all estimates as Parquet")
     import pyarrow
 
-    return pyarrow.Table.from_pylist([asdict(row) for row in found])
+    return pyarrow.Table.from_pylist([asdict(row) for row in rows])

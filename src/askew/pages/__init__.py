@@ -1,3 +1,1 @@
-"""One document for every method: a `Page` of blocks (`blocks`, which says how to write one), and
-what draws it.
-"""
+"""Documents of all methods: `blocks` says how to write a page, and renderers draw it."""

@@ -1,24 +1,31 @@
-"""A page as data: what to show and in which order, never how. A method's `page.py` fills it;
-renderers draw it.
+"""A page as data: what to show and in which order, and never how.
 
-The order of a page: the answer in a sentence, the block that shows it (of people always `Shares`),
-pictures, then what the answer rests on, folded. An author chooses by what is to be said:
+The `page.py` of a method makes a page, and renderers draw it. The answer in a sentence comes first,
+then the block that shows it (for people always `ShareBars`), images, and then the details.
 
-    Text      a sentence, or bullets                      Pictures  pictures in equal cells
-    Shares    what was seen, as stacked bars              Table     texts and numbers that need no plot, or shaded
-    Lanes     scores with interval and chance, in rows    Terms     words and what they mean; facts
-    Lines     a score over ordered steps                  Fold      details behind a summary
-    Scatter   points in a plane                           Code      text as it is
-    Network   what moves what: arrows between names
+Choose a block by its content:
 
-Scores go in as `Estimate` or `Missing`, not as text: renderers write them by the block's `Scale`,
-draw interval and chance, set in bold what is beyond chance (q below .05; `strong` overrides), and
-say why something is missing. The mark of a plot is the estimate's `debiased` value where it has
-one; numbers beside it are its `value`. Text is text, no markup; names of others are quoted and cut
-by `words.quote`, `words.shorten`. A `link` leads to the block with the same `anchor`, any text, and
-is plain text if there is none. `series` numbers what belongs together over rows and blocks: one
-colour each, 0 to 5. What pages share is written once: `skeleton`, `media`, `words`. Sections and
-folds leave out blocks without rows, bars or blocks, a page sections without blocks.
+- `Paragraph`: a sentence, or bullets
+- `ShareBars`: shares, as stacked bars
+- `IntervalChart`: scores with intervals and chance, in rows
+- `LineChart`: a score over ordered steps
+- `Scatter`: points in a plane
+- `GraphDiagram`: arrows between names
+- `PictureGrid`: images in equal cells
+- `Table`: texts and numbers that need no plot, or shaded scores
+- `DefinitionList`: terms with their meaning, or facts
+- `Details`: blocks behind a summary
+- `CodeBlock`: text in a fixed width
+
+Scores go in as `Estimate` or `Missing`, not as text. Renderers write them by the block's `Scale`,
+draw interval and chance, print significant scores in bold (`strong` overrides that), and give the
+reason why a score is missing. The mark of a plot is the estimate's `debiased` value, if it has one.
+The numbers beside it are its `value`.
+
+Text contains no markup. Quote and cut names of others by `words.quote` and `words.shorten`. A
+`link` leads to the block with the same `anchor`, and is plain text if there is none. A `series` is
+the number of a color, from 0 to 5, that rows and blocks share. Sections and details leave out
+blocks without content, and a page leaves out sections without blocks.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,18 +41,19 @@ if TYPE_CHECKING:
     from PIL import Image
 
 E = Estimate | Missing
-"""A score, or why there is none."""
+"""A score, or the reason why there is none."""
 
 Scale = Literal["unit", "share", "signed", "fine", "points", "degrees", "range"]
-"""How scores lie on an axis and are written: unit from 0 to 1 (further if a score is); share in
-percent; around zero with their sign signed, fine (of four digits), points (of percent) and degrees;
-range from the lowest to the highest.
+"""Axis and format of scores.
+
+- unit: from 0 to 1, or further if a score is larger
+- share: in percent
+- signed, fine (four digits), points (of percent), degrees: around zero, with a sign
+- range: from the lowest to the highest score
 """
 
 Column = Literal["value", "mark", "interval", "null", "corrected", "p", "q"]
-"""A part of an estimate that stands beside its plot. `null` is headed "chance"; `q` shows p, named,
-where q is none.
-"""
+"""A part of an estimate beside its plot. The head of `null` is "chance"."""
 
 SCORE: tuple[Column, ...] = ("value", "interval", "null", "corrected", "q")
 TESTED: tuple[Column, ...] = ("value", "interval", "null", "q")
@@ -53,17 +61,26 @@ DIFFERENCE: tuple[Column, ...] = ("value", "interval", "q")
 PLAIN: tuple[Column, ...] = ("value", "interval")
 
 Effect = Literal["better", "worse", "changed"]
-"""Nearer to the ideal, further from it, or not settled."""
+"""Direction of an effect: closer to the reference, further from it, or not determined."""
 
 Swatch = Literal["heat", "only-a", "only-b", "both"]
-"""Colours of attention overlays: the colour map, and the places of two words (`media`)."""
+"""Colors of attention overlays: the color map, and the places of two words (`media`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A table's cell that says more than its value: a small `note` below it, `strong` (None: where
-    beyond chance), and in a shaded table its shading, from -1 (orange) to 1 (blue; None: by the
-    value).
+    """A cell of a table with more than its value.
+
+    Attributes
+    ----------
+    value : str, int, Estimate, Missing or None
+        Its value.
+    note : str
+        Small text below the value.
+    strong : bool, optional
+        Whether the cell is bold. By default significant scores are.
+    level : float, optional
+        Shading from -1 (orange) to 1 (blue) in a shaded table. By default it follows the value.
     """
 
     value: str | int | E | None
@@ -73,15 +90,25 @@ class TableCell:
 
 
 Content = str | int | E | TableCell | tuple[str, ...] | None
-"""What a cell holds: a text, a count, a score (written with its interval), some short texts, or
+"""Content of a cell: a text, a count, a score (written with its interval), several short texts, or
 nothing (a dash).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph: `lead` in bold, then `text`, then `items` as bullets. `muted` for remarks, which
-    a terminal dims.
+    """A paragraph.
+
+    Attributes
+    ----------
+    text : str
+        Its text.
+    lead : str
+        Text before it, in bold.
+    items : tuple of str or Paragraph
+        Bullets below it.
+    muted : bool
+        Whether it is a remark, which a terminal dims.
     """
 
     text: str = ""
@@ -92,15 +119,25 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """Text as it is, in a fixed width: a plan, a command."""
+    """Text in a fixed width, such as a plan or a command."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ShareSegment:
-    """One value of an axis in a bar: its share, how many pictures, and the share that would be
-    ideal.
+    """One value of an axis in a bar.
+
+    Attributes
+    ----------
+    value : str
+        The value.
+    share : Estimate or Missing
+        Its share of the labels, from 0 to 1.
+    count : int, optional
+        Number of labels.
+    reference : float, optional
+        Reference share.
     """
 
     value: str
@@ -111,10 +148,30 @@ class ShareSegment:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What one set of pictures shows on one axis, as its own `parts`, also those that were not
-    seen: `n` pictures that were read, and by reason how many were not; a verdict in a few words,
-    `strong` where a lean is shown. Bars of one `group` stand under its name; the interval drawn is
-    of `leading`, by default what is furthest above its ideal.
+    """Shares of one image set on one axis.
+
+    Attributes
+    ----------
+    label : str
+        Name of the bar.
+    parts : tuple of ShareSegment
+        All values of the axis, also those without labels.
+    n : int
+        Number of labeled images.
+    missing : mapping of str to int
+        Number of images without a label, by reason.
+    verdict : str
+        Result of the test in a few words.
+    strong : bool
+        Whether the bias is significant.
+    group : str
+        Name above all bars of a group.
+    series : int, optional
+        Number of the bar's color.
+    link : str, optional
+        Anchor of its details.
+    leading : str
+        Value whose interval is drawn. By default the one furthest above its reference share.
     """
 
     label: str
@@ -131,7 +188,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class ShareBars:
-    """What was seen, as stacked bars: the lead of every page about people, before any score."""
+    """Shares as stacked bars. They stand before all scores on a page about people."""
 
     caption: str
     bars: tuple[Bar, ...]
@@ -140,8 +197,16 @@ class ShareBars:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceMark:
-    """Something to compare with, on one lane: a line at the ideal, a dashed line at a mean, a ring
-    at an earlier score; the legend gives each `name` once.
+    """A mark on an interval row to compare its score with.
+
+    Attributes
+    ----------
+    at : float
+        Value.
+    name : str
+        Name in the legend.
+    shape : {"line", "dash", "ring"}
+        A line for a reference, a dashed line for a mean, a ring for an earlier score.
     """
 
     at: float
@@ -151,11 +216,34 @@ class ReferenceMark:
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """A row of `Lanes`: one score, None where it was not asked for.
+    """A row of an interval chart: one score.
 
-    `more` are further cells, under the columns `Lanes.more`; rows of one `group` stand under its
-    name; `muted` is a row that sums others up; `chance` is from where to where it would fall, if
-    not from 0 to the estimate's `null`; `points` are single scores behind a mean.
+    Attributes
+    ----------
+    label : str
+        Name of the row.
+    score : Estimate, Missing or None
+        The score, or None if it was not asked for.
+    more : tuple of Content
+        Cells under the further columns of the chart.
+    group : str
+        Name above all rows of a group.
+    series : int, optional
+        Number of the row's color.
+    link : str, optional
+        Anchor of its details.
+    note : str
+        Small text behind the label.
+    strong : bool, optional
+        Whether the row is bold. By default significant scores are.
+    muted : bool
+        Whether the row summarizes other rows.
+    marks : tuple of ReferenceMark
+        Values to compare the score with.
+    chance : tuple of float, optional
+        Range expected by chance. By default it runs from 0 to the estimate's `null`.
+    points : tuple of float
+        Single scores behind a mean.
     """
 
     label: str
@@ -174,12 +262,30 @@ class IntervalRow:
 
 @dataclass(frozen=True, slots=True)
 class IntervalChart:
-    """Scores on one scale: each a dot on its interval, chance a grey band behind it, the numbers
-    beside it.
+    """Scores on one scale: dots on their intervals, chance in gray, and numbers beside them.
 
-    `heading` names the labels ("Axis"), `name` the score ("MAD"); `chance` is the head of the
-    column `null` and what its grey band means; `columns` are parts of the estimate beside the plot;
-    `points` is what a small dot is.
+    Attributes
+    ----------
+    caption : str
+        Text above the chart.
+    heading : str
+        Head of the labels ("Axis").
+    rows : tuple of IntervalRow
+        The scores.
+    name : str
+        Name of the score ("MAD").
+    scale : Scale
+        Scale of all scores.
+    columns : tuple of Column
+        Parts of the estimates beside the plot.
+    more : tuple of str
+        Heads of further columns.
+    chance : tuple of str
+        Head of the column `null`, and meaning of the gray band.
+    interval : str
+        Meaning of the lines.
+    points : str
+        Meaning of the small dots.
     """
 
     caption: str
@@ -189,15 +295,25 @@ class IntervalChart:
     scale: Scale = "unit"
     columns: tuple[Column, ...] = SCORE
     more: tuple[str, ...] = ()
-    chance: tuple[str, str] = ("chance", "what chance alone would give")
-    interval: str = "interval for the true value"
+    chance: tuple[str, str] = ("chance", "expected by chance")
+    interval: str = "confidence interval"
     points: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LineSeries:
-    """A score over the steps of `Lines`, None where there is no point. Thin: one of many behind a
-    mean.
+    """A score over the steps of a line chart.
+
+    Attributes
+    ----------
+    name : str
+        Name in the legend.
+    points : tuple of Estimate, Missing or None
+        The score at each step.
+    series : int
+        Number of the line's color.
+    thin : bool
+        Whether the line is one of many behind a mean.
     """
 
     name: str
@@ -208,9 +324,26 @@ class LineSeries:
 
 @dataclass(frozen=True, slots=True)
 class LineChart:
-    """Scores over ordered steps, such as blocks of a network; their numbers follow in a fold. The
-    first line's `null` is the grey chance behind all, other lines' is dotted; `levels` are lines
-    with names.
+    """Scores over ordered steps, such as blocks of a network. Their numbers follow as details.
+
+    Attributes
+    ----------
+    caption : str
+        Text above the chart.
+    heading : str
+        Name of the steps.
+    steps : tuple of str
+        The steps.
+    lines : tuple of LineSeries
+        The scores. Chance of the first line is a gray band, chance of other lines is dotted.
+    name : str
+        Name of the score.
+    scale : Scale
+        Scale of all scores.
+    levels : tuple of (str, float)
+        Horizontal lines with their names.
+    chance : str
+        Meaning of the gray band.
     """
 
     caption: str
@@ -220,7 +353,7 @@ class LineChart:
     name: str
     scale: Scale = "unit"
     levels: tuple[tuple[str, float], ...] = ()
-    chance: str = "what chance alone would give"
+    chance: str = "expected by chance"
 
 
 class ImageSource(Protocol):
@@ -301,17 +434,31 @@ class ScatterPoint:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Points in a plane, by (name, scale) of the axes; scales of pictures on a map are None, and no
-    numbers are shown. `said` is what the plot shows, for terminals and who cannot see it; `keys`
-    name the series; `square` has one length and range for both axes; `diagonal` is what x = y
-    means, if it is drawn.
+    """Points in a plane.
+
+    Attributes
+    ----------
+    caption : str
+        Text above the plot.
+    points : tuple of ScatterPoint
+        The points.
+    x, y : tuple of (str, Scale or None)
+        Name and scale of the axes. Without a scale no numbers are shown.
+    description : str
+        Description of the plot, for terminals and for readers who cannot see it.
+    keys : tuple of str
+        Names of the series.
+    square : bool
+        Whether both axes have the same length and range.
+    diagonal : str
+        Meaning of the line x = y, if it is drawn.
     """
 
     caption: str
     points: tuple[ScatterPoint, ...]
     x: tuple[str, Scale | None]
     y: tuple[str, Scale | None]
-    said: str
+    description: str
     keys: tuple[str, ...] = ()
     square: bool = False
     diagonal: str = ""
@@ -319,7 +466,7 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """An arrow from a name to another, as wide as its score is large."""
+    """An arrow from one name to another, as wide as its score is large."""
 
     source: str
     target: str
@@ -330,8 +477,18 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class GraphDiagram:
-    """A directed graph; nodes (name, small note) stand on a circle in the order given. In a
-    terminal its edges are a table, with the further columns `more`.
+    """A directed graph. In a terminal its edges are a table.
+
+    Attributes
+    ----------
+    caption : str
+        Text above the graph.
+    nodes : tuple of (str, str)
+        Name and small note of each node, in their order on a circle.
+    edges : tuple of Arrow
+        The edges.
+    more : tuple of str
+        Heads of the further columns of the table.
     """
 
     caption: str
@@ -341,8 +498,8 @@ class GraphDiagram:
 
     @property
     def strongest(self) -> list[Arrow]:
-        """The edges, the strongest first."""
-        return sorted(self.edges, key=lambda e: -abs(e.score.value))
+        """Return the edges, the strongest first."""
+        return sorted(self.edges, key=lambda edge: -abs(edge.score.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +527,7 @@ class Thumbnail:
 
 @dataclass(frozen=True, slots=True)
 class PictureRow:
-    """Pictures that belong together: of a set, a model, a strength."""
+    """Images that belong together: of a set, a model, a strength."""
 
     shots: tuple[Thumbnail, ...]
     label: str = ""
@@ -380,9 +537,22 @@ class PictureRow:
 
 @dataclass(frozen=True, slots=True)
 class PictureGrid:
-    """Pictures in equal cells (12, 6 or 4 in a row), captions below; `keys`: colours of overlays
-    and their meaning. `aligned` rows stand under each other cell by cell, below their `heads`: one
-    seed by several models, edits.
+    """Images in equal cells with captions below them.
+
+    Attributes
+    ----------
+    caption : str
+        Text above the images.
+    rows : tuple of PictureRow
+        The images.
+    aligned : bool
+        Whether cells of different rows belong together, such as one seed by several models.
+    heads : tuple of str
+        Heads above the cells of aligned rows.
+    size : {"small", "medium", "large"}
+        12, 6 or 4 images side by side.
+    keys : tuple of (Swatch, str)
+        Colors of overlays and their meaning.
     """
 
     caption: str
@@ -395,9 +565,26 @@ class PictureGrid:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Texts and numbers in columns, of which the first `labels` name the row; repeated names are
-    shown once. `shaded` are scores by value, or counts by their share of the row; `diagonal` frames
-    cells of a name with itself.
+    """Texts and numbers in columns.
+
+    Attributes
+    ----------
+    caption : str
+        Text above the table.
+    columns : tuple of str
+        Heads.
+    rows : tuple of tuple of Content
+        Cells.
+    labels : int
+        Number of columns that name the row. A repeated name is shown once.
+    scale : Scale
+        Scale of all scores.
+    note : str
+        Text below the table.
+    shaded : bool
+        Whether scores are shaded by value, and counts by their share of the row.
+    diagonal : bool
+        Whether cells of a name with itself are framed.
     """
 
     caption: str
@@ -412,31 +599,46 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionList:
-    """Words and what they mean; as `facts`, short values under their names, beside each other."""
+    """Terms and their meaning; or facts, which are short values below their names."""
 
     terms: tuple[tuple[str, str], ...]
     facts: bool = False
 
 
 class Container:
-    """What holds blocks leaves out those that hold nothing themselves, and texts that say nothing."""
+    """A block that holds blocks. Blocks without content are left out."""
 
     __slots__ = ()
     blocks: "Iterable[Block]"
 
     def __post_init__(self) -> None:
-        filled = (
-            one
-            for one in self.blocks
-            if all(getattr(one, name, True) for name in ("rows", "bars", "blocks"))
-        )
-        object.__setattr__(self, "blocks", tuple(one for one in filled if one != Paragraph()))
+        filled = tuple(block for block in self.blocks if _has_content(block))
+        object.__setattr__(self, "blocks", filled)
+
+
+def _has_content(block: "Block") -> bool:
+    """Check whether a block has rows, bars, blocks or text."""
+    if isinstance(block, Paragraph):
+        return block != Paragraph()
+    return all(getattr(block, name, True) for name in ("rows", "bars", "blocks"))
 
 
 @dataclass(frozen=True, slots=True)
 class Details(Container):
-    """Blocks behind a summary, which says what is in them. A terminal leaves them out unless
-    `screen`.
+    """Blocks behind a summary.
+
+    Attributes
+    ----------
+    summary : str
+        Text that remains when the details are closed.
+    blocks : iterable of Block
+        The details.
+    anchor : str, optional
+        Name by which links lead here.
+    open : bool
+        Whether the details are open at first.
+    screen : bool
+        Whether a terminal shows the details, too.
     """
 
     summary: str
@@ -448,8 +650,18 @@ class Details(Container):
 
 @dataclass(frozen=True, slots=True)
 class Section(Container):
-    """A heading (within another section a smaller one) and what stands below it; `anchor` is by
-    default its title.
+    """A heading and the blocks below it. Headings of inner sections are smaller.
+
+    Attributes
+    ----------
+    title : str
+        The heading.
+    blocks : iterable of Block
+        The content.
+    screen : bool
+        Whether a terminal and a notebook show the section, too.
+    anchor : str, optional
+        Name by which links lead here. By default the title.
     """
 
     title: str
@@ -459,7 +671,7 @@ class Section(Container):
 
     @property
     def name(self) -> str:
-        """What links lead to it by."""
+        """Return the name by which links lead here."""
         return self.anchor or self.title
 
 
@@ -481,10 +693,28 @@ Block = (
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The document: `kicker`, what this is ("askew audit · studio/planted, bias 0.5"); `title`, the
-    prompt, or what was compared; `answer`, what was seen, in a sentence of numbers; `detail`, what
-    follows from it, and what could not be seen; `facts` (name, value); `notes`, what one must know
-    to read the page.
+    """A document.
+
+    Attributes
+    ----------
+    kicker : str
+        Command and model: "askew audit · studio/planted, bias 0.5".
+    title : str
+        The prompt, or what was compared.
+    answer : str
+        The main result in a sentence with numbers.
+    facts : tuple of (str, str)
+        Names and values.
+    sections : tuple of Section
+        The content. Sections without blocks are left out.
+    warnings : tuple of str
+        Warnings of the run.
+    notes : tuple of str
+        Remarks that a reader needs.
+    detail : str
+        Second part of the answer, with its limits.
+    version : str
+        Version of askew.
     """
 
     kicker: str
@@ -498,4 +728,5 @@ class Page:
     version: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sections", tuple(one for one in self.sections if one.blocks))
+        filled = tuple(section for section in self.sections if section.blocks)
+        object.__setattr__(self, "sections", filled)

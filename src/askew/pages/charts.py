@@ -353,7 +353,7 @@ def scatter(block: Scatter, image_link: ImageLink) -> Markup:
     kind = "chart bare" if bare else "chart"
     if block.square:
         kind = "chart square"
-    plot = chart(plane, block.y[0], block.x[0], block.caption, block.said, *parts, kind=kind)
+    plot = chart(plane, block.y[0], block.x[0], block.caption, block.description, *parts, kind=kind)
     return figure(block.caption, plot, legend(_scatter_keys(block)))
 
 

@@ -199,7 +199,7 @@ def plane(
         points=tuple(points),
         x=("", None),
         y=("", None),
-        said=" and ".join(counts),
+        description=" and ".join(counts),
         keys=tuple(f"image of {kind}" for kind in places),
     )
 

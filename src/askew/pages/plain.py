@@ -73,7 +73,7 @@ def _plain_block(block: Block) -> Iterator[PlainBlock]:
             terms = (Paragraph(meaning, f"{name}:") for name, meaning in block.terms)
             yield Paragraph(items=tuple(terms))
         case blocks.Scatter():
-            yield Paragraph(block.said, f"{block.caption}.")
+            yield Paragraph(block.description, f"{block.caption}.")
         case _:
             table = as_table(block)
             if table is not None and isinstance(block, LineChart):
