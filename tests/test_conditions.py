@@ -16,7 +16,7 @@ FOUND = some(
     Scores("gender", MAD, {"female": Estimate(0.9, high=0.95)}),
     Scores("body_type", Missing("no_person"), {}),
 )
-EVERY = conditions.every(TinyFindings)
+EVERY = conditions.all_scores(TinyFindings)
 
 
 def violations(text: str, scores: conditions.Scores = EVERY) -> list[str]:
@@ -54,7 +54,7 @@ def test_conditions_that_cannot_be_read_say_what_would_be_right(text: str) -> No
 
 
 def test_a_method_names_its_scores() -> None:
-    named = {"association": partial(conditions.of, "mad")}
+    named = {"association": partial(conditions.estimates_of, "mad")}
     assert violations("association > 0.5", named) == ["gender: association.value is 0.6"]
     with pytest.raises(UsageError, match="known: association"):
         conditions.parse(["mad > 0.3"], named)

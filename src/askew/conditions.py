@@ -1,4 +1,4 @@
-"""Conditions on findings, for use in a pipeline of checks: --fail-if "mad.corrected > 0.3"."""
+"""Conditions on results, for use in a pipeline of checks: --fail-if "mad.corrected > 0.3"."""
 
 import operator
 import re
@@ -11,9 +11,11 @@ from askew.findings import Head, LocatedEstimate, score_names, scored
 
 FIELDS = ("value", "low", "high", "corrected", "null", "p", "q", "n", "missing")
 OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+UNNAMED = ("prompt", "set", "kind", "instrument")
+"""Names of an estimate that a message leaves out or writes differently."""
 
 Scores = Mapping[str, Callable[..., Iterator[LocatedEstimate]]]
-"""By the name of a score, where it stands in findings."""
+"""Functions that find the estimates of a score in findings, by the name of the score."""
 
 _FORM = re.compile(
     r"\s*(?:(?P<where>.+?)\s*:\s*)?(?P<score>\w+)(?:\.(?P<field>\w+))?"
@@ -21,20 +23,32 @@ _FORM = re.compile(
 )
 
 
-def every(kind: type[Head]) -> Scores:
-    """Every estimate that findings of a kind can hold, by the name of its field."""
-    return {name: partial(of, name) for name in score_names(kind)}
+def all_scores(kind: type[Head]) -> Scores:
+    """Return all scores that findings of a kind can hold, by the names of their fields."""
+    return {name: partial(estimates_of, name) for name in score_names(kind)}
 
 
-def of(name: str, found: object) -> Iterator[LocatedEstimate]:
-    """The estimates of a field, wherever it stands."""
-    return (one for one in scored(found) if one.score == name)
+def estimates_of(name: str, findings: object) -> Iterator[LocatedEstimate]:
+    """Return the estimates of a field, in all places of the findings."""
+    return (located for located in scored(findings) if located.score == name)
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A bound on a field of a score, wherever it was measured, or in one place: an axis, a group, a
-    set of targets.
+    """A bound on a field of a score.
+
+    Attributes
+    ----------
+    where : str, optional
+        Axis, group or other name that the estimates are about. By default all estimates count.
+    score, field : str
+        Names of the score and of its field.
+    operator : str
+        Key of `OPERATORS`.
+    number : float
+        The bound.
+    find : callable
+        Function that finds the estimates of the score in findings.
     """
 
     where: str | None
@@ -44,64 +58,97 @@ class Condition:
     number: float
     find: Callable[[object], Iterator[LocatedEstimate]]
 
-    def violations(self, found: object) -> list[str]:
-        """Where the condition holds, in words."""
-
+    def violations(self, findings: object) -> list[str]:
+        """Return the estimates for which the condition holds, in words."""
         compare = OPERATORS[self.operator]
         lines = []
-        for one in filter(self.meant, self.find(found)):
-            value = getattr(one.estimate, self.field)
+        for located in filter(self.matches, self.find(findings)):
+            value = getattr(located.estimate, self.field)
             if value is not None and compare(value, self.number):
-                lines.append(f"{place(one)}: {self.score}.{self.field} is {value:.3g}")
+                lines.append(f"{place(located)}: {self.score}.{self.field} is {value:.3g}")
         return lines
 
-    def meant(self, one: LocatedEstimate) -> bool:
-        """Whether an estimate is about the condition's place."""
-        return self.where is None or _plain(self.where) in map(_plain, one.names.values())
+    def matches(self, located: LocatedEstimate) -> bool:
+        """Check whether an estimate is about the place that the condition names."""
+        return self.where is None or _plain(self.where) in map(_plain, located.names.values())
 
 
-def check(conditions: Sequence[Condition], found: object, result: object = None) -> None:
-    """Raises CheckFailed that tells where one of the conditions holds, with the result that holds
-    what was found.
+def check(conditions: Sequence[Condition], findings: object, result: object = None) -> None:
+    """Check that no condition holds.
 
-    Raises UsageError for a condition about something of which nothing was found, such as a misspelt
-    axis.
+    Parameters
+    ----------
+    conditions : sequence of Condition
+        The conditions.
+    findings : object
+        Findings of a run, or records of a comparison.
+    result : object
+        Result that the error carries.
+
+    Raises
+    ------
+    CheckFailed
+        If a condition holds. The message lists all estimates for which one does.
+    UsageError
+        If a condition names a place without any score, such as a misspelled axis.
     """
     for condition in conditions:
-        there = [*scored(found), *condition.find(found)]
-        if condition.where is not None and not any(map(condition.meant, there)):
-            names = sorted(
-                {
-                    name
-                    for one in there
-                    for kind, name in one.names.items()
-                    if kind != "prompt" and name
-                }
-            )
-            raise UsageError(
-                f"no score of this run is about {condition.where!r}, which a condition of --fail-if names; "
-                f"there are scores of: {', '.join(names) or 'nothing'}"
-            )
-    failed = [line for condition in conditions for line in condition.violations(found)]
-    if failed:
-        raise CheckFailed("a condition given by --fail-if holds: " + "; ".join(failed), result)
+        _check_place(condition, findings)
+    lines = []
+    for condition in conditions:
+        lines += condition.violations(findings)
+    if lines:
+        raise CheckFailed("a condition given by --fail-if holds: " + "; ".join(lines), result)
+
+
+def _check_place(condition: Condition, findings: object) -> None:
+    """Raise UsageError if no score is about the place that a condition names."""
+    located = [*scored(findings), *condition.find(findings)]
+    if condition.where is None or any(map(condition.matches, located)):
+        return
+    names = set()
+    for estimate in located:
+        names |= {name for kind, name in estimate.names.items() if kind != "prompt" and name}
+    known = ", ".join(sorted(names)) or "nothing"
+    raise UsageError(
+        f"no score of this run is about {condition.where!r}, which a condition of --fail-if names. "
+        f"There are scores about: {known}"
+    )
 
 
 def parse(texts: str | Sequence[str] | None, scores: Scores) -> list[Condition]:
-    """Conditions such as "mad.corrected > 0.3" or "gender: distance.q < 0.05". Raises UsageError."""
-    return [_parse(text, scores) for text in ([texts] if isinstance(texts, str) else texts or ())]
+    """Parse conditions such as "mad.corrected > 0.3" or "gender: distance.q < 0.05".
+
+    Parameters
+    ----------
+    texts : str or sequence of str, optional
+        The conditions.
+    scores : mapping
+        Scores that a condition may name.
+
+    Returns
+    -------
+    list of Condition
+        The conditions.
+
+    Raises
+    ------
+    UsageError
+        If a text is not a condition, or names an unknown score or field.
+    """
+    if texts is None:
+        return []
+    return [_parse(text, scores) for text in ([texts] if isinstance(texts, str) else texts)]
 
 
-def place(one: LocatedEstimate) -> str:
-    """What an estimate is about, in words: its prompt quoted, then the other names."""
-    prompt = one.names.get("prompt")
-    told = {
-        name: text
-        for name, text in one.names.items()
-        if name not in ("prompt", "set", "kind", "instrument") and text
-    }
-    others = [f"{name} {text}" if text[0].isdigit() else text for name, text in told.items()]
-    return ", ".join([*([repr(prompt)] if prompt else []), *others]) or "all of the run"
+def place(located: LocatedEstimate) -> str:
+    """Return what an estimate is about, in words: its prompt in quotation marks, then its names."""
+    prompt = located.names.get("prompt")
+    texts = [repr(prompt)] if prompt else []
+    for name, text in located.names.items():
+        if name not in UNNAMED and text:
+            texts.append(f"{name} {text}" if text[0].isdigit() else text)
+    return ", ".join(texts) or "all of the run"
 
 
 def _plain(name: str) -> str:
@@ -113,20 +160,36 @@ def _parse(text: str, scores: Scores) -> Condition:
     if match is None:
         first = next(iter(scores), "score")
         raise UsageError(
-            f'cannot read the condition {text!r}; write, for example: "{first}.value > 0.3" '
-            f'or "gender: {first}.q < 0.05"'
+            f"--fail-if cannot read the condition {text!r}. Write, for example, "
+            f'"{first}.value > 0.3" or "gender: {first}.q < 0.05"'
         )
     score = match["score"]
     field = match["field"] or "value"
-    for what, name, known in (("score", score, scores), ("field", field, FIELDS)):
-        if name not in known:
-            raise UsageError(
-                f"the condition {text!r} names an unknown {what} {name!r}; known: {', '.join(known)}"
-            )
+    _check_name(text, "score", score, scores)
+    _check_name(text, "field", field, FIELDS)
     try:
         number = float(match["number"])
     except ValueError as error:
         raise UsageError(
-            f"the condition {text!r} compares with {match['number']!r}, which is no number"
+            f"the condition {text!r} of --fail-if compares with {match['number']!r}, which is not "
+            "a number"
         ) from error
-    return Condition(match["where"], score, field, match["operator"], number, scores[score])
+    return Condition(
+        where=match["where"],
+        score=score,
+        field=field,
+        operator=match["operator"],
+        number=number,
+        find=scores[score],
+    )
+
+
+def _check_name(
+    text: str, kind: str, name: str, known: Mapping[str, object] | Sequence[str]
+) -> None:
+    """Raise UsageError if a condition names an unknown score or field."""
+    if name not in known:
+        raise UsageError(
+            f"the condition {text!r} of --fail-if names the unknown {kind} {name!r}; "
+            f"known: {', '.join(known)}"
+        )

@@ -112,15 +112,21 @@ class Document(ABC):
 
         return plain.markdown(self.page)
 
-    def frame(self) -> list[EstimateRow] | pyarrow.Table:
-        """Return all estimates as a tidy table.
+    def frame(self) -> pandas.DataFrame | pyarrow.Table | list[EstimateRow]:
+        """Return all estimates as a tidy table, one row per estimate.
 
         Returns
         -------
-        pyarrow.Table or list of EstimateRow
-            A list if pyarrow is not installed.
+        pandas.DataFrame or pyarrow.Table or list
+            A DataFrame if pandas is installed, else a pyarrow Table if pyarrow is installed, else a
+            list of rows.
         """
-        return _table(self.estimates()) if find_spec("pyarrow") else self.estimates()
+        estimates = self.estimates()
+        if find_spec("pandas"):
+            import pandas
+
+            return pandas.DataFrame([asdict(row) for row in estimates])
+        return _table(estimates) if find_spec("pyarrow") else estimates
 
     def export(self, to: ExportFormat = "csv") -> str | bytes:
         """Return all estimates in a file format, or the main results as Markdown.

@@ -240,7 +240,7 @@ class Method(Generic[P, G, F, R_co]):
         UsageError
             If a condition cannot be read.
         """
-        return conditions.parse(texts, self.scores or conditions.every(self.findings))
+        return conditions.parse(texts, self.scores or conditions.all_scores(self.findings))
 
     def _finished(self, plan: P, folder: Path, store: Path) -> F | None:
         """Return the findings of a finished run, if repeating the run would give the same findings.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from askew.conditions import of
+from askew.conditions import estimates_of
 from askew.findings import LocatedEstimate
 from askew.method import Method
 from askew.methods.audit.findings import AuditFindings, AuditResult
@@ -31,7 +31,7 @@ def _verdicts(findings: AuditFindings) -> Iterator[LocatedEstimate]:
 
 def _distances(findings: AuditFindings) -> Iterator[LocatedEstimate]:
     """Yield the deviations of baseline sets."""
-    for located in of("distance", findings):
+    for located in estimates_of("distance", findings):
         if located.names.get("set") == "initial":
             yield located
 
@@ -46,8 +46,8 @@ METHOD = Method(
     result=AuditResult,
     label=lambda plan: plan.prompts[0].text,
     scores={
-        "mad": partial(of, "mad"),
-        "mad_clip": partial(of, "mad_clip"),
+        "mad": partial(estimates_of, "mad"),
+        "mad_clip": partial(estimates_of, "mad_clip"),
         "distance": _distances,
         "verdict": _verdicts,
     },

@@ -21,7 +21,7 @@ METHOD = Method(
     label=lambda plan: plan.prompts[0].text,
     scores={"sensitivity": pulls}
     | {
-        name: partial(conditions.of, name)
+        name: partial(conditions.estimates_of, name)
         for name in ("amplification", "negative_share", "distance")
     },
 )

@@ -21,9 +21,11 @@ METHOD = Method(
     label=lambda plan: plan.model,
     scores={
         "fresh_score": lambda found: (
-            one for one in conditions.of("fresh_score", found) if "random" not in one.address
+            one
+            for one in conditions.estimates_of("fresh_score", found)
+            if "random" not in one.address
         ),
-        "score": lambda found: conditions.of("score", found.minethegap.best),
-        "difference": partial(conditions.of, "difference"),
+        "score": lambda found: conditions.estimates_of("score", found.minethegap.best),
+        "difference": partial(conditions.estimates_of, "difference"),
     },
 )

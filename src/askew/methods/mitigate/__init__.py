@@ -21,5 +21,8 @@ METHOD = Method(
     page,
     MitigationResult,
     label=lambda plan: plan.prompts[0].text,
-    scores={name: partial(conditions.of, name) for name in ("change", "after", "obeyed", "rise")},
+    scores={
+        name: partial(conditions.estimates_of, name)
+        for name in ("change", "after", "obeyed", "rise")
+    },
 )
