@@ -28,8 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from askew.methods.interact.counts import GraphCounts, pooled
 from askew.methods.interact.findings import GraphAxis
-from askew.methods.interact.graph import GraphCounts, graphs, pooled
+from askew.methods.interact.graph import graphs
 from askew.methods.interact.plan import InteractionPlan, plan_interactions
 from askew.parts.scoring import Scoring
 from askew.prompts.axes import AXES, BIASCONNECT

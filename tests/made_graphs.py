@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from askew.methods.interact.findings import Counts, Edge, Graph, GraphAxis, InteractionFindings
+from askew.methods.interact.findings import (
+    Edge,
+    Graph,
+    GraphAxis,
+    InteractionFindings,
+    RecordedCounts,
+)
 from askew.types import Estimate
 from planted_answers import head, planned
 
@@ -65,7 +71,7 @@ def graph(prompt: str | None = PROMPT) -> Graph:
         for axis, values in VALUES.items()
     ]
     after = {x: {y: ((3,) * len(VALUES[y]),) * len(VALUES[x]) for y in AXES} for x in AXES}
-    counts = Counts({y: (5,) * len(VALUES[y]) for y in AXES}, after, dict.fromkeys(AXES, 0))
+    counts = RecordedCounts({y: (5,) * len(VALUES[y]) for y in AXES}, after, dict.fromkeys(AXES, 0))
     scope = "prompt" if prompt else "global"
     return Graph(
         scope,

@@ -73,7 +73,7 @@ def test_the_studios_known_errors_are_corrected_unless_it_is_taken_as_read(folde
     (entry,) = results(folder)["biasconnect"]
     assert all(axis["known_errors"] for axis in entry["axes"])
     assert all(isinstance(e["as_read"], float) for e in entry["edges"])
-    assert "Corrected for reading errors" in (folder / "report.html").read_text(encoding="utf-8")
+    assert "Correction for labeling errors" in (folder / "report.html").read_text(encoding="utf-8")
     assert (
         run(["interact", *ASKED, "--no-error-correction", "--run", str(folder.parent / "as_read")])
         == 0
@@ -125,7 +125,7 @@ def test_python_gives_the_same_run(folder: Path) -> None:
         store=folder.parent / ".askew",
     )
     assert found.sensitivity("gender", "gender") == load(folder).sensitivity("gender", "gender")
-    with pytest.raises(askew.AskewError, match="no pair of axes"):
+    with pytest.raises(askew.AskewError, match="no pair of the axes"):
         found.sensitivity("gender", "height")
 
 

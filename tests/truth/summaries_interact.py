@@ -7,9 +7,11 @@ from functools import cache
 
 import numpy as np
 
+from askew.methods.interact.charts import summary
+from askew.methods.interact.counts import GraphCounts, count_answers
 from askew.methods.interact.findings import Graph, GraphAxis
-from askew.methods.interact.graph import GraphCounts, graphs, over_prompts, tables
-from askew.methods.interact.page import acting_pairs, answer, answer_over_prompts, summary
+from askew.methods.interact.graph import graphs, over_prompts
+from askew.methods.interact.sentences import answer, answer_over_prompts, associated_pairs
 from askew.pages.phrases import format_phrase
 from askew.parts.scoring import Scoring
 from askew.stats.distance import distance_for
@@ -68,20 +70,22 @@ def alone(seed: int, bias: float = 0.0, prompt: int = 0) -> Graph:
     """
     one = PLAN.prompts[prompt]
     sets = [observed(p, one.axes, 48, bias, seed=seed) for p in one.prompts()] if bias else []
-    counted = tables(sets, one.axes, INSTRUMENT) if bias else fair(np.random.default_rng(seed))
+    counted = (
+        count_answers(sets, one.axes, INSTRUMENT) if bias else fair(np.random.default_rng(seed))
+    )
     return graphs({one.text: counted}, PLAN, Scoring.of(PLAN))[0]
 
 
 def claims_alone(seed: int) -> bool:
     none = format_phrase("no_association", where=f"For “{NURSE}”", pairs=PAIRS)
     told = dict(summary(alone(seed)).terms)
-    return answer(alone(seed)) != none or not told["Surely made worse, better"].startswith(
-        "0 worse and 0 better"
+    return answer(alone(seed)) != none or not told["Determined directions"].startswith(
+        "0 increase and 0 decrease"
     )
 
 
 def sum_claims(seed: int) -> bool:
-    told = dict(summary(alone(seed)).terms)["Amplification, Σ |IS| less chance"]
+    told = dict(summary(alone(seed)).terms)["Amplification, Σ |IS| minus chance"]
     return "not significantly above chance" not in told
 
 
@@ -98,12 +102,12 @@ def together_claims(seed: int) -> bool:
     assert (
         answer_over_prompts(found)
         == f"Over 3 prompts, none of {PAIRS} of axes is significantly associated."
-    ) is (not acting_pairs(found))
-    return bool(acting_pairs(found))
+    ) is (not associated_pairs(found))
+    return bool(associated_pairs(found))
 
 
 def named_together(seed: int) -> bool:
-    found = acting_pairs(over_prompts([alone(seed, 1.0, k) for k in range(2)], 0.95))
+    found = associated_pairs(over_prompts([alone(seed, 1.0, k) for k in range(2)], 0.95))
     return {("gender", "age"), ("clothing", "emotion")} <= {
         (one.source, one.target) for one in found
     }

@@ -16,8 +16,9 @@ from askew.document import Document, EstimateRow, rows
 from askew.errors import UsageError
 from askew.findings import Identity
 from askew.method import load
+from askew.methods.interact.charts import axes_of, network, summary
 from askew.methods.interact.findings import InteractionFindings, InteractionResult
-from askew.methods.interact.page import axes_of, network, pair, summary, title
+from askew.methods.interact.sentences import pair, title
 from askew.options import Flag, NamesOption, PathOption
 from askew.pages import blocks as b
 from askew.pages.phrases import format_phrase

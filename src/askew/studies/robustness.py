@@ -14,9 +14,10 @@ from rich.console import RenderableType
 
 from askew.errors import NotEnoughData, UsageError
 from askew.findings import E
+from askew.methods.interact.counts import count_answers
 from askew.methods.interact.findings import Edge
 from askew.methods.interact.gather import gather
-from askew.methods.interact.graph import edges, tables
+from askew.methods.interact.graph import edges
 from askew.methods.interact.plan import InteractionPlan
 from askew.options import Flag, PathOption
 from askew.pages.blocks import Scale, Table
@@ -143,14 +144,16 @@ def simulated(
     of pictures: the plug-in IS of fewer pictures would move by itself. Answers are taken as read.
     Raises NotEnoughData where no prompt has a graph.
     """
-    prompts = [p for p in plan.prompts if tables(sets[p.text], p.axes, scoring.instrument).pairs()]
+    prompts = [
+        p for p in plan.prompts if count_answers(sets[p.text], p.axes, scoring.instrument).pairs()
+    ]
     if not prompts:
         raise NotEnoughData(
             "no prompt of this run has counterfactual sets, so there is no graph that could change"
         )
 
     def pairs(prompt: PromptPlan, own: Sequence[ObservedSet]) -> list[Edge]:
-        counted = tables(own, prompt.axes, scoring.instrument, distance=plan.distance)
+        counted = count_answers(own, prompt.axes, scoring.instrument, distance=plan.distance)
         found = edges({prompt.text: counted}, plan, scoring, scoring.rng(prompt.text, "robustness"))
         return [one for one in found[prompt.text] if not one.direct]
 

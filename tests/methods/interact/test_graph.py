@@ -10,10 +10,11 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from askew.errors import UsageError
+from askew.methods.interact.counts import GraphCounts, count_answers, pooled
 from askew.methods.interact.findings import Edge, Graph
-from askew.methods.interact.graph import GraphCounts, graphs, pooled, tables
+from askew.methods.interact.graph import graphs
 from askew.methods.interact.plan import InteractionPlan
-from askew.methods.interact.validation import of_run, validation
+from askew.methods.interact.validation import UNMITIGATED, counts_of_run, validation
 from askew.parts.scoring import Scoring
 from askew.stats.distance import sensitivity
 from askew.stats.intervals import benjamini_hochberg
@@ -38,7 +39,7 @@ def sets() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def entry(sets: dict[str, Any]) -> Graph:
-    return graph(tables(sets[NURSE], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
+    return graph(count_answers(sets[NURSE], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
 
 
 def graph(counted: GraphCounts, prompt: str | None) -> Graph:
@@ -52,7 +53,7 @@ def edge(entry: Graph, source: str, target: str) -> Edge:
 
 
 def test_tables_hold_a_row_per_counterfactual_and_a_column_per_value(sets: dict[str, Any]) -> None:
-    counted = tables(sets[NURSE], PLAN.prompts[0].axes, INSTRUMENT)
+    counted = count_answers(sets[NURSE], PLAN.prompts[0].axes, INSTRUMENT)
     table = counted.contingency("gender", "age")
     assert table.shape == (2, 3)
     assert table.sum(axis=1).tolist() == [96, 96]
@@ -98,7 +99,7 @@ def test_pictures_of_a_reference_err_too(sets: dict[str, Any]) -> None:
         for axis, pictures in zip(PLAN.prompts[0].axes[:2], (None, 24), strict=True)
     ]
     exact, counted = (
-        graph(tables(sets[NURSE], some, INSTRUMENT), NURSE)
+        graph(count_answers(sets[NURSE], some, INSTRUMENT), NURSE)
         for some in (PLAN.prompts[0].axes[:2], axes)
     )
     for source, wider in (("gender", False), ("age", True)):
@@ -124,13 +125,13 @@ def test_no_family_of_q_holds_an_axis_with_itself(entry: Graph) -> None:
 
 def test_without_a_bias_there_are_only_direct_effects() -> None:
     fair = planted(PLAN, 48, bias=0.0)
-    found = graph(tables(fair[NURSE], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
+    found = graph(count_answers(fair[NURSE], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
     assert [e for e in found.edges if e.significant and e.source != e.target] == []
     assert found.most_influenced is None
 
 
 def test_pooling_adds_up_tables_and_has_stricter_edges(sets: dict[str, Any]) -> None:
-    parts = [tables(sets[p.text], p.axes, INSTRUMENT) for p in PLAN.prompts]
+    parts = [count_answers(sets[p.text], p.axes, INSTRUMENT) for p in PLAN.prompts]
     together = pooled(parts)
     assert (
         together.contingency("gender", "age").tolist()
@@ -152,7 +153,9 @@ def test_graphs_made_at_once_are_those_made_one_by_one(sets: dict[str, Any], err
         if erring
         else {}
     )
-    counted = {p.text: tables(sets[p.text], p.axes[:2], INSTRUMENT, errors) for p in PLAN.prompts}
+    counted = {
+        p.text: count_answers(sets[p.text], p.axes[:2], INSTRUMENT, errors) for p in PLAN.prompts
+    }
     for together, prompt in zip(graphs({**counted}, PLAN, SCORING), counted, strict=True):
         alone = graph(counted[prompt], prompt)
         assert together.prompt == prompt
@@ -168,7 +171,7 @@ def test_graphs_made_at_once_are_those_made_one_by_one(sets: dict[str, Any], err
 def test_missing_answers_give_missing_and_a_reason() -> None:
     prompt = PLAN.prompts[0]
     gone = [observed(one, prompt.axes, 8, skip=8) for one in prompt.prompts()]
-    found = graph(tables(gone, prompt.axes, INSTRUMENT), NURSE)
+    found = graph(count_answers(gone, prompt.axes, INSTRUMENT), NURSE)
     assert all(
         isinstance(e.untested, Missing) and e.p is None and not e.significant for e in found.edges
     )
@@ -183,14 +186,14 @@ def test_open_answers_of_nobody_are_missing_too() -> None:
         for one in PLAN.prompts[0].prompts()
         if one.axis in (None, "gender", "age")
     ]
-    found = graph(tables(gone, opened, INSTRUMENT), NURSE)
+    found = graph(count_answers(gone, opened, INSTRUMENT), NURSE)
     assert all(isinstance(one.sensitivity, Missing) and one.p is None for one in found.edges)
 
 
 def test_a_prompt_without_initial_pictures_has_tests_and_no_sensitivity(
     sets: dict[str, Any],
 ) -> None:
-    found = graph(tables(sets[NURSE][1:], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
+    found = graph(count_answers(sets[NURSE][1:], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
     assert edge(found, "gender", "age").p is not None
     assert isinstance(edge(found, "gender", "age").sensitivity, Missing)
 
@@ -198,7 +201,7 @@ def test_a_prompt_without_initial_pictures_has_tests_and_no_sensitivity(
 def test_open_answers_become_concepts_and_have_the_papers_threshold(sets: dict[str, Any]) -> None:
     prompt = PLAN.prompts[0]
     opened = [axis.model_copy(update={"values": ()}) for axis in prompt.axes]
-    counted = tables(sets[NURSE], opened, INSTRUMENT)
+    counted = count_answers(sets[NURSE], opened, INSTRUMENT)
     gender = next(axis for axis in counted.axes if axis.name == "gender")
     assert set(gender.values) == {"male", "female"}
     assert gender.reference == (0.5, 0.5)
@@ -208,7 +211,7 @@ def test_open_answers_become_concepts_and_have_the_papers_threshold(sets: dict[s
 
 def test_the_order_of_the_axes_changes_nothing(sets: dict[str, Any], entry: Graph) -> None:
     axes = PLAN.prompts[0].axes[::-1]
-    other = graph(tables(sets[NURSE], axes, INSTRUMENT), NURSE)
+    other = graph(count_answers(sets[NURSE], axes, INSTRUMENT), NURSE)
     for one in entry.edges:
         assert one == edge(other, one.source, one.target)
 
@@ -227,19 +230,21 @@ def test_halves_share_no_picture_and_leave_none_out(sets: dict[str, Any]) -> Non
 
 def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entry: Graph) -> None:
     prompt = PLAN.prompts[0]
-    counted = tables(sets[NURSE], prompt.axes, INSTRUMENT)
+    counted = count_answers(sets[NURSE], prompt.axes, INSTRUMENT)
     # the pictures of an axis's counterfactual prompts together are that mitigation
     drawn = {
         axis.name: _together([s for s in sets[NURSE] if s.prompt.axis == axis.name])
         for axis in prompt.axes
     }
-    mitigated = {axis: tables([some], prompt.axes, INSTRUMENT) for axis, some in drawn.items()}
+    mitigated = {
+        axis: count_answers([some], prompt.axes, INSTRUMENT) for axis, some in drawn.items()
+    }
     alone = validation({NURSE: counted}, [entry], {NURSE: mitigated}, SCORING)
     assert isinstance(
         alone.overall_correlation, Missing
     )  # no initial pictures but those of the estimates
     again = observed(Prompt(NURSE), prompt.axes, 96, seed=1)
-    mitigated["as it is"] = tables([again], prompt.axes, INSTRUMENT)
+    mitigated[UNMITIGATED] = count_answers([again], prompt.axes, INSTRUMENT)
     found = validation({NURSE: counted}, [entry], {NURSE: mitigated}, SCORING)
     (only,) = found.prompts
     assert {(e.source, e.target) for e in only.edges} >= {
@@ -265,14 +270,14 @@ def test_where_nothing_is_done_the_papers_correlation_stands_at_its_null_and_our
     claims = []
     for seed in range(6):
         sets = [observed(one, prompt.axes, 32, 0.0, seed=seed) for one in prompt.prompts()]
-        counted = tables(sets, prompt.axes, INSTRUMENT)
+        counted = count_answers(sets, prompt.axes, INSTRUMENT)
         read = {
-            name: tables(
+            name: count_answers(
                 [observed(Prompt(NURSE), prompt.axes, 32, 0.0, seed=100 * seed + k)],
                 prompt.axes,
                 INSTRUMENT,
             )
-            for k, name in enumerate((*AXES, "as it is"), 50)
+            for k, name in enumerate((*AXES, UNMITIGATED), 50)
         }
         found = validation(
             {NURSE: counted}, graphs({NURSE: counted}, plan, scoring), {NURSE: read}, scoring
@@ -325,20 +330,20 @@ def test_fewer_pictures_and_more_errors_change_more(sets: dict[str, Any]) -> Non
 def test_another_runs_initial_pictures_can_be_the_mitigation(sets: dict[str, Any]) -> None:
     prompt = PLAN.prompts[0]
     other = scored(PLAN, sets).shares
-    found = of_run("runs/other", other, prompt, INSTRUMENT)
-    here = tables([sets[NURSE][0]], prompt.axes, INSTRUMENT)
+    found = counts_of_run("runs/other", other, prompt, INSTRUMENT)
+    here = count_answers([sets[NURSE][0]], prompt.axes, INSTRUMENT)
     assert found is not None
     assert {axis: counts.tolist() for axis, counts in found.initial.items()} == {
         axis: counts.tolist() for axis, counts in here.initial.items()
     }
     assert (
-        of_run(
+        counts_of_run(
             "runs/other", other, prompt.model_copy(update={"text": "a photo of a chef"}), INSTRUMENT
         )
         is None
     )
-    with pytest.raises(UsageError, match="read by truth"):
-        of_run("runs/other", other, prompt, "clip")
+    with pytest.raises(UsageError, match="labeled by truth"):
+        counts_of_run("runs/other", other, prompt, "clip")
 
 
 class Erring:

@@ -12,7 +12,8 @@ from scipy import stats
 
 from askew.methods.interact.findings import Graph
 from askew.methods.interact.graph import over_prompts
-from askew.methods.interact.page import acting_pairs, page
+from askew.methods.interact.page import page
+from askew.methods.interact.sentences import associated_pairs
 from askew.pages import terminal
 from askew.stats.interaction_graph import heterogeneity
 from askew.stats.intervals import simultaneous
@@ -70,12 +71,12 @@ def test_the_page_of_several_prompts_begins_with_each_prompts_own() -> None:
     age = next(one for one in shown.over_prompts if (one.source, one.target) == ("gender", "age"))
     low, high = simultaneous(age.mean, len(shown.over_prompts))  # as the page says of its intervals
     assert f"0.00 [−{-low:.2f}, {high:.2f}]" in text
-    assert text.index("Pairs of axes whose second is seen") < text.index(
-        "Which axis moves which: All prompts together"
+    assert text.index("Pairs of axes that are associated") < text.index(
+        "Effects between axes: All prompts together"
     )
     assert (
-        "Prompts differ in how they move Gender → age; added up, such effects may hide each other."
-        in text
+        "The effects of Gender → age differ significantly between prompts. In pooled counts, "
+        "opposite effects may cancel out." in text
     )
 
 
@@ -98,10 +99,10 @@ def test_alike_prompts_are_said_to_differ_as_rarely_as_stated() -> None:
 
 
 def test_pairs_that_act_are_those_of_most_prompts_first() -> None:
-    acting = acting_pairs(over_prompts([NURSE, CHEF], 0.95))
-    assert {(one.source, one.target) for one in acting} == {
+    associated = associated_pairs(over_prompts([NURSE, CHEF], 0.95))
+    assert {(one.source, one.target) for one in associated} == {
         ("gender", "age"),
         ("age", "gender"),
         ("gender", "clothing"),
     }
-    assert [one.edges for one in acting] == [2, 2, 2]
+    assert [one.edges for one in associated] == [2, 2, 2]

@@ -20,6 +20,7 @@ from rich.console import Console
 from askew import findings as findings_of
 from askew.errors import UsageError
 from askew.methods.interact import METHOD
+from askew.methods.interact.charts import axes_of, matrix, network, summary
 from askew.methods.interact.findings import (
     Graph,
     InteractionFindings,
@@ -27,16 +28,8 @@ from askew.methods.interact.findings import (
     ValidatedPrompt,
     Validation,
 )
-from askew.methods.interact.page import (
-    answer,
-    axes_of,
-    edge_sentence,
-    matrix,
-    moved,
-    network,
-    page,
-    summary,
-)
+from askew.methods.interact.page import page
+from askew.methods.interact.sentences import answer, edge_sentence, effects_of
 from askew.pages import html, terminal
 from askew.studies.robustness import GraphChange, Robustness
 from askew.types import Estimate, Missing
@@ -95,20 +88,23 @@ def test_the_effect_follows_the_interval(value: float, reach: float, kind: str) 
 
 def test_a_sentence_says_which_way_and_how_far() -> None:
     said = [edge_sentence(graph(), one).replace("\N{NO-BREAK SPACE}", " ") for one in graph().edges]
-    assert "making age equal makes perceived gender more even: +0.20 [0.15, 0.25]" in said
-    assert "making gender equal makes perceived age more one-sided: −0.11 [−0.17, −0.05]" in said
-    assert any(
-        "clothing changes with gender; which way making gender equal moves it is not settled" in s
-        for s in said
+    decrease = "equalizing age decreases the deviation of perceived gender from uniform"
+    assert f"{decrease}: IS +0.20 [0.15, 0.25]" in said
+    increase = "equalizing gender increases the deviation of perceived age from uniform"
+    assert f"{increase}: IS −0.11 [−0.17, −0.05]" in said
+    undetermined = (
+        "clothing is associated with gender, but equalizing gender changes its deviation in no "
+        "determined direction"
     )
+    assert any(undetermined in sentence for sentence in said)
     assert "3 of 6 pairs of axes are associated (χ²)" in answer(graph())
     assert (
         "significantly changes the deviation of the second in 3 pairs (increased in 1, decreased in 2)"
         in answer(graph())
     )
-    assert (
-        moved(graph(), "gender")
-        == "age and clothing change with it; making it equal surely harms age"
+    assert effects_of(graph(), "gender") == (
+        "associated with age and clothing; "
+        "equalizing it significantly increases the deviation of age"
     )
 
 
@@ -116,30 +112,31 @@ def test_that_an_axis_changes_and_that_it_moves_are_two_questions() -> None:
     """An interval beside "moves nothing" never leaves out 0, and a change is not denied where no
     side is sure.
     """
-    assert moved(graph(), "clothing") == "making it equal surely helps age"
+    decrease = "equalizing it significantly decreases the deviation of"
+    assert effects_of(graph(), "clothing") == f"{decrease} age"
     assert not next(
         e for e in graph().edges if (e.source, e.target) == ("clothing", "age")
     ).significant
-    assert moved(graph(), "age") == "gender changes with it; making it equal surely helps gender"
+    assert effects_of(graph(), "age") == f"associated with gender; {decrease} gender"
     still = replace(
         graph(),
         edges=tuple(replace(e, significant=False, simultaneous=(-1.0, 1.0)) for e in graph().edges),
     )
-    assert moved(still, "clothing") == "not seen to move another axis"
+    assert effects_of(still, "clothing") == "no significant effect on another axis"
     assert "none of 6 pairs of axes is associated (χ²)" in answer(still)
-    assert "not shown to move" in edge_sentence(still, still.edges[0])
+    assert "does not significantly change" in edge_sentence(still, still.edges[0])
 
 
 def test_an_edge_is_told_by_its_own_graphs_rule() -> None:
     every = replace(graph(None), alpha=5e-5, least_sensitivity=0.03)
     text = " ".join(" ".join(printed(findings(every, graph()))).split())
     assert (
-        "Edges: the χ² test of dependence has p < 0.00005 and |IS| > 0.03; of a prompt alone the χ² test"
+        "Edges: χ² test with p < 0.00005 and |IS| > 0.03; in the graph of a single prompt, χ² test"
         in text
     )
-    assert "the χ² test of dependence has p < 0.0001. Bold" in text
+    assert "χ² test with p < 0.0001. Bold" in text
     opened = " ".join(" ".join(printed(findings(replace(graph(), alpha=0.05)))).split())
-    assert "has p < 0.05. Bold" in opened
+    assert "χ² test with p < 0.05. Bold" in opened
 
 
 def test_with_another_reference_the_words_change() -> None:
@@ -149,7 +146,7 @@ def test_with_another_reference_the_words_change() -> None:
     ]
     other = replace(graph(), axes=tuple(axes))
     said = " ".join(edge_sentence(other, one) for one in other.edges)
-    assert "makes perceived age further from its reference" in said
+    assert "increases the deviation of perceived age from its reference" in said
 
 
 def test_the_matrix_has_every_pair_and_marks_edges() -> None:
@@ -251,7 +248,7 @@ def test_the_terminal_fits_80_columns() -> None:
 
 
 def test_a_correction_for_reading_errors_is_told() -> None:
-    assert "Corrected for reading errors" not in rendered(findings())
+    assert "Correction for labeling errors" not in rendered(findings())
     axes = [
         replace(one, known_errors=((90, 10, 0), (5, 95, 0), (0, 0, 100)))
         if one.name == "age"
@@ -271,9 +268,9 @@ def test_mitigations_stand_on_the_page() -> None:
     validation = Validation((prompt,), missing, missing, paper, missing)
     found = findings(validation=validation)
     text = rendered(replace(found, plan=found.plan.model_copy(update={"mitigated": fair})))
-    assert "Mitigation surely" not in text  # no pair has a measured sensitivity
+    assert "Mitigation significantly" not in text  # no pair has a measured sensitivity
     assert "gender and age in runs/fair" in text
-    assert "as in the paper, it is 0.80, where doing nothing gives 0.61 (p = 0.20)" in text
+    assert "as in the paper, r = 0.80 (0.61 expected without an effect, p = 0.20)" in text
 
 
 def test_findings_come_back_as_they_were_written(tmp_path: Path) -> None:

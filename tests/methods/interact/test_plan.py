@@ -58,10 +58,10 @@ def test_open_answers_leave_out_the_values() -> None:
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
-        ({"distance": "values", "reference": ["bls-2022"]}, "needs a uniform ideal"),
+        ({"distance": "values", "reference": ["bls-2022"]}, "needs a uniform reference"),
         ({"distance": "euclidean"}, "distance"),
-        ({"mitigated": ["studio/planted"]}, "which axis is mitigated"),
-        ({"mitigated": ["height=studio/planted"]}, "which axis is mitigated"),
+        ({"mitigated": ["studio/planted"]}, "does not name the mitigated axis"),
+        ({"mitigated": ["height=studio/planted"]}, "does not name the mitigated axis"),
         ({"reference": ["no/such/table.csv"]}, "cannot read the reference table"),
     ],
 )

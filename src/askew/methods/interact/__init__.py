@@ -1,4 +1,4 @@
-"""How biases pull on each other: which axes move when one is made equal (BiasConnect)."""
+"""Interactions of biases: how axes change if another axis were uniform (BiasConnect)."""
 
 from functools import partial
 
@@ -8,20 +8,21 @@ from askew.methods.interact.findings import InteractionFindings, InteractionResu
 from askew.methods.interact.gather import gather
 from askew.methods.interact.page import page
 from askew.methods.interact.plan import InteractionPlan
-from askew.methods.interact.score import pulls, score
+from askew.methods.interact.score import edge_sensitivities, score
 
 METHOD = Method(
-    "interact",
-    InteractionPlan,
-    InteractionFindings,
-    gather,
-    score,
-    page,
-    InteractionResult,
+    name="interact",
+    plan=InteractionPlan,
+    findings=InteractionFindings,
+    gather=gather,
+    score=score,
+    page=page,
+    result=InteractionResult,
     label=lambda plan: plan.prompts[0].text,
-    scores={"sensitivity": pulls}
-    | {
-        name: partial(conditions.estimates_of, name)
-        for name in ("amplification", "negative_share", "distance")
+    scores={
+        "sensitivity": edge_sensitivities,
+        "amplification": partial(conditions.estimates_of, "amplification"),
+        "negative_share": partial(conditions.estimates_of, "negative_share"),
+        "distance": partial(conditions.estimates_of, "distance"),
     },
 )

@@ -1,7 +1,6 @@
-"""askew interact."""
+"""The command `askew interact`."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Literal, Unpack
 
 from cyclopts import Parameter
@@ -41,61 +40,97 @@ def interact(
     mitigated_args: Annotated[shared.SettingsOption, Parameter("--mitigated-arg")] = None,
     **options: Unpack[InteractOptions],
 ) -> InteractionResult:
-    """How biases pull on each other: which axes move when one is made equal (BiasConnect).
+    """Measure how bias axes affect each other: what changes if an axis is uniform (BiasConnect).
 
-    Pictures that an audit with the same store has made are used again.
+    Images that an audit with the same store has generated are used again.
 
-    Examples:
+    Examples
+    --------
+    `askew interact "a photo of a nurse"`
 
-    - `askew interact "a photo of a nurse"`
+    `askew interact --occupations --model studio/planted --reference bls-2022`
 
-    - `askew interact --occupations --model studio/planted --reference bls-2022`
-
-    - `askew interact --prompts prompts.txt --axes gender,age,clothing`
+    `askew interact --prompts prompts.txt --axes gender,age,clothing`
 
     Parameters
     ----------
     prompts
-        One prompt or several; none for occupations, or for a folder's own.
+        One or more prompts. Optional with --occupations, and for a folder of images.
     model
-        The model: studio (if none is given), studio/planted, diffusers/ID-OR-PATH, folder/PATH, …
+        Model: studio/planted, diffusers/ID-OR-PATH, folder/PATH, … [default: studio]
     occupations
-        Add BiasConnect's 26 occupations.
+        Add the 26 occupations of BiasConnect.
     plan
-        Run this TOML plan, such as a run's plan.toml.
+        Run this TOML plan, such as the plan.toml of a run.
     images
-        Pictures per prompt: 48, with studio 24, if not given.
+        Images per prompt. [default: 48; 24 with studio]
     axes
-        Axes, separated by commas; if not given, all that the writer proposes.
+        Names of axes, separated by commas. By default the prompt generator chooses.
     reference
-        Shares to hold against: uniform (if not given), bls-2022, a CSV, a run's folder,
-        AXIS=VALUE:SHARE,…; a later one precedes.
+        Reference shares: uniform, bls-2022, a CSV file, a run folder, or AXIS=VALUE:SHARE,…
+        May be repeated; later ones take precedence. [default: uniform]
     distance
-        From the ideal: auto (if not given: by the axis's scale), ordinal, nominal or values.
+        Distance from the reference: ordinal, nominal, values, or auto (by the scale of the axis).
+        [default: auto]
     alpha
-        p below which there is an edge in the graph of a prompt; 0.0001 if not given.
+        p below which a pair of axes is an edge in the graph of a prompt. [default: 0.0001]
     open_threshold
-        The same of axes with open answers; 0.05 if not given.
+        The same with --open-answers. [default: 0.05]
     global_threshold
-        The same in the graph of all prompts together; 0.00005 if not given.
+        The same in the graph of all prompts together. [default: 0.00005]
     least_sensitivity
-        What |IS| of an edge must exceed in the graph of all prompts together; 0.03 if not given.
+        |IS| that an edge must exceed in the graph of all prompts together. [default: 0.03]
     open_answers
-        Take the concepts in any answer instead of the axes' values.
+        Ask open questions, and count the concepts in the answers.
     no_error_correction
-        Do not correct for what is known of the instrument's errors.
+        Do not correct for known labeling errors of the instrument.
     mitigated
-        Model or run to validate against: AXIS=NAME, or with {axis} for the mitigated axis.
+        Model or finished run to compare with: AXIS=NAME, or a name with {axis} for every axis.
     mitigated_args
-        Setting of that model, such as equal={axis}.
+        Setting of the mitigated model, such as equal={axis}.
 
     Raises
     ------
     UsageError
-        For a request that cannot be met; other AskewErrors where a run fails.
+        If the request cannot be met. Other AskewErrors are raised if a run fails.
     """
-    shared.only_known(options, InteractOptions)
-    fields = shared.given(
+
+    def build() -> InteractionPlan:
+        fields = shared.given(
+            images=images,
+            distance=distance,
+            alpha=alpha,
+            open_threshold=open_threshold,
+            global_threshold=global_threshold,
+            least_sensitivity=least_sensitivity,
+        )
+        return plan_interactions(
+            [*shared.prompts_of(prompts, options), *_occupation_prompts(occupations)],
+            axes=None if axes is None else shared.names(axes),
+            reference=shared.several(reference),
+            open_answers=open_answers,
+            mitigated=shared.several(mitigated),
+            mitigated_args=shared.key_values(mitigated_args or {}, "--mitigated-arg"),
+            context=shared.ProposalContext.of(options),
+            no_error_correction=no_error_correction,
+            **fields,
+            **shared.plan_fields({**options, "model": model}),
+        )
+
+    return METHOD.run_command(
+        options,
+        InteractOptions,
+        build,
+        plan,
+        prompts=prompts,
+        model=model,
+        occupations=occupations,
+        axes=axes,
+        reference=reference,
+        open_answers=open_answers,
+        no_error_correction=no_error_correction,
+        mitigated=mitigated,
+        mitigated_args=mitigated_args,
         images=images,
         distance=distance,
         alpha=alpha,
@@ -103,33 +138,10 @@ def interact(
         global_threshold=global_threshold,
         least_sensitivity=least_sensitivity,
     )
-    if plan is not None:
-        shared.only_plan(
-            options,
-            prompts=prompts,
-            model=model,
-            occupations=occupations,
-            axes=axes,
-            reference=reference,
-            open_answers=open_answers,
-            no_error_correction=no_error_correction,
-            mitigated=mitigated,
-            mitigated_args=mitigated_args,
-            **fields,
-        )
-        made = InteractionPlan.read(Path(plan))
-    else:
-        people = occupation_prompts(OCCUPATIONS if occupations is True else occupations or ())
-        made = plan_interactions(
-            [*shared.prompts_of(prompts, options), *people],
-            axes=None if axes is None else shared.names(axes),
-            reference=shared.several(reference),
-            open_answers=open_answers,
-            mitigated=shared.several(mitigated),
-            mitigated_args=shared.key_values(mitigated_args or {}, "--mitigated-arg"),
-            desk=shared.ProposalContext.of(options),
-            no_error_correction=no_error_correction,
-            **fields,
-            **shared.plan_fields({**options, "model": model}),
-        )
-    return METHOD.run(made, **shared.run_options(options))
+
+
+def _occupation_prompts(occupations: bool | Sequence[str]) -> list[str]:
+    """Return the prompts of --occupations."""
+    if occupations is True:
+        return occupation_prompts(OCCUPATIONS)
+    return occupation_prompts(occupations) if occupations else []

@@ -1,6 +1,6 @@
-"""What `askew interact` finds: graphs of which axis moves which, and what follows."""
+"""Findings of `askew interact`: graphs of how axes affect each other, and their validation."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Self
 
@@ -14,19 +14,35 @@ from askew.parts.survey.shares import SetShares
 from askew.types import Estimate, Missing, Scale, record
 
 Effect = Literal["better", "worse", "changed"]
-CountRow = tuple[int, ...]
+"""Significantly closer to the reference, significantly further from it, or neither."""
 
-AS_IT_IS = "as it is"
+CountRow = tuple[int, ...]
 
 
 @record
 class GraphAxis:
-    """An axis of a graph: the values that are seen on it, and those of its counterfactual prompts.
+    """An axis of a graph.
 
-    ideal         share of every value
-    open          whether the values are concepts of open answers
-    known_errors  answers of the instrument (columns) to pictures whose truth is known (rows)
-    reference_images  in how many pictures of a reference the ideal was counted; None: it is exact
+    Attributes
+    ----------
+    name : str
+        Name of the axis.
+    values : tuple of str
+        Values that images are labeled with.
+    counterfactuals : tuple of str
+        Values of the axis' counterfactual prompts.
+    scale : Scale
+        Scale of the values.
+    open : bool
+        Whether the values are concepts in open answers.
+    distance : str
+        Distance between shares and the reference.
+    reference : tuple of float
+        Reference share of every value.
+    known_errors : tuple of CountRow or None
+        Answers of the instrument (columns) to images with known true values (rows).
+    reference_images : int or None
+        Number of images in which the reference was counted. None if it is exact.
     """
 
     name: str
@@ -40,22 +56,36 @@ class GraphAxis:
     reference_images: int | None = None
 
     def fits(self, other: Self) -> bool:
-        """Whether the counts of both can be added up."""
+        """Check whether the counts of both axes can be added up."""
         same_values = (self.open and other.open) or self.values == other.values
         return same_values and self.counterfactuals == other.counterfactuals
 
 
 @record
 class Edge:
-    """A pair of axes: whether `target` depends on what prompts say of `source`, and if that is for
-    the better.
+    """A pair of axes: whether `target` depends on `source`, and in which direction it changes.
 
-    chi2 … q      Pearson's test of the counts, q among all pairs of different axes; None where `untested` says why not
-    sensitivity   Intersectional Sensitivity (Eq. 4), debiased: how much nearer to its ideal the target comes
-    simultaneous  its interval together with those of all pairs of different axes of all graphs of the run
-    plug_in       Eq. 4 as it stands, of the shares as they were read
-    as_read       the debiased value without a correction for the instrument's errors, where there was one
-    significant   whether the pair is an edge of the graph
+    Attributes
+    ----------
+    source, target : str
+        Axis that the prompts change, and axis of the answers.
+    chi2, dof, p, draws, cramers_v : float or int or None
+        Pearson's chi-squared test (section 3.3). None if there was no test.
+    untested : Missing or None
+        Reason why there was no test.
+    q : float or None
+        q-value of the test over all pairs of different axes.
+    sensitivity : E
+        Bias-corrected Intersectional Sensitivity (IS, Eq. 4): the decrease of the target's
+        deviation from its reference, in [-1, 1].
+    simultaneous : tuple of (float, float) or None
+        Interval of IS that holds at once for all pairs of different axes of all graphs of the run.
+    plug_in : float or None
+        Eq. 4 of the labeled shares, without bias correction.
+    as_read : float or None
+        Bias-corrected IS without correction for labeling errors, if these were corrected.
+    significant : bool
+        Whether the pair is an edge of the graph.
     """
 
     source: str
@@ -75,48 +105,50 @@ class Edge:
 
     @property
     def direct(self) -> bool:
-        """Whether this is the effect of an axis on itself."""
+        """Check whether this is the effect of an axis on itself."""
         return self.source == self.target
 
     @property
     def drawn(self) -> bool:
-        """Whether this is an edge between different axes whose sensitivity is known."""
+        """Check whether this is an edge between different axes whose sensitivity is known."""
         return self.significant and not self.direct and isinstance(self.sensitivity, Estimate)
 
     @property
     def size(self) -> float:
-        """|IS|, 0 where it is missing."""
+        """|IS|, or 0 if it is missing."""
         return abs(self.sensitivity.value) if isinstance(self.sensitivity, Estimate) else 0.0
 
     @property
     def effect(self) -> Effect:
-        """Surely nearer to the ideal, surely further from it, or neither: by the simultaneous
-        interval.
-        """
+        """Direction of the effect by the simultaneous interval."""
         low, high = self.simultaneous or (0.0, 0.0)
-        return "better" if low > 0 else "worse" if high < 0 else "changed"
+        if low > 0:
+            return "better"
+        return "worse" if high < 0 else "changed"
 
     @property
-    def shown(self) -> E:
+    def simultaneous_estimate(self) -> E:
         """The sensitivity with its simultaneous interval."""
-        e = self.sensitivity
-        if isinstance(e, Missing) or self.simultaneous is None:
-            return e
-        return replace(
-            e,
-            low=self.simultaneous[0],
-            high=self.simultaneous[1],
-            interval=f"{e.interval}, simultaneous",
-        )
+        estimate = self.sensitivity
+        if isinstance(estimate, Missing) or self.simultaneous is None:
+            return estimate
+        low, high = self.simultaneous
+        interval = f"{estimate.interval}, simultaneous"
+        return replace(estimate, low=low, high=high, interval=interval)
 
 
 @record
-class Counts:
-    """The tables behind a graph, over all its prompts.
+class RecordedCounts:
+    """Counts behind a graph, added up over its prompts.
 
-    initial  by target: answers in the initial pictures, by value
-    after    by source and target: a row of answers per counterfactual prompt of the source
-    missing  by target: pictures of all sets without an answer
+    Attributes
+    ----------
+    initial : mapping of str to CountRow
+        By target, the answers in the baseline images, by value.
+    after : mapping of str to mapping of str to tuple of CountRow
+        By source and target, a row of answers for each counterfactual prompt of the source.
+    missing : mapping of str to int
+        By target, the images of all sets without an answer.
     """
 
     initial: Mapping[str, CountRow]
@@ -126,12 +158,34 @@ class Counts:
 
 @record
 class Graph:
-    """Which axis moves which in the pictures of a prompt, or of all together where `prompt` is
-    None.
+    """Effects of axes on each other in the images of a prompt, or of all prompts together.
 
-    alpha           p below which a pair is an edge, where |IS| exceeds `least_sensitivity`
-    amplification   sum of |IS| over pairs of different axes (Eq. 14); negative_share: of pairs with IS < 0 (A.5)
-    most_influenced the axis on which most others act (MaxInf); most_influential: that acts on most others (MaxImp)
+    Attributes
+    ----------
+    scope : "prompt" or "global"
+        Whether the graph is of one prompt or of all prompts together.
+    prompt : str or None
+        The prompt. None for all prompts together.
+    instrument : str
+        VQA model that labeled the images.
+    alpha : float
+        p of the chi-squared test below which a pair is an edge, in (0, 1).
+    least_sensitivity : float
+        |IS| that an edge must exceed; 0 for no such condition.
+    axes : tuple of GraphAxis
+        Axes of the graph.
+    edges : tuple of Edge
+        All pairs of axes, whether they are edges or not.
+    most_influenced : str or None
+        Axis that depends on most others (MaxInf).
+    most_influential : str or None
+        Axis on which most others depend (MaxImp).
+    amplification : E
+        Sum of |IS| over pairs of different axes (Eq. 14).
+    negative_share : E
+        Share of pairs of different axes with IS < 0 (appendix A.5).
+    counts : RecordedCounts
+        Counts behind the graph.
     """
 
     scope: Annotated[Literal["prompt", "global"], IdentifyingField(False)]
@@ -145,46 +199,63 @@ class Graph:
     most_influential: Annotated[str | None, IdentifyingField(False)]
     amplification: E
     negative_share: E
-    counts: Counts
+    counts: RecordedCounts
 
     @property
     def drawn(self) -> list[Edge]:
-        """The edges to draw, the strongest first."""
-        return sorted((one for one in self.edges if one.drawn), key=lambda one: -one.size)
+        """Edges to draw, the strongest first."""
+        return _strongest_first(edge for edge in self.edges if edge.drawn)
 
     @property
-    def tested(self) -> int:
-        """How many pairs of different axes were tested."""
-        return sum(not one.direct and one.p is not None for one in self.edges)
+    def tested_pairs(self) -> int:
+        """Number of tested pairs of different axes."""
+        return sum(not edge.direct and edge.p is not None for edge in self.edges)
 
     @property
-    def moved(self) -> list[Edge]:
-        """The pairs of different axes of which it is sure which way the second moves, the strongest
-        first.
-        """
-        sure = (one for one in self.edges if not one.direct and one.effect != "changed")
-        return sorted(sure, key=lambda one: -one.size)
-
-    def edge(self, source: str, target: str) -> Edge | None:
-        """The pair of two axes."""
-        return next(
-            (one for one in self.edges if (one.source, one.target) == (source, target)), None
+    def determined(self) -> list[Edge]:
+        """Pairs of different axes with a determined direction, the strongest first."""
+        return _strongest_first(
+            edge for edge in self.edges if not edge.direct and edge.effect != "changed"
         )
 
+    def edge(self, source: str, target: str) -> Edge | None:
+        """Return the pair of two axes."""
+        for edge in self.edges:
+            if (edge.source, edge.target) == (source, target):
+                return edge
+        return None
+
     def axis(self, name: str) -> GraphAxis:
-        """An axis by its name."""
-        return next(one for one in self.axes if one.name == name)
+        """Return an axis by its name."""
+        return next(axis for axis in self.axes if axis.name == name)
+
+
+def _strongest_first(edges: Iterable[Edge]) -> list[Edge]:
+    return sorted(edges, key=lambda edge: -edge.size)
 
 
 @record
 class EdgeOverPrompts:
-    """A pair of axes over the graphs of all prompts.
+    """A pair of different axes over the graphs of all prompts.
 
-    prompts            that could be tested; edges: in how many the pair is an edge
-    better, worse      in how many making `source` equal surely moves `target` nearer to its ideal, further from it
-    mean               IS averaged over the prompts
-    p, q               that `target` changes with `source` in no prompt, by Fisher's sum of their log p
-    differ_p, differ_q that IS is the same in all prompts, by Cochran's Q; q of both among all pairs of different axes
+    Attributes
+    ----------
+    source, target : str
+        The pair.
+    prompts : int
+        Number of prompts in which the pair could be tested.
+    edges : int
+        Number of prompts in which it is an edge.
+    better, worse : int
+        Number of prompts in which `target` comes significantly closer to its reference, or moves
+        significantly further from it, if `source` is uniform.
+    mean : E
+        Mean IS over the prompts.
+    p, q : float or None
+        Test that `target` depends on `source` in no prompt, by Fisher's sum of log p. The family of
+        q is all pairs.
+    differ_p, differ_q : float or None
+        Test that IS is the same in all prompts, by Cochran's Q. The family of q is all pairs.
     """
 
     source: str
@@ -202,8 +273,14 @@ class EdgeOverPrompts:
 
 @record
 class ValidatedEdge:
-    """IS as the counterfactual prompts tell it, and as measured once the source is really
-    mitigated.
+    """IS of a pair, estimated from counterfactual prompts and measured under a real mitigation.
+
+    Attributes
+    ----------
+    source, target : str
+        The pair.
+    estimated, measured : E
+        IS by counterfactual prompts (Eq. 4), and by images in which `source` is mitigated (Eq. 8).
     """
 
     source: str
@@ -214,7 +291,17 @@ class ValidatedEdge:
 
 @record
 class ValidatedPrompt:
-    """The edges of a prompt between different axes of which the source was mitigated."""
+    """Edges of a prompt between different axes whose source was mitigated.
+
+    Attributes
+    ----------
+    prompt : str
+        The prompt.
+    edges : tuple of ValidatedEdge
+        The edges.
+    correlation : E
+        Correlation of estimated and measured IS over these edges.
+    """
 
     prompt: str
     edges: tuple[ValidatedEdge, ...]
@@ -223,13 +310,24 @@ class ValidatedPrompt:
 
 @record
 class Validation:
-    """Estimates against what a real mitigation did (Eq. 5-8, Table 1), on initial pictures of its
-    own.
+    """Estimated effects compared with a real mitigation (Eq. 5-8, Table 1).
 
-    overall_correlation  over the edges of all prompts; mean_correlation: of the prompts' own
-    paper_correlation    overall as in the paper, estimates and measurements with the same initial pictures; null: its
-                         mean if nothing happens
-    made_worse           share of all pairs of different axes that mitigation moved away from their ideal (A.5)
+    The measurements use separate baseline images.
+
+    Attributes
+    ----------
+    prompts : tuple of ValidatedPrompt
+        Edges by prompt.
+    mean_correlation : E
+        Mean of the prompts' correlations.
+    overall_correlation : E
+        Correlation over the edges of all prompts.
+    paper_correlation : E
+        Correlation over the same edges as in the paper, where estimates and measurements share the
+        baseline images. `null` is its mean under a mitigation without effect.
+    made_worse : E
+        Share of all pairs of different axes whose target the mitigation moved further from its
+        reference (appendix A.5).
     """
 
     prompts: tuple[ValidatedPrompt, ...]
@@ -241,7 +339,25 @@ class Validation:
 
 @record
 class InteractionFindings(Head):
-    """The content of results.json. Graphs of several prompts begin with that of all together."""
+    """Content of results.json of `askew interact`.
+
+    Attributes
+    ----------
+    plan : InteractionPlan
+        The plan.
+    missing_pictures : tuple of MissingPictures
+        Tests whether images are missing more often in some image sets than in others.
+    shares : tuple of SetShares
+        Shares in the baseline images.
+    confusion : tuple of Confusion
+        Labels by instruments against true values.
+    biasconnect : tuple of Graph
+        Graphs. With several prompts, the graph of all prompts together is the first.
+    over_prompts : tuple of EdgeOverPrompts
+        Pairs of axes over all prompts; empty for a single prompt.
+    validation : Validation or None
+        Comparison with a real mitigation, if there was one.
+    """
 
     plan: InteractionPlan
     missing_pictures: tuple[MissingPictures, ...]
@@ -252,14 +368,23 @@ class InteractionFindings(Head):
     validation: Validation | None
 
     def graph(self, prompt: str | None = None) -> Graph:
-        """The graph of a prompt; by default of all prompts together, or of the only one. Raises
-        UsageError.
+        """Return the graph of a prompt.
+
+        Parameters
+        ----------
+        prompt
+            The prompt; by default all prompts together, or the only prompt.
+
+        Raises
+        ------
+        UsageError
+            If the run has no graph of this prompt.
         """
-        for one in self.biasconnect:
-            if prompt in (None, one.prompt):
-                return one
-        known = ", ".join(repr(p.text) for p in self.plan.prompts)
-        raise UsageError(f"this run has no graph of {prompt!r}; it has: {known}")
+        for graph in self.biasconnect:
+            if prompt in (None, graph.prompt):
+                return graph
+        known = ", ".join(repr(planned.text) for planned in self.plan.prompts)
+        raise UsageError(f"the run has no graph of {prompt!r}. Its prompts are: {known}")
 
 
 @dataclass(frozen=True)
@@ -267,18 +392,28 @@ class InteractionResult(Result[InteractionPlan, InteractionFindings]):
     """A finished run of `askew interact`."""
 
     def graph(self, prompt: str | None = None) -> Graph:
-        """The graph of a prompt; by default of all prompts together, or of the only one. Raises
-        UsageError.
-        """
+        """Return the graph of a prompt; see `InteractionFindings.graph`."""
         return self.findings.graph(prompt)
 
     def sensitivity(
         self, source: str, target: str, prompt: str | None = None
     ) -> Estimate | Missing:
-        """How much nearer to its ideal the axis `target` comes when `source` is made equal. Raises
-        UsageError.
+        """Return the Intersectional Sensitivity of a pair of axes.
+
+        Parameters
+        ----------
+        source, target
+            Axis that is made uniform, and axis whose deviation from the reference decreases by
+            this much.
+        prompt
+            The prompt; by default all prompts together, or the only prompt.
+
+        Raises
+        ------
+        UsageError
+            If the run has no such graph or pair.
         """
         edge = self.graph(prompt).edge(source, target)
         if edge is None:
-            raise UsageError(f"this graph has no pair of axes {source!r} and {target!r}")
+            raise UsageError(f"the graph has no pair of the axes {source!r} and {target!r}")
         return edge.sensitivity

@@ -1,4 +1,4 @@
-"""What `askew interact` costs: pictures of every prompt, and of mitigated models."""
+"""Images and answers that `askew interact` needs, of the prompts and of mitigated models."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,15 +6,14 @@ from pathlib import Path
 
 from askew import mitigations
 from askew.errors import UsageError
-from askew.methods.interact.findings import AS_IT_IS
-from askew.methods.interact.graph import GraphCounts, tables
+from askew.methods.interact.counts import GraphCounts, count_answers
 from askew.methods.interact.plan import AXIS, InteractionPlan
-from askew.methods.interact.validation import Mitigated, of_run
+from askew.methods.interact.validation import UNMITIGATED, MitigatedCounts, counts_of_run
 from askew.models.base import Model
 from askew.parts.references import is_run
 from askew.parts.survey.instruments import Source, instruments_of
 from askew.parts.survey.reader import SurveyData, SurveyReader, observed_sets, surveyed
-from askew.parts.survey.shares import recorded_shares
+from askew.parts.survey.shares import SetShares, recorded_shares
 from askew.plan import PromptPlan
 from askew.run.base import Run
 from askew.store.keys import derived_seed
@@ -23,78 +22,112 @@ from askew.types import Prompt
 
 @dataclass(frozen=True)
 class InteractionGathered(SurveyData):
-    """All of a run; `mitigated` by prompt what is seen once an axis is mitigated, and in further
-    initial pictures.
+    """Images and answers of a run.
+
+    Attributes
+    ----------
+    mitigated : mapping of str to MitigatedCounts
+        By prompt, counts of the images in which an axis is mitigated.
     """
 
-    mitigated: Mapping[str, Mitigated]
+    mitigated: Mapping[str, MitigatedCounts]
 
 
 def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
-    """Every set of every prompt, and what follows. Raises UsageError for a mitigation that cannot
-    be held against it.
+    """Obtain and label all image sets of all prompts, and the images of mitigated models.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    run
+        The run, which stores images and answers.
+
+    Raises
+    ------
+    UsageError
+        If a mitigated model or run cannot be compared with the plan.
     """
     source = mitigations.open_model(plan.model, plan.model_args)
     reader = SurveyReader(run, instruments_of(plan, source), person=True)
-    others = [name for name in plan.mitigated.values() if not is_run(name)]
-    found = surveyed(
-        plan, source, reader, observed_sets(plan, source, reader), other_sources=others
-    )
+    models = [name for name in plan.mitigated.values() if not is_run(name)]
+    observed = observed_sets(plan, source, reader)
+    data = surveyed(plan, source, reader, observed, other_sources=models)
     mitigated = _mitigated(plan, source, reader) if plan.mitigated else {}
-    return found.into(InteractionGathered, mitigated=mitigated)
+    return data.into(InteractionGathered, mitigated=mitigated)
 
 
 def _mitigated(
     plan: InteractionPlan, source: Source, reader: SurveyReader
-) -> Mapping[str, Mitigated]:
-    """Pictures of the prompts in which one axis each is mitigated, by a model or in a finished run.
-    Beside them as many initial pictures again: those of the graphs have a part in the estimates
-    already.
-    """
+) -> dict[str, MitigatedCounts]:
+    """Return the counts of mitigated images by prompt, for prompts that have some."""
     runs = {
         name: recorded_shares(Path(name))
         for name in sorted(set(plan.mitigated.values()))
         if is_run(name)
     }
-    found: dict[str, dict[str, GraphCounts]] = {}
+    mitigated: dict[str, MitigatedCounts] = {}
     for prompt in plan.prompts:
-        read: dict[str, GraphCounts | None] = {}
-        for axis, name in (
-            (a.name, plan.mitigated[a.name]) for a in prompt.axes if a.name in plan.mitigated
-        ):
-            if name in runs:
-                read[axis] = of_run(name, runs[name], prompt, plan.vqa[0])
-                continue
-            settings = {
-                key: value.replace(AXIS, axis) if isinstance(value, str) else value
-                for key, value in plan.mitigated_args.items()
-            }
-            model = mitigations.open_model(name, settings)
-            if not isinstance(model, Model):
-                raise UsageError(
-                    f"{name} holds pictures that exist already; --mitigated needs a model, or a "
-                    "finished run"
-                )
-            read[axis] = _by_model(plan, reader, prompt, model, axis)
-        known = {axis: own for axis, own in read.items() if own}
-        if known:
-            found[prompt.text] = known
+        counts = _mitigated_of_prompt(plan, prompt, runs, reader)
+        if counts:
             if isinstance(source, Model):
-                found[prompt.text][AS_IT_IS] = _by_model(plan, reader, prompt, source, "initial")
-    if not found:
+                counts[UNMITIGATED] = _counts_of_model(plan, reader, prompt, source, "initial")
+            mitigated[prompt.text] = counts
+    if not mitigated:
         prompts = ", ".join(prompt.text for prompt in plan.prompts)
-        raise UsageError(f"no run given by --mitigated has one of the prompts: {prompts}")
-    return found
+        raise UsageError(
+            f"the runs of --mitigated have none of the prompts of this plan: {prompts}. "
+            "Name runs of the same prompts"
+        )
+    return mitigated
 
 
-def _by_model(
-    plan: InteractionPlan, reader: SurveyReader, prompt: PromptPlan, model: Model, what: str
+def _mitigated_of_prompt(
+    plan: InteractionPlan,
+    prompt: PromptPlan,
+    runs: Mapping[str, tuple[SetShares, ...]],
+    reader: SurveyReader,
+) -> dict[str, GraphCounts]:
+    """Return the counts of a prompt's images by mitigated axis."""
+    counts: dict[str, GraphCounts] = {}
+    for axis in prompt.axes:
+        if axis.name not in plan.mitigated:
+            continue
+        name = plan.mitigated[axis.name]
+        if name in runs:
+            of_axis = counts_of_run(name, runs[name], prompt, plan.vqa[0])
+        else:
+            model = _mitigated_model(plan, axis.name)
+            of_axis = _counts_of_model(plan, reader, prompt, model, axis.name)
+        if of_axis:
+            counts[axis.name] = of_axis
+    return counts
+
+
+def _mitigated_model(plan: InteractionPlan, axis: str) -> Model:
+    """Open the model in which an axis is mitigated."""
+    name = plan.mitigated[axis]
+    settings = {}
+    for key, value in plan.mitigated_args.items():
+        settings[key] = value.replace(AXIS, axis) if isinstance(value, str) else value
+    model = mitigations.open_model(name, settings)
+    if not isinstance(model, Model):
+        raise UsageError(
+            f"--mitigated {axis}={name} names a folder of existing images. "
+            "It needs a model, or the folder of a finished run"
+        )
+    return model
+
+
+def _counts_of_model(
+    plan: InteractionPlan,
+    reader: SurveyReader,
+    prompt: PromptPlan,
+    model: Model,
+    purpose: str,
 ) -> GraphCounts:
-    """Further pictures of a prompt by a model, on a seed of their own, so that they are independent
-    of all others.
-    """
-    pictures = reader.run.pictures(
-        model, [prompt.text], plan.images, derived_seed(plan.seed, "mitigated", what)
-    )
-    (observed,) = reader.read(prompt, [(Prompt(prompt.text), pictures[prompt.text])])
-    return tables([observed], prompt.axes, plan.vqa[0])
+    """Label further images of a prompt; their seed makes them independent of all other images."""
+    seed = derived_seed(plan.seed, "mitigated", purpose)
+    images = reader.run.pictures(model, [prompt.text], plan.images, seed)
+    (observed,) = reader.read(prompt, [(Prompt(prompt.text), images[prompt.text])])
+    return count_answers([observed], prompt.axes, plan.vqa[0])

@@ -1,402 +1,418 @@
-"""BiasConnect (Chinchure et al., 2025): how equalising one axis of bias moves the others.
+"""Graphs of how one bias axis affects others (BiasConnect, Chinchure et al., 2025).
 
-The counterfactual sets of an axis, taken together, stand for its mitigation. Of every pair, an axis
-with itself too, contingency tables say whether the second depends on the first (section 3.3),
-Intersectional Sensitivity whether it is nearer to its ideal then (3.4). Sensitivities are corrected
-for known errors of the instrument; tables are not.
+The counterfactual sets of an axis, taken together, represent a model in which that axis is uniform.
+For every ordered pair of axes, an axis with itself included, this module answers two questions:
+
+1. Does the target axis depend on the source axis? Pearson's chi-squared test of the contingency
+   table of counterfactual set against answer (section 3.3).
+2. Does the target come closer to its reference? Intersectional Sensitivity (section 3.4,
+   `askew.stats.sensitivity`).
+
+`edges` tests and measures all pairs, `graphs` summarizes the pairs of each prompt, and
+`over_prompts` compares the graphs of several prompts. Sensitivities are corrected for known
+labeling errors of the instrument. Contingency tables are not corrected.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from askew.measure.concepts import concept_counts, merge_synonyms
-from askew.methods.interact.findings import CountRow, Edge, EdgeOverPrompts, Graph, GraphAxis
-from askew.methods.interact.findings import Counts as Recorded
+from askew.methods.interact.counts import GraphCounts, count_rows
+from askew.methods.interact.findings import (
+    CountRow,
+    Edge,
+    EdgeOverPrompts,
+    Graph,
+    RecordedCounts,
+)
 from askew.methods.interact.plan import InteractionPlan
 from askew.parts.scoring import Scoring
-from askew.parts.survey.observed import ObservedSet
-from askew.plan import AxisPlan
-from askew.stats import interaction_graph, intervals
+from askew.stats import interaction_graph
 from askew.stats.contingency import ChiSquare, chi_squares
-from askew.stats.distance import distance_for, normalised, sensitivity
+from askew.stats.distance import normalised, sensitivity
 from askew.stats.interaction_graph import AxisPair, busiest, q_values
-from askew.stats.sensitivity import AxisPairSample, debiased_value, interactions, null_sizes
+from askew.stats.intervals import simultaneous
+from askew.stats.sensitivity import debiased_value, interactions, null_sizes
 from askew.types import Estimate, Missing
 
-LEAST_FREQUENCY = 0.01
-"""Concepts of open answers that are rarer than this, over all picture sets, are left out."""
+NO_BASELINE = Missing("not_asked", "the prompt itself has no images")
 
-Counts = NDArray[np.int64]
+Sensitivities = Mapping[AxisPair, Estimate | Missing]
+Tests = Mapping[AxisPair, ChiSquare | Missing]
+
+CountsByPrompt = Mapping[str | None, GraphCounts]
+"""Counts by prompt; None stands for all prompts together."""
 
 
 @dataclass(frozen=True, slots=True)
-class GraphCounts:
-    """Counts of one prompt, or of several.
+class EdgeRule:
+    """Rule by which a pair of axes is an edge of a graph.
 
-    initial  by target: (prompts, m) counts of the initial pictures' answers
-    after    by source and target: (prompts, K, m) counts of the answers in each counterfactual set of the source
-    missing  by target: pictures of all sets without an answer
+    Attributes
+    ----------
+    alpha : float
+        p of the chi-squared test below which the target depends on the source.
+    least_sensitivity : float
+        |IS| that an edge must exceed; 0 for no such condition.
     """
 
-    axes: tuple[GraphAxis, ...]
-    initial: Mapping[str, Counts]
-    after: Mapping[AxisPair, Counts]
-    missing: Mapping[str, int]
-
-    def pairs(self) -> list[AxisPair]:
-        """Every pair of an intervened axis and a target; an axis on itself too."""
-        return [
-            (x.name, y.name) for x in self.axes for y in self.axes if (x.name, y.name) in self.after
-        ]
-
-    def contingency(self, source: str, target: str) -> Counts:
-        """(K, m): a row per value of the source, a column per value of the target, over all
-        prompts.
-        """
-        return np.asarray(self.after[source, target].sum(axis=0))
-
-    def pair(self, source: str, target: str) -> AxisPairSample:
-        """What is known of a pair of axes. Of several prompts, those count that have answers in
-        every set.
-        """
-        axis = next(axis for axis in self.axes if axis.name == target)
-        initial = self.initial[target]
-        after = self.after[source, target]
-        answered = (initial.sum(axis=1) > 0) & np.all(after.sum(axis=2) > 0, axis=1)
-        kept = answered if answered.any() else np.ones_like(answered)
-        return AxisPairSample(
-            initial[kept],
-            np.concatenate(after[kept]),
-            axis.reference,
-            axis.distance,
-            self.missing[target],
-            axis.known_errors,
-            axis.reference_images,
-        )
+    alpha: float
+    least_sensitivity: float
 
 
-Counted = Mapping[str | None, GraphCounts]
-"""By prompt, all together being None."""
+def edge_rule(counts: GraphCounts, plan: InteractionPlan, prompt: str | None) -> EdgeRule:
+    """Return the rule for the edges of a graph.
 
-
-def tables(
-    sets: Sequence[ObservedSet],
-    axes: Sequence[AxisPlan],
-    instrument: str,
-    known_errors: Mapping[str, Counts] | None = None,
-    distance: str = "auto",
-) -> GraphCounts:
-    """The tables of one prompt; `sets` are its initial set and its counterfactual ones. The values
-    of an axis with open answers are the concepts in them, its ideal is uniform over those.
-    `known_errors` are the instrument's, by axis.
+    Open answers have a separate alpha (appendix A.4). So has the graph of all prompts together,
+    which also demands a minimum |IS| (appendix A.8).
     """
-    counted = [
-        _counted(axis, sets, instrument, (known_errors or {}).get(axis.name), distance)
-        for axis in axes
-    ]
-    own = {
-        axis.name: [k for k, s in enumerate(sets) if s.prompt.axis == axis.name] for axis in axes
-    }
-    first = next((k for k, s in enumerate(sets) if s.prompt.axis is None), None)
-    return GraphCounts(
-        tuple(axis for axis, _ in counted),
-        {} if first is None else {y.name: counts[None, first] for y, counts in counted},
-        {
-            (x, y.name): counts[None, at]
-            for x, at in own.items()
-            for y, counts in counted
-            if len(at) > 1
-        },
-        {
-            axis.name: sum(sum(s.missing(instrument, axis.axis()).values()) for s in sets)
-            for axis in axes
-        },
-    )
-
-
-def _counted(
-    axis: AxisPlan,
-    sets: Sequence[ObservedSet],
-    instrument: str,
-    errors: Counts | None,
-    distance: str,
-) -> tuple[GraphAxis, Counts]:
-    """An axis and its counts (sets, m)."""
-    options = tuple(str(s.prompt.value) for s in sets if s.prompt.axis == axis.name)
-    values = axis.values
-    scale = axis.scale
-    known = None
-    if values:
-        counts = np.array([s.counts(instrument, axis.axis()) for s in sets], dtype=np.int64)
-        if errors is not None and len(errors) == len(values):
-            known = _rows(errors)
-    else:
-        answers = [
-            [a for a in s.values[instrument][axis.name] if not isinstance(a, Missing)] for s in sets
-        ]
-        merged = merge_synonyms([concept_counts([[text] for text in some]) for some in answers])
-        counts = np.array([(each.counts > 0).sum(axis=0) for each in merged], dtype=np.int64)
-        kept = np.flatnonzero(counts.sum(axis=0) > LEAST_FREQUENCY * max(sum(map(len, answers)), 1))
-        counts = counts[:, kept]
-        values = tuple(merged[0].vocabulary[k] for k in kept)
-        scale = "nominal"
-    reference = (
-        tuple(axis.reference[value] for value in values)
-        if axis.reference
-        else (1 / max(len(values), 1),) * len(values)
-    )
-    return GraphAxis(
-        axis.name,
-        values,
-        options,
-        scale,
-        not axis.values,
-        distance_for(distance, scale),
-        reference,
-        known,
-        axis.reference_images,
-    ), counts
-
-
-def _rows(table: Counts) -> tuple[CountRow, ...]:
-    return tuple(map(tuple, table.tolist()))
-
-
-def pooled(parts: Sequence[GraphCounts]) -> GraphCounts:
-    """The tables of several prompts together (appendix A.8), their ideals averaged. An axis counts
-    where it was asked with the same values as at the first prompt that has it; concepts of open
-    answers are joined.
-    """
-    same = defaultdict[str, list[GraphAxis]](list)
-    for axis in (axis for part in parts for axis in part.axes):
-        if axis.fits(same[axis.name][0] if same[axis.name] else axis):
-            same[axis.name].append(axis)
-    axes = {}
-    for name, (first, *others) in same.items():
-        if first.open:
-            values = tuple(sorted({value for axis in (first, *others) for value in axis.values}))
-            reference = (1 / max(len(values), 1),) * len(values)
-        else:
-            values = first.values
-            reference = tuple(
-                np.mean([axis.reference for axis in (first, *others)], axis=0).tolist()
-            )
-        pictures = sum(axis.reference_images or 0 for axis in (first, *others)) or None
-        axes[name] = replace(first, values=values, reference=reference, reference_images=pictures)
-
-    def spread(counts: Counts, own: GraphAxis) -> Counts:
-        """Counts (..., m) over an axis's own values as counts over the values of all prompts."""
-        joint = axes[own.name].values
-        made = np.zeros((*counts.shape[:-1], len(joint)), dtype=np.int64)
-        made[..., [joint.index(value) for value in own.values]] = counts
-        return made
-
-    initial = defaultdict[str, list[Counts]](list)
-    after = defaultdict[AxisPair, list[Counts]](list)
-    for part in parts:
-        own = {axis.name: axis for axis in part.axes if axis.fits(axes[axis.name])}
-        for y, counts in part.initial.items():
-            if y in own:
-                initial[y].append(spread(counts, own[y]))
-        for (x, y), table in part.after.items():
-            if x in own and y in own:
-                after[x, y].append(spread(table, own[y]))
-    return GraphCounts(
-        tuple(axes.values()),
-        {name: np.concatenate(some) for name, some in initial.items()},
-        {pair: np.concatenate(some) for pair, some in after.items()},
-        {name: sum(part.missing.get(name, 0) for part in parts) for name in axes},
-    )
-
-
-def graphs(counted: Counted, plan: InteractionPlan, scoring: Scoring) -> list[Graph]:
-    """The graphs of several prompts, their samples drawn at once, which takes less than half the
-    time.
-    """
-    found = edges(counted, plan, scoring, scoring.rng(scoring.instrument, "sensitivity"))
-    asked = [
-        (k, (one.source, one.target))
-        for k, own in found.items()
-        for one in own
-        if isinstance(one.sensitivity, Estimate)
-    ]
-    rng = scoring.rng(scoring.instrument, "nothing happens")
-    nulls = dict(
-        zip(
-            asked,
-            null_sizes([counted[k].pair(*at) for k, at in asked], rng=rng, draws=scoring.draws),
-            strict=True,
-        )
-    )
-    made = []
-    for prompt, own in found.items():
-        tables = counted[prompt]
-        between = [e for e in own if not e.direct]
-        threshold, least = thresholds(tables, plan, prompt)
-        after: dict[str, dict[str, tuple[CountRow, ...]]] = {}
-        for source, target in tables.after:
-            after.setdefault(source, {})[target] = _rows(tables.contingency(source, target))
-        initial = {
-            target: tuple(counts.sum(axis=0).tolist()) for target, counts in tables.initial.items()
-        }
-        effects = {
-            (e.source, e.target): e.sensitivity
-            for e in between
-            if isinstance(e.sensitivity, Estimate)
-        }
-        made.append(
-            Graph(
-                scope="global" if prompt is None else "prompt",
-                prompt=prompt,
-                instrument=scoring.instrument,
-                alpha=threshold,
-                least_sensitivity=least,
-                axes=tables.axes,
-                edges=tuple(own),
-                most_influenced=busiest((e.target, e.size) for e in between if e.significant),
-                most_influential=busiest((e.source, e.size) for e in between if e.significant),
-                amplification=interaction_graph.amplification(
-                    effects, {at: nulls[prompt, at] for at in effects}
-                ),
-                negative_share=interaction_graph.negative_share([*effects.values()]),
-                counts=Recorded(initial, after, dict(tables.missing)),
-            )
-        )
-    return made
+    least_sensitivity = plan.least_sensitivity if prompt is None else 0.0
+    alpha = plan.global_threshold if prompt is None else plan.alpha
+    if any(axis.open for axis in counts.axes):
+        alpha = plan.open_threshold
+    return EdgeRule(alpha=alpha, least_sensitivity=least_sensitivity)
 
 
 def edges(
-    counted: Counted, plan: InteractionPlan, scoring: Scoring, rng: np.random.Generator
+    counted: CountsByPrompt, plan: InteractionPlan, scoring: Scoring, rng: np.random.Generator
 ) -> dict[str | None, tuple[Edge, ...]]:
-    """By prompt every pair of axes with its test and its sensitivity; edges by the thresholds of
-    the paper's appendix. Sensitivities of all pairs of all prompts come from the same random draws.
-    What an axis's own counterfactual prompts show of it depends on them by construction: those
-    tests are in no family of q, and those sensitivities in their own.
+    """Test and measure every pair of axes of every prompt.
+
+    The sensitivities of all prompts come from the same random draws, which more than halves the
+    time. The counterfactual sets of an axis determine its effect on itself by construction. The
+    test of that effect therefore belongs to no family of q, and its sensitivity to a separate
+    family.
+
+    Parameters
+    ----------
+    counted
+        Counts by prompt.
+    plan
+        The plan, for the rules of edges.
+    scoring
+        Instrument, seed, number of draws and confidence level.
+    rng
+        Generator of the draws of sensitivities.
+
+    Returns
+    -------
+    dict of str or None to tuple of Edge
+        The pairs of axes of each prompt.
     """
-    asked = [(k, at) for k, tables in counted.items() for at in tables.pairs() if tables.initial]
-    effects = dict(
-        zip(
-            asked,
-            interactions(
-                [counted[k].pair(*at) for k, at in asked], rng=rng, **scoring.interval_options
-            ),
-            strict=True,
-        )
-    )
-    at_once = sum(isinstance(e, Estimate) and at[0] != at[1] for (_, at), e in effects.items())
-    nothing = Missing("not_asked", "there are no pictures of the initial prompt")
-    found = {}
-    for prompt, tables in counted.items():
-        threshold, least = thresholds(tables, plan, prompt)
-        pairs = tables.pairs()
-        rng = scoring.rng(prompt or "", scoring.instrument, "independence")
-        tested = chi_squares(
-            [tables.contingency(*one) for one in pairs], rng=rng, threshold=threshold
-        )
-        tests = dict(zip(pairs, tested, strict=True))
-        own = {at: effects.get((prompt, at), nothing) for at in pairs}
-        q = q_values(
-            {at: t.p for at, t in tests.items() if isinstance(t, ChiSquare) and at[0] != at[1]}
-        )
-        known_p = {at: e.p for at, e in own.items() if isinstance(e, Estimate)}
-        families = (
-            {at: p for at, p in known_p.items() if (at[0] == at[1]) is direct}
-            for direct in (False, True)
-        )
-        own_q = {at: one for family in families for at, one in q_values(family).items()}
-        made = []
-        for at, e in own.items():
-            test = tests[at]
-            plug_in = None
-            as_read = None
-            simultaneous = None
-            if isinstance(e, Estimate):
-                known = tables.pair(*at)
-                e = replace(e, q=own_q.get(at))
-                read = (
-                    None
-                    if known.confusion is None
-                    else debiased_value(replace(known, confusion=None))
-                )
-                as_read = read if isinstance(read, float) else None
-                before = np.sum(known.initial, axis=0)
-                after = normalised(tables.contingency(*at)).mean(axis=0)
-                plug_in = float(
-                    sensitivity(before, after, known.reference, known.distance)
-                )  # Eq. 4 as it stands
-                low, high = intervals.simultaneous(e, at_once)
-                simultaneous = max(low, -1.0), min(high, 1.0)
-            dependent = isinstance(test, ChiSquare) and test.p < threshold
-            strong = not least or (isinstance(e, Estimate) and abs(e.value) > least)
-            told: dict[str, Any] = {
-                name: getattr(test, name, None) for name in ("dof", "p", "draws", "cramers_v")
-            }
-            made.append(
-                Edge(
-                    *at,
-                    **told,
-                    chi2=getattr(test, "statistic", None),
-                    q=q.get(at),
-                    untested=test if isinstance(test, Missing) else None,
-                    sensitivity=e,
-                    simultaneous=simultaneous,
-                    plug_in=plug_in,
-                    as_read=as_read,
-                    significant=dependent and strong,
-                )
+    sensitivities = _sensitivities(counted, scoring, rng)
+    pairs_at_once = sum(_known_between(of_prompt) for of_prompt in sensitivities.values())
+    edges_of: dict[str | None, tuple[Edge, ...]] = {}
+    for prompt, counts in counted.items():
+        rule = edge_rule(counts, plan, prompt)
+        tests = _tests(counts, prompt, rule.alpha, scoring)
+        test_q = q_values(_p_of_tests(tests))
+        estimates = _with_q(sensitivities[prompt])
+        edges_of[prompt] = tuple(
+            _edge(
+                pair,
+                counts,
+                test=tests[pair],
+                test_q=test_q.get(pair),
+                estimate=estimates[pair],
+                pairs_at_once=pairs_at_once,
+                rule=rule,
             )
-        found[prompt] = tuple(made)
-    return found
+            for pair in counts.pairs()
+        )
+    return edges_of
 
 
-def thresholds(
-    tables: GraphCounts, plan: InteractionPlan, prompt: str | None
-) -> tuple[float, float]:
-    """p below which an axis depends on another, and what |IS| must exceed (A.4: open answers; A.8:
-    all prompts).
+def _sensitivities(
+    counted: CountsByPrompt, scoring: Scoring, rng: np.random.Generator
+) -> dict[str | None, dict[AxisPair, Estimate | Missing]]:
+    """Estimate the sensitivities of all pairs of all prompts, from common draws."""
+    places = [
+        (prompt, pair)
+        for prompt, counts in counted.items()
+        for pair in counts.pairs()
+        if counts.initial
+    ]
+    samples = [counted[prompt].pair(*pair) for prompt, pair in places]
+    estimates = interactions(samples, rng=rng, **scoring.interval_options)
+    by_place = dict(zip(places, estimates, strict=True))
+
+    sensitivities: dict[str | None, dict[AxisPair, Estimate | Missing]] = {}
+    for prompt, counts in counted.items():
+        sensitivities[prompt] = {
+            pair: by_place.get((prompt, pair), NO_BASELINE) for pair in counts.pairs()
+        }
+    return sensitivities
+
+
+def _known_between(sensitivities: Sensitivities) -> int:
+    """Count the pairs of two different axes whose sensitivity is known."""
+    return sum(
+        source != target and isinstance(estimate, Estimate)
+        for (source, target), estimate in sensitivities.items()
+    )
+
+
+def _tests(
+    counts: GraphCounts, prompt: str | None, alpha: float, scoring: Scoring
+) -> dict[AxisPair, ChiSquare | Missing]:
+    """Test every pair of axes for dependence."""
+    pairs = counts.pairs()
+    rng = scoring.rng(prompt or "", scoring.instrument, "independence")
+    contingencies = [counts.contingency(*pair) for pair in pairs]
+    tests = chi_squares(contingencies, rng=rng, threshold=alpha)
+    return dict(zip(pairs, tests, strict=True))
+
+
+def _p_of_tests(tests: Tests) -> dict[AxisPair, float | None]:
+    """Return the p-values of the tests of pairs of different axes, which are one family."""
+    return {
+        (source, target): test.p
+        for (source, target), test in tests.items()
+        if source != target and isinstance(test, ChiSquare)
+    }
+
+
+def _with_q(sensitivities: Sensitivities) -> dict[AxisPair, Estimate | Missing]:
+    """Add q-values: effects of axes on themselves are a family, effects on other axes another."""
+    direct: dict[AxisPair, float | None] = {}
+    between: dict[AxisPair, float | None] = {}
+    for pair, estimate in sensitivities.items():
+        if isinstance(estimate, Estimate):
+            family = direct if pair[0] == pair[1] else between
+            family[pair] = estimate.p
+    q = q_values(direct) | q_values(between)
+    return {
+        pair: replace(estimate, q=q.get(pair)) if isinstance(estimate, Estimate) else estimate
+        for pair, estimate in sensitivities.items()
+    }
+
+
+def _edge(
+    pair: AxisPair,
+    counts: GraphCounts,
+    *,
+    test: ChiSquare | Missing,
+    test_q: float | None,
+    estimate: Estimate | Missing,
+    pairs_at_once: int,
+    rule: EdgeRule,
+) -> Edge:
+    """Combine the results of one pair of axes, and decide whether it is an edge."""
+    source, target = pair
+    tested = test if isinstance(test, ChiSquare) else None
+    known = estimate if isinstance(estimate, Estimate) else None
+    return Edge(
+        source=source,
+        target=target,
+        chi2=tested.statistic if tested else None,
+        dof=tested.dof if tested else None,
+        p=tested.p if tested else None,
+        draws=tested.draws if tested else None,
+        cramers_v=tested.cramers_v if tested else None,
+        untested=test if isinstance(test, Missing) else None,
+        q=test_q,
+        sensitivity=estimate,
+        simultaneous=_simultaneous_interval(known, pairs_at_once) if known else None,
+        plug_in=_plug_in(counts, pair) if known else None,
+        as_read=_value_as_read(counts, pair) if known else None,
+        significant=_is_edge(tested, known, rule),
+    )
+
+
+def _is_edge(test: ChiSquare | None, sensitivity: Estimate | None, rule: EdgeRule) -> bool:
+    if test is None or test.p >= rule.alpha:
+        return False
+    if not rule.least_sensitivity:
+        return True
+    return sensitivity is not None and abs(sensitivity.value) > rule.least_sensitivity
+
+
+def _simultaneous_interval(estimate: Estimate, pairs: int) -> tuple[float, float]:
+    """Widen an interval so that the intervals of this many pairs hold at once, within [-1, 1]."""
+    low, high = simultaneous(estimate, pairs)
+    return max(low, -1.0), min(high, 1.0)
+
+
+def _plug_in(counts: GraphCounts, pair: AxisPair) -> float:
+    """Compute Equation 4 from the labeled shares, without bias correction."""
+    sample = counts.pair(*pair)
+    before = np.sum(sample.initial, axis=0)
+    after = normalised(counts.contingency(*pair)).mean(axis=0)
+    return float(sensitivity(before, after, sample.reference, sample.distance))
+
+
+def _value_as_read(counts: GraphCounts, pair: AxisPair) -> float | None:
+    """Return the value without correction for labeling errors; None if nothing was corrected."""
+    sample = counts.pair(*pair)
+    if sample.confusion is None:
+        return None
+    value = debiased_value(replace(sample, confusion=None))
+    return None if isinstance(value, Missing) else value
+
+
+def graphs(counted: CountsByPrompt, plan: InteractionPlan, scoring: Scoring) -> list[Graph]:
+    """Return the graph of every prompt, and of all prompts together where these were counted.
+
+    Parameters
+    ----------
+    counted
+        Counts by prompt.
+    plan
+        The plan, for the rules of edges.
+    scoring
+        Instrument, seed, number of draws and confidence level.
+
+    Returns
+    -------
+    list of Graph
+        Graphs in the order of `counted`.
     """
-    least = plan.least_sensitivity if prompt is None else 0.0
-    if any(axis.open for axis in tables.axes):
-        return plan.open_threshold, least
-    return (plan.global_threshold if prompt is None else plan.alpha), least
+    rng = scoring.rng(scoring.instrument, "sensitivity")
+    edges_of = edges(counted, plan, scoring, rng)
+    nulls = _null_sizes(counted, edges_of, scoring)
+    return [
+        _graph(
+            prompt,
+            counts=counted[prompt],
+            edges_of_prompt=edges_of_prompt,
+            nulls=nulls[prompt],
+            rule=edge_rule(counted[prompt], plan, prompt),
+            instrument=scoring.instrument,
+        )
+        for prompt, edges_of_prompt in edges_of.items()
+    ]
+
+
+def _null_sizes(
+    counted: CountsByPrompt, edges_of: Mapping[str | None, Iterable[Edge]], scoring: Scoring
+) -> dict[str | None, dict[AxisPair, NDArray[np.float64]]]:
+    """Simulate |IS| of every measured pair, by prompt, under the null of no effect."""
+    places = [
+        (prompt, (edge.source, edge.target))
+        for prompt, edges_of_prompt in edges_of.items()
+        for edge in edges_of_prompt
+        if isinstance(edge.sensitivity, Estimate)
+    ]
+    samples = [counted[prompt].pair(*pair) for prompt, pair in places]
+    rng = scoring.rng(scoring.instrument, "nothing happens")
+    sizes = null_sizes(samples, rng=rng, draws=scoring.draws)
+
+    by_prompt: dict[str | None, dict[AxisPair, NDArray[np.float64]]] = {key: {} for key in counted}
+    for (prompt, pair), size in zip(places, sizes, strict=True):
+        by_prompt[prompt][pair] = size
+    return by_prompt
+
+
+def _graph(
+    prompt: str | None,
+    *,
+    counts: GraphCounts,
+    edges_of_prompt: Sequence[Edge],
+    nulls: Mapping[AxisPair, NDArray[np.float64]],
+    rule: EdgeRule,
+    instrument: str,
+) -> Graph:
+    """Summarize the pairs of axes of one graph."""
+    significant = [edge for edge in edges_of_prompt if edge.significant and not edge.direct]
+    effects = _effects_between(edges_of_prompt)
+    return Graph(
+        scope="global" if prompt is None else "prompt",
+        prompt=prompt,
+        instrument=instrument,
+        alpha=rule.alpha,
+        least_sensitivity=rule.least_sensitivity,
+        axes=counts.axes,
+        edges=tuple(edges_of_prompt),
+        most_influenced=busiest((edge.target, edge.size) for edge in significant),
+        most_influential=busiest((edge.source, edge.size) for edge in significant),
+        amplification=interaction_graph.amplification(
+            effects, {pair: nulls[pair] for pair in effects}
+        ),
+        negative_share=interaction_graph.negative_share(list(effects.values())),
+        counts=_recorded(counts),
+    )
+
+
+def _effects_between(edges_of_prompt: Iterable[Edge]) -> dict[AxisPair, Estimate]:
+    """Return the known sensitivities of pairs of different axes."""
+    effects = {}
+    for edge in edges_of_prompt:
+        if not edge.direct and isinstance(edge.sensitivity, Estimate):
+            effects[edge.source, edge.target] = edge.sensitivity
+    return effects
+
+
+def _recorded(counts: GraphCounts) -> RecordedCounts:
+    """Return the counts of a graph for results.json, added up over prompts."""
+    after: dict[str, dict[str, tuple[CountRow, ...]]] = {}
+    for source, target in counts.after:
+        rows = count_rows(counts.contingency(source, target))
+        after.setdefault(source, {})[target] = rows
+    initial = {}
+    for target, by_prompt in counts.initial.items():
+        initial[target] = tuple(by_prompt.sum(axis=0).tolist())
+    return RecordedCounts(initial=initial, after=after, missing=dict(counts.missing))
 
 
 def over_prompts(graphs: Sequence[Graph], level: float) -> tuple[EdgeOverPrompts, ...]:
-    """Every pair of different axes over the graphs of single prompts: in how many it acts, which
-    way, and whether they agree; none of one graph. The prompts' pictures are independent. The paper
-    adds up the tables of all prompts (Eq. 9-11). Effects to opposite sides then cancel out.
+    """Compare the graphs of single prompts, for every pair of different axes.
+
+    The paper adds up the counts of all prompts instead (Eq. 9-11), where effects in opposite
+    directions cancel out. The images of different prompts are independent.
+
+    Parameters
+    ----------
+    graphs
+        Graphs of a run. A graph of all prompts together is ignored.
+    level
+        Confidence level of the mean sensitivities, in (0, 1).
+
+    Returns
+    -------
+    tuple of EdgeOverPrompts
+        Pairs of axes; empty if there are fewer than two prompts.
     """
-    own = [graph for graph in graphs if graph.prompt is not None]
-    if len(own) < 2:
+    of_prompts = [graph for graph in graphs if graph.prompt is not None]
+    if len(of_prompts) < 2:
         return ()
-    found = {}
-    for at in dict.fromkeys(
-        (e.source, e.target) for graph in own for e in graph.edges if not e.direct
-    ):
-        edges = [e for graph in own if (e := graph.edge(*at))]
-        p = [one.p for one in edges if one.p is not None]
-        known = [one.sensitivity for one in edges if isinstance(one.sensitivity, Estimate)]
-        effects = [one.effect for one in edges]
-        found[at] = EdgeOverPrompts(
-            *at,
-            len(p),
-            sum(e.significant for e in edges),
-            effects.count("better"),
-            effects.count("worse"),
-            mean=interaction_graph.mean_sensitivity(known, level=level),
-            p=float(scipy.stats.combine_pvalues(p).pvalue) if p else None,
-            q=None,
-            differ_p=interaction_graph.heterogeneity(known),
-            differ_q=None,
-        )
-    q, differ_q = (
-        q_values({at: getattr(one, name) for at, one in found.items()})
-        for name in ("p", "differ_p")
+
+    summaries = {
+        pair: _pair_over_prompts(pair, of_prompts, level) for pair in _pairs_between(of_prompts)
+    }
+    q = q_values({pair: summary.p for pair, summary in summaries.items()})
+    differ_q = q_values({pair: summary.differ_p for pair, summary in summaries.items()})
+    return tuple(
+        replace(summary, q=q.get(pair), differ_q=differ_q.get(pair))
+        for pair, summary in summaries.items()
     )
-    return tuple(replace(one, q=q.get(at), differ_q=differ_q.get(at)) for at, one in found.items())
+
+
+def _pairs_between(graphs: Iterable[Graph]) -> list[AxisPair]:
+    """Return the pairs of different axes of all graphs."""
+    pairs = [(edge.source, edge.target) for graph in graphs for edge in graph.edges]
+    return [(source, target) for source, target in dict.fromkeys(pairs) if source != target]
+
+
+def _pair_over_prompts(pair: AxisPair, graphs: Sequence[Graph], level: float) -> EdgeOverPrompts:
+    """Summarize one pair of axes over the graphs of several prompts; q-values are still missing."""
+    edges_of_graphs = [graph.edge(*pair) for graph in graphs]
+    known = [edge for edge in edges_of_graphs if edge is not None]
+    p_values = [edge.p for edge in known if edge.p is not None]
+    estimates = [edge.sensitivity for edge in known if isinstance(edge.sensitivity, Estimate)]
+    source, target = pair
+    return EdgeOverPrompts(
+        source=source,
+        target=target,
+        prompts=len(p_values),
+        edges=sum(edge.significant for edge in known),
+        better=sum(edge.effect == "better" for edge in known),
+        worse=sum(edge.effect == "worse" for edge in known),
+        mean=interaction_graph.mean_sensitivity(estimates, level=level),
+        p=float(scipy.stats.combine_pvalues(p_values).pvalue) if p_values else None,
+        q=None,
+        differ_p=interaction_graph.heterogeneity(estimates),
+        differ_q=None,
+    )

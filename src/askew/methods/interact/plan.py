@@ -1,6 +1,6 @@
-"""The plan of how biases pull on each other, and how a request becomes one."""
+"""Plan of `askew interact`, and how a request becomes a plan."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, Self
 
@@ -16,20 +16,30 @@ from askew.prompts.given import asked_as_in_biasconnect
 from askew.types import Axis, Question
 
 AXIS = "{axis}"
-"""Stands for the name of the mitigated axis in the name and the settings of a mitigated model or
-run.
-"""
+"""Placeholder for the mitigated axis in the names and settings of mitigated models and runs."""
 
 
 class InteractionPlan(Plan):
-    """A plan of how biases pull on each other (BiasConnect); its thresholds are those of the paper.
+    """A plan of how biases affect each other (BiasConnect), by default with the paper's thresholds.
 
-    distance          how an axis's shares are held against the ideal; "auto" by the axis's scale
-    alpha             p below which an axis depends on another; of axes with open answers `open_threshold`
-    global_threshold  the same in tables over all prompts, where |IS| must exceed `least_sensitivity` too
-    as_read           whether to leave the instrument's known errors uncorrected
-    mitigated         by axis, the model or the folder of the finished run in which it is mitigated
-    mitigated_args    settings of those models, {axis} standing for the axis
+    Attributes
+    ----------
+    distance : str
+        Distance between shares and the reference; "auto" chooses by the axis' scale.
+    alpha : float
+        p of the chi-squared test below which a pair is an edge in the graph of a prompt, in (0, 1).
+    open_threshold : float
+        The same for axes with open answers.
+    global_threshold : float
+        The same in the graph of all prompts together.
+    least_sensitivity : float
+        |IS| that an edge must exceed in the graph of all prompts together.
+    no_error_correction : bool
+        Whether the instrument's known labeling errors stay uncorrected.
+    mitigated : mapping of str to str
+        By axis, the model or the folder of a finished run in which the axis is mitigated.
+    mitigated_args : mapping of str to setting
+        Settings of mitigated models. `{axis}` stands for the mitigated axis.
     """
 
     method: Literal["interact"] = "interact"
@@ -43,18 +53,17 @@ class InteractionPlan(Plan):
     mitigated_args: Settings = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _fits_axes(self) -> Self:
-        if self.distance == "values" and any(
-            axis.reference for prompt in self.prompts for axis in prompt.axes
-        ):
+    def _check_axes(self) -> Self:
+        axes = [axis for prompt in self.prompts for axis in prompt.axes]
+        if self.distance == "values" and any(axis.reference for axis in axes):
             raise ValueError(
-                "the distance 'values' forgets which value has which share; it needs a uniform ideal"
+                "the distance 'values' ignores which value has which share. It needs a uniform "
+                "reference: leave out --reference, or choose another --distance"
             )
-        known = {axis.name for prompt in self.prompts for axis in prompt.axes}
-        if not known >= set(self.mitigated):
-            raise ValueError(
-                f"mitigated axes must be among those of the plan: {', '.join(sorted(known))}"
-            )
+        names = {axis.name for axis in axes}
+        if not names >= set(self.mitigated):
+            known = ", ".join(sorted(names))
+            raise ValueError(f"mitigated axes must be axes of the plan, which are: {known}")
         return self
 
 
@@ -65,48 +74,80 @@ def plan_interactions(
     reference: Sequence[str] = (),
     open_answers: bool = False,
     mitigated: Sequence[str] = (),
-    desk: ProposalContext | None = None,
+    context: ProposalContext | None = None,
     **settings: object,
 ) -> InteractionPlan:
-    """A plan for `prompts`; `settings` are those of `survey_plan`. `open_answers` asks for any
-    answer instead of the axes' values, as TIBET does. `mitigated` names a model or a finished run
-    for an axis, AXIS=NAME, or with {axis} in it, or in `mitigated_args`, for every axis (of runs,
-    those that are there). Raises UsageError.
+    """Return the plan of a request.
+
+    Parameters
+    ----------
+    prompts
+        Prompts of the graphs.
+    axes
+        Names of axes. None lets the prompt generator choose.
+    reference
+        Values of `--reference`.
+    open_answers
+        Whether to ask open questions as TIBET does, instead of questions with the axes' values.
+    mitigated
+        Models or finished runs in which an axis is mitigated: AXIS=NAME. With `{axis}` in the name
+        or in `mitigated_args`, a name is used for every axis; of runs, only finished ones.
+    context
+        Settings of the prompt generator, and the store of its answers.
+    **settings
+        The other fields of the plan, see `survey_plan`.
+
+    Raises
+    ------
+    UsageError
+        If the request cannot be planned.
     """
-
-    def any_answer(axis: Axis) -> Axis:
-        return replace(
-            axis, values=(), questions=(Question(table_question(axis.name), (), axis.name),)
-        )
-
     if open_answers and reference:
         raise UsageError(
-            "open answers have no values that --reference could give shares to; leave one of them out"
+            "--open-answers has no values that --reference could give shares to. "
+            "Leave one of the two options out"
         )
-    asked = any_answer if open_answers else asked_as_in_biasconnect
-    settings["embedder"] = "none"
-    made = survey_plan(
+    planned = survey_plan(
         InteractionPlan,
         prompts,
         axes=axes,
         reference=reference,
-        asked=asked,
-        desk=desk,
+        asked=_with_open_question if open_answers else asked_as_in_biasconnect,
+        desk=context,
         draft=None,
-        **settings,
+        **{**settings, "embedder": "none"},
     )
-    axes = list(dict.fromkeys(axis.name for prompt in made.prompts for axis in prompt.axes))
-    found: dict[str, str] = {}
+    names = list(dict.fromkeys(axis.name for prompt in planned.prompts for axis in prompt.axes))
+    sources = _mitigated_by_axis(mitigated, names, planned.mitigated_args)
+    return InteractionPlan.checked({**planned.model_dump(), "mitigated": sources}, "this request")
+
+
+def _with_open_question(axis: Axis) -> Axis:
+    question = Question(table_question(axis.name), (), axis.name)
+    return replace(axis, values=(), questions=(question,))
+
+
+def _mitigated_by_axis(
+    mitigated: Sequence[str], axes: Sequence[str], settings: Mapping[str, object]
+) -> dict[str, str]:
+    """Return the model or run of each axis from the values of --mitigated."""
+    sources: dict[str, str] = {}
     for text in mitigated:
         axis, equals, name = text.partition("=")
         if equals and axis in axes:
-            found[axis] = name
-        elif AXIS in text or any(AXIS in str(value) for value in made.mitigated_args.values()):
-            names = {axis: text.replace(AXIS, axis) for axis in axes}
-            found |= {axis: name for axis, name in names.items() if is_run(name)} or names
+            sources[axis] = name
+        elif AXIS in text or any(AXIS in str(value) for value in settings.values()):
+            sources |= _for_each_axis(text, axes)
         else:
             raise UsageError(
-                f"{text!r} does not say which axis is mitigated: write AXIS={text}, or {AXIS} in the name or in "
-                f"--mitigated-arg; the axes are: {', '.join(axes)}"
+                f"--mitigated {text} does not name the mitigated axis. Write AXIS={text}, or use "
+                f"{AXIS} in the name or in --mitigated-arg. The axes are: {', '.join(axes)}"
             )
-    return InteractionPlan.checked({**made.model_dump(), "mitigated": found}, "this request")
+    return sources
+
+
+def _for_each_axis(name: str, axes: Sequence[str]) -> dict[str, str]:
+    """Return the name of every axis' model, or of the finished runs where there are some."""
+    names = {axis: name.replace(AXIS, axis) for axis in axes}
+    finished = {axis: folder for axis, folder in names.items() if is_run(folder)}
+    return finished if finished else names

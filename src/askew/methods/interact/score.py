@@ -1,71 +1,109 @@
-"""From what was seen in pictures to the findings of BiasConnect."""
+"""Findings of BiasConnect, computed from the answers about images."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from askew.findings import Head, LocatedEstimate
-from askew.methods.interact.findings import InteractionFindings
+from askew.methods.interact.counts import Counts, GraphCounts, count_answers, pooled
+from askew.methods.interact.findings import Graph, InteractionFindings
 from askew.methods.interact.gather import InteractionGathered
-from askew.methods.interact.graph import GraphCounts, graphs, over_prompts, pooled, tables
+from askew.methods.interact.graph import graphs, over_prompts
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.validation import validation
 from askew.parts.scoring import Scoring
 from askew.parts.survey.missing_pictures import missing_pictures
-from askew.parts.survey.shares import shares
+from askew.parts.survey.shares import SetShares, shares
 from askew.parts.survey.verdicts import with_verdicts
 from askew.types import Estimate
 
 
-def score(plan: InteractionPlan, found: InteractionGathered, head: Head) -> InteractionFindings:
-    """The findings of a run. Graphs are those of the first instrument; of several prompts there is
-    one of all together, before the others.
+def score(plan: InteractionPlan, gathered: InteractionGathered, head: Head) -> InteractionFindings:
+    """Compute the findings of a run.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    gathered
+        Answers about the images.
+    head
+        Parts that the findings of all methods have.
+
+    Returns
+    -------
+    InteractionFindings
+        Findings with the graphs of the first instrument. With several prompts, a graph of all
+        prompts together comes first.
     """
     scoring = Scoring.of(plan)
-    sets = found.observed
-    errors = {
-        axis: n
-        for (name, axis), n in found.errors.items()
-        if name == scoring.instrument and n.sum(axis=1).all() and not plan.no_error_correction
-    }  # the reference has seen every value
-    counted = {
-        one.text: tables(sets[one.text], one.axes, scoring.instrument, errors, plan.distance)
-        for one in plan.prompts
-    }
-    every: dict[str | None, GraphCounts] = (
-        {None: pooled(list(counted.values()))} if len(counted) > 1 else {}
-    )
-    every.update(counted)
-    drawn = tuple(graphs(every, plan, scoring))
-    initial = (
-        shares(one, axis, prompt.text, Scoring.of(plan, name), found.errors.get((name, axis.name)))
-        for prompt in plan.prompts
-        for one in sets[prompt.text]
-        if one.prompt.axis is None
-        for axis in prompt.closed
-        for name in plan.vqa
-    )
+    counted = _counted(plan, gathered, scoring.instrument)
+    by_prompt: dict[str | None, GraphCounts] = {}
+    if len(counted) > 1:
+        by_prompt[None] = pooled(list(counted.values()))
+    by_prompt.update(counted)
+    all_graphs = tuple(graphs(by_prompt, plan, scoring))
+    validated = None
+    if plan.mitigated:
+        validated = validation(counted, all_graphs, gathered.mitigated, scoring)
     return head.into(
         InteractionFindings,
-        missing_pictures=missing_pictures(sets, scoring),
-        shares=with_verdicts(initial)[0],
-        confusion=found.confusion,
-        biasconnect=drawn,
-        over_prompts=over_prompts(drawn, plan.confidence),
-        validation=validation(counted, drawn, found.mitigated, scoring) if plan.mitigated else None,
+        missing_pictures=missing_pictures(gathered.observed, scoring),
+        shares=with_verdicts(_baseline_shares(plan, gathered))[0],
+        confusion=gathered.confusion,
+        biasconnect=all_graphs,
+        over_prompts=over_prompts(all_graphs, plan.confidence),
+        validation=validated,
     )
 
 
-def pulls(found: InteractionFindings) -> Iterator[LocatedEstimate]:
-    """The sensitivities of edges between different axes, for --fail-if: picked by either axis."""
-    for k, graph in enumerate(found.biasconnect):
-        for j, edge in enumerate(graph.edges):
-            if edge.significant and not edge.direct and isinstance(edge.sensitivity, Estimate):
-                where = (
-                    {"prompt": graph.prompt} if graph.prompt else {"scope": "all prompts together"}
-                )
-                names = {**where, "source": edge.source, "target": edge.target}
-                yield LocatedEstimate(
-                    "sensitivity",
-                    ("biasconnect", k, "edges", j, "sensitivity"),
-                    names,
-                    edge.sensitivity,
-                )
+def _counted(
+    plan: InteractionPlan, gathered: InteractionGathered, instrument: str
+) -> dict[str, GraphCounts]:
+    """Return the counts of each prompt."""
+    errors: Mapping[str, Counts] = {}
+    if not plan.no_error_correction:
+        errors = _known_errors(gathered, instrument)
+    counted = {}
+    for prompt in plan.prompts:
+        counted[prompt.text] = count_answers(
+            gathered.observed[prompt.text], prompt.axes, instrument, errors, plan.distance
+        )
+    return counted
+
+
+def _known_errors(gathered: InteractionGathered, instrument: str) -> dict[str, Counts]:
+    """Return an instrument's errors by axis, for axes on which each true value was labeled."""
+    return {
+        axis: counts
+        for (name, axis), counts in gathered.errors.items()
+        if name == instrument and counts.sum(axis=1).all()
+    }
+
+
+def _baseline_shares(plan: InteractionPlan, gathered: InteractionGathered) -> Iterator[SetShares]:
+    """Yield the shares in the baseline images by all instruments."""
+    for prompt in plan.prompts:
+        for observed in gathered.observed[prompt.text]:
+            if observed.prompt.axis is not None:
+                continue
+            for axis in prompt.closed:
+                for name in plan.vqa:
+                    errors = gathered.errors.get((name, axis.name))
+                    yield shares(observed, axis, prompt.text, Scoring.of(plan, name), errors)
+
+
+def edge_sensitivities(findings: InteractionFindings) -> Iterator[LocatedEstimate]:
+    """Yield the sensitivities of edges between different axes, for --fail-if."""
+    for place, graph in enumerate(findings.biasconnect):
+        yield from _sensitivities_of_graph(place, graph)
+
+
+def _sensitivities_of_graph(place: int, graph: Graph) -> Iterator[LocatedEstimate]:
+    names = {"prompt": graph.prompt} if graph.prompt else {"scope": "all prompts together"}
+    for k, edge in enumerate(graph.edges):
+        if edge.significant and not edge.direct and isinstance(edge.sensitivity, Estimate):
+            yield LocatedEstimate(
+                "sensitivity",
+                ("biasconnect", place, "edges", k, "sensitivity"),
+                {**names, "source": edge.source, "target": edge.target},
+                edge.sensitivity,
+            )

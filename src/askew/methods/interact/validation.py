@@ -1,22 +1,24 @@
-"""Do the estimates hold where an axis is really mitigated? (BiasConnect, Eq. 5-8, Table 1, appendix
-A.5 and A.7.)
+"""Validation of estimated effects against images in which an axis is really mitigated.
+
+Estimates come from counterfactual prompts, measurements from a mitigated model or run (BiasConnect,
+Eq. 5-8, Table 1, appendices A.5 and A.7). Where possible, measurements use separate baseline
+images. In the paper both sides share them, so their common noise makes both sides correlate.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from askew.errors import UsageError
+from askew.methods.interact.counts import Counts, GraphCounts
 from askew.methods.interact.findings import (
-    AS_IT_IS,
     Graph,
     ValidatedEdge,
     ValidatedPrompt,
     Validation,
 )
-from askew.methods.interact.graph import Counts, GraphCounts
 from askew.parts.scoring import Scoring
 from askew.parts.survey.shares import SetShares
 from askew.plan import PromptPlan
@@ -32,181 +34,359 @@ from askew.stats.intervals import Floats, p_value
 from askew.stats.sensitivity import AxisPairSample, debiased_value, interactions
 from askew.types import Estimate, Missing
 
-Mitigated = Mapping[str, GraphCounts]
-"""What is seen in initial pictures, by the axis that is mitigated in them; under `AS_IT_IS` in
-others as they are, no part of the estimates, where there are.
-"""
+UNMITIGATED = "unmitigated"
+"""Key of further baseline images, which are no part of the estimates."""
 
-Same = tuple[tuple[str, str], AxisPairSample, AxisPairSample]
-"""Of a prompt and a target: what is known of a pair, and the same with mitigated pictures."""
+MitigatedCounts = Mapping[str, GraphCounts]
+"""Counts of baseline images by the axis that is mitigated in them, or by `UNMITIGATED`."""
 
 SIMULATIONS = 100
 
+SHARED_BASELINE = Missing(
+    "not_asked",
+    "estimates and measurements share the baseline images, so they correlate without any effect",
+)
+TOO_FEW_PAIRS = Missing(
+    "not_asked", "a correlation needs at least three pairs whose values are not all equal"
+)
 
-def of_run(
-    name: str, found: Iterable[SetShares], prompt: PromptPlan, instrument: str
-) -> GraphCounts | None:
-    """What is seen in the initial pictures of another run; None if it has none of this prompt.
-    Raises UsageError where that run read them with another instrument, or other values.
+
+@dataclass(frozen=True, slots=True)
+class ComparedPair:
+    """An edge with the sample of its estimate and the sample of its measurement.
+
+    Attributes
+    ----------
+    baseline : tuple of (str, str)
+        Prompt and target axis. Pairs that agree in both share their baseline images.
+    estimated, measured : AxisPairSample
+        Samples with counterfactual images, and with mitigated images.
     """
-    initial = [one for one in found if (one.prompt, one.set) == (prompt.text, "initial")]
-    own = {one.axis: one for one in initial if one.instrument == instrument}
-    if initial and not own:
-        others = ", ".join(sorted({one.instrument for one in initial}))
-        raise UsageError(
-            f"the pictures of the run {name} were read by {others}; {instrument} is needed to compare"
-        )
+
+    baseline: tuple[str, str]
+    estimated: AxisPairSample
+    measured: AxisPairSample
+
+
+@dataclass(frozen=True, slots=True)
+class PromptComparison:
+    """Estimates and measurements of one prompt.
+
+    Attributes
+    ----------
+    prompt : str
+        The prompt.
+    estimated : mapping of AxisPair to E
+        Estimated IS of the edges.
+    measured : mapping of AxisPair to E
+        Measured IS of all pairs of different axes.
+    pairs : tuple of ComparedPair
+        Samples of the edges, with shared baseline images as in the paper.
+    separate_baseline : bool
+        Whether measurements used separate baseline images.
+    """
+
+    prompt: str
+    estimated: Mapping[AxisPair, Estimate | Missing]
+    measured: Mapping[AxisPair, Estimate | Missing]
+    pairs: tuple[ComparedPair, ...]
+    separate_baseline: bool
+
+
+def counts_of_run(
+    name: str, entries: Iterable[SetShares], prompt: PromptPlan, instrument: str
+) -> GraphCounts | None:
+    """Return the counts of the baseline images of another run.
+
+    Parameters
+    ----------
+    name
+        Folder of the run.
+    entries
+        Shares of the run.
+    prompt
+        Prompt and axes to count.
+    instrument
+        VQA model whose labels are counted.
+
+    Returns
+    -------
+    GraphCounts or None
+        None if the run has no images of this prompt.
+
+    Raises
+    ------
+    UsageError
+        If another instrument labeled the images, or an axis has other values.
+    """
+    by_axis = _baseline_entries(name, entries, prompt.text, instrument)
+    counts = {}
+    missing = {}
     for axis in prompt.axes:
-        if axis.name in own and set(own[axis.name].counts) != set(axis.values):
-            listed = ", ".join(own[axis.name].counts)
-            raise UsageError(
-                f"{name} has the values {listed} of {axis.name}; here they are {', '.join(axis.values)}"
-            )
-    shared = {axis.name: axis.values for axis in prompt.axes if axis.name in own}
-    counts = {
-        axis: np.array([[own[axis].counts[value] for value in shared[axis]]]) for axis in shared
-    }
-    return (
-        GraphCounts((), counts, {}, {axis: sum(own[axis].missing.values()) for axis in shared})
-        if shared
-        else None
-    )
+        if axis.name in by_axis:
+            entry = by_axis[axis.name]
+            _check_values(name, entry, axis.values)
+            counts[axis.name] = np.array([[entry.counts[value] for value in axis.values]])
+            missing[axis.name] = sum(entry.missing.values())
+    if not counts:
+        return None
+    return GraphCounts(axes=(), initial=counts, after={}, missing=missing)
+
+
+def _baseline_entries(
+    name: str, entries: Iterable[SetShares], prompt: str, instrument: str
+) -> dict[str, SetShares]:
+    """Return the baseline shares of a prompt by axis; raise UsageError if another labeled them."""
+    baseline = [entry for entry in entries if (entry.prompt, entry.set) == (prompt, "initial")]
+    by_axis = {entry.axis: entry for entry in baseline if entry.instrument == instrument}
+    if baseline and not by_axis:
+        others = ", ".join(sorted({entry.instrument for entry in baseline}))
+        raise UsageError(
+            f"the images of the run {name} are labeled by {others}. A comparison needs labels by "
+            f"{instrument}: repeat that run with --vqa {instrument}"
+        )
+    return by_axis
+
+
+def _check_values(name: str, entry: SetShares, values: Sequence[str]) -> None:
+    """Raise UsageError if a run labels an axis with other values."""
+    if set(entry.counts) != set(values):
+        raise UsageError(
+            f"{entry.axis} has the values {', '.join(entry.counts)} in {name}, but "
+            f"{', '.join(values)} here. A comparison needs equal values"
+        )
 
 
 def validation(
     counted: Mapping[str, GraphCounts],
     graphs: Sequence[Graph],
-    mitigated: Mapping[str, Mitigated],
+    mitigated: Mapping[str, MitigatedCounts],
     scoring: Scoring,
 ) -> Validation:
-    """Estimates against what mitigation did, over the edges between different axes, of each prompt
-    and of all. The share of pairs that mitigation made worse is over all pairs of different axes,
-    whether they are edges or not.
+    """Compare estimates with measurements, over the edges of each prompt and of all prompts.
+
+    The share of pairs that mitigation made worse covers all pairs of different axes, whether they
+    are edges or not.
+
+    Parameters
+    ----------
+    counted
+        Counts of the estimates, by prompt.
+    graphs
+        Graphs of the run.
+    mitigated
+        Counts of mitigated images, by prompt.
+    scoring
+        Instrument, seed, number of draws and confidence level.
+
+    Returns
+    -------
+    Validation
+        The comparison.
     """
-    axes = list(dict.fromkeys(axis.name for tables in counted.values() for axis in tables.axes))
-
-    def grid(found: Mapping[AxisPair, Estimate | Missing]) -> Floats:
-        """Values by source and target, NaN where there is none."""
-        rows = [
-            [e.value if isinstance(e := found.get((x, y)), Estimate) else np.nan for y in axes]
-            for x in axes
-        ]
-        return np.array(rows)
-
-    def correlated(
-        grids: Sequence[tuple[Floats, Floats]], name: str, fresh: bool
-    ) -> Estimate | Missing:
-        if not fresh:
-            return Missing(
-                "not_asked",
-                "the same initial pictures on both sides correlate where nothing is done",
-            )
-        estimated, measured = (np.array(side) for side in zip(*grids, strict=True))
-        return correlation(
-            estimated,
-            measured,
-            rng=scoring.rng(name, scoring.instrument, "validation"),
-            **scoring.interval_options,
+    axes = list(dict.fromkeys(axis.name for counts in counted.values() for axis in counts.axes))
+    graph_of = {graph.prompt: graph for graph in graphs}
+    compared = [
+        _compare_prompt(prompt, counted[prompt], graph_of[prompt], sets, scoring)
+        for prompt, sets in mitigated.items()
+    ]
+    prompts = tuple(
+        ValidatedPrompt(
+            prompt=comparison.prompt,
+            edges=_validated_edges(comparison),
+            correlation=_correlation([comparison], axes, comparison.prompt, scoring),
         )
-
-    by_prompt = {one.prompt: one for one in graphs}
-    prompts = []
-    grids = []
-    effects = list[Estimate]()
-    papers = []
-    for text, sets in mitigated.items():
-        known = {
-            (x, y): counted[text].pair(x, y)
-            for x, y in counted[text].pairs()
-            if x != y and x in sets and y in sets[x].initial
-        }
-        again = {at: _after(one, at, sets, fresh=True) for at, one in known.items()}
-        rng = scoring.rng(text, scoring.instrument, "mitigated")
-        after = dict(
-            zip(
-                again,
-                interactions([*again.values()], rng=rng, **scoring.interval_options),
-                strict=True,
-            )
-        )
-        edges = {
-            (e.source, e.target): e.sensitivity
-            for e in by_prompt[text].drawn
-            if (e.source, e.target) in after
-        }
-        grids.append((grid(edges), grid(after)))
-        told = tuple(ValidatedEdge(*at, estimated=e, measured=after[at]) for at, e in edges.items())
-        prompts.append(ValidatedPrompt(text, told, correlated(grids[-1:], text, AS_IT_IS in sets)))
-        effects += [effect for effect in after.values() if isinstance(effect, Estimate)]
-        papers += [
-            ((text, at[1]), known[at], _after(known[at], at, sets, fresh=False)) for at in edges
-        ]
+        for comparison in compared
+    )
+    pairs = [pair for comparison in compared for pair in comparison.pairs]
     return Validation(
-        prompts=tuple(prompts),
+        prompts=prompts,
         mean_correlation=mean_correlation(
-            [one.correlation for one in prompts], level=scoring.level
+            [prompt.correlation for prompt in prompts], level=scoring.level
         ),
-        overall_correlation=correlated(
-            grids, "all prompts", all(AS_IT_IS in own for own in mitigated.values())
-        ),
-        paper_correlation=paper_correlation(
-            papers, scoring.rng(scoring.instrument, "nothing done")
-        ),
-        made_worse=negative_share(effects),
+        overall_correlation=_correlation(compared, axes, "all prompts", scoring),
+        paper_correlation=paper_correlation(pairs, scoring.rng(scoring.instrument, "nothing done")),
+        made_worse=negative_share(_known_measurements(compared)),
     )
 
 
-def _after(known: AxisPairSample, at: AxisPair, sets: Mitigated, *, fresh: bool) -> AxisPairSample:
-    """A pair with the mitigated pictures in the place of the counterfactual ones (Eq. 8), and with
-    initial pictures of its own where there are some.
-    """
-    (x, y), again = at, sets.get(AS_IT_IS) if fresh else None
-    made = replace(known, counterfactual=sets[x].initial[y], missing=sets[x].missing[y])
-    return (
-        made if again is None or y not in again.initial else replace(made, initial=again.initial[y])
-    )
+def _known_measurements(compared: Iterable[PromptComparison]) -> list[Estimate]:
+    measured = [effect for comparison in compared for effect in comparison.measured.values()]
+    return [effect for effect in measured if isinstance(effect, Estimate)]
 
 
-def paper_correlation(asked: Sequence[Same], rng: np.random.Generator) -> Estimate | Missing:
-    """Pearson's r over the edges with the same initial pictures in estimates and measurements (Eq.
-    7-8). The shared noise alone makes it large: null is its mean, and p how often it is as large,
-    in simulations of a mitigation that changes nothing, all sets of a target being drawn from what
-    they show together.
-    """
-
-    def values(pairs: Iterable[AxisPairSample]) -> Floats:
-        found = (debiased_value(one) for one in pairs)
-        return np.array([np.nan if isinstance(one, Missing) else one for one in found])
-
-    def still(sets: ArrayLike, shares: Floats) -> Counts:
-        return rng.multinomial(np.atleast_2d(sets).sum(axis=-1), shares)
-
-    r = pearson(values(a for _, a, _ in asked), values(b for _, _, b in asked))
-    if not np.isfinite(r):
-        return Missing(
-            "not_asked", "a correlation needs at least three pairs whose values are not all equal"
+def _compare_prompt(
+    prompt: str, counts: GraphCounts, graph: Graph, sets: MitigatedCounts, scoring: Scoring
+) -> PromptComparison:
+    """Measure all pairs of a prompt whose source is mitigated."""
+    samples = {
+        (source, target): counts.pair(source, target)
+        for source, target in counts.pairs()
+        if source != target and source in sets and target in sets[source].initial
+    }
+    separate = [
+        _with_separate_baseline(_mitigated_sample(sample, pair, sets), pair, sets)
+        for pair, sample in samples.items()
+    ]
+    rng = scoring.rng(prompt, scoring.instrument, "mitigated")
+    effects = interactions(separate, rng=rng, **scoring.interval_options)
+    estimated = {
+        (edge.source, edge.target): edge.sensitivity
+        for edge in graph.drawn
+        if (edge.source, edge.target) in samples
+    }
+    pairs = [
+        ComparedPair(
+            baseline=(prompt, pair[1]),
+            estimated=samples[pair],
+            measured=_mitigated_sample(samples[pair], pair, sets),
         )
-    together: dict[tuple[str, str], Floats] = {}
-    for key, *both in asked:
-        sets = np.vstack([both[0].initial, *(one.counterfactual for one in both)])
-        together[key] = together.get(key, 0) + normalised(sets.sum(axis=0))
-    found = []
-    for _ in range(SIMULATIONS):
-        initial = dict[tuple[str, str], Counts]()
-        sides = []
-        for key, *both in asked:
-            shares = normalised(together[key])
-            same = initial.setdefault(key, still(both[0].initial, shares))
-            sides.append(
-                [
-                    replace(p, initial=same, counterfactual=still(p.counterfactual, shares))
-                    for p in both
-                ]
-            )
-        found.append(pearson(values(a for a, _ in sides), values(b for _, b in sides)))
-    null = np.array(found)[np.isfinite(found)]
-    return (
-        Estimate(r, n=len(asked), null=float(null.mean()), max=1.0, p=p_value(r, null))
-        if len(null)
-        else Estimate(r)
+        for pair in estimated
+    ]
+    return PromptComparison(
+        prompt=prompt,
+        estimated=estimated,
+        measured=dict(zip(samples, effects, strict=True)),
+        pairs=tuple(pairs),
+        separate_baseline=UNMITIGATED in sets,
     )
+
+
+def _mitigated_sample(
+    sample: AxisPairSample, pair: AxisPair, sets: MitigatedCounts
+) -> AxisPairSample:
+    """Put mitigated images in the place of the counterfactual images (Eq. 8)."""
+    source, target = pair
+    counts = sets[source]
+    return replace(sample, counterfactual=counts.initial[target], missing=counts.missing[target])
+
+
+def _with_separate_baseline(
+    sample: AxisPairSample, pair: AxisPair, sets: MitigatedCounts
+) -> AxisPairSample:
+    """Use further baseline images, if there are some with answers about the target."""
+    further = sets.get(UNMITIGATED)
+    target = pair[1]
+    if further is None or target not in further.initial:
+        return sample
+    return replace(sample, initial=further.initial[target])
+
+
+def _validated_edges(comparison: PromptComparison) -> tuple[ValidatedEdge, ...]:
+    edges = []
+    for (source, target), estimated in comparison.estimated.items():
+        measured = comparison.measured[source, target]
+        edges.append(
+            ValidatedEdge(source=source, target=target, estimated=estimated, measured=measured)
+        )
+    return tuple(edges)
+
+
+def _correlation(
+    compared: Sequence[PromptComparison], axes: Sequence[str], name: str, scoring: Scoring
+) -> Estimate | Missing:
+    """Correlate estimates and measurements over the edges of some prompts."""
+    if not all(comparison.separate_baseline for comparison in compared):
+        return SHARED_BASELINE
+    return correlation(
+        np.array([_grid(comparison.estimated, axes) for comparison in compared]),
+        np.array([_grid(comparison.measured, axes) for comparison in compared]),
+        rng=scoring.rng(name, scoring.instrument, "validation"),
+        **scoring.interval_options,
+    )
+
+
+def _grid(effects: Mapping[AxisPair, Estimate | Missing], axes: Sequence[str]) -> Floats:
+    """Return the values (source, target) of effects, NaN where there is none."""
+    grid = np.full((len(axes), len(axes)), np.nan)
+    for (source, target), effect in effects.items():
+        if isinstance(effect, Estimate):
+            grid[axes.index(source), axes.index(target)] = effect.value
+    return grid
+
+
+def paper_correlation(
+    pairs: Sequence[ComparedPair], rng: np.random.Generator
+) -> Estimate | Missing:
+    """Correlate edges as in the paper, with the same baseline images on both sides (Eq. 7-8).
+
+    The shared noise makes Pearson's r large. Simulations of a mitigation without effect measure by
+    how much: `null` is the mean of r in them, and `p` how often r is as large.
+
+    Parameters
+    ----------
+    pairs
+        Edges with both samples.
+    rng
+        Generator of the simulations.
+
+    Returns
+    -------
+    Estimate or Missing
+        Pearson's r, in [-1, 1].
+    """
+    r = _pearson_of(pairs)
+    if not np.isfinite(r):
+        return TOO_FEW_PAIRS
+    shares = _joint_shares(pairs)
+    simulated = np.array([_pearson_of(_unchanged(pairs, shares, rng)) for _ in range(SIMULATIONS)])
+    null = simulated[np.isfinite(simulated)]
+    if not len(null):
+        return Estimate(r)
+    return Estimate(r, n=len(pairs), null=float(null.mean()), max=1.0, p=p_value(r, null))
+
+
+def _pearson_of(pairs: Sequence[ComparedPair]) -> float:
+    """Return Pearson's r of estimates and measurements."""
+    return pearson(
+        _values(pair.estimated for pair in pairs), _values(pair.measured for pair in pairs)
+    )
+
+
+def _values(samples: Iterable[AxisPairSample]) -> Floats:
+    values = [debiased_value(sample) for sample in samples]
+    return np.array([np.nan if isinstance(value, Missing) else value for value in values])
+
+
+def _joint_shares(pairs: Sequence[ComparedPair]) -> dict[tuple[str, str], Floats]:
+    """Return the shares of each target in all its image sets together."""
+    sums: dict[tuple[str, str], Floats] = {}
+    for pair in pairs:
+        sets = np.vstack(
+            [
+                pair.estimated.initial,
+                pair.estimated.counterfactual,
+                pair.measured.counterfactual,
+            ]
+        )
+        sums[pair.baseline] = sums.get(pair.baseline, 0) + normalised(sets.sum(axis=0))
+    return {baseline: normalised(total) for baseline, total in sums.items()}
+
+
+def _unchanged(
+    pairs: Sequence[ComparedPair],
+    shares: Mapping[tuple[str, str], Floats],
+    rng: np.random.Generator,
+) -> list[ComparedPair]:
+    """Simulate pairs if neither counterfactual prompts nor mitigation change the shares."""
+    initial: dict[tuple[str, str], Counts] = {}
+    simulated = []
+    for pair in pairs:
+        of_target = shares[pair.baseline]
+        drawn = _drawn(pair.estimated.initial, of_target, rng)
+        same = initial.setdefault(pair.baseline, drawn)
+        estimated = _drawn(pair.estimated.counterfactual, of_target, rng)
+        measured = _drawn(pair.measured.counterfactual, of_target, rng)
+        simulated.append(
+            ComparedPair(
+                baseline=pair.baseline,
+                estimated=replace(pair.estimated, initial=same, counterfactual=estimated),
+                measured=replace(pair.measured, initial=same, counterfactual=measured),
+            )
+        )
+    return simulated
+
+
+def _drawn(sets: ArrayLike, shares: Floats, rng: np.random.Generator) -> Counts:
+    """Draw as many answers for each set as it has."""
+    return rng.multinomial(np.atleast_2d(sets).sum(axis=-1), shares)

@@ -1,0 +1,300 @@
+"""Counts of the answers in a prompt's image sets, from which BiasConnect computes a graph.
+
+`count_answers` counts the sets of one prompt. `pooled` adds up the counts of several prompts.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.measure.concepts import ConceptCounts, concept_counts, merge_synonyms
+from askew.methods.interact.findings import CountRow, GraphAxis
+from askew.parts.survey.observed import ObservedSet
+from askew.plan import AxisPlan
+from askew.stats.distance import distance_for
+from askew.stats.interaction_graph import AxisPair
+from askew.stats.sensitivity import AxisPairSample
+from askew.types import Missing
+
+LEAST_FREQUENCY = 0.01
+"""Concepts of open answers that are rarer than this, over all image sets, are left out."""
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCounts:
+    """Counts of the answers of one prompt, or of several prompts.
+
+    Attributes
+    ----------
+    axes : tuple of GraphAxis
+        The counted axes.
+    initial : mapping of str to array, (prompts, m)
+        By target axis, the answers in the baseline images by value.
+    after : mapping of (str, str) to array, (prompts, K, m)
+        By source and target axis, the answers about the target in each counterfactual set of the
+        source.
+    missing : mapping of str to int
+        By axis, the images of all sets without an answer.
+    """
+
+    axes: tuple[GraphAxis, ...]
+    initial: Mapping[str, Counts]
+    after: Mapping[AxisPair, Counts]
+    missing: Mapping[str, int]
+
+    def pairs(self) -> list[AxisPair]:
+        """List all counted pairs of a source and a target, an axis with itself included."""
+        names = [axis.name for axis in self.axes]
+        return [(x, y) for x in names for y in names if (x, y) in self.after]
+
+    def contingency(self, source: str, target: str) -> Counts:
+        """Return the counts (K, m) over all prompts: source values by rows, answers by columns."""
+        return np.asarray(self.after[source, target].sum(axis=0))
+
+    def pair(self, source: str, target: str) -> AxisPairSample:
+        """Return the sample of a pair of axes for `askew.stats.sensitivity`.
+
+        Of several prompts, only prompts with answers in all sets count.
+        """
+        axis = next(axis for axis in self.axes if axis.name == target)
+        initial = self.initial[target]
+        after = self.after[source, target]
+        complete = (initial.sum(axis=1) > 0) & np.all(after.sum(axis=2) > 0, axis=1)
+        if not complete.any():
+            complete = np.ones_like(complete)
+        return AxisPairSample(
+            initial=initial[complete],
+            counterfactual=np.concatenate(after[complete]),
+            reference=axis.reference,
+            distance=axis.distance,
+            missing=self.missing[target],
+            confusion=axis.known_errors,
+            reference_images=axis.reference_images,
+        )
+
+
+def count_answers(
+    sets: Sequence[ObservedSet],
+    axes: Sequence[AxisPlan],
+    instrument: str,
+    known_errors: Mapping[str, Counts] | None = None,
+    distance: str = "auto",
+) -> GraphCounts:
+    """Count the answers of one prompt.
+
+    Parameters
+    ----------
+    sets
+        The baseline set of the prompt and its counterfactual sets.
+    axes
+        Axes to count. The values of an axis with open answers are the concepts in its answers, and
+        its reference is uniform over them.
+    instrument
+        VQA model whose answers are counted.
+    known_errors
+        By axis, counts (m, m) of the instrument's answers (columns) for known true values (rows).
+    distance
+        Distance between shares and the reference; "auto" chooses by the scale of the axis.
+
+    Returns
+    -------
+    GraphCounts
+        Counts with a first dimension of one prompt.
+    """
+    errors = known_errors or {}
+    graph_axes: list[GraphAxis] = []
+    counts: dict[str, Counts] = {}
+    for axis in axes:
+        graph_axis, counts[axis.name] = _counted_axis(
+            axis, sets, instrument, errors.get(axis.name), distance
+        )
+        graph_axes.append(graph_axis)
+    return GraphCounts(
+        axes=tuple(graph_axes),
+        initial=_baseline_counts(sets, counts),
+        after=_counterfactual_counts(sets, counts),
+        missing={axis.name: _missing_answers(sets, axis, instrument) for axis in axes},
+    )
+
+
+def _baseline_counts(
+    sets: Sequence[ObservedSet], counts: Mapping[str, Counts]
+) -> dict[str, Counts]:
+    """Return the counts (1, m) of the baseline set by axis; none without a baseline set."""
+    places = [k for k, observed in enumerate(sets) if observed.prompt.axis is None]
+    if not places:
+        return {}
+    return {name: table[None, places[0]] for name, table in counts.items()}
+
+
+def _counterfactual_counts(
+    sets: Sequence[ObservedSet], counts: Mapping[str, Counts]
+) -> dict[AxisPair, Counts]:
+    """Return the counts (1, K, m) by source and target, of sources with two sets or more."""
+    after: dict[AxisPair, Counts] = {}
+    for source in counts:
+        places = [k for k, observed in enumerate(sets) if observed.prompt.axis == source]
+        if len(places) > 1:
+            for target, table in counts.items():
+                after[source, target] = table[None, places]
+    return after
+
+
+def _missing_answers(sets: Sequence[ObservedSet], axis: AxisPlan, instrument: str) -> int:
+    """Count the images of all sets without an answer about an axis."""
+    return sum(sum(observed.missing(instrument, axis.axis()).values()) for observed in sets)
+
+
+def _counted_axis(
+    axis: AxisPlan,
+    sets: Sequence[ObservedSet],
+    instrument: str,
+    errors: Counts | None,
+    distance: str,
+) -> tuple[GraphAxis, Counts]:
+    """Return an axis of the graph and the counts (sets, m) of the answers about it."""
+    known_errors = None
+    if axis.values:
+        values = axis.values
+        scale = axis.scale
+        rows = [observed.counts(instrument, axis.axis()) for observed in sets]
+        counts = np.array(rows, dtype=np.int64)
+        if errors is not None and len(errors) == len(values):
+            known_errors = count_rows(errors)
+    else:
+        values, counts = _counted_concepts(axis.name, sets, instrument)
+        scale = "nominal"
+
+    reference = _uniform(len(values))
+    if axis.reference:
+        reference = tuple(axis.reference[value] for value in values)
+    counterfactuals = [
+        str(observed.prompt.value) for observed in sets if observed.prompt.axis == axis.name
+    ]
+    graph_axis = GraphAxis(
+        name=axis.name,
+        values=values,
+        counterfactuals=tuple(counterfactuals),
+        scale=scale,
+        open=not axis.values,
+        distance=distance_for(distance, scale),
+        reference=reference,
+        known_errors=known_errors,
+        reference_images=axis.reference_images,
+    )
+    return graph_axis, counts
+
+
+def _counted_concepts(
+    axis: str, sets: Sequence[ObservedSet], instrument: str
+) -> tuple[tuple[str, ...], Counts]:
+    """Return the concepts in open answers about an axis, and their counts (sets, concepts)."""
+    answers = [_known_answers(observed, axis, instrument) for observed in sets]
+    merged = merge_synonyms([_concepts_of(texts) for texts in answers])
+    counts = np.array([(table.counts > 0).sum(axis=0) for table in merged], dtype=np.int64)
+
+    total = max(sum(len(texts) for texts in answers), 1)
+    frequent = np.flatnonzero(counts.sum(axis=0) > LEAST_FREQUENCY * total)
+    concepts = tuple(merged[0].vocabulary[k] for k in frequent)
+    return concepts, counts[:, frequent]
+
+
+def _concepts_of(texts: Sequence[str]) -> ConceptCounts:
+    return concept_counts([[text] for text in texts])
+
+
+def _known_answers(observed: ObservedSet, axis: str, instrument: str) -> list[str]:
+    answers = observed.values[instrument][axis]
+    return [answer for answer in answers if not isinstance(answer, Missing)]
+
+
+def _uniform(values: int) -> tuple[float, ...]:
+    return (1 / max(values, 1),) * values
+
+
+def count_rows(table: Counts) -> tuple[CountRow, ...]:
+    """Return a table as rows for results.json."""
+    return tuple(tuple(row) for row in table.tolist())
+
+
+def pooled(parts: Sequence[GraphCounts]) -> GraphCounts:
+    """Put the counts of several prompts together (appendix A.8).
+
+    An axis is pooled over all prompts that ask about it with the values of the first prompt that
+    has it. Its reference is the mean of the prompts' references. Concepts of open answers are
+    joined.
+    """
+    axes = _pooled_axes(parts)
+    initial = defaultdict[str, list[Counts]](list)
+    after = defaultdict[AxisPair, list[Counts]](list)
+    for part in parts:
+        spread = _spread_counts(part, axes)
+        for target, counts in spread.initial.items():
+            initial[target].append(counts)
+        for pair, counts in spread.after.items():
+            after[pair].append(counts)
+    return GraphCounts(
+        axes=tuple(axes.values()),
+        initial={name: np.concatenate(counts) for name, counts in initial.items()},
+        after={pair: np.concatenate(counts) for pair, counts in after.items()},
+        missing={name: _total_missing(parts, name) for name in axes},
+    )
+
+
+def _total_missing(parts: Sequence[GraphCounts], axis: str) -> int:
+    return sum(part.missing.get(axis, 0) for part in parts)
+
+
+def _spread_counts(part: GraphCounts, axes: Mapping[str, GraphAxis]) -> GraphCounts:
+    """Return the counts of a prompt over the values of all prompts, of axes that fit."""
+    fitting = {axis.name: axis for axis in part.axes if axis.fits(axes[axis.name])}
+    initial = {}
+    for target, counts in part.initial.items():
+        if target in fitting:
+            initial[target] = _spread(counts, fitting[target].values, axes[target].values)
+    after = {}
+    for (source, target), counts in part.after.items():
+        if source in fitting and target in fitting:
+            values = fitting[target].values
+            after[source, target] = _spread(counts, values, axes[target].values)
+    return replace(part, initial=initial, after=after)
+
+
+def _pooled_axes(parts: Sequence[GraphCounts]) -> dict[str, GraphAxis]:
+    """Return each axis by name, pooled over all prompts that fit the first prompt that has it."""
+    fitting: dict[str, list[GraphAxis]] = {}
+    for part in parts:
+        for axis in part.axes:
+            same = fitting.setdefault(axis.name, [])
+            if not same or axis.fits(same[0]):
+                same.append(axis)
+    return {name: _pooled_axis(same) for name, same in fitting.items()}
+
+
+def _pooled_axis(same: Sequence[GraphAxis]) -> GraphAxis:
+    """Return one axis in place of several that fit each other."""
+    first = same[0]
+    if first.open:
+        joined = {value for axis in same for value in axis.values}
+        values = tuple(sorted(joined))
+        reference = _uniform(len(values))
+    else:
+        values = first.values
+        reference = tuple(np.mean([axis.reference for axis in same], axis=0).tolist())
+    images = sum(axis.reference_images or 0 for axis in same)
+    return replace(
+        first, values=values, reference=reference, reference_images=images if images else None
+    )
+
+
+def _spread(counts: Counts, values: Sequence[str], joint: Sequence[str]) -> Counts:
+    """Turn counts (..., values) into counts (..., joint values); other values count 0."""
+    spread = np.zeros((*counts.shape[:-1], len(joint)), dtype=np.int64)
+    places = [joint.index(value) for value in values]
+    spread[..., places] = counts
+    return spread

@@ -1,0 +1,87 @@
+"""Reading guide on the page of `askew interact`."""
+
+from collections.abc import Iterable
+
+from askew.methods.interact.findings import GraphAxis, InteractionFindings
+from askew.methods.interact.sentences import rules
+from askew.pages import blocks as b
+from askew.pages import skeleton
+from askew.pages.words import axis_label, percent
+from askew.parts.survey.sentences import LIMITS
+
+DISTANCES = {
+    "total_variation": "total variation",
+    "wasserstein": "W₁ over ranks / (K − 1)",
+    "values": "W₁ between the shares and 1/K",
+}
+
+EQUALIZING = (
+    "Equalizing an axis",
+    "The images of all counterfactual prompts of an axis, in equal numbers, represent a model in "
+    "which the axis is uniform.",
+)
+SENSITIVITY = (
+    "Intersectional Sensitivity (IS)",
+    "The deviation of an axis from its reference before, minus the deviation after. A positive IS "
+    "means that the axis comes closer to its reference, a negative IS that it is further away. "
+    "With few images all deviations are too large. Both deviations are corrected for that.",
+)
+CRAMERS_V = ("V", "Cramér's V, the strength of the association: 0 none, 1 complete.")
+LIMIT = "An edge describes how labels change with the prompt. It is not a statement about people."
+SOURCE = (
+    "BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in Text-to-Image "
+    "Models”, 2025). The prompt is changed in one concept at a time, along each axis. "
+    "Multiple-choice questions label every image. Images without a person are set aside."
+)
+DEPENDENCE = (
+    "Association (section 3.3)",
+    "Pearson's χ² of the counts, a row per counterfactual prompt. If an expected count is below 5, "
+    "the test uses random tables with the same margins.",
+)
+EQUATION = (
+    "Sensitivity (Eq. 1–4)",
+    "IS = d(baseline, reference) − d(mean of the counterfactual sets, reference). Both distances "
+    "are corrected for the number of images. results.json contains the uncorrected value as "
+    "plug_in.",
+)
+
+
+def guide(findings: InteractionFindings) -> b.Section:
+    """Return the reading guide of a run: terms, limits and method."""
+    axes = findings.biasconnect[0].axes
+    edge = (
+        "Edge",
+        "A pair of axes is an edge if the labels of the second depend on the counterfactual "
+        f"prompt of the first: {rules(findings)}. An edge does not state whether the deviation "
+        "increases or decreases. An axis depends on itself by construction.",
+    )
+    distances = [f"{axis_label(axis.name)}: {DISTANCES[axis.distance]}" for axis in axes]
+    return skeleton.reading(
+        (EQUALIZING, edge, SENSITIVITY, *_error_correction(axes), CRAMERS_V),
+        limits=(*LIMITS, LIMIT),
+        source=SOURCE,
+        method=(DEPENDENCE, EQUATION, ("Distance d", "; ".join(distances))),
+    )
+
+
+def _error_correction(axes: Iterable[GraphAxis]) -> list[tuple[str, str]]:
+    """Return the term on the correction for labeling errors, if there was one."""
+    accuracies = [_accuracy(axis) for axis in axes if axis.known_errors]
+    if not accuracies:
+        return []
+    text = (
+        "The instrument's errors are known from images with known true values. Its accuracy by "
+        f"value is: {', '.join(accuracies)}. Sensitivities are estimates for images labeled "
+        "without errors, and intervals include the uncertainty about the errors. χ² tests use the "
+        "labels without correction."
+    )
+    return [("Correction for labeling errors", text)]
+
+
+def _accuracy(axis: GraphAxis) -> str:
+    """Return the lowest and the highest accuracy over the values of an axis."""
+    rates = [row[place] / sum(row) for place, row in enumerate(axis.known_errors or ())]
+    lowest = percent(min(rates))
+    highest = percent(max(rates))
+    accuracy = lowest if lowest == highest else f"{lowest} to {highest}"
+    return f"{axis_label(axis.name)} {accuracy}"
