@@ -11,9 +11,10 @@ from askew.methods.classify.gather import ErrorsOfClasses
 from askew.methods.classify.page import against
 from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import classification
+from askew.methods.edit.cells import EditData, EditedGroup, EditReadings
+from askew.methods.edit.comparisons import contrasts
 from askew.methods.edit.page import _gender, _skin
-from askew.methods.edit.reading import EditedGroup, EditReadings
-from askew.methods.edit.score import EditData, contrasts, editing
+from askew.methods.edit.score import editing
 from askew.parts.scoring import Scoring
 from askew.types import Estimate, Picture
 from truth.summary import Summary

@@ -19,11 +19,12 @@ from askew.findings import FORMAT, Environment, Head, Identity, Instruments
 from askew.measure.portraits import FRAME, SkinChange
 from askew.measure.skin import ita, tone
 from askew.methods.edit import METHOD
+from askew.methods.edit.cells import EditData, EditedGroup, EditReadings
+from askew.methods.edit.comparisons import contrasts, pooled
 from askew.methods.edit.findings import AverageFace, EditFindings, EditSet, MissingEdits
 from askew.methods.edit.page import answer
 from askew.methods.edit.plan import plan_editing
-from askew.methods.edit.reading import EditedGroup, EditReadings
-from askew.methods.edit.score import EditData, contrasts, editing, pooled
+from askew.methods.edit.score import editing
 from askew.pages import html, terminal
 from askew.pages.blocks import Block, Details, IntervalChart, IntervalRow, Page, Section
 from askew.parts.scoring import Scoring
@@ -385,7 +386,7 @@ def test_average_faces_by_geometry_are_read_where_the_cheeks_are() -> None:
     tones = {}
     for mask in ("rule", "geometry"):
         changed = EditReadings(
-            readings.values, readings.occupations, {}, readings.skin, spoilt, mask
+            readings.labels, readings.occupations, {}, readings.skin, spoilt, mask
         )
         tones[mask] = editing(EditData(groups[:1], TARGETS, STRENGTHS, changed, SCORING))[
             0

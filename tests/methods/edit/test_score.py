@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from askew.measure.portraits import SkinChange
+from askew.methods.edit.cells import EditCell, EditData, EditedGroup, EditReadings
+from askew.methods.edit.comparisons import contrasts, pooled
 from askew.methods.edit.findings import Coverage
-from askew.methods.edit.reading import EditCell, EditedGroup, EditReadings
-from askew.methods.edit.score import EditData, contrasts, editing, missing_edits, pooled
+from askew.methods.edit.score import editing, missing_edits
 from askew.parts.scoring import Scoring
 from askew.parts.survey.missing_pictures import MissingCount
 from askew.types import Estimate, Missing, Picture
@@ -153,7 +154,7 @@ def test_groups_are_pooled_by_what_their_names_say(groups: list[EditedGroup]) ->
 def test_missing_edits_are_missing_not_unchanged() -> None:
     one = group("caucasian woman", missing=(0, 1, 2, 3))
     read = readings([one], lambda name, word, strength, k: True)
-    changed = EditCell(one, TARGETS["high"], 1.0).changes(read.values["gender"])
+    changed = EditCell(one, TARGETS["high"], 1.0).changes(read.labels["gender"])
     assert np.isnan(changed[:4]).all()
     assert (changed[4:] == 1).all()
     entry = editing(EditData([one], TARGETS, STRENGTHS, read, SCORING))[0]

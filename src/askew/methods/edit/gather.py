@@ -15,9 +15,10 @@ from askew.errors import UsageError
 from askew.findings import GatheredData, Identity
 from askew.measure.faces import LandmarkFinder, landmark_finder
 from askew.measure.portraits import FRAME, average_face
+from askew.methods.edit.cells import EditedGroup, EditReadings
 from askew.methods.edit.findings import AverageFace, EditSet
 from askew.methods.edit.plan import NONE, EditPlan
-from askew.methods.edit.reading import EditedGroup, EditReadings, read
+from askew.methods.edit.reading import read
 from askew.models.base import EditRequest, Model
 from askew.models.diffusers import editor_of
 from askew.models.pipeline import Editor

@@ -1,160 +1,160 @@
-"""What editing does to people ("downstream", Saravanan et al., sections 3 and 4.2.1; figures 12 to
-15, tables 2, 3).
-"""
+"""Scores of edits ("downstream", Saravanan et al., sections 3 and 4.2.1)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
 
 import numpy as np
 
 from askew.errors import NotEnoughData
-from askew.findings import E, Head, with_q
-from askew.measure.portraits import CANONICAL, FRAME, NOT_SOUGHT, cheek_mask
-from askew.measure.skin import Mask, ita, skin_mask
-from askew.methods.edit import findings
-from askew.methods.edit.findings import (
-    Contrast,
-    Coverage,
-    EditCondition,
-    Editing,
-    FaceTone,
-    MissingEdits,
-    PooledChange,
-)
+from askew.findings import Address, E, Head, with_q
+from askew.measure.portraits import NOT_SOUGHT
+from askew.methods.edit.cells import EditCell, EditData, EditedGroup, EditReadings, Floats, average
+from askew.methods.edit.comparisons import contrasts, pooled
+from askew.methods.edit.face_tones import average_tones
+from askew.methods.edit.findings import Coverage, EditFindings, Editing, MissingEdits
 from askew.methods.edit.gather import EditsGathered
 from askew.methods.edit.plan import GENDER, EditPlan
-from askew.methods.edit.reading import EditCell, EditedGroup, EditReadings, Floats, average
-from askew.parts.scoring import Scoring, Vectors, or_missing
+from askew.parts.scoring import Scoring, or_missing
 from askew.parts.sources.neutrality import names_target
-from askew.parts.survey.missing_pictures import MissingCount, uneven
+from askew.parts.survey.missing_pictures import CountsOfSets, MissingCount, uneven
 from askew.parts.survey.observed import tally_missing
-from askew.prompts.given import stated_value
 from askew.run.base import Answer, Outcome
 from askew.stats import clustered
-from askew.stats.intervals import BOUNDED_FORM, bootstrap_weights, percentile_interval
-from askew.types import Estimate, Missing, Picture
+from askew.stats.intervals import BOUNDED_FORM
+from askew.types import Missing, Picture
 
 TESTED = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", "other_axes")
-"""Tests of one score are adjusted together, those of all other axes too."""
+"""Scores with a test. The tests of one score are corrected together, as are those of other axes."""
 
-FACE_DRAWS = 200
-THINNED = 2
-"""The most draws of average faces: one is made for each, and scored on every second pixel and row,
-for it is smooth.
-"""
-
-CHEEK_MASK = cheek_mask((FRAME, FRAME), CANONICAL)
-"""Where an aligned face has its cheeks."""
+GENDER_UNLABELED = Missing("not_asked", "no instrument labeled perceived gender")
 
 
-def score(plan: EditPlan, found: EditsGathered, head: Head) -> findings.EditFindings:
-    """The findings of a run."""
-    scoring = Scoring(plan.vqa[0], plan.seed, plan.bootstrap_samples, plan.confidence)
-    what = EditData(found.groups, plan.edit_prompts, plan.strengths, found.readings, scoring)
+def score(plan: EditPlan, gathered: EditsGathered, head: Head) -> EditFindings:
+    """Compute the findings of a run.
+
+    Parameters
+    ----------
+    plan : EditPlan
+        Plan of the run.
+    gathered : EditsGathered
+        Edits and measurements.
+    head : Head
+        Beginning of the findings.
+
+    Returns
+    -------
+    EditFindings
+        The content of results.json.
+    """
+    scoring = Scoring(
+        instrument=plan.vqa[0],
+        seed=plan.seed,
+        draws=plan.bootstrap_samples,
+        level=plan.confidence,
+    )
+    data = EditData(
+        groups=gathered.groups,
+        edit_prompts=plan.edit_prompts,
+        strengths=plan.strengths,
+        readings=gathered.readings,
+        scoring=scoring,
+    )
     return head.into(
-        findings.EditFindings,
-        sources=found.sources,
-        landmarks=found.landmarks,
-        missing_pictures=missing_edits(what),
-        showing=found.showing,
-        neutrality=found.neutrality,
-        average_faces=found.average_faces,
-        editing=editing(what),
-        editing_contrasts=contrasts(what),
-        editing_pooled=pooled(what),
+        EditFindings,
+        sources=gathered.sources,
+        landmarks=gathered.landmarks,
+        missing_pictures=missing_edits(data),
+        showing=gathered.showing,
+        neutrality=gathered.neutrality,
+        average_faces=gathered.average_faces,
+        editing=editing(data),
+        editing_contrasts=contrasts(data),
+        editing_pooled=pooled(data),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class EditData:
-    """Groups with their edits by set of targets and strength, what was read of them, and how it is
-    scored.
+def missing_edits(data: EditData) -> tuple[MissingEdits, ...]:
+    """Test whether source images, their faces or their edits are missing unequally by group.
+
+    A source image counts once, however many of its edits towards a set of edit prompts are missing:
+    these edits are not independent.
+
+    Parameters
+    ----------
+    data : EditData
+        The edits and their measurements.
+
+    Returns
+    -------
+    tuple of MissingEdits
+        An entry for each table of counts that can differ between groups.
     """
-
-    groups: Sequence[EditedGroup]
-    targets: Mapping[str, Sequence[str]]
-    strengths: Sequence[float]
-    readings: EditReadings
-    scoring: Scoring
-
-    def sides(self, cells: Sequence[EditCell]) -> tuple[Floats, Floats]:
-        """Of some cells the changes of perceived gender and of ITA, a row for each source."""
-        genders = [cell.changes(self.readings.values.get(GENDER, {})) for cell in cells]
-        return np.concatenate(genders), np.concatenate(
-            [cell.skin(self.readings, "ita") for cell in cells]
-        )
+    names: dict[str, str | None] = {"prompt": None, "targets": None, "axis": "group"}
+    sources = {group.name: MissingCount.of(group.sources) for group in data.groups}
+    tables: list[CountsOfSets] = [(names, sources)]
+    if data.readings.faces:
+        faces = {group.name: _missing_faces(group, data.readings) for group in data.groups}
+        tables.append((names | {"of": "faces"}, faces))
+    for name, words in data.edit_prompts.items():
+        edits = {group.name: _missing_edits_towards(words, group) for group in data.groups}
+        tables.append((names | {"targets": name}, edits))
+    return uneven(MissingEdits, tables, data.scoring)
 
 
-def editing(what: EditData) -> tuple[Editing, ...]:
-    """One entry per group, set of targets and strength, with q-values."""
-    entries = tuple(
-        _entry(name, EditCell(group, tuple(words), strength), what.readings, what.scoring)
-        for group in what.groups
-        for name, words in what.targets.items()
-        for strength in what.strengths
-    )
-    return with_q(entries, lambda at: str(at[1]) if at[1] in TESTED else None)
+def _missing_faces(group: EditedGroup, readings: EditReadings) -> MissingCount:
+    present = [source for source in group.sources if isinstance(source, Picture)]
+    return MissingCount.of([readings.faces.get(source.id) for source in present])
 
 
-def missing_edits(what: EditData) -> tuple[MissingEdits, ...]:
-    """Whether sources are missing more often in some groups, or faces in them; and by set of
-    targets, any edit.
+def _missing_edits_towards(words: Sequence[str], group: EditedGroup) -> MissingCount:
+    """Count the source images of which any edit towards the words is missing."""
+    rows = [row for (word, _), row in group.edits.items() if word in words]
+    planned = 0
+    missing = 0
+    for source, *edits in zip(group.sources, *rows, strict=True):
+        if isinstance(source, Picture):
+            planned += 1
+            missing += any(isinstance(edit, Missing) for edit in edits)
+    return MissingCount(missing=missing, planned=planned)
 
-    A source counts once however many of its edits are missing, since these are no independent
-    cases.
+
+def editing(data: EditData) -> tuple[Editing, ...]:
+    """Score the edits of each group by set of edit prompts and strength.
+
+    Parameters
+    ----------
+    data : EditData
+        The edits and their measurements.
+
+    Returns
+    -------
+    tuple of Editing
+        q-values are corrected by score.
     """
-    about = {"prompt": None, "targets": None, "axis": "group"}
-    faces = what.readings.faces
-    present = {
-        group.name: [one for one in group.sources if isinstance(one, Picture)]
-        for group in what.groups
-    }
-    counted = [(about, {group.name: MissingCount.of(group.sources) for group in what.groups})]
-    if faces:
-        found = {
-            name: MissingCount.of([faces.get(one.id) for one in some])
-            for name, some in present.items()
-        }
-        counted.append((about | {"of": "faces"}, found))
-    for name, words in what.targets.items():
-        gone = {}
-        for group in what.groups:
-            there = [k for k, source in enumerate(group.sources) if isinstance(source, Picture)]
-            rows = [row for (word, _), row in group.edits.items() if word in words]
-            gone[group.name] = MissingCount(
-                sum(any(isinstance(row[k], Missing) for row in rows) for k in there), len(there)
-            )
-        counted.append((about | {"targets": name}, gone))
-    return uneven(MissingEdits, counted, what.scoring)
+    entries = []
+    for group in data.groups:
+        for name, words in data.edit_prompts.items():
+            for strength in data.strengths:
+                cell = EditCell(group=group, words=tuple(words), strength=strength)
+                entries.append(_entry(name, cell, data))
+    return with_q(tuple(entries), _family)
 
 
-def _entry(name: str, cell: EditCell, readings: EditReadings, scoring: Scoring) -> Editing:
+def _family(address: Address) -> str | None:
+    """Return the score whose tests are corrected together, or None for a score without a test."""
+    return str(address[1]) if address[1] in TESTED else None
+
+
+def _entry(name: str, cell: EditCell, data: EditData) -> Editing:
+    readings = data.readings
+    scoring = data.scoring
     rng = scoring.rng(cell.group.name, name, f"{cell.strength:g}", "editing")
-    rates = {axis: _rate(cell, seen, scoring, rng) for axis, seen in readings.values.items()}
-    unread = Missing("not_asked", "no instrument was asked for perceived gender")
-    gender, floor = rates.get(GENDER, (unread, unread))
-
-    def skin(measure: str, null: float | None = None) -> E:
-        if readings.mask == "geometry" and not readings.faces:
-            return NOT_SOUGHT
-        detail = "no face found in any picture and its edit"
-        return or_missing(
-            clustered.clustered_mean,
-            cell.skin(readings, measure),
-            rng=rng,
-            null=null,
-            reason="no_face",
-            detail=detail,
-            **scoring.interval_options,
-        )
-
-    edits = [one for row in cell.rows for one in row]
-    before = skin("before")
-    after = skin("after")
-    covered = (average(cell.skin(readings, f"coverage_{when}")) for when in ("before", "after"))
-    # every random draw follows those before it: the order of what follows decides the intervals
+    scorer = CellScorer(cell=cell, readings=readings, scoring=scoring, rng=rng)
+    edits = [edit for row in cell.rows for edit in row]
+    # All scores draw from one generator. Their order therefore decides their intervals.
+    rates = {axis: scorer.rate(labels) for axis, labels in readings.labels.items()}
+    gender = rates.pop(GENDER, RateAndFloor(rate=GENDER_UNLABELED, floor=GENDER_UNLABELED))
     return Editing(
         group=cell.group.name,
         targets=name,
@@ -162,266 +162,174 @@ def _entry(name: str, cell: EditCell, readings: EditReadings, scoring: Scoring) 
         strength=cell.strength,
         n=len(edits),
         missing={str(reason): count for reason, count in tally_missing(edits).items()},
-        gender_change=gender,
-        floor=floor,
-        gender_table=_table(cell, readings.values.get(GENDER, {})),
-        target_seen=_target_seen(cell, readings.occupations, scoring.level),
-        ita_before=before,
-        ita_after=after,
-        ita_change=skin("ita", 0.0),
-        lightness_change=skin("lightness", 0.0),
-        background_change=skin("background", 0.0),
-        beyond_exposure=skin("beyond_exposure", 0.0),
-        coverage=Coverage(readings.mask, *covered),
+        gender_change=gender.rate,
+        floor=gender.floor,
+        gender_table=_label_table(cell, readings.labels.get(GENDER, {})),
+        target_seen=scorer.share_of_shown_words(),
+        ita_before=scorer.skin("before"),
+        ita_after=scorer.skin("after"),
+        ita_change=scorer.skin("ita", null=0.0),
+        lightness_change=scorer.skin("lightness", null=0.0),
+        background_change=scorer.skin("background", null=0.0),
+        beyond_exposure=scorer.skin("beyond_exposure", null=0.0),
+        coverage=_coverage(cell, readings),
         average_face=average_tones(cell, readings, rng, scoring),
-        other_axes={axis: rate for axis, (rate, _) in rates.items() if axis != GENDER},
-        other_floors={axis: base for axis, (_, base) in rates.items() if axis != GENDER},
-        identity=_identity(cell, readings.vectors, scoring, rng),
+        other_axes={axis: entry.rate for axis, entry in rates.items()},
+        other_floors={axis: entry.floor for axis, entry in rates.items()},
+        identity=scorer.identity(),
     )
 
 
-def _rate(
-    cell: EditCell, seen: Mapping[str, Answer], scoring: Scoring, rng: np.random.Generator
-) -> tuple[E, E]:
-    """How often a value changed, and how often it does by encoding and decoding alone."""
-    restored = cell.changes(seen, [cell.group.restored])
-    try:
-        return clustered.rate_above_floor(
-            cell.changes(seen), restored, rng=rng, **scoring.interval_options
+@dataclass(frozen=True, slots=True)
+class RateAndFloor:
+    """Rate of changed labels after editing, and after only encoding and decoding."""
+
+    rate: E
+    floor: E
+
+
+@dataclass(frozen=True, slots=True)
+class CellScorer:
+    """Scores of a group's edits towards some words at one strength.
+
+    Attributes
+    ----------
+    cell : EditCell
+        The edits.
+    readings : EditReadings
+        Labels and measurements of all images.
+    scoring : Scoring
+        Settings of the intervals.
+    rng : Generator
+        Random generator from which the scores draw one after another.
+    """
+
+    cell: EditCell
+    readings: EditReadings
+    scoring: Scoring
+    rng: np.random.Generator
+
+    def rate(self, labels: Mapping[str, Answer]) -> RateAndFloor:
+        """Estimate how often labels on an axis change, and how often they do without an edit."""
+        restored = self.cell.changes(labels, [self.cell.group.restored])
+        try:
+            rate, floor = clustered.rate_above_floor(
+                self.cell.changes(labels), restored, rng=self.rng, **self.scoring.interval_options
+            )
+        except NotEnoughData:
+            missing = _most_frequent_reason(labels)
+            return RateAndFloor(rate=missing, floor=missing)
+        return RateAndFloor(rate=rate, floor=floor)
+
+    def share_of_shown_words(self) -> E:
+        """Estimate the share of edits that show the word that they were edited towards."""
+        rows = []
+        for word, row in zip(self.cell.words, self.cell.rows, strict=True):
+            rows.append([self._shows(word, edit) for edit in row])
+        return or_missing(
+            clustered.clustered_rate,
+            np.array(rows).T,
+            level=self.scoring.level,
+            detail="no instrument labels occupations",
         )
-    except NotEnoughData:
-        reasons = Counter(one.reason for one in seen.values() if isinstance(one, Missing))
-        none = Missing(max(reasons, key=lambda r: (reasons[r], r)) if reasons else "not_asked")
-        return none, none
 
-
-def _target_seen(cell: EditCell, seen: Mapping[str, Answer], level: float) -> E:
-    """The share of edits that show what they were edited towards."""
-
-    def shows(word: str, edit: Outcome) -> float:
-        answer = seen.get(edit.id) if isinstance(edit, Picture) else None
+    def _shows(self, word: str, edit: Outcome) -> float:
+        """Return 1 if an edit shows the word, 0 if not, NaN without a label."""
+        answer = self.readings.occupations.get(edit.id) if isinstance(edit, Picture) else None
         return float(names_target(answer, word)) if isinstance(answer, str) else np.nan
 
-    found = np.array(
-        [[shows(word, one) for one in row] for word, row in zip(cell.words, cell.rows, strict=True)]
-    )
-    return or_missing(
-        clustered.clustered_rate, found.T, level=level, detail="no instrument tells occupations"
+    def skin(self, measure: str, null: float | None = None) -> E:
+        """Estimate the mean of a measure of skin over source images."""
+        if self.readings.mask == "geometry" and not self.readings.faces:
+            return NOT_SOUGHT
+        return or_missing(
+            clustered.clustered_mean,
+            self.cell.skin(self.readings, measure),
+            rng=self.rng,
+            null=null,
+            reason="no_face",
+            detail="no source image shows a face in both the image and an edit",
+            **self.scoring.interval_options,
+        )
+
+    def identity(self) -> E:
+        """Estimate the cosine similarity of source images and their edits.
+
+        `null` is the mean similarity of edits and the other source images of the group.
+        """
+        if not self.readings.vectors:
+            return Missing("not_asked", "no embedder is set")
+        similarity = or_missing(
+            clustered.clustered_mean,
+            self.cell.pairs(self._cosine),
+            rng=self.rng,
+            reason="error",
+            detail="no source image has an edit",
+            **self.scoring.interval_options,
+        )
+        if isinstance(similarity, Missing):
+            return similarity
+        similarity = replace(similarity, max=1.0)
+        null = average(self._similarity_to_others())
+        if null is None or null >= 1:
+            return similarity
+        return replace(
+            similarity,
+            null=null,
+            corrected=(similarity.value - null) / (1 - null),
+            corrected_form=BOUNDED_FORM,
+        )
+
+    def _cosine(self, source: Picture, edit: Picture) -> float:
+        vectors = self.readings.vectors
+        return float(vectors[source.id].astype(np.float64) @ vectors[edit.id])
+
+    def _similarity_to_others(self) -> Floats:
+        """Return the mean cosine of each edit and the other source images."""
+        vectors = self.readings.vectors
+        sources = {
+            source.id: vectors[source.id]
+            for source in self.cell.group.sources
+            if isinstance(source, Picture)
+        }
+        stacked = np.stack(list(sources.values())).astype(np.float64)
+
+        def mean_of_others(source: Picture, edit: Picture) -> float:
+            cosines = stacked @ vectors[edit.id]
+            if len(cosines) < 2:
+                return np.nan
+            return float((cosines.sum() - self._cosine(source, edit)) / (len(cosines) - 1))
+
+        return self.cell.pairs(mean_of_others)
+
+
+def _most_frequent_reason(labels: Mapping[str, Answer]) -> Missing:
+    """Return the reason why most labels are missing; of equal counts the last by name."""
+    reasons = Counter(label.reason for label in labels.values() if isinstance(label, Missing))
+    if not reasons:
+        return Missing("not_asked")
+    return Missing(max(reasons, key=lambda reason: (reasons[reason], reason)))
+
+
+def _coverage(cell: EditCell, readings: EditReadings) -> Coverage:
+    return Coverage(
+        mask=readings.mask,
+        before=average(cell.skin(readings, "coverage_before")),
+        after=average(cell.skin(readings, "coverage_after")),
     )
 
 
-def _table(cell: EditCell, seen: Mapping[str, Answer]) -> dict[str, dict[str, int]]:
-    """How many pictures went from which value to which."""
+def _label_table(cell: EditCell, labels: Mapping[str, Answer]) -> dict[str, dict[str, int]]:
+    """Count the edits by the label of their source image, then by their label."""
     counts: dict[str, Counter[str]] = {}
     for row in cell.rows:
-        for pair in zip(cell.group.sources, row, strict=True):
-            before, after = (seen.get(one.id) if isinstance(one, Picture) else None for one in pair)
+        for source, edit in zip(cell.group.sources, row, strict=True):
+            before = _label(source, labels)
+            after = _label(edit, labels)
             if isinstance(before, str) and isinstance(after, str):
                 counts.setdefault(before, Counter())[after] += 1
     return {before: dict(sorted(row.items())) for before, row in sorted(counts.items())}
 
 
-def _identity(
-    cell: EditCell, vectors: Mapping[str, Vectors], scoring: Scoring, rng: np.random.Generator
-) -> E:
-    """Cosine of a picture and its edit. `null`: of the edit and the other pictures of the group."""
-    if not vectors:
-        return Missing("not_asked", "there is no embedder")
-    sources = {one.id: vectors[one.id] for one in cell.group.sources if isinstance(one, Picture)}
-    everything = np.stack(list(sources.values())).astype(np.float64)
-
-    def cosine(a: Picture, b: Picture) -> float:
-        return float(sources[a.id].astype(np.float64) @ vectors[b.id])
-
-    def strangers(a: Picture, b: Picture) -> float:
-        others = everything @ vectors[b.id]
-        return (
-            float((others.sum() - cosine(a, b)) / (len(others) - 1)) if len(others) > 1 else np.nan
-        )
-
-    cosines = cell.pairs(cosine)
-    own = or_missing(
-        clustered.clustered_mean,
-        cosines,
-        rng=rng,
-        reason="error",
-        detail="no picture has an edit",
-        **scoring.interval_options,
-    )
-    if isinstance(own, Missing):
-        return own
-    own = replace(own, max=1.0)
-    null = average(cell.pairs(strangers))
-    if null is None or null >= 1:
-        return own
-    beyond = (own.value - null) / (1 - null)
-    return replace(own, null=null, corrected=beyond, corrected_form=BOUNDED_FORM)
-
-
-def average_tones(
-    cell: EditCell, readings: EditReadings, rng: np.random.Generator, scoring: Scoring
-) -> FaceTone | None:
-    """ITA of the average face of the sources and of all their edits, and their difference; None
-    without landmarks.
-
-    The readings' mask says which pixels are skin: rule, those of its colour, as in the paper;
-    geometry, where an aligned face has its cheeks. Percentile bootstrap over sources, with their
-    edits, of the draws that show skin.
-    """
-    if not readings.faces:
-        return None
-    weights = bootstrap_weights(len(cell.group.sources), min(scoring.draws, FACE_DRAWS), rng)
-    sides = (_average_tone(rows, readings, weights) for rows in ([cell.group.sources], cell.rows))
-    (before, drawn_before, n_before), (after, drawn_after, n) = sides
-
-    def estimate(value: float | Missing, drawn: Floats, n: int, null: float | None = None) -> E:
-        if isinstance(value, Missing):
-            return value
-        known = drawn[~np.isnan(drawn)]
-        low, high = percentile_interval(known, scoring.level) if len(known) else (value, value)
-        return Estimate(
-            value, low, high, scoring.level, "percentile bootstrap over sources", n, null=null
-        )
-
-    change = (
-        before
-        if isinstance(before, Missing)
-        else after
-        if isinstance(after, Missing)
-        else after - before
-    )
-    return FaceTone(
-        ita_before=estimate(before, drawn_before, n_before),
-        ita_after=estimate(after, drawn_after, n),
-        ita_change=estimate(change, drawn_after - drawn_before, n, null=0.0),
-    )
-
-
-def _average_tone(
-    rows: Sequence[Sequence[Outcome]], readings: EditReadings, weights: Floats
-) -> tuple[float | Missing, Floats, int]:
-    """ITA of the average face of rows of pictures, the same at weights of the sources (NaN where
-    there is none), and of how many faces it is.
-    """
-    shape = next(
-        (face.shape for face in readings.faces.values() if isinstance(face, np.ndarray)), (1, 1, 3)
-    )
-    sums = np.zeros((len(rows[0]), *shape))
-    counts = np.zeros(len(rows[0]), dtype=np.int64)
-    for at, one in (
-        (at, one) for row in rows for at, one in enumerate(row) if isinstance(one, Picture)
-    ):
-        face = readings.faces.get(one.id)
-        if isinstance(face, np.ndarray):
-            sums[at] += face
-            counts[at] += 1
-
-    def toned(own: Floats, sums: Floats, cheeks: Mask) -> float | Missing:
-        total = float(own @ counts)
-        if not total:
-            return Missing("no_face", "one face was found in no picture")
-        face = (np.tensordot(own, sums, axes=1) / total).round().clip(0, 255).astype(np.uint8)
-        return ita(face, skin_mask(face) if readings.mask == "rule" else cheeks)
-
-    thin = np.ascontiguousarray(sums[:, ::THINNED, ::THINNED])
-    tones = [toned(own, thin, CHEEK_MASK[::THINNED, ::THINNED]) for own in weights]
-    drawn = np.array([np.nan if isinstance(one, Missing) else one for one in tones])
-    return toned(np.ones(len(counts)), sums, CHEEK_MASK), drawn, int(counts.sum())
-
-
-def contrasts(what: EditData) -> tuple[Contrast, ...]:
-    """Differences between every two groups, every two sets of targets, and the least and the
-    greatest strength.
-
-    Picture k of every group, edited from the same noise, makes a pair with picture k of the others.
-    q by kind.
-    """
-    by_name = {group.name: group for group in what.groups}
-    targets = what.targets
-    strengths = sorted(what.strengths)
-    ends = [(strengths[0], strengths[-1])] if len(strengths) > 1 else []
-    compared = [
-        ("group", EditCondition(a, name, strength), EditCondition(b, name, strength))
-        for name, strength in product(targets, strengths)
-        for a, b in combinations(by_name, 2)
-    ]
-    for group in by_name:
-        compared += [
-            ("targets", EditCondition(group, one, strength), EditCondition(group, other, strength))
-            for strength in strengths
-            for one, other in combinations(targets, 2)
-        ]
-        compared += [
-            ("strength", EditCondition(group, name, a), EditCondition(group, name, b))
-            for a, b in ends
-            for name in targets
-        ]
-    found = []
-    for kind, *places in compared:
-        rng = what.scoring.rng(
-            kind, *(str(part) for at in places for part in (at.group, at.targets, at.strength))
-        )
-        cells = [
-            EditCell(by_name[at.group], tuple(targets[at.targets]), at.strength) for at in places
-        ]
-        (genders, tones), (genders_there, tones_there) = (what.sides([cell]) for cell in cells)
-        found.append(
-            Contrast(
-                kind,
-                places[0],
-                places[1],
-                or_missing(
-                    clustered.clustered_rate_difference,
-                    genders_there,
-                    genders,
-                    rng=rng,
-                    **what.scoring.interval_options,
-                ),
-                or_missing(
-                    clustered.clustered_mean_difference,
-                    tones_there,
-                    tones,
-                    rng=rng,
-                    **what.scoring.interval_options,
-                ),
-            )
-        )
-    return with_q(tuple(found), lambda at: (found[int(at[0])].contrast, at[1]))
-
-
-def pooled(what: EditData) -> tuple[PooledChange, ...]:
-    """Change of gender and of ITA over all groups whose names say the same gender, or the same
-    ethnicity ("downstream", figure 3); nothing of an axis unless there are two values to hold
-    against each other.
-    """
-    found = []
-    for axis in (GENDER, "ethnicity"):
-        stated: dict[str, list[EditedGroup]] = {}
-        for group in what.groups:
-            value = stated_value(group.name, axis)
-            if value:
-                stated.setdefault(value, []).append(group)
-        for value, own in stated.items() if len(stated) > 1 else ():
-            for (name, words), strength in product(what.targets.items(), sorted(what.strengths)):
-                rng = what.scoring.rng("pooled", axis, value, name, f"{strength:g}")
-                genders, tones = what.sides(
-                    [EditCell(group, tuple(words), strength) for group in own]
-                )
-                found.append(
-                    PooledChange(
-                        axis,
-                        value,
-                        tuple(group.name for group in own),
-                        name,
-                        strength,
-                        or_missing(clustered.clustered_rate, genders, level=what.scoring.level),
-                        or_missing(
-                            clustered.clustered_mean,
-                            tones,
-                            rng=rng,
-                            null=0.0,
-                            **what.scoring.interval_options,
-                        ),
-                    )
-                )
-    return tuple(found)
+def _label(outcome: Outcome, labels: Mapping[str, Answer]) -> Answer | None:
+    return labels.get(outcome.id) if isinstance(outcome, Picture) else None

@@ -1,0 +1,207 @@
+"""Groups with their edits, the labels of all images, and measures of source images and edits."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.measure.portraits import SkinChange
+from askew.measure.skin import Bytes
+from askew.methods.edit.plan import GENDER
+from askew.parts.scoring import Scoring, Vectors
+from askew.run.base import Answer, Outcome
+from askew.types import Missing, Picture
+
+Floats = NDArray[np.float64]
+"""Shape (sources, words). NaN where the source image or the edit has no measurement."""
+
+PairMeasure = Callable[[Picture, Picture], float]
+"""A measure of a source image and an edit of it."""
+
+SKIN_DIFFERENCES = {"ita": ("after", "before"), "beyond_exposure": ("lightness", "background")}
+"""Measures of skin that are the first field of `SkinChange` minus the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditedGroup:
+    """The images of a social group.
+
+    Attributes
+    ----------
+    name : str
+        Name of the group.
+    sources : tuple of Outcome
+        The source images.
+    restored : tuple of Outcome
+        For each source image, the same image encoded and decoded without an edit.
+    edits : mapping of (word, strength) to tuple of Outcome
+        For each source image, its edit towards a word at a strength.
+    """
+
+    name: str
+    sources: tuple[Outcome, ...]
+    restored: tuple[Outcome, ...]
+    edits: Mapping[tuple[str, float], tuple[Outcome, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class EditReadings:
+    """Labels and measurements of the images, by image id.
+
+    Attributes
+    ----------
+    labels : mapping of axis to mapping of id to label
+        Labels by the first instrument that labels any image on the axis.
+    occupations : mapping of id to answer
+        Occupation that each image shows.
+    vectors : mapping of id to vector
+        Embeddings. Empty without an embedder.
+    skin : mapping of (source id, edit id) to SkinChange
+        Skin before and after each edit.
+    faces : mapping of id to ndarray or Missing
+        Aligned faces, (height, width, 3). Empty without a face detector.
+    mask : str
+        Pixels that count as skin: "rule" or "geometry".
+    """
+
+    labels: Mapping[str, Mapping[str, Answer]]
+    occupations: Mapping[str, Answer]
+    vectors: Mapping[str, Vectors]
+    skin: Mapping[tuple[str, str], SkinChange]
+    faces: Mapping[str, Bytes | Missing]
+    mask: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditCell:
+    """A group with its edits towards some words at one strength."""
+
+    group: EditedGroup
+    words: tuple[str, ...]
+    strength: float
+
+    @property
+    def rows(self) -> list[tuple[Outcome, ...]]:
+        """The edits towards each word."""
+        return [self.group.edits[word, self.strength] for word in self.words]
+
+    def pairs(self, measure: PairMeasure, rows: Sequence[Sequence[Outcome]] = ()) -> Floats:
+        """Measure each source image with each of its edits.
+
+        Parameters
+        ----------
+        measure : callable
+            Function of a source image and an edit.
+        rows : sequence of sequence of Outcome, optional
+            Images to use in place of the edits, parallel to the source images.
+
+        Returns
+        -------
+        ndarray, shape (sources, rows)
+            NaN where an image is missing.
+        """
+        measured = [self._pairs_of(measure, row) for row in rows or self.rows]
+        return np.array(measured, dtype=float).T
+
+    def _pairs_of(self, measure: PairMeasure, row: Sequence[Outcome]) -> list[float]:
+        values = []
+        for source, edit in zip(self.group.sources, row, strict=True):
+            if isinstance(source, Picture) and isinstance(edit, Picture):
+                values.append(measure(source, edit))
+            else:
+                values.append(np.nan)
+        return values
+
+    def changes(
+        self, labels: Mapping[str, Answer], rows: Sequence[Sequence[Outcome]] = ()
+    ) -> Floats:
+        """Return 1 where the label of an edit differs from that of its source image, 0 elsewhere.
+
+        Parameters
+        ----------
+        labels : mapping of id to label
+            Labels on one axis.
+        rows : sequence of sequence of Outcome, optional
+            Images to use in place of the edits.
+
+        Returns
+        -------
+        ndarray, shape (sources, rows)
+            NaN where an image is unlabeled.
+        """
+
+        def differs(source: Picture, edit: Picture) -> float:
+            before = labels.get(source.id)
+            after = labels.get(edit.id)
+            if isinstance(before, str) and isinstance(after, str):
+                return float(before != after)
+            return np.nan
+
+        return self.pairs(differs, rows)
+
+    def skin(self, readings: EditReadings, measure: str) -> Floats:
+        """Return a measure of the change of skin, shape (sources, words).
+
+        Parameters
+        ----------
+        readings : EditReadings
+            Measurements of the images.
+        measure : str
+            A field of `SkinChange`, or a key of `SKIN_DIFFERENCES`.
+        """
+        fields = SKIN_DIFFERENCES.get(measure, (measure,))
+
+        def number(source: Picture, edit: Picture) -> float:
+            change = readings.skin.get((source.id, edit.id))
+            return np.nan if change is None else _skin_difference(change, fields)
+
+        return self.pairs(number)
+
+
+def _skin_difference(change: SkinChange, fields: Sequence[str]) -> float:
+    """Return the first field minus the others, NaN if one is missing."""
+    values = [getattr(change, field) for field in fields]
+    if any(isinstance(value, Missing) for value in values):
+        return np.nan
+    first, *others = map(float, values)
+    return first - sum(others)
+
+
+@dataclass(frozen=True, slots=True)
+class EditData:
+    """All that the scores are computed from.
+
+    Attributes
+    ----------
+    groups : sequence of EditedGroup
+        The groups with their edits.
+    edit_prompts : mapping of str to sequence of str
+        Words that images are edited towards, by the name of their set.
+    strengths : sequence of float
+        Strengths of the edits, in (0, 1].
+    readings : EditReadings
+        Labels and measurements.
+    scoring : Scoring
+        Settings of the scores.
+    """
+
+    groups: Sequence[EditedGroup]
+    edit_prompts: Mapping[str, Sequence[str]]
+    strengths: Sequence[float]
+    readings: EditReadings
+    scoring: Scoring
+
+    def gender_changes(self, cells: Sequence[EditCell]) -> Floats:
+        """Return the changes of perceived gender, with a row for each source image."""
+        labels = self.readings.labels.get(GENDER, {})
+        return np.concatenate([cell.changes(labels) for cell in cells])
+
+    def tone_changes(self, cells: Sequence[EditCell]) -> Floats:
+        """Return the changes of ITA in degrees, with a row for each source image."""
+        return np.concatenate([cell.skin(self.readings, "ita") for cell in cells])
+
+
+def average(values: Floats) -> float | None:
+    """Return the mean of the known values, or None if there is none."""
+    return None if np.isnan(values).all() else float(np.nanmean(values))

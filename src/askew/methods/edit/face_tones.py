@@ -1,0 +1,189 @@
+"""Skin tone of average faces ("downstream", tables 1 to 3).
+
+The mask of the readings decides which pixels are skin: `rule` takes the pixels of skin color, as
+the paper does, and `geometry` the place of the cheeks in an aligned face.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.findings import E
+from askew.measure.portraits import CANONICAL, FRAME, cheek_mask
+from askew.measure.skin import Mask, ita, skin_mask
+from askew.methods.edit.cells import EditCell, EditReadings, Floats
+from askew.methods.edit.findings import FaceTone
+from askew.parts.scoring import Scoring
+from askew.run.base import Outcome
+from askew.stats.intervals import bootstrap_weights, percentile_interval
+from askew.types import Estimate, Missing, Picture
+
+FACE_DRAWS = 200
+"""Largest number of bootstrap samples: each needs an average face."""
+
+THINNED = 2
+"""Bootstrap samples use every second row and column of an average face, which is smooth."""
+
+CHEEK_MASK = cheek_mask((FRAME, FRAME), CANONICAL)
+"""Place of the cheeks in an aligned face."""
+
+
+@dataclass(frozen=True, slots=True)
+class AverageTone:
+    """ITA of an average face.
+
+    Attributes
+    ----------
+    ita : float or Missing
+        ITA in degrees.
+    draws : ndarray, shape (draws,)
+        The same in bootstrap samples of the source images. NaN where no skin is found.
+    faces : int
+        Number of averaged faces.
+    """
+
+    ita: float | Missing
+    draws: Floats
+    faces: int
+
+
+def average_tones(
+    cell: EditCell, readings: EditReadings, rng: np.random.Generator, scoring: Scoring
+) -> FaceTone | None:
+    """Compute the ITA of the average faces of source images and edits, and their difference.
+
+    Intervals come from a percentile bootstrap over source images with their edits. Samples without
+    skin are left out.
+
+    Parameters
+    ----------
+    cell : EditCell
+        A group with some of its edits.
+    readings : EditReadings
+        Aligned faces, and the mask of skin.
+    rng : Generator
+        Random generator of the bootstrap.
+    scoring : Scoring
+        Number of bootstrap samples, at most `FACE_DRAWS`, and confidence level.
+
+    Returns
+    -------
+    FaceTone or None
+        ITA in degrees. None without a face detector.
+    """
+    if not readings.faces:
+        return None
+    weights = bootstrap_weights(len(cell.group.sources), min(scoring.draws, FACE_DRAWS), rng)
+    before = _average_tone([cell.group.sources], readings, weights)
+    after = _average_tone(cell.rows, readings, weights)
+    change = AverageTone(
+        ita=_difference(after.ita, before.ita), draws=after.draws - before.draws, faces=after.faces
+    )
+    return FaceTone(
+        ita_before=_estimate(before, scoring.level),
+        ita_after=_estimate(after, scoring.level),
+        ita_change=_estimate(change, scoring.level, null=0.0),
+    )
+
+
+def _difference(after: float | Missing, before: float | Missing) -> float | Missing:
+    if isinstance(before, Missing):
+        return before
+    if isinstance(after, Missing):
+        return after
+    return after - before
+
+
+def _estimate(tone: AverageTone, level: float, null: float | None = None) -> E:
+    if isinstance(tone.ita, Missing):
+        return tone.ita
+    low = high = tone.ita
+    known = tone.draws[~np.isnan(tone.draws)]
+    if len(known):
+        low, high = percentile_interval(known, level)
+    return Estimate(
+        value=tone.ita,
+        low=low,
+        high=high,
+        level=level,
+        interval="percentile bootstrap over sources",
+        n=tone.faces,
+        null=null,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FaceSums:
+    """Sums of the aligned faces of each source image or of its edits.
+
+    Attributes
+    ----------
+    pixels : ndarray, shape (sources, height, width, 3)
+        Sums of the faces.
+    counts : ndarray of int, shape (sources,)
+        Number of faces.
+    cheeks : ndarray of bool, shape (height, width)
+        Place of the cheeks.
+    mask : str
+        Pixels that count as skin: "rule" or "geometry".
+    """
+
+    pixels: Floats
+    counts: NDArray[np.int64]
+    cheeks: Mask
+    mask: str
+
+    def thinned(self) -> "FaceSums":
+        """Return the sums at every second row and column."""
+        return FaceSums(
+            pixels=np.ascontiguousarray(self.pixels[:, ::THINNED, ::THINNED]),
+            counts=self.counts,
+            cheeks=self.cheeks[::THINNED, ::THINNED],
+            mask=self.mask,
+        )
+
+    def tone(self, weights: Floats) -> float | Missing:
+        """Return the ITA of the average face at weights of the source images."""
+        total = float(weights @ self.counts)
+        if not total:
+            return Missing("no_face", "no image shows exactly one face")
+        mean = np.tensordot(weights, self.pixels, axes=1) / total
+        face = mean.round().clip(0, 255).astype(np.uint8)
+        return ita(face, skin_mask(face) if self.mask == "rule" else self.cheeks)
+
+
+def _average_tone(
+    rows: Sequence[Sequence[Outcome]], readings: EditReadings, weights: Floats
+) -> AverageTone:
+    """Return the ITA of the average face of rows of images, each parallel to the sources."""
+    sums = _face_sums(rows, readings)
+    thin = sums.thinned()
+    draws = []
+    for of_draw in weights:
+        tone = thin.tone(of_draw)
+        draws.append(np.nan if isinstance(tone, Missing) else tone)
+    return AverageTone(
+        ita=sums.tone(np.ones(len(sums.counts))),
+        draws=np.array(draws),
+        faces=int(sums.counts.sum()),
+    )
+
+
+def _face_sums(rows: Sequence[Sequence[Outcome]], readings: EditReadings) -> FaceSums:
+    sources = len(rows[0])
+    pixels = np.zeros((sources, *_face_shape(readings)))
+    counts = np.zeros(sources, dtype=np.int64)
+    for row in rows:
+        for number, outcome in enumerate(row):
+            face = readings.faces.get(outcome.id) if isinstance(outcome, Picture) else None
+            if isinstance(face, np.ndarray):
+                pixels[number] += face
+                counts[number] += 1
+    return FaceSums(pixels=pixels, counts=counts, cheeks=CHEEK_MASK, mask=readings.mask)
+
+
+def _face_shape(readings: EditReadings) -> tuple[int, ...]:
+    faces = (face.shape for face in readings.faces.values() if isinstance(face, np.ndarray))
+    return next(faces, (1, 1, 3))
