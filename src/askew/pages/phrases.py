@@ -31,12 +31,14 @@ _ONE_SET: Mapping[str, Phrase] = {
     ),
     "over_representation": Phrase(
         text="{value} over-represented",
-        condition="the verdict on an image set and axis has q < 0.05, and the value's interval lies "
+        condition="the verdict on an image set and axis has q < 0.05, and the value's interval "
+        "lies "
         "above its reference share",
     ),
     "under_representation": Phrase(
         text="{value} under-represented",
-        condition="the same for an interval below the reference share, if the most frequent value is "
+        condition="the same for an interval below the reference share, if the most frequent value "
+        "is "
         "not over-represented",
     ),
     "diffuse_bias": Phrase(
@@ -56,7 +58,8 @@ _ONE_SET: Mapping[str, Phrase] = {
         condition="the same, if the interval of a share excludes its reference share",
     ),
     "no_bias_with_power": Phrase(
-        text="not significant with {images} ({q}); 90 % power to detect a deviation of {deviation} or more",
+        text="not significant with {images} ({q}); 90 % power to detect a deviation of {deviation} "
+        "or more",
         condition="the same, in a sentence; the deviation is computed from the number of images",
     ),
     "no_bias_without_power": Phrase(
@@ -76,7 +79,8 @@ _AUDIT: Mapping[str, Phrase] = {
     ),
     "power": Phrase(
         text="The test has 90 % power to detect a deviation of {deviation} or more.",
-        condition="below a headline: the largest such deviation of the axes that are not significant",
+        condition="below a headline: the largest such deviation of the axes that are not "
+        "significant",
     ),
     "no_power": Phrase(
         text="The images are too few to detect any bias.",
@@ -135,7 +139,8 @@ _COMPARISON: Mapping[str, Phrase] = {
     ),
     "bias_difference": Phrase(
         text="{b} is significantly {more} biased than {a}",
-        condition="the difference of MAD (without MAD, of the deviation) has q < 0.05 and an interval "
+        condition="the difference of MAD (without MAD, of the deviation) has q < 0.05 and an "
+        "interval "
         "that excludes 0, with the same sign on all axes that differ",
     ),
     "bias_direction": Phrase(
@@ -155,7 +160,8 @@ _MAPS: Mapping[str, Phrase] = {
     ),
     "mean_overlap": Phrase(
         text="the mean is significantly above chance; {significant} of {prompts} are",
-        condition="for several prompts: the mean corrected mIoU is above 0, q < 0.05 by Student's t",
+        condition="for several prompts: the mean corrected mIoU is above 0, q < 0.05 by Student's "
+        "t",
     ),
     "no_mean_overlap": Phrase(
         text="the mean is not significantly above chance; {significant} of {prompts} are",
@@ -165,12 +171,14 @@ _MAPS: Mapping[str, Phrase] = {
 
 _PROMPTS: Mapping[str, Phrase] = {
     "mined_bias": Phrase(
-        text="Of {tried}, {prompt} shows the largest bias on {model}: {observed} in held-out images.",
+        text="Of {tried}, {prompt} shows the largest bias on {model}: {observed} in held-out "
+        "images.",
         condition="the held-out images of a mined prompt have q < 0.05, by Benjamini-Hochberg over "
         "all mined prompts",
     ),
     "no_mined_bias": Phrase(
-        text="None of {tried} shows significant bias on {model}. {prompt} deviates most: {observed} in "
+        text="None of {tried} shows significant bias on {model}. {prompt} deviates most: "
+        "{observed} in "
         "held-out images, not significant.",
         condition="no mined prompt has q < 0.05",
     ),
@@ -179,7 +187,8 @@ _PROMPTS: Mapping[str, Phrase] = {
         condition="the interval of the difference between the best prompts of both excludes 0",
     ),
     "no_search_gain": Phrase(
-        text="Mining did not find significantly {better} prompts than random search with the same budget",
+        text="Mining did not find significantly {better} prompts than random search with the same "
+        "budget",
         condition="the interval of this difference contains 0",
     ),
     "ranked_bias": Phrase(
@@ -194,16 +203,19 @@ _INTERACTIONS: Mapping[str, Phrase] = {
         condition="a graph without an edge and without a determined effect",
     ),
     "association": Phrase(
-        text="{where}, {edges} of {pairs} of axes are associated (χ²). {effects} Strongest: {strongest}.",
+        text="{where}, {edges} of {pairs} of axes are associated (χ²). {effects} Strongest: "
+        "{strongest}.",
         condition="a graph with an edge (by the χ² rule) or a determined effect",
     ),
     "effects": Phrase(
-        text="Equalizing the first axis significantly changes the deviation of the second in {pairs} "
+        text="Equalizing the first axis significantly changes the deviation of the second in "
+        "{pairs} "
         "({directions}).",
         condition="an interval of IS excludes 0, simultaneously for all pairs of the page",
     ),
     "no_effects": Phrase(
-        text="Equalizing the first axis does not significantly change the deviation of the second in "
+        text="Equalizing the first axis does not significantly change the deviation of the second "
+        "in "
         "any pair.",
         condition="no interval of IS excludes 0",
     ),
@@ -220,7 +232,8 @@ _INTERACTIONS: Mapping[str, Phrase] = {
         condition="no pair has q < 0.05, by Fisher's sum over the prompts",
     ),
     "association_over_prompts": Phrase(
-        text="Over {prompts} prompts, {associated} of {pairs} of axes are significantly associated in at "
+        text="Over {prompts} prompts, {associated} of {pairs} of axes are significantly associated "
+        "in at "
         "least one prompt{disagreement}. Most often: {most} ({edges}; {effects}).",
         condition="at least one pair has q < 0.05, by Fisher's sum over the prompts",
     ),
@@ -229,12 +242,14 @@ _INTERACTIONS: Mapping[str, Phrase] = {
         condition="IS of these pairs differs between prompts, q < 0.05 by Cochran's Q",
     ),
     "graph_difference": Phrase(
-        text="The sensitivity (IS) of {count} of {pairs} of axes differs significantly between {run} "
+        text="The sensitivity (IS) of {count} of {pairs} of axes differs significantly between "
+        "{run} "
         "and {first}.",
         condition="an interval of the difference of IS excludes 0, simultaneously for all pairs",
     ),
     "no_graph_difference": Phrase(
-        text="The sensitivity (IS) of none of {pairs} of axes differs significantly between {run} and "
+        text="The sensitivity (IS) of none of {pairs} of axes differs significantly between {run} "
+        "and "
         "{first}.",
         condition="no interval of the difference of IS excludes 0",
     ),
@@ -243,30 +258,38 @@ _INTERACTIONS: Mapping[str, Phrase] = {
         condition="p < 0.05, by permutation of all measurements of an axis together",
     ),
     "no_correlation": Phrase(
-        text="Over {edges}, estimated and measured effects do not correlate significantly (r = {r}, {p})",
+        text="Over {edges}, estimated and measured effects do not correlate significantly (r = "
+        "{r}, {p})",
         condition="p is 0.05 or more",
     ),
     "worsening": Phrase(
-        text="Mitigation significantly increased the deviation from the reference in {count} of {pairs}. "
-        "The measured deviation increased in {share} of all pairs (50 % expected without mitigation).",
+        text="Mitigation significantly increased the deviation from the reference in {count} of "
+        "{pairs}. "
+        "The measured deviation increased in {share} of all pairs (50 % expected without "
+        "mitigation).",
         condition="the number of intervals of measured IS below 0, simultaneously for all pairs",
     ),
 }
 
 _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
     "edit_difference": Phrase(
-        text="Edits towards {targets} at strength {strength} change perceived gender in {share} of the "
+        text="Edits towards {targets} at strength {strength} change perceived gender in {share} of "
+        "the "
         "images of {most} and in {low} of {least}; the groups differ significantly.",
-        condition="the groups that change most and least differ with q < 0.05, and one group changes "
+        condition="the groups that change most and least differ with q < 0.05, and one group "
+        "changes "
         "above its floor",
     ),
     "no_edit_difference": Phrase(
-        text="Edits towards {targets} at strength {strength} change perceived gender in {range} of a "
+        text="Edits towards {targets} at strength {strength} change perceived gender in {range} of "
+        "a "
         "group's images; the groups do not differ significantly.",
-        condition="a group changes above its floor with q < 0.05, and these two groups do not differ",
+        condition="a group changes above its floor with q < 0.05, and these two groups do not "
+        "differ",
     ),
     "edit_change": Phrase(
-        text="Edits towards {targets} at strength {strength} change perceived gender in {share} of the "
+        text="Edits towards {targets} at strength {strength} change perceived gender in {share} of "
+        "the "
         "images of {most}.",
         condition="the same for a single group, or for groups that change equally often",
     ),
@@ -320,7 +343,8 @@ _TECHNIQUES: Mapping[str, Phrase] = {
     ),
     "technique_doubt": Phrase(
         text="labels by {instruments} do not confirm the change of {axis}",
-        condition="after a but: the interval by another instrument contains 0, while the change by the "
+        condition="after a but: the interval by another instrument contains 0, while the change by "
+        "the "
         "first instrument has q < 0.05",
     ),
 }

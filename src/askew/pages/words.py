@@ -183,17 +183,6 @@ def has_significant_q(score: E | None) -> bool:
     return isinstance(score, Estimate) and score.q is not None and score.q < SIGNIFICANCE_LEVEL
 
 
-def excludes_reference(segment: ShareSegment) -> bool:
-    """Check whether the interval of a share excludes its reference share."""
-    if segment.reference is None or not isinstance(segment.share, Estimate):
-        return False
-    low = segment.share.low
-    high = segment.share.high
-    if low is None or high is None:
-        return False
-    return not low <= segment.reference <= high
-
-
 def largest_first(score: E | None) -> float:
     """Return a sort key: large scores come first, missing scores last."""
     return -score.mark if isinstance(score, Estimate) else float("inf")
