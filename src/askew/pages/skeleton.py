@@ -43,7 +43,7 @@ class MissingNote:
 
     Attributes
     ----------
-    what : str
+    name : str
         Name of the missing things: "images", "perceived gender by studio".
     where : str
         Prompt and image set.
@@ -53,23 +53,30 @@ class MissingNote:
         Number of missing things by reason.
     """
 
-    what: str
+    name: str
     where: str
     of: int
     missing: Mapping[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Texts at the head of a page, see `Page`."""
+
+    kicker: str
+    title: str
+    answer: str
+    detail: str = ""
+
+
 def page(
     head: Head,
-    kicker: str,
-    title: str,
-    answer: str,
+    heading: Heading,
     sections: Iterable[Section],
     *,
     facts: Iterable[Named],
     reading: Section,
     notes: Iterable[str],
-    detail: str = "",
     gaps: Sequence[MissingNote] = (),
     uneven: Sequence[str] = (),
 ) -> Page:
@@ -79,8 +86,8 @@ def page(
     ----------
     head : Head
         Findings of the run.
-    kicker, title, answer, detail : str
-        Texts at the head of the page, see `Page`.
+    heading : Heading
+        Texts at the head of the page.
     sections : iterable of Section
         Sections of the method.
     facts : iterable of (str, str)
@@ -105,14 +112,14 @@ def page(
         *provenance(head),
     )
     return Page(
-        kicker=kicker,
-        title=title,
-        answer=answer,
+        kicker=heading.kicker,
+        title=heading.title,
+        answer=heading.answer,
         facts=(*facts,),
         sections=(*sections, *closing),
         warnings=head.warnings,
         notes=(*notes, *uneven),
-        detail=detail,
+        detail=heading.detail,
         version=head.askew,
     )
 
@@ -211,7 +218,7 @@ def _picture_gap(image_set: PictureSet) -> MissingNote:
     if image_set.axis is not None:
         condition = f"{image_set.axis}: {image_set.value}"
     return MissingNote(
-        what="images",
+        name="images",
         where=f"{words.shorten(image_set.prompt, 60)} – {words.set_label(condition)}",
         of=len(image_set.pictures),
         missing=image_set.missing,
@@ -253,7 +260,7 @@ def _gap_row(gap: MissingNote) -> tuple[str, str, str, str]:
     missing = sum(gap.missing.values())
     share = f" ({words.percent(missing / gap.of)})" if gap.of else ""
     return (
-        words.capital(gap.what),
+        words.capital(gap.name),
         gap.where,
         f"{missing:,} of {gap.of:,}{share}",
         words.reasons(gap.missing),

@@ -45,11 +45,13 @@ def page(findings: AuditFindings, media: Media) -> b.Page:
         title = plural(len(prompts), "prompt")
     return skeleton.page(
         findings,
-        kicker=f"askew audit of {shorten(findings.model.name, 80)}",
-        title=title,
-        answer=texts.answer(findings, view.leads),
+        skeleton.Heading(
+            kicker=f"askew audit of {shorten(findings.model.name, 80)}",
+            title=title,
+            answer=texts.answer(findings, view.leads),
+            detail=texts.detail(findings, view.leads),
+        ),
         sections=_sections(view),
-        detail=texts.detail(findings, view.leads),
         facts=(*skeleton.facts(findings), *_date(findings)),
         reading=texts.reading(findings),
         notes=(*skeleton.notes(findings), *_note_on_intervals(len(view.leads))),

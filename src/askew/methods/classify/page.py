@@ -36,10 +36,12 @@ def page(found: ClassificationFindings, media: Media) -> b.Page:
     )
     return skeleton.page(
         found,
-        f"askew classify: what {w.shorten(found.model.name, 80)} takes pictures of people for",
-        f"{w.capital(w.shorten(first, 40))} or {w.shorten(second, 40)}?",
-        view.answer(),
-        (
+        skeleton.Heading(
+            kicker=f"askew classify: what {w.shorten(found.model.name, 80)} takes pictures of people for",
+            title=f"{w.capital(w.shorten(first, 40))} or {w.shorten(second, 40)}?",
+            answer=view.answer(),
+        ),
+        sections=(
             b.Section("Which class it chooses, by group", view.chosen()),
             b.Section("Pictures of one comparison", view.pictures(), screen=False),
             b.Section("Pairs that are decided one way", view.pairs(), screen=False),
@@ -48,8 +50,8 @@ def page(found: ClassificationFindings, media: Media) -> b.Page:
             neutrality_section(section.neutrality),
         ),
         facts=(*skeleton.facts(found), *facts),
-        notes=skeleton.notes(found),
         reading=reading(first),
+        notes=skeleton.notes(found),
     )
 
 

@@ -46,10 +46,12 @@ def page(found: EditFindings, media: Media) -> b.Page:
     targets = w.capital(", ".join(shorten(name, 40) for name in plan.edit_prompts))
     return skeleton.page(
         found,
-        f"askew edit: what editing by {shorten(found.model.name, 80)} does to people",
-        f"{targets}: {w.plural(len(plan.groups), 'group')}",
-        answer(found),
-        (
+        skeleton.Heading(
+            kicker=f"askew edit: what editing by {shorten(found.model.name, 80)} does to people",
+            title=f"{targets}: {w.plural(len(plan.groups), 'group')}",
+            answer=answer(found),
+        ),
+        sections=(
             b.Section("Perceived gender", view.gender()),
             b.Section("Average faces", view.faces(), screen=False),
             b.Section("Pictures", view.pictures(), screen=False),

@@ -47,10 +47,12 @@ def page(findings: InteractionFindings, media: Media) -> b.Page:
     baseline = seen(findings.shares, lambda entry: f"{entry.prompt} {entry.axis}")
     return skeleton.page(
         findings,
-        f"askew interact: how bias axes of {shorten(findings.model.name, 80)} affect each other",
-        f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
-        headline,
-        (
+        skeleton.Heading(
+            kicker=f"askew interact: how bias axes of {shorten(findings.model.name, 80)} affect each other",
+            title=f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
+            answer=headline,
+        ),
+        sections=(
             b.Section("Shares in the baseline images", baseline),
             *_graph_sections(findings, media),
             b.Section("Estimates compared with a real mitigation", _validation(findings)),

@@ -48,10 +48,12 @@ def page(found: MapFindings, media: Media) -> b.Page:
     attend = "attend" if len(view.models) > 1 else "attends"
     return skeleton.page(
         found,
-        f"askew map: where {shorten(w.listing(view.models), 100)} {attend} to {w.listing(concepts)}",
-        f"{len(view.prompts)} prompts" if several else f"“{view.prompts[0]}”",
-        view.answer(),
-        (
+        skeleton.Heading(
+            kicker=f"askew map: where {shorten(w.listing(view.models), 100)} {attend} to {w.listing(concepts)}",
+            title=f"{len(view.prompts)} prompts" if several else f"“{view.prompts[0]}”",
+            answer=view.answer(),
+        ),
+        sections=(
             b.Section("What was seen", view.seen()),
             *(b.Section(capital(shorten(one, 60)), view.concept(one)) for one in concepts),
             b.Section("Nearness in meaning", view.nearness(), screen=False),

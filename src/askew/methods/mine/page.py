@@ -40,10 +40,12 @@ def page(found: MineFindings, media: Media) -> b.Page:
     bold = f"Bold: {beyond} than chance explains (q < 0.05), on fresh seeds."
     return skeleton.page(
         found,
-        f"askew mine: a search for prompts on {w.shorten(found.model.name, 80)}",
-        title,
-        answer(found),
-        (
+        skeleton.Heading(
+            kicker=f"askew mine: a search for prompts on {w.shorten(found.model.name, 80)}",
+            title=title,
+            answer=answer(found),
+        ),
+        sections=(
             b.Section("The prompts found", view.scores(), anchor="prompts"),
             b.Section("Against random search", view.against_random(), anchor="random"),
             b.Section("Pictures", view.pictures(), screen=False),

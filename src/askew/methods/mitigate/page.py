@@ -81,11 +81,13 @@ def page(found: MitigationFindings, media: Media) -> b.Page:
     )
     return skeleton.page(
         found,
-        f"askew mitigate · {skeleton.identity(found.model)}",
-        quote(prompts[0], 160) if len(prompts) == 1 else plural(len(prompts), "prompt"),
-        " ".join(told[:2]),
-        sections,
-        detail=" ".join(told[2:]),
+        skeleton.Heading(
+            kicker=f"askew mitigate · {skeleton.identity(found.model)}",
+            title=quote(prompts[0], 160) if len(prompts) == 1 else plural(len(prompts), "prompt"),
+            answer=" ".join(told[:2]),
+            detail=" ".join(told[2:]),
+        ),
+        sections=sections,
         facts=(
             *skeleton.facts(found),
             ("Judged by", f"{plural(found.plan.confirm, 'fresh picture')} before and after"),

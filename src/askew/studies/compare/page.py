@@ -62,7 +62,7 @@ def page(found: Comparison) -> b.Page:
             b.Section("Each prompt and axis", view.each(), screen=False),
             skeleton.missing_section(
                 [
-                    replace(gap, what=f"{view.letter(name)}: {gap.what}")
+                    replace(gap, name=f"{view.letter(name)}: {gap.name}")
                     for name, run in found.runs.items()
                     for gap in (
                         *skeleton.picture_gaps(

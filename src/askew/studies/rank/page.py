@@ -35,10 +35,12 @@ def page(found: RankFindings, media: Media) -> b.Page:
     models = words.plural(len(found.models), "model")
     return skeleton.page(
         found,
-        f"askew rank: {prompts} on {models}",
-        "Which prompts are one-sided",
-        answer(found),
-        (
+        skeleton.Heading(
+            kicker=f"askew rank: {prompts} on {models}",
+            title="Which prompts are one-sided",
+            answer=answer(found),
+        ),
+        sections=(
             b.Section("The prompts, most one-sided first", _scores(found)),
             b.Section("Models against each other", _models(found)),
             b.Section("Against the table", _agreement(found)),

@@ -154,10 +154,12 @@ def page(found: VarietyFindings, media: Media) -> Page:
     terms = (("Effective number", "So many equally frequent colours would be as various."),)
     return skeleton.page(
         found,
-        "askew variety",
-        f"“{found.prompt}”",
-        f"{n} pictures by {found.model.name}: {seen}.",
-        sections,
+        skeleton.Heading(
+            kicker="askew variety",
+            title=f"“{found.prompt}”",
+            answer=f"{n} pictures by {found.model.name}: {seen}.",
+        ),
+        sections=sections,
         facts=skeleton.facts(found),
         reading=skeleton.reading(terms),
         notes=skeleton.notes(found),
