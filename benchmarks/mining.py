@@ -105,7 +105,7 @@ def skew(prompt: str, bias: float = 1.0) -> float:
 
 def ranking(options: argparse.Namespace) -> None:
     """Spearman's correlations of every score of the same pictures with the planted skew."""
-    plan = MinePlan(model=options.model, objective="bias", images=options.images, seed=options.seed)
+    plan = MinePlan(model=options.model, objective="eq1", images=options.images, seed=options.seed)
     with opened_run(plan, options.store / "ranking", options.store) as live:
         miner = Miner.prepare(plan, live)
         prompts = (
@@ -180,7 +180,7 @@ def fair(options: argparse.Namespace) -> None:
     readers.
     """
     plan = MinePlan(
-        model="studio/planted", model_args={"bias": 0.0}, target="people", images=options.images
+        model="studio/planted", model_args={"bias": 0.0}, topic="people", images=options.images
     )
     with opened_run(plan, options.store / "fair", options.store) as live:
         miner = Miner.prepare(plan, live)
@@ -398,10 +398,10 @@ def searches(options: argparse.Namespace) -> None:
     for k in range(options.seed, options.seed + options.repeats):
         plan = MinePlan(
             model=options.model,
-            target="people",
+            topic="people",
             seed=k,
             iterations=options.iterations,
-            fresh_images=2,
+            eval_images=2,
         )
         folder = options.store / f"search-{options.model.replace('/', '-')}-{k}"
         section = METHOD.run(plan, run=folder, store=options.store).findings.minethegap
@@ -445,7 +445,7 @@ def _random_by_own_scores(plan: MinePlan, folder: Path, store: Path) -> list[str
 
 def repeat(options: argparse.Namespace) -> None:
     """How much two scores of one prompt, on pictures of other seeds, have in common."""
-    plan = MinePlan(model=options.model, objective="bias", images=options.images, seed=options.seed)
+    plan = MinePlan(model=options.model, objective="eq1", images=options.images, seed=options.seed)
     with opened_run(plan, options.store / "repeat", options.store) as live:
         miner = Miner.prepare(plan, live)
         prompts = miner.writer.write("random prompts", "", options.prompts, seed=plan.seed)
@@ -531,7 +531,7 @@ def spent(options: argparse.Namespace) -> None:
     """Processor time of a search by what it is spent on, in a folder of its own."""
     plan = MinePlan(
         model=options.model,
-        objective="bias",
+        objective="eq1",
         iterations=10,
         selection=options.selection,
         seed=options.seed,

@@ -593,8 +593,8 @@ def variety(given: argparse.Namespace) -> None:
     """
     plan = MinePlan(
         model="studio",
-        objective="bias",
-        target="people",
+        objective="eq1",
+        topic="people",
         images=given.pictures or 15,
         seed=given.seed,
     )

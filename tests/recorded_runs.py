@@ -406,8 +406,8 @@ MINED: dict[str, Any] = {
     "variations": 6,
     "top": 3,
     "bootstrap_samples": 100,
-    "target": "people",
-    "objective": "bias",
+    "topic": "people",
+    "objective": "eq1",
 }
 
 
@@ -423,7 +423,7 @@ def mine_fair(at: Workplace, run: Path) -> Path:
         **{**MINED, "iterations": 2},
         model_args={"bias": 0.0},
         seed=1,
-        baseline=False,
+        random_search=False,
         run=run,
         store=at.store,
     )
@@ -433,13 +433,13 @@ def mine_fair(at: Workplace, run: Path) -> Path:
 @recorded(NETWORKS, counted="mine")
 def mine_lean(at: Workplace, run: Path) -> Path:
     askew.mine(
-        target="people",
+        topic="people",
         axes="gender,age",
         iterations=3,
         population=4,
         selected=1,
         images=4,
-        fresh_images=8,
+        eval_images=8,
         top=2,
         bootstrap_samples=100,
         run=run,

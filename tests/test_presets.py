@@ -145,7 +145,15 @@ def test_a_preset_on_the_command_line_of_searches(
         "--images",
         "2",
     ]
-    chosen = ["--model", "studio/planted", "--embedder", "studio", "--no-baseline", "--run", "run"]
+    chosen = [
+        "--model",
+        "studio/planted",
+        "--embedder",
+        "studio",
+        "--no-random-search",
+        "--run",
+        "run",
+    ]
     assert run(["mine", "--preset", "sd15-clip", "-M", "bias=0.5", *chosen, *size]) == 0
     made = tomllib.loads(Path("run/plan.toml").read_text())
     assert (made["model"], made["model_args"], made["embedder"]) == (

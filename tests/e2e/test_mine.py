@@ -39,14 +39,14 @@ BLUE = MinePlan(
 )
 LEARNED = BLUE.model_copy(update={"selection": "learned"})
 LEANS = MinePlan(
-    target="people",
+    topic="people",
     axes=("gender", "age"),
     iterations=4,
     population=4,
     selected=1,
     mutations=2,
     images=3,
-    fresh_images=4,
+    eval_images=4,
     top=2,
     bootstrap_samples=100,
 )
@@ -60,7 +60,7 @@ CONVERGING = MinePlan(
     runs=8,
     top=2,
     bootstrap_samples=100,
-    baseline=False,
+    random_search=False,
     selection="learned",
 )
 
@@ -149,7 +149,7 @@ def test_the_command_prints_a_table_and_refuses_nonsense(
         "2",
         "--top",
         "1",
-        "--no-baseline",
+        "--no-random-search",
         "--run",
         str(tmp_path / "run"),
     ]
@@ -162,7 +162,7 @@ def test_the_command_prints_a_table_and_refuses_nonsense(
 
 
 def test_an_unknown_objective_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="known: lean, bias"):
+    with pytest.raises(UsageError, match="known: skew, eq1"):
         askew.mine(objective="beauty", iterations=1, run=tmp_path / "run")
 
 
@@ -172,7 +172,7 @@ def test_bias_is_mined_and_explained(tmp_path: Path) -> None:
         iterations=2,
         population=5,
         images=6,
-        baseline=True,
+        random_search=True,
         run=tmp_path / "run",
         selected=2,
         variations=8,
@@ -183,8 +183,8 @@ def test_bias_is_mined_and_explained(tmp_path: Path) -> None:
     section = in_file(found)["minethegap"]
     first = section["best"][0]
     assert set(first["missed_visual_concepts"]) <= set(first["variations"])
-    assert first["fresh_score"]["null"] is not None
-    assert first["fresh_score"]["q"] is not None
+    assert first["held_out_score"]["null"] is not None
+    assert first["held_out_score"]["q"] is not None
     assert section["missed"]["prompts"] >= 1
     assert all(entry["is_read"] for entry in section["best"])
     assert isinstance(found.difference(), askew.Estimate)
@@ -321,7 +321,7 @@ def test_progress_tells_every_prompt_and_the_best_so_far(
         "2",
         "--top",
         "1",
-        "--no-baseline",
+        "--no-random-search",
         "--run",
         str(tmp_path / "run"),
     ]
@@ -348,9 +348,9 @@ def test_a_condition_on_what_was_found_ends_with_three(
         "--store",
         str(blue.store),
     ]
-    assert command(["mine", *where, "--fail-if", "fresh_score < 0"]) == 0
-    assert command(["mine", *where, "--fail-if", "fresh_score > 0"]) == 3
-    assert f"{blue.prompts[0]!r}, {BLUE.objective}: fresh_score.value is" in " ".join(
+    assert command(["mine", *where, "--fail-if", "held_out_score < 0"]) == 0
+    assert command(["mine", *where, "--fail-if", "held_out_score > 0"]) == 3
+    assert f"{blue.prompts[0]!r}, {BLUE.objective}: held_out_score.value is" in " ".join(
         capsys.readouterr().err.split()
     )
     assert command(["mine", *where, "--fail-if", "mad > 0"]) == 2
@@ -367,7 +367,7 @@ def test_a_function_that_was_changed_is_asked_again(
         selected=1,
         images=2,
         top=1,
-        baseline=False,
+        random_search=False,
     )
     scores = []
     for value in (1.0, 1.0, 25.0):
@@ -379,7 +379,7 @@ def test_a_function_that_was_changed_is_asked_again(
 
 
 @pytest.mark.parametrize(
-    "extra", [["--target", "people"], ["--seed", "1"], ["--no-baseline"], ["--model", "studio"]]
+    "extra", [["--topic", "people"], ["--seed", "1"], ["--no-random-search"], ["--model", "studio"]]
 )
 def test_options_beside_a_plan_are_refused(
     extra: list[str], capsys: pytest.CaptureFixture[str]

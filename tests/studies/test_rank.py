@@ -18,8 +18,8 @@ from askew.errors import UsageError
 from askew.findings import Identity, Instruments
 from askew.method import load
 from askew.methods.mine.gather import PromptEvidence
-from askew.studies.rank.command import read_shares
 from askew.studies.rank.steps import RankGathered, RankPlan, in_plane, one_sidedness
+from askew.studies.rank.table import read_shares, table_shares
 from askew.studio.planted import female_share
 from askew.types import Missing, Picture
 
@@ -149,9 +149,9 @@ def searches(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         "images": 6,
         "variations": 6,
         "top": 3,
-        "baseline": False,
-        "target": "people",
-        "objective": "bias",
+        "random_search": False,
+        "topic": "people",
+        "objective": "eq1",
         "bootstrap_samples": 100,
     }
     found = [
@@ -182,7 +182,7 @@ def test_prompts_of_searches_are_scored_on_the_model_of_each(searches: list[Path
     for (
         one
     ) in best:  # on the fresh seeds of the search, against the variations that it was mined with
-        assert own[one["prompt"]] == pytest.approx(one["fresh_score"]["value"])
+        assert own[one["prompt"]] == pytest.approx(one["held_out_score"]["value"])
     assert [one.mined_for for one in found.differences] == [None, *map(str, searches)]
     assert {
         one.difference.n for one in found.differences if isinstance(one.difference, askew.Estimate)
@@ -250,12 +250,12 @@ def test_searches_with_other_variations_are_refused_and_new_prompts_get_the_same
         "images": 6,
         "top": 1,
         "variations": 6,
-        "baseline": False,
+        "random_search": False,
         "bootstrap_samples": 100,
-        "objective": "bias",
+        "objective": "eq1",
     }
-    other = askew.mine(**about, target="clothing", run=tmp_path / "clothing", store=where)
-    with pytest.raises(UsageError, match="target clothing, not people"):
+    other = askew.mine(**about, topic="clothing", run=tmp_path / "clothing", store=where)
+    with pytest.raises(UsageError, match="topic clothing, not people"):
         askew.rank(mined=[str(searches[0]), str(other.folder)])
     ranked = askew.rank(
         "a photo of a nurse",
@@ -264,7 +264,7 @@ def test_searches_with_other_variations_are_refused_and_new_prompts_get_the_same
         run=tmp_path / "ranked",
         store=where,
     )
-    assert (ranked.plan.target, ranked.plan.llm) == ("clothing", "lexicon")
+    assert (ranked.plan.topic, ranked.plan.llm) == ("clothing", "lexicon")
 
 
 def test_the_sizes_of_searches_for_leans_may_differ(tmp_path: Path) -> None:
@@ -273,11 +273,11 @@ def test_the_sizes_of_searches_for_leans_may_differ(tmp_path: Path) -> None:
         "population": 2,
         "selected": 1,
         "mutations": 1,
-        "fresh_images": 4,
+        "eval_images": 4,
         "top": 1,
-        "baseline": False,
+        "random_search": False,
         "bootstrap_samples": 100,
-        "target": "people",
+        "topic": "people",
         "store": tmp_path / "store",
     }
     found = [
@@ -290,8 +290,8 @@ def test_the_sizes_of_searches_for_leans_may_differ(tmp_path: Path) -> None:
         store=tmp_path / "store",
     )
     assert ranked.plan.images == 4
-    more = askew.mine(**{**where, "fresh_images": 5}, images=2, run=tmp_path / "more")
-    with pytest.raises(UsageError, match="fresh_images 5, not 4"):
+    more = askew.mine(**{**where, "eval_images": 5}, images=2, run=tmp_path / "more")
+    with pytest.raises(UsageError, match="eval_images 5, not 4"):
         askew.rank(mined=[str(found[0]), str(more.folder)])
 
 
@@ -305,15 +305,15 @@ def test_searches_of_other_size_or_purpose_are_refused(
         "mutations": 1,
         "images": 2,
         "top": 1,
-        "baseline": False,
+        "random_search": False,
         "bootstrap_samples": 100,
         "store": tmp_path / "store",
     }
-    few = askew.mine(**where, variations=2, objective="bias", run=tmp_path / "few")
+    few = askew.mine(**where, variations=2, objective="eq1", run=tmp_path / "few")
     with pytest.raises(UsageError, match="images 2, not 6"):
         askew.rank(mined=[str(searches[0]), str(few.folder)])
     blue = askew.mine(**where, objective="color:blue", run=tmp_path / "blue")
-    with pytest.raises(UsageError, match="no search for leans or for bias"):
+    with pytest.raises(UsageError, match="not a search by skew or eq1"):
         askew.rank(mined=str(blue.folder))
 
 
@@ -327,7 +327,7 @@ def test_the_paper_s_score_and_what_it_misses(
         "--prompts",
         str(prompts),
         "--objective",
-        "bias",
+        "eq1",
         "--images",
         "5",
         "--variations",
@@ -401,6 +401,17 @@ def test_the_published_tables_are_read(shared: Path) -> None:
     plan = RankPlan.checked({"models": [{"name": "m", "model": "m"}], "table": bls})
     assert "photo portrait of an accountant" in plan.prompts
     assert plan.share("photo portrait of a carpenter") == bls["carpenter"]
+
+
+def test_tables_that_come_with_askew_are_read_by_name(tmp_path: Path) -> None:
+    shipped = table_shares("bls-2022", "female")
+    assert shipped["carpenter"] == pytest.approx(0.035, abs=0.001)
+    assert table_shares("bls-2022", "male")["carpenter"] == pytest.approx(1 - shipped["carpenter"])
+    long = tmp_path / "long.csv"
+    long.write_text("occupation,axis,value,share\nnurse,gender,male,0.1\nnurse,gender,female,0.9\n")
+    assert table_shares(str(long), "female") == {"nurse": 0.9}
+    with pytest.raises(UsageError, match="has no shares of 'old'"):
+        table_shares("bls-2022", "old")
 
 
 def test_the_longest_name_counts() -> None:

@@ -66,8 +66,8 @@ def mined(bias: float, seed: int) -> MineFindings:
             ),
         )
         best.append(best_prompt(one, 0, Scoring("none", seed, 200)))
-    section = with_q(MineTheGap("lean", tuple(best), (), None, None), family)
-    plan = MinePlan(target="people")
+    section = with_q(MineTheGap("skew", tuple(best), (), None, None), family)
+    plan = MinePlan(topic="people")
     head = Head(
         FORMAT, "0", 1, plan, "0" * 64, MACHINE, (), PLANTED, Instruments(vqa={READER: "1"}), ()
     )
@@ -89,10 +89,10 @@ def beats_random(better: float, seed: int) -> bool:
     random = rng.normal(-0.7, 0.2, (8, 5))
     best = rng.normal(-0.7 - better, 0.2, (8, 5))
     found = mined(0.0, 0)
-    plan = MinePlan(target="people", runs=8)
+    plan = MinePlan(topic="people", runs=8)
     difference = RandomSearch((), (), search_difference(random.tolist(), best.tolist(), 0.95))
     head = Head(FORMAT, "0", 1, plan, "0" * 64, MACHINE, (), PLANTED, Instruments(), ())
-    section = MineTheGap("lean", found.minethegap.best, (), difference, None)
+    section = MineTheGap("skew", found.minethegap.best, (), difference, None)
     return "Mining found" in against_random(head.into(MineFindings, minethegap=section))
 
 

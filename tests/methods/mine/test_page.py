@@ -53,7 +53,7 @@ def best(prompt: str, fresh: float, q: float) -> BestPrompt:
     score = e(fresh - 0.02)
     again = e(fresh, null=1.05, p=q, q=q)
     return told.into(
-        BestPrompt, run=0, score=score, fresh_score=again, iteration=1, parent="a doctor"
+        BestPrompt, run=0, score=score, held_out_score=again, iteration=1, parent="a doctor"
     )
 
 
@@ -73,7 +73,7 @@ COURSE = (
     Iteration(0, 1, 1.0, 1.03, 1.0, (point(HOSTILE, 1.0, "a doctor"), point("a quiet room", 1.07))),
 )
 SECTION = MineTheGap(
-    "bias",
+    "eq1",
     (best("a tree", 1.06, 0.7), best(HOSTILE, 1.01, 0.001)),
     COURSE,
     RandomSearch((), (Iteration(0, 0, None, None, 1.05),), e(-0.02, low=-0.03, high=-0.01)),
@@ -139,7 +139,7 @@ def test_nothing_beyond_chance_is_called_one_sided() -> None:
 
 
 def test_prompts_that_could_not_be_scored() -> None:
-    one = found(best=tuple(replace(entry, fresh_score=REFUSED) for entry in SECTION.best))
+    one = found(best=tuple(replace(entry, held_out_score=REFUSED) for entry in SECTION.best))
     assert answer(one) == "None of 5 prompts could be scored on studio/planted."
     assert "It could not be scored" in page(one)
     assert "No prompt could be scored" in screen(one)
@@ -163,7 +163,7 @@ def test_random_search(value: float, low: float | None, high: float | None, said
 
 def test_a_difference_of_leans_is_told_turned_around() -> None:
     told = e(-0.52, low=-0.9, high=-0.14, debiased=-0.52)
-    one = found(MinePlan(target="people"), random=RandomSearch((), (), told))
+    one = found(MinePlan(topic="people"), random=RandomSearch((), (), told))
     assert "their best 5 prompts on fresh seeds is 0.520 [0.140, 0.900]" in " ".join(
         screen(one).split()
     )
@@ -188,7 +188,7 @@ def test_other_objectives_are_not_called_bias() -> None:
         "is_read": False,
     }
     plain = tuple(
-        replace(one, fresh_score=e(1.0), null_range=None, **nothing) for one in SECTION.best
+        replace(one, held_out_score=e(1.0), null_range=None, **nothing) for one in SECTION.best
     )
     one = found(MinePlan(objective="color:red"), objective="color:red", best=plain, missed=None)
     assert "come nearest to color:red" in answer(one)

@@ -23,7 +23,7 @@ def test_the_defaults_are_those_of_the_paper() -> None:
 
 
 def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
-    plan = MinePlan(target="people", model_args={"bias": 0.5})
+    plan = MinePlan(topic="people", model_args={"bias": 0.5})
     (tmp_path / "plan.toml").write_text(plan.to_toml(), encoding="utf-8")
     assert read_mine_plan(tmp_path / "plan.toml").hash == plan.hash
 

@@ -43,9 +43,9 @@ def test_what_is_missed_is_named_and_shown_of_fresh_seeds() -> None:
     one = best("a nurse outdoors")
     found = best_prompt(one, 0, SCORING)
     assert (found.run, found.iteration, found.parent) == (0, 1, "a nurse")
-    assert isinstance(found.fresh_score, Estimate)
-    assert found.fresh_score.null is not None
-    assert found.fresh_score != found.score  # the same pictures here, but other draws
+    assert isinstance(found.held_out_score, Estimate)
+    assert found.held_out_score.null is not None
+    assert found.held_out_score != found.score  # the same pictures here, but other draws
     assert set(found.missed_visual_concepts) <= {"a male nurse", "an old nurse", "a young nurse"}
     assert found.missed_pictures == found.missed_visual_concepts
     assert found.variations == tuple(VARIATIONS)
@@ -68,7 +68,7 @@ def test_a_prompt_without_a_score_explains_nothing() -> None:
     gap = Missing("error", "no picture")
     one = BestCandidate(EVALUATED[2], gap, gap, PromptEvidence((), {}))
     found = best_prompt(one, 0, SCORING)
-    assert (found.score, found.fresh_score) == (gap, gap)
+    assert (found.score, found.held_out_score) == (gap, gap)
     assert found.variations == ()
 
 

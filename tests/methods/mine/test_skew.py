@@ -169,47 +169,47 @@ def claims(counts: Sequence[Sequence[int]]) -> tuple[BestPrompt, ...]:
         )
         one = BestCandidate(evaluated, fresh, fresh, shown)
         found.append(best_prompt(one, 0, SCORING))
-    section = MineTheGap("lean", tuple(found), (), None, None)
+    section = MineTheGap("skew", tuple(found), (), None, None)
     return with_q(section, family).best
 
 
 def test_a_winner_is_told_by_its_fresh_shares() -> None:
     lean, even = claims([(48, 0), (25, 23)])
     assert lean.shares is not None
-    assert isinstance(lean.fresh_score, Estimate)
-    assert (lean.fresh_score.value, lean.fresh_score.corrected) == (0.5, pytest.approx(1.0))
+    assert isinstance(lean.held_out_score, Estimate)
+    assert (lean.held_out_score.value, lean.held_out_score.corrected) == (0.5, pytest.approx(1.0))
     assert isinstance(lean.shares.distance, Estimate)
-    assert lean.shares.distance.q == lean.fresh_score.q
-    assert (has_significant_q(lean.fresh_score), has_significant_q(even.fresh_score)) == (
+    assert lean.shares.distance.q == lean.held_out_score.q
+    assert (has_significant_q(lean.held_out_score), has_significant_q(even.held_out_score)) == (
         True,
         False,
     )
     assert lean.missed_visual_concepts == ("a photo of a female nurse",)
-    assert loss_of(lean.fresh_score, leans=True) < loss_of(even.fresh_score, leans=True)
+    assert loss_of(lean.held_out_score, leans=True) < loss_of(even.held_out_score, leans=True)
 
 
 @pytest.mark.slow
 def test_where_nothing_leans_few_runs_claim_a_winner() -> None:
     rng = np.random.default_rng(0)
     runs = [claims([(int(x), 48 - int(x)) for x in rng.binomial(48, 0.5, 5)]) for _ in range(300)]
-    claimed = sum(any(has_significant_q(one.fresh_score) for one in run) for run in runs)
+    claimed = sum(any(has_significant_q(one.held_out_score) for one in run) for run in runs)
     assert stats.binomtest(claimed, 300, 0.05, alternative="greater").pvalue > 0.01
 
 
 def test_people_are_searched_for_leans_unless_told_otherwise() -> None:
-    plan = MinePlan(target="people")
+    plan = MinePlan(topic="people")
     assert (plan.objective, plan.axes, plan.images, plan.selection) == (
-        "lean",
+        "skew",
         ("gender",),
         5,
         "learned",
     )
-    assert MinePlan(target="people", objective="bias").axes == ()
-    assert MinePlan().objective == "bias"
+    assert MinePlan(topic="people", objective="eq1").axes == ()
+    assert MinePlan().objective == "eq1"
     assert MinePlan(axes=("Body type",)).axes == ("body_type",)
     assert MinePlan(axes=("age",), images=9, selection="score").images == 9
     with pytest.raises(ValueError, match="belong to a search for leans"):
-        MinePlan(objective="bias", axes=("gender",))
+        MinePlan(objective="eq1", axes=("gender",))
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
-"""The prompts that a model is most one-sided on, found by a search (MineTheGap)."""
+"""Search for the prompts on which a model is most biased (MineTheGap)."""
 
+from collections.abc import Iterator
 from functools import partial
 
 from askew import conditions
+from askew.findings import LocatedEstimate
 from askew.method import Method
 from askew.methods.mine.findings import MineFindings, MiningResult
 from askew.methods.mine.gather import gather
@@ -10,22 +12,26 @@ from askew.methods.mine.page import page
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.score import score
 
+
+def _held_out_scores(findings: MineFindings) -> Iterator[LocatedEstimate]:
+    """Return the held-out scores of mined prompts, without the prompts of random search."""
+    for estimate in conditions.estimates_of("held_out_score", findings):
+        if "random" not in estimate.address:
+            yield estimate
+
+
 METHOD = Method(
-    "mine",
-    MinePlan,
-    MineFindings,
-    gather,
-    score,
-    page,
-    MiningResult,
+    name="mine",
+    plan=MinePlan,
+    findings=MineFindings,
+    gather=gather,
+    score=score,
+    page=page,
+    result=MiningResult,
     label=lambda plan: plan.model,
     scores={
-        "fresh_score": lambda found: (
-            one
-            for one in conditions.estimates_of("fresh_score", found)
-            if "random" not in one.address
-        ),
-        "score": lambda found: conditions.estimates_of("score", found.minethegap.best),
+        "held_out_score": _held_out_scores,
+        "score": lambda findings: conditions.estimates_of("score", findings.minethegap.best),
         "difference": partial(conditions.estimates_of, "difference"),
     },
 )

@@ -17,9 +17,7 @@ from askew.prompts.evolution import Selection
 
 
 def _objective(_: object, tokens: Sequence[Token]) -> str:
-    """Converter: an objective. A function on the command line may lie in the current folder, as for
-    `python -m`.
-    """
+    """Convert an objective. As with `python -m`, a function may be in the current folder."""
     text = tokens[0].value
     if runs_code(text):
         sys.path.insert(0, str(Path.cwd()))
@@ -27,13 +25,14 @@ def _objective(_: object, tokens: Sequence[Token]) -> str:
 
 
 def _words(_: object, tokens: Sequence[Token]) -> tuple[int, int]:
-    """Converter: a least and a greatest number, such as 3-8."""
-    least, dash, most = tokens[0].value.partition("-")
-    if not (least.isdecimal() and most.isdecimal() and dash):
+    """Convert a smallest and a largest number, such as 3-8."""
+    smallest, dash, largest = tokens[0].value.partition("-")
+    if not (smallest.isdecimal() and largest.isdecimal() and dash):
         raise UsageError(
-            f"--words is {tokens[0].value!r}; write the least and the greatest number, such as 3-8"
+            f"--words {tokens[0].value!r} is invalid. Give the smallest and the largest number of "
+            "words, such as --words 3-8"
         )
-    return int(least), int(most)
+    return int(smallest), int(largest)
 
 
 class MineOptions(
@@ -43,7 +42,7 @@ class MineOptions(
     shared.ModelOptions,
     total=False,
 ):
-    """Options that other commands have, too."""
+    """Options that other commands share."""
 
 
 def mine(
@@ -52,7 +51,7 @@ def mine(
     plan: PathOption = None,
     objective: Annotated[str | None, Parameter(converter=_objective, n_tokens=1)] = None,
     axes: NamesOption = None,
-    target: str | None = None,
+    topic: str | None = None,
     vqa: str | None = None,
     iterations: int | None = None,
     population: int | None = None,
@@ -61,88 +60,91 @@ def mine(
     selection: Selection | None = None,
     words: Annotated[
         tuple[int, int] | None,
-        Parameter(converter=_words, n_tokens=1, negative="", metavar="LEAST-MOST"),
+        Parameter(converter=_words, n_tokens=1, negative="", metavar="MIN-MAX"),
     ] = None,
     images: int | None = None,
-    fresh_images: int | None = None,
+    eval_images: int | None = None,
     variations: int | None = None,
     quantile: float | None = None,
     similarity: Literal["auto", "cosine", "unit"] | None = None,
     top: int | None = None,
     runs: int | None = None,
-    baseline: Annotated[bool | None, Parameter(negative="--no-baseline")] = None,
+    random_search: Annotated[bool | None, Parameter(negative="--no-random-search")] = None,
     **options: Unpack[MineOptions],
 ) -> MiningResult:
-    """Search for the prompts that a model is most one-sided on (MineTheGap).
+    """Search for the prompts on which a model is most biased (MineTheGap).
 
-    Examples:
+    Examples
+    --------
+    `askew mine --model studio/planted --iterations 10`
 
-    - `askew mine --model studio/planted --iterations 10`
+    `askew mine --topic people --axes gender,age`
 
-    - `askew mine --target people --axes gender,age`
+    `askew mine --topic people --objective eq1 --runs 10`
 
-    - `askew mine --target people --objective bias --runs 10`
-
-    - `askew mine --objective color:blue --iterations 4 --population 9 --selected 3`
+    `askew mine --objective color:blue --iterations 4 --population 9 --selected 3`
 
     Parameters
     ----------
     model
-        The model: studio/planted (if none is given: a search makes thousands of pictures), studio,
-        diffusers/ID-OR-PATH, …
+        The model, such as studio or diffusers/ID-OR-PATH. A search makes thousands of images.
+        [default: studio/planted]
     plan
         Run this TOML plan, such as plan.toml of a run.
     objective
-        What to search for: lean, how far the shares of --axes are from equal ones (if not given,
-        for --target people); bias (if not given, for anything else), the paper's score;
-        bias-corrected, that score less chance; color:red; or module:function of (prompt, pictures),
-        whose low values are sought.
+        Score to search by. skew: deviation of the shares of --axes from equal shares. eq1: the
+        paper's score. eq1-corrected: that score minus its value expected by chance. color:red:
+        distance from a color. module:function: a function of (prompt, images) whose low values are
+        wanted. [default: skew with --topic people or --axes; eq1 with other topics]
     axes
-        Axes of a search for leans: gender,age,…; gender if not given.
-    target
-        What texts are about: people, clothing, style, any words.
+        Axes of a search by skew, such as gender,age. [default: gender]
+    topic
+        Topic of the prompts: people, clothing, style, or any words.
     vqa
-        Who reads the axes of leans, and what the prompts found leave out; the embedder if not
-        given.
+        VQA model that labels the axes of skew, and the details that images leave out. [default: the
+        embedder]
     iterations
-        Iterations of each search; 25 if not given.
+        Iterations of each search. [default: 25]
     population
-        Prompts in each iteration; 15 if not given.
+        Prompts in each iteration. [default: 15]
     selected
-        Best prompts of an iteration that are mutated; 5 if not given.
+        Best prompts of an iteration, which are mutated. [default: 5]
     mutations
-        Mutations of each, 2 if not given; random prompts fill the rest.
+        Mutations of each selected prompt. Random prompts fill the rest. [default: 2]
     selection
-        What prompts are chosen by: score, their own; learned (if not given, in a search for leans),
-        the one that the scores of all prompts with the same words let expect.
+        Rule that selects prompts. score: the measured score. learned: the score predicted from the
+        prompt's words. [default: learned with --objective skew; score with other objectives]
     words
-        Least and greatest number of words of a prompt; 3-8 if not given.
+        Smallest and largest number of words of a prompt. [default: 3-8]
     images
-        Pictures per prompt; 15 if not given, 5 in a search for leans.
-    fresh_images
-        Pictures of each winner of a search for leans; 48 if not given.
+        Images per prompt. [default: 15; 5 with --objective skew]
+    eval_images
+        Held-out images of each best prompt of a search by skew. [default: 48]
     variations
-        Variations per prompt in a search for bias; 15 if not given.
+        Variations per prompt of a search by eq1. [default: 15]
     quantile
-        Alpha of the score bias; 0.25 if not given.
+        Alpha of the score eq1. [default: 0.25]
     similarity
-        cosine, unit ((1 + cosine) / 2), or auto (if not given): unit for the studio's embedder.
+        Similarity of images and texts. cosine, unit: (1 + cosine) / 2, or auto: unit for the
+        studio's embedder, else cosine. [default: auto]
     top
-        Best prompts of a search, scored again on fresh seeds; 5 if not given.
+        Best prompts of a search, which are scored with held-out seeds. [default: 5]
     runs
-        Independent searches; 1 if not given.
-    baseline
-        Put a random search of the same size beside each; done if not told otherwise.
+        Independent searches. [default: 1]
+    random_search
+        Add a random search of the same size to each search. [default: yes]
 
     Raises
     ------
     UsageError
-        For a request that cannot be met; other AskewErrors where a run fails.
+        If the request cannot be met.
+    AskewError
+        If a run fails.
     """
     shared.only_known(options, MineOptions)
-    own = given(
+    chosen = given(
         objective=objective,
-        target=target,
+        topic=topic,
         vqa=vqa,
         iterations=iterations,
         population=population,
@@ -151,23 +153,23 @@ def mine(
         selection=selection,
         words=words,
         images=images,
-        fresh_images=fresh_images,
+        eval_images=eval_images,
         variations=variations,
         quantile=quantile,
         similarity=similarity,
         top=top,
         runs=runs,
-        baseline=baseline,
+        random_search=random_search,
     )
+    run_options = shared.run_options(options)
     if plan is not None:
-        shared.only_plan(
-            options, model=model, axes=axes, **{name: str(value) for name, value in own.items()}
-        )
-        return METHOD.run(read_mine_plan(Path(plan)), **shared.run_options(options))
-    fields = {
+        texts = {name: str(value) for name, value in chosen.items()}
+        shared.only_plan(options, model=model, axes=axes, **texts)
+        return METHOD.run(read_mine_plan(Path(plan)), **run_options)
+    fields: dict[str, object] = {
         **shared.plan_fields({"model": model, **options}),
         "llm_args": shared.writer_settings(options),
     }
-    fields.pop("vqa", None)  # a preset's are those of an audit
-    data = {**fields, **own, "axes": shared.names(axes)}
-    return METHOD.run(MinePlan.checked(data, "this request"), **shared.run_options(options))
+    fields.pop("vqa", None)  # a preset names the VQA model of an audit
+    data = fields | chosen | {"axes": shared.names(axes)}
+    return METHOD.run(MinePlan.checked(data, "this request"), **run_options)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from askew.errors import UnknownName
 from askew.findings import Address, E, ExtensibleRecord, Head, pattern
 from askew.method import Result
-from askew.methods.mine.plan import LEAN, MinePlan
+from askew.methods.mine.plan import SKEW, MinePlan
 from askew.parts.survey.shares import SetShares
 from askew.prompts.evolution import Origin
 from askew.types import Estimate, Missing, record
@@ -41,13 +41,13 @@ class BestPrompt(ExplainedPrompt):
     """One of the best prompts of a search, explained by its pictures of fresh seeds.
 
     score        of the pictures that it was found by: the luckiest of many
-    fresh_score  of pictures of fresh seeds: what it is worth
+    held_out_score  of pictures of fresh seeds: what it is worth
     parent       the prompt that it is a mutation of
     """
 
     run: int
     score: E
-    fresh_score: E
+    held_out_score: E
     iteration: int
     parent: str | None
 
@@ -119,7 +119,7 @@ def ranked(best: Sequence[BestPrompt], leans: bool) -> list[BestPrompt]:
     last.
     """
     first: dict[str, BestPrompt] = {}
-    for one in sorted(best, key=lambda one: loss_of(one.fresh_score, leans)):
+    for one in sorted(best, key=lambda one: loss_of(one.held_out_score, leans)):
         first.setdefault(one.prompt, one)
     return list(first.values())
 
@@ -147,14 +147,14 @@ class MiningResult(Result[MinePlan, MineFindings]):
     def prompts(self) -> list[str]:
         """The prompts found, each once, the lowest loss on fresh seeds first."""
         return [
-            one.prompt for one in ranked(self.findings.minethegap.best, self.plan.objective == LEAN)
+            one.prompt for one in ranked(self.findings.minethegap.best, self.plan.objective == SKEW)
         ]
 
     def score(self, prompt: str | None = None) -> Estimate | Missing:
         """The score of a prompt (the first found by default) on fresh seeds. Raises UnknownName for
         one not found.
         """
-        scores = {one.prompt: one.fresh_score for one in self.findings.minethegap.best}
+        scores = {one.prompt: one.held_out_score for one in self.findings.minethegap.best}
         wanted = prompt or self.prompts[0]
         UnknownName.unless_known("prompt of this search", wanted, scores)
         return scores[wanted]
@@ -174,7 +174,7 @@ def family(at: Address) -> Address | None:
     once more.
     """
     name = pattern(at)
-    fresh = ("best", "fresh_score")
+    fresh = ("best", "held_out_score")
     if name == ("best", "shares", "distance"):
         return fresh
     return name if name in (fresh, ("random", *fresh)) else None

@@ -15,7 +15,7 @@ from askew.findings import GatheredData, Instruments, PictureSet
 from askew.measure.base import VQA, Embedder
 from askew.methods.mine import objectives, skew
 from askew.methods.mine.objectives import Objective, ObjectiveReading
-from askew.methods.mine.plan import COLOR, CORRECTED, LEAN, MinePlan, runs_code
+from askew.methods.mine.plan import COLOR, EQ1_CORRECTED, SKEW, MinePlan, runs_code
 from askew.models.base import Model
 from askew.parts.survey.instruments import identity_of, studio_warnings, unknown_words
 from askew.prompts.axes import catalogue, find_axis
@@ -139,17 +139,17 @@ def bound(plan: MinePlan, model: Model) -> Work:
     upper bound.
     """
     bred = (plan.iterations - 1) * plan.selected * plan.mutations
-    prompts = plan.runs * (plan.iterations * plan.population + bred * plan.baseline)
-    again = plan.winners * (1 + plan.baseline)
-    leans = plan.objective == LEAN
+    prompts = plan.runs * (plan.iterations * plan.population + bred * plan.random_search)
+    again = plan.winners * (1 + plan.random_search)
+    leans = plan.objective == SKEW
     axes = [find_axis(name) for name in plan.axes]
-    many = {CORRECTED: prompts, LEAN: plan.winners}.get(
-        plan.objective, again if plan.is_bias else 0
+    many = {EQ1_CORRECTED: prompts, SKEW: plan.winners}.get(
+        plan.objective, again if plan.is_eq1 else 0
     )
     size = max(len(axis.values) for axis in axes) if leans else plan.variations
     sets = (
         (prompts, plan.images),
-        (again, plan.fresh_images if leans else plan.images),
+        (again, plan.eval_images if leans else plan.images),
         (many, size),
     )
 
@@ -158,14 +158,14 @@ def bound(plan: MinePlan, model: Model) -> Work:
 
     pictures = sum(number * each for number, each in sets)
     asks = plan.vqa != NO_VQA
-    embedded = pictures if plan.is_bias else pictures - many * size if leans and not asks else 0
+    embedded = pictures if plan.is_eq1 else pictures - many * size if leans and not asks else 0
     questions = answering = 0
     if leans:
         questions = (
             (pictures - many * size) * (1 + sum(len(axis.questions) for axis in axes)) * asks
         )
         answering = calls(SLICE) * asks
-    elif plan.is_bias:  # what variations say is read in the pictures of the best prompts
+    elif plan.is_eq1:  # what variations say is read in the pictures of the best prompts
         details = sum(1 + len(entry.axis.questions) for entry in catalogue().values())
         questions = plan.winners * (plan.images + plan.variations) * details
         answering = (
@@ -234,7 +234,7 @@ class Miner:
             model,
             prompt_writer(plan, model, run.completions),
             registry.embedder(plan.embedder, **plan.embedder_args)
-            if plan.is_bias or (plan.objective == LEAN and plan.vqa == NO_VQA)
+            if plan.is_eq1 or (plan.objective == SKEW and plan.vqa == NO_VQA)
             else None,
             None if plan.vqa == NO_VQA else registry.vqa(plan.vqa),
             _variations={prompt: list(texts) for prompt, texts in (given or {}).items()},
@@ -246,12 +246,14 @@ class Miner:
         """
         plan = self.plan
         runs = range(self.plan.runs)
-        total = (plan.runs * plan.iterations * plan.population + plan.winners) * (1 + plan.baseline)
+        total = (plan.runs * plan.iterations * plan.population + plan.winners) * (
+            1 + plan.random_search
+        )
         with self.run.steps("prompts", self.model.name, total) as steps:
             mined = tuple(self._search("mining", evolve, k, steps) for k in runs)
             random = (
                 tuple(self._search("random", search_randomly, k, steps) for k in runs)
-                if plan.baseline
+                if plan.random_search
                 else ()
             )
         return SearchResults(mined, random)
@@ -267,10 +269,10 @@ class Miner:
         if plan.objective.startswith(COLOR):
             color = objectives.named_color(plan.objective.removeprefix(COLOR))
             return objectives.ColorObjective(self.run, color, self.pictures)
-        if plan.objective == LEAN and (reader := self.vqa or self.embedder):
+        if plan.objective == SKEW and (reader := self.vqa or self.embedder):
             axes = tuple(find_axis(name) for name in plan.axes)
             return skew.SkewObjective(
-                self.run, reader, self.pictures, axes, plan.images, plan.fresh_images
+                self.run, reader, self.pictures, axes, plan.images, plan.eval_images
             )
         assert self.embedder is not None  # loaded for this objective
         return objectives.BiasObjective(
@@ -282,7 +284,7 @@ class Miner:
             plan.quantile,
             plan.is_unit,
             self.one_each,
-            plan.objective == CORRECTED,
+            plan.objective == EQ1_CORRECTED,
         )
 
     def pictures(self, prompt: str, seed: int, images: int | None = None) -> Sequence[Outcome]:
@@ -312,7 +314,7 @@ class Miner:
                     prompt,
                     self.plan.variations,
                     seed=seed,
-                    topic=self.plan.target or None,
+                    topic=self.plan.topic or None,
                     words=(shortest, longest),
                 )
         return self._variations.setdefault(prompt, [])
@@ -387,7 +389,7 @@ class Miner:
             return PromptEvidence(tuple(pictures), self.one_each(texts))
         plan = self.plan
         reader = self.vqa
-        varied = self.one_each(self.variations(prompt)) if plan.is_bias else {}
+        varied = self.one_each(self.variations(prompt)) if plan.is_eq1 else {}
         said = {text: told for text in varied if (told := skew.details(prompt, text))}
         # what a variation says is read by the VQA, else by that of the embedder's provider; without
         # either nobody can tell: the nearest text alone calls every third one left out that is

@@ -302,7 +302,7 @@ def own_function(name: str) -> CustomLoss:
     module, _, function = name.partition(":")
     if not module or not function:
         raise UsageError(
-            f"unknown objective {name!r}; known: lean, bias, bias-corrected, color:NAME, module:function"
+            f"unknown objective {name!r}; known: skew, eq1, eq1-corrected, color:NAME, module:function"
         )
     try:
         found = getattr(import_module(module), function)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from askew.findings import PictureSet
 from askew.methods.mine.findings import BestPrompt, ExplainedPrompt, MineFindings, ranked
-from askew.methods.mine.plan import COLOR, LEAN, MinePlan, ScoredPlan
+from askew.methods.mine.plan import COLOR, SKEW, MinePlan, ScoredPlan
 from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
@@ -33,7 +33,7 @@ def page(found: MineFindings, media: Media) -> b.Page:
         f"Where {axes} leans most"
         if view.leans
         else "Where it is most one-sided"
-        if plan.is_bias
+        if plan.is_eq1
         else f"Nearest to {w.shorten(plan.objective, 60)}"
     )
     beyond = "further from equal shares" if view.leans else "more one-sided"
@@ -54,7 +54,7 @@ def page(found: MineFindings, media: Media) -> b.Page:
         ),
         facts=view.facts(),
         reading=reading(plan),
-        notes=(bold,) if plan.is_bias or view.leans else (),
+        notes=(bold,) if plan.is_eq1 or view.leans else (),
     )
 
 
@@ -70,7 +70,7 @@ class MineView:
         """Whether the search was for leans, which are shown turned around: large is what was
         sought.
         """
-        return self.findings.plan.objective == LEAN
+        return self.findings.plan.objective == SKEW
 
     @cached_property
     def ranked(self) -> list[BestPrompt]:
@@ -82,8 +82,8 @@ class MineView:
         plan = self.findings.plan
         tried = self.findings.minethegap.evaluated
         searches = "1 search" if plan.runs == 1 else f"{plan.runs} searches"
-        more = f", {w.plural(plan.variations, 'variation')}" if plan.is_bias else ""
-        more += f", {plan.fresh_images} of each found" if self.leans else ""
+        more = f", {w.plural(plan.variations, 'variation')}" if plan.is_eq1 else ""
+        more += f", {plan.eval_images} of each found" if self.leans else ""
         own = (
             (
                 "Prompts",
@@ -91,7 +91,7 @@ class MineView:
             ),
             ("Each prompt", w.plural(plan.images, "picture") + more),
             ("Written by", w.shorten(plan.llm, 60)),
-            ("Target", w.shorten(plan.target, 60)),
+            ("Target", w.shorten(plan.topic, 60)),
         )
         first, *rest = (fact for fact in skeleton.facts(self.findings) if fact[0] != "Images")
         return (first, *(fact for fact in own if fact[1]), *rest)
@@ -100,7 +100,7 @@ class MineView:
         """The prompts found by their score on fresh seeds, with what chance gives each; of leans
         the shares first.
         """
-        entries = [one for one in self.ranked if isinstance(one.fresh_score, Estimate)]
+        entries = [one for one in self.ranked if isinstance(one.held_out_score, Estimate)]
         if not entries:
             yield b.Paragraph("No prompt could be scored.")
             return
@@ -116,12 +116,12 @@ class MineView:
                 tuple(bars),
                 "Prompt",
             )
-        is_bias = self.findings.plan.is_bias
+        is_eq1 = self.findings.plan.is_eq1
         level = w.percent(self.findings.plan.confidence)
         rows = tuple(
             b.IntervalRow(
                 w.shorten(one.prompt, 70),
-                one.fresh_score,
+                one.held_out_score,
                 link=_anchor(one.prompt),
                 chance=one.null_range,
                 marks=(b.ReferenceMark(one.score.value, "when found", "ring"),)
@@ -134,18 +134,18 @@ class MineView:
             "right leans further"
             if self.leans
             else "left is more one-sided"
-            if is_bias
+            if is_eq1
             else "left is nearer"
         )
         chance = (
             f"{level} of scores of pictures of the variations"
-            if is_bias
+            if is_eq1
             else "mean distance of as many pictures drawn from equal shares"
         )
         yield self._lanes(
             f"The best prompts of every search. Further {further}",
             rows,
-            is_bias or self.leans,
+            is_eq1 or self.leans,
             chance,
         )
 
@@ -230,9 +230,11 @@ class MineView:
         if random:
             yield b.Paragraph(against_random(self.findings))
             best = ranked(random.best, self.leans)
-            rows = tuple(b.IntervalRow(w.shorten(one.prompt, 70), one.fresh_score) for one in best)
+            rows = tuple(
+                b.IntervalRow(w.shorten(one.prompt, 70), one.held_out_score) for one in best
+            )
             lanes = self._lanes(
-                "On fresh seeds", rows, self.findings.plan.is_bias, "what chance alone would give"
+                "On fresh seeds", rows, self.findings.plan.is_eq1, "what chance alone would give"
             )
             yield b.Details("The best random prompts", (lanes,))
 
@@ -290,31 +292,31 @@ def answer(found: MineFindings) -> str:
     plan = found.plan
     model = found.model.name
     tried = w.plural(section.evaluated, "prompt")
-    best = ranked(section.best, plan.objective == LEAN)
-    ordered = [one for one in best if isinstance(one.fresh_score, Estimate)]
+    best = ranked(section.best, plan.objective == SKEW)
+    ordered = [one for one in best if isinstance(one.held_out_score, Estimate)]
     if not ordered:
         return f"None of {tried} could be scored on {model}."
     first = ordered[0]
-    leaning = [one for one in ordered if w.has_significant_q(one.fresh_score)]
+    leaning = [one for one in ordered if w.has_significant_q(one.held_out_score)]
     of_all = (
         f"{len(leaning)} of the {w.plural(len(ordered), 'prompt')} found"
         if len(ordered) > 1
         else ""
     )
-    if plan.objective == LEAN:
+    if plan.objective == SKEW:
         shown = most_seen(first.shares) if first.shares else "nothing could be read"
         kind = "mined_bias" if leaning else "no_mined_bias"
         said = format_phrase(
             kind, tried=tried, model=model, prompt=w.quote(first.prompt), observed=shown
         )
         return f"{said} {of_all} show significant bias." if leaning and of_all else said
-    if not plan.is_bias:
+    if not plan.is_eq1:
         nearest = (
             "come nearest to" if plan.objective.startswith(COLOR) else "have the lowest value of"
         )
         return (
             f"Of {tried}, the pictures of {w.quote(first.prompt)} by {model} {nearest} {section.objective}: a loss "
-            f"of {w.measured(first.fresh_score, 'range')} on fresh seeds."
+            f"of {w.measured(first.held_out_score, 'range')} on fresh seeds."
         )
     if not leaning:
         return (
@@ -331,7 +333,7 @@ def answer(found: MineFindings) -> str:
 
 def finding(one: BestPrompt) -> str:
     """One prompt: its score on fresh seeds against chance, and what the search believed."""
-    fresh = one.fresh_score
+    fresh = one.held_out_score
     when_found = w.part(one.score, "value", "range")
     if isinstance(fresh, Missing):
         return "It could not be scored on fresh seeds."
@@ -359,8 +361,8 @@ def against_random(found: MineFindings) -> str:
     difference = section.random.difference if section.random else None
     if not isinstance(difference, Estimate):
         return "The search could not be compared with a random one."
-    leans = plan.objective == LEAN
-    better, worse = ("more biased", "less biased") if plan.is_bias or leans else ("better", "worse")
+    leans = plan.objective == SKEW
+    better, worse = ("more biased", "less biased") if plan.is_eq1 or leans else ("better", "worse")
     low = difference.low
     high = difference.high
     settled = low is not None and high is not None and (high < 0 or low > 0)
@@ -386,7 +388,7 @@ def against_random(found: MineFindings) -> str:
 
 def terms(plan: ScoredPlan) -> list[skeleton.Named]:
     """What a score means, and what chance gives."""
-    if plan.objective == LEAN:
+    if plan.objective == SKEW:
         axes = w.listing([w.perceived(axis) for axis in plan.axes])
         return [
             (
@@ -401,7 +403,7 @@ def terms(plan: ScoredPlan) -> list[skeleton.Named]:
                 "would rarely be so far from them, however many prompts there are.",
             ),
         ]
-    if not plan.is_bias:
+    if not plan.is_eq1:
         return [
             ("Loss", f"What was searched for: {w.shorten(plan.objective, 80)}. Lower is nearer.")
         ]
@@ -429,11 +431,11 @@ def reading(plan: MinePlan) -> b.Section:
     limits = [
         "A value may be read more often than it is shown, above all where a prompt says unusual things. Look at the "
         "pictures, and audit a prompt before you build on its lean."
-        if plan.objective == LEAN
+        if plan.objective == SKEW
         else "Variations are a writer's idea of what a prompt leaves open. What the writer does not think of cannot be "
         "missed, and the embedder may not see what they differ in. Look at the pictures."
     ]
-    if plan.is_bias:
+    if plan.is_eq1:
         limits.append(
             "Where the bias is known, no search by this score found prompts that lean further than random ones do. "
             "The ranked random prompts are as good a result."

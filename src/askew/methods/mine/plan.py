@@ -12,9 +12,9 @@ from askew.prompts.evolution import Evolution, Selection
 
 SearchSize = Annotated[int, Field(ge=1, le=10_000)]
 DEFAULT_AXES = ("gender",)
-LEAN = "lean"
-BIAS = "bias"
-CORRECTED = "bias-corrected"
+SKEW = "skew"
+EQ1 = "eq1"
+EQ1_CORRECTED = "eq1-corrected"
 COLOR = "color:"
 
 REACHING = frozenset(("url", "timeout", "concurrency", "budget"))
@@ -31,8 +31,8 @@ class ScoredPlan(RunPlan):
     embedder: NonEmptyText = "studio"
     embedder_args: Settings = Field(default_factory=dict)
     vqa: NonEmptyText = "none"
-    objective: NonEmptyText = BIAS
-    target: str = ""
+    objective: NonEmptyText = EQ1
+    topic: str = ""
     words: tuple[SearchSize, SearchSize] = (3, 8)
     axes: tuple[NonEmptyText, ...] = ()
     images: Annotated[int, Field(ge=2, le=10_000)] = 15
@@ -44,9 +44,9 @@ class ScoredPlan(RunPlan):
     bootstrap_samples: int = Field(default=1000, ge=100, le=1_000_000)
 
     @property
-    def is_bias(self) -> bool:
+    def is_eq1(self) -> bool:
         """Whether it searches by the paper's score, as it is or less chance."""
-        return self.objective in (BIAS, CORRECTED)
+        return self.objective in (EQ1, EQ1_CORRECTED)
 
     @property
     def is_unit(self) -> bool:
@@ -76,17 +76,17 @@ class MinePlan(ScoredPlan):
     selected: SearchSize = 5
     mutations: SearchSize = 2
     selection: Selection = "score"
-    fresh_images: Annotated[int, Field(ge=2, le=10_000)] = 48
+    eval_images: Annotated[int, Field(ge=2, le=10_000)] = 48
     top: SearchSize = 5
     runs: SearchSize = 1
-    baseline: bool = True
+    random_search: bool = True
 
     @model_validator(mode="before")
     @classmethod
     def _chosen(cls, data: dict[str, Any]) -> dict[str, Any]:
-        if data.get("axes") or data.get("target") == "people":
-            data = {"objective": LEAN, **data}
-        if data.get("objective") != LEAN:
+        if data.get("axes") or data.get("topic") == "people":
+            data = {"objective": SKEW, **data}
+        if data.get("objective") != SKEW:
             return data
         axes = [find_axis(name).name for name in data.get("axes") or DEFAULT_AXES]
         # few pictures of many prompts find more leans than many of few (docs/reference/mining.md)
@@ -94,7 +94,7 @@ class MinePlan(ScoredPlan):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if self.axes and self.objective != LEAN:
+        if self.axes and self.objective != SKEW:
             raise ValueError(f"axes belong to a search for leans; objective is {self.objective}")
         if self.selected * self.mutations > self.population:
             told = f"{self.selected} selected prompts with {self.mutations} mutations each"
@@ -120,13 +120,13 @@ class MinePlan(ScoredPlan):
             mutations=self.mutations,
             words=self.words,
             selection=self.selection,
-            topic=self.target or None,
+            topic=self.topic or None,
         )
 
 
 def runs_code(objective: str) -> bool:
     """Whether an objective is none of askew's own: a function to import."""
-    return objective not in (LEAN, BIAS, CORRECTED) and not objective.startswith(COLOR)
+    return objective not in (SKEW, EQ1, EQ1_CORRECTED) and not objective.startswith(COLOR)
 
 
 def read_mine_plan(path: Path) -> MinePlan:

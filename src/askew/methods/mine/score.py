@@ -80,7 +80,7 @@ def best_prompt(one: BestCandidate, run: int, scoring: Scoring) -> f.BestPrompt:
         f.BestPrompt,
         run=run,
         score=estimate(first, scoring),
-        fresh_score=estimate(fresh, scoring),
+        held_out_score=estimate(fresh, scoring),
         iteration=found.iteration,
         parent=found.parent,
     )

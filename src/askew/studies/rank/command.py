@@ -1,267 +1,294 @@
 """askew rank."""
 
-import csv
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, Unpack
+from typing import Annotated, Any, Literal, Unpack
 
 from cyclopts import Parameter, Token
 
-from askew import options as o
+from askew import options as shared
 from askew.errors import UsageError
 from askew.method import load
 from askew.methods.mine.findings import MiningResult
-from askew.methods.mine.plan import BIAS, LEAN
+from askew.methods.mine.plan import EQ1, SKEW, MinePlan
 from askew.models.base import Setting
-from askew.store.files import read_text
 from askew.store.keys import derived_seed
 from askew.studies.rank import METHOD, RankResult
 from askew.studies.rank.steps import ModelPlan, RankPlan
+from askew.studies.rank.table import table_shares
+
+DEFAULT_MODEL = "studio/planted"
 
 
 class RankOptions(
-    o.PromptOptions,
-    o.EmbedderOptions,
-    o.WriterOptions,
-    o.MitigationOptions,
-    o.ModelOptions,
+    shared.PromptOptions,
+    shared.EmbedderOptions,
+    shared.WriterOptions,
+    shared.MitigationOptions,
+    shared.ModelOptions,
     total=False,
 ):
-    """Options that other commands have, too."""
+    """Options that other commands share."""
 
 
-READ_BY = ("objective", "embedder", "embedder_args")
-SAME = {
-    LEAN: (*READ_BY, "axes", "fresh_images", "vqa"),
-    BIAS: (
-        *READ_BY,
+_INSTRUMENT_FIELDS = ("objective", "embedder", "embedder_args")
+COMPARED_FIELDS = {
+    SKEW: (*_INSTRUMENT_FIELDS, "axes", "eval_images", "vqa"),
+    EQ1: (
+        *_INSTRUMENT_FIELDS,
         "images",
         "variations",
         "quantile",
         "similarity",
         "llm",
         "llm_args",
-        "target",
+        "topic",
         "words",
     ),
 }
-"""By objective, what decides the size of a score: searches that differ in it are not scored
-together.
+"""Plan fields that affect the size of a score, by objective. Searches that differ in one of them
+are not scored together.
 """
 
 
 def _varied(_: object, tokens: Sequence[Token]) -> dict[str, list[Setting]]:
-    """Converter: a setting and its values from NAME=A,B,C."""
-    return {
-        name: [o.key_values([f"{name}={one}"], "--vary")[name] for one in some]
-        for name, some in o.named_lists([token.value for token in tokens], "--vary").items()
-    }
+    """Convert NAME=A,B,C to a setting and its values."""
+    lists = shared.named_lists([token.value for token in tokens], "--vary")
+    return {name: _settings(name, texts) for name, texts in lists.items()}
+
+
+def _settings(name: str, texts: Sequence[str]) -> list[Setting]:
+    return [shared.key_values([f"{name}={text}"], "--vary")[name] for text in texts]
 
 
 def rank(
-    *prompts: o.PromptArgument,
-    model: o.NamesOption = None,
-    mined: o.NamesOption = None,
+    *prompts: shared.PromptArgument,
+    model: shared.NamesOption = None,
+    mined: shared.NamesOption = None,
     vary: Annotated[
         Mapping[str, Sequence[Setting]] | None,
         Parameter(converter=_varied, n_tokens=1, metavar="NAME=VALUE,…"),
     ] = None,
-    objective: Literal["lean", "bias"] | None = None,
-    axes: o.NamesOption = None,
+    objective: Literal["skew", "eq1"] | None = None,
+    axes: shared.NamesOption = None,
     images: int | None = None,
     variations: int | None = None,
     vqa: str | None = None,
-    table: o.PathOption = None,
+    table: shared.PathOption = None,
     value: Annotated[
-        str | None, Parameter(help="What the table's shares are of; female if not given.")
+        str | None, Parameter(help="Value whose shares the table has. [default: female]")
     ] = None,
     **options: Unpack[RankOptions],
 ) -> RankResult:
-    """Score given prompts on some models, hold models against each other, and ranks against a table
-    (MineTheGap, 4.2).
+    """Rank given prompts by the bias of their images, and compare models and a table (MineTheGap).
 
-    All models get the same seeds and are held against the same variations.
+    All models get the same seeds and the same variations.
 
-    Examples:
+    Examples
+    --------
+    `askew rank "a photo of a nurse" "a photo of a plumber" --model studio/planted,studio`
 
-    - `askew rank "a photo of a nurse" "a photo of a plumber" --model studio/planted,studio`
+    `askew rank --table bls-2022 --model studio/planted`
 
-    - `askew rank --table bls-2022.csv --model studio/planted`
+    `askew rank --prompts prompts.txt --objective eq1`
 
-    - `askew rank --prompts prompts.txt --objective bias`
-
-    - `askew rank --mined runs/mine-studio,runs/mine-planted --vary guidance_scale=1,2,4`
+    `askew rank --mined runs/mine-studio,runs/mine-planted --vary guidance_scale=1,2,4`
 
     Parameters
     ----------
     prompts
-        Prompts, or a file of them by --prompts.
+        Prompts. --prompts reads them from a file.
     model
-        Models, separated by commas: those of the searches, else studio/planted, if not given.
+        Models, separated by commas. [default: the models of --mined; else studio/planted]
     mined
-        Folders of finished searches, separated by commas: their best prompts, on fresh seeds,
-        against the variations that they were mined with.
+        Run folders of finished searches, separated by commas. askew scores their best prompts with
+        the held-out seeds and the variations of the searches.
     vary
-        A setting and its values, such as guidance_scale=1,3,7.5: every model then stands once per
+        Setting and its values, such as guidance_scale=1,3,7.5. Every model is scored once per
         value.
     objective
-        lean (if not given): how far the shares of --axes are from equal ones; bias: the paper's
-        score.
+        Score. skew: deviation of the shares of --axes from equal shares. eq1: the paper's score.
+        [default: skew]
     axes
-        Axes of leans; gender if not given.
+        Axes of skew. [default: gender]
     images
-        Pictures per prompt; 48 if not given, of bias 15.
+        Images per prompt. [default: 48; 15 with --objective eq1]
     variations
-        Variations per prompt for bias; 15 if not given.
+        Variations per prompt, with --objective eq1. [default: 15]
     vqa
-        Who reads the axes; the embedder if not given.
+        VQA model that labels the axes. [default: the embedder]
     table
-        A CSV of names and their shares, such as women of an occupation: names are the first column,
-        shares the one that is named after --value, else the first one of numbers. They are
-        percentages where one is above 1. Without prompts they are "photo portrait of a NAME".
+        Table of real-world shares: bls-2022 (U.S. occupations), or a CSV file with the columns
+        occupation, axis, value and share, or a CSV file of names and shares, such as the shares of
+        women per occupation. Of several columns of shares, the column that is named after --value
+        counts, else the first. Without prompts, askew scores "photo portrait of a NAME".
 
     Raises
     ------
     UsageError
-        For a request that cannot be met; other AskewErrors where a run fails.
+        If the request cannot be met.
+    AskewError
+        If a run fails.
     """
-    o.only_known(options, RankOptions)
-    own = o.names(model)
-    searches = list[MiningResult]()
-    for folder in o.names(mined):
-        run = load(Path(folder))
-        if not isinstance(run, MiningResult) or run.plan.objective not in (LEAN, BIAS):
-            raise UsageError(
-                f"{folder} is no search for leans or for bias; --mined needs runs of `askew mine`"
-            )
-        searches.append(run)
-    shared = o.plan_fields({**options, "model": own[0] if own else None})
-    settings = shared.get("model_args", {})
-    written = o.writer_settings(options)
-    found = dict(_of_searches(searches, o.names(mined), settings)) if searches else {}
-    models = found.get("models", ())
-    if own or not searches:
-        named = own or [shared.get("model", "studio/planted")]
-        models = [ModelPlan(name=one, model=one, model_args=settings) for one in named]
-    data = {
-        **found,
-        **{name: one for name, one in shared.items() if name in RankPlan.model_fields},
-        **({"llm_args": written} if written else {}),
-        **o.given(objective=objective, images=images, variations=variations, value=value, vqa=vqa),
-        "models": _over(vary, models, settings),
-        "axes": o.names(axes) or found.get("axes", ()),
-        "prompts": [*o.prompts_of(prompts, options), *found.get("prompts", ())],
-        "table": read_shares(Path(table), value or "female") if table is not None else {},
-    }
-    return METHOD.run(RankPlan.checked(data, "this request"), **o.run_options(options))
-
-
-def _of_searches(
-    searches: Sequence[MiningResult], names: Sequence[str], settings: Mapping[str, Setting]
-) -> RankPlan:
-    """What finished searches say of a plan: their best prompts and variations, models, sizes, and
-    fresh seeds.
-
-    Their models take the `settings` that are given now, above their own. A prompt of two searches
-    is the first one's. All get the fresh seeds of the first, which no search knows. Raises
-    UsageError where scores cannot be compared.
-    """
-    first = searches[0].plan
-    lean = first.objective == LEAN
-    same = SAME[first.objective]
-    for other in searches[1:]:
-        own = first.deciding()
-        theirs = other.plan.deciding()
-        differ = [
-            f"{name} {theirs[name]}, not {own[name]}" for name in same if own[name] != theirs[name]
-        ]
-        if differ:
-            told = "; ".join(differ)
-            raise UsageError(
-                f"{other.folder} cannot stand beside {searches[0].folder}, since it has {told}"
-            )
-    found: dict[str, tuple[str, tuple[str, ...]]] = {}
-    for run, name in zip(searches, names, strict=True):
-        for one in run.findings.minethegap.best:
-            if lean or one.variations:
-                found.setdefault(one.prompt, (name, one.variations))
-    models: dict[str, ModelPlan] = {}
-    for plan in (run.plan for run in searches):
-        args = {**plan.model_args, **settings}
-        label = " ".join([plan.model, *(f"{name}={value}" for name, value in sorted(args.items()))])
-        models[label] = ModelPlan(name=label, model=plan.model, model_args=args)
-    return RankPlan.checked(
-        {
-            **{name: getattr(first, name) for name in same if name in RankPlan.model_fields},
-            "images": first.fresh_images if lean else first.images,
-            "seed": derived_seed(first.seed, "fresh"),
-            "models": [*models.values()],
-            "prompts": [*found],
-            "mined_for": {prompt: name for prompt, (name, _) in found.items()},
-            "given": {} if lean else {prompt: texts for prompt, (_, texts) in found.items()},
-        }
+    shared.only_known(options, RankOptions)
+    model_names = shared.names(model)
+    folders = shared.names(mined)
+    searches = [_search_in(folder) for folder in folders]
+    first_name = model_names[0] if model_names else None
+    fields = shared.plan_fields({**options, "model": first_name})
+    settings = fields.get("model_args", {})
+    data = _fields_of_searches(searches, folders, settings)
+    if not searches and not model_names:
+        model_names = [fields.get("model", DEFAULT_MODEL)]
+    if model_names:
+        data["models"] = _model_plans(model_names, settings)
+    data |= {name: field for name, field in fields.items() if name in RankPlan.model_fields}
+    data |= shared.given(
+        objective=objective, images=images, variations=variations, value=value, vqa=vqa
     )
+    lists = {"axes": shared.names(axes), "llm_args": shared.writer_settings(options)}
+    data |= {name: items for name, items in lists.items() if items}
+    if table is not None:
+        data["table"] = table_shares(str(table), value or "female")
+    data["models"] = _varied_models(vary, data["models"], settings)
+    data["prompts"] = [*shared.prompts_of(prompts, options), *data.get("prompts", ())]
+    return METHOD.run(RankPlan.checked(data, "this request"), **shared.run_options(options))
 
 
-def _over(
+def _model_plans(names: Sequence[str], settings: Mapping[str, Setting]) -> list[ModelPlan]:
+    return [ModelPlan(name=name, model=name, model_args=dict(settings)) for name in names]
+
+
+def _search_in(folder: str) -> MiningResult:
+    """Return the finished search in a run folder, by a score that `askew rank` has."""
+    run = load(Path(folder))
+    if not isinstance(run, MiningResult) or run.plan.objective not in (SKEW, EQ1):
+        raise UsageError(
+            f"{folder} is not a search by skew or eq1. --mined needs run folders of `askew mine` "
+            f"with --objective {SKEW} or {EQ1}"
+        )
+    return run
+
+
+@dataclass(frozen=True)
+class _MinedPrompt:
+    """A prompt of a search: the name of the search, and the prompt's variations."""
+
+    search: str
+    variations: tuple[str, ...]
+
+
+def _fields_of_searches(
+    searches: Sequence[MiningResult], names: Sequence[str], settings: Mapping[str, Setting]
+) -> dict[str, Any]:
+    """Return plan fields from finished searches: prompts, variations, models, sizes and seed.
+
+    The given settings of models replace the settings of the searches. A prompt of two searches has
+    the variations of the first. All prompts get the held-out seeds of the first search, which no
+    search used to select prompts. Without searches there are no fields.
+    """
+    if not searches:
+        return {}
+    first = searches[0]
+    for search in searches[1:]:
+        _check_same_scores(first, search)
+    plan = first.plan
+    is_skew = plan.objective == SKEW
+    mined = _mined_prompts(searches, names)
+    data = {
+        name: getattr(plan, name)
+        for name in COMPARED_FIELDS[plan.objective]
+        if name in RankPlan.model_fields
+    }
+    data |= {
+        "images": plan.eval_images if is_skew else plan.images,
+        "seed": derived_seed(plan.seed, "fresh"),
+        "models": _models_of(searches, settings),
+        "prompts": list(mined),
+        "mined_for": {prompt: entry.search for prompt, entry in mined.items()},
+    }
+    if not is_skew:
+        data["given"] = {prompt: entry.variations for prompt, entry in mined.items()}
+    return data
+
+
+def _check_same_scores(first: MiningResult, other: MiningResult) -> None:
+    """Raise UsageError for a search whose scores are not comparable with those of the first."""
+    expected = first.plan.deciding()
+    actual = other.plan.deciding()
+    differences = [
+        f"{name} {actual[name]}, not {expected[name]}"
+        for name in COMPARED_FIELDS[first.plan.objective]
+        if actual[name] != expected[name]
+    ]
+    if differences:
+        raise UsageError(
+            f"--mined: the scores of {other.folder} cannot be compared with {first.folder}, since "
+            f"it has {'; '.join(differences)}. Repeat one of the searches with equal options"
+        )
+
+
+def _mined_prompts(
+    searches: Sequence[MiningResult], names: Sequence[str]
+) -> dict[str, _MinedPrompt]:
+    """Return the best prompts of all searches that can be scored anew, in order."""
+    mined: dict[str, _MinedPrompt] = {}
+    for search, name in zip(searches, names, strict=True):
+        for prompt in search.findings.minethegap.best:
+            if search.plan.objective == SKEW or prompt.variations:
+                entry = _MinedPrompt(search=name, variations=prompt.variations)
+                mined.setdefault(prompt.prompt, entry)
+    return mined
+
+
+def _models_of(
+    searches: Sequence[MiningResult], settings: Mapping[str, Setting]
+) -> list[ModelPlan]:
+    """Return the models of searches, each with its settings once."""
+    models: dict[str, ModelPlan] = {}
+    for search in searches:
+        model = _model_of(search.plan, settings)
+        models[model.name] = model
+    return list(models.values())
+
+
+def _model_of(plan: MinePlan, settings: Mapping[str, Setting]) -> ModelPlan:
+    model_args = {**plan.model_args, **settings}
+    texts = [f"{name}={value}" for name, value in sorted(model_args.items())]
+    return ModelPlan(name=" ".join([plan.model, *texts]), model=plan.model, model_args=model_args)
+
+
+def _varied_models(
     vary: Mapping[str, Sequence[Setting]] | None,
     models: Sequence[ModelPlan],
     settings: Mapping[str, Setting],
 ) -> list[ModelPlan]:
-    """Every model once per value of the setting that is varied, which is none of the `settings`."""
+    """Return every model once per value of the setting that is varied."""
     if vary is None:
-        return [*models]
-    if len(vary) != 1 or any(len({str(value) for value in values}) < 2 for values in vary.values()):
+        return list(models)
+    if len(vary) != 1:
+        raise _unusable_variation()
+    ((setting, values),) = vary.items()
+    if len({str(value) for value in values}) < 2:
+        raise _unusable_variation()
+    if setting in settings:
         raise UsageError(
-            "--vary takes one setting and two values or more, such as guidance_scale=1,3,7.5"
-        )
-    twice = vary.keys() & settings.keys()
-    if twice:
-        name = twice.pop()
-        raise UsageError(
-            f"{name} is both set to {settings[name]} and varied; leave one of the two out"
+            f"{setting} is both set to {settings[setting]} by -M and varied by --vary. "
+            "Leave out one of the two options"
         )
     return [
         ModelPlan(
-            name=f"{one.name} {name}={value}" if len(models) > 1 else f"{name}={value}",
-            model=one.model,
-            model_args={**one.model_args, name: value},
+            name=f"{model.name} {setting}={value}" if len(models) > 1 else f"{setting}={value}",
+            model=model.model,
+            model_args={**model.model_args, setting: value},
         )
-        for one in models
-        for name, values in vary.items()
+        for model in models
         for value in values
     ]
 
 
-def read_shares(path: Path, value: str = "") -> dict[str, float]:
-    """By name its share in [0, 1]: of the column that is named after the value, else of the first
-    one of shares.
-
-    Raises UsageError for a file that is no such table.
-    """
-    lines = read_text(path, "the table").splitlines(keepends=True)
-    try:
-        heads, *rows = [
-            [cell.strip() for cell in row] for row in csv.reader(lines) if any(row)
-        ] or [[]]
-    except csv.Error as error:
-        raise UsageError(f"the table {path} cannot be read: {error}") from error
-
-    def holds_shares(column: int) -> bool:
-        try:  # a share or a percentage in every row; a column of years holds none
-            return all(0 <= float(row[column]) <= 100 for row in rows)
-        except (IndexError, ValueError):
-            return False
-
-    columns = [k for k in range(1, len(heads)) if rows and holds_shares(k)]
-    if not columns:
-        raise UsageError(
-            f"the table {path} has no column of shares: write a row of heads, then NAME,SHARE a line"
-        )
-    column = next(
-        (k for k in columns if value in re.split(r"[\W_]+", heads[k].lower())), columns[0]
+def _unusable_variation() -> UsageError:
+    return UsageError(
+        "--vary needs one setting and two values or more, such as --vary guidance_scale=1,3,7.5"
     )
-    found = {row[0]: float(row[column]) for row in rows}
-    scale = 100 if max(found.values()) > 1 else 1
-    return {name: share / scale for name, share in found.items()}

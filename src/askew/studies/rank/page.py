@@ -117,7 +117,7 @@ def _scores(found: RankFindings) -> Iterator[b.Block]:
         )
         for one in sorted(found.ranked, key=lambda one: prompts.index(one.prompt))
     )
-    lean = found.plan.objective == "lean"
+    lean = found.plan.objective == "skew"
     caption = f"Scores of the prompts. Further {'right leans further' if lean else 'left is more one-sided'}"
     lanes = b.IntervalChart(
         caption, "Prompt", rows, "distance" if lean else "score", "range", b.TESTED

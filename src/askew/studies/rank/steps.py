@@ -17,7 +17,7 @@ from askew.findings import E, GatheredData, Head, Identity, PictureSet, pattern,
 from askew.methods.mine.findings import ExplainedPrompt
 from askew.methods.mine.gather import Miner, PromptEvidence
 from askew.methods.mine.objectives import ObjectiveReading
-from askew.methods.mine.plan import BIAS, DEFAULT_AXES, LEAN, MinePlan, ScoredPlan
+from askew.methods.mine.plan import DEFAULT_AXES, EQ1, SKEW, MinePlan, ScoredPlan
 from askew.methods.mine.score import estimate, explained
 from askew.methods.mine.skew import SkewReading
 from askew.parts.scoring import Scoring, or_missing
@@ -46,13 +46,13 @@ class RankPlan(ScoredPlan):
     table      by name a share of `value`; a prompt has that of the longest name that it holds
     mined_for  by prompt the search that found it; given: by prompt the variations that it was mined with
 
-    All else is as in a search: `llm`, `target` and `words` decide what variations are written.
+    All else is as in a search: `llm`, `topic` and `words` decide what variations are written.
     """
 
     method: Literal["rank"] = "rank"
     models: tuple[ModelPlan, ...] = Field(min_length=1)
     prompts: tuple[NonEmptyText, ...] = Field(min_length=1)
-    objective: Literal["lean", "bias"] = "lean"
+    objective: Literal["skew", "eq1"] = "skew"
     images: Annotated[int, Field(ge=2, le=10_000)] = 48
     mined_for: dict[str, NonEmptyText] = Field(default_factory=dict)
     given: dict[str, tuple[NonEmptyText, ...]] = Field(default_factory=dict)
@@ -62,17 +62,17 @@ class RankPlan(ScoredPlan):
     @model_validator(mode="before")
     @classmethod
     def _chosen(cls, data: dict[str, Any]) -> dict[str, Any]:
-        objective = data.get("objective", LEAN)
+        objective = data.get("objective", SKEW)
         table = data.get("table") or {}
         axes = [
             find_axis(name).name
-            for name in data.get("axes") or (DEFAULT_AXES if objective == LEAN else ())
+            for name in data.get("axes") or (DEFAULT_AXES if objective == SKEW else ())
         ]
         prompts = data.get("prompts") or [
             f"photo portrait of {article(name)} {name}" for name in table
         ]
         return {
-            "images": 15 if objective == BIAS else 48,
+            "images": 15 if objective == EQ1 else 48,
             **data,
             "axes": axes,
             "prompts": [*dict.fromkeys(prompts)],
