@@ -1,8 +1,8 @@
-"""Models behind a server that speaks OpenAI's interface: its key, and what its failures mean to a
-user.
+"""Models behind a server with OpenAI's interface: the key, and the meaning of errors for a user.
 
-vLLM, Ollama, llama.cpp and hosted services do. The address is that of the version, such as
-http://localhost:11434/v1. OpenAI's own client sends the requests and repeats them where that helps.
+vLLM, Ollama, llama.cpp and hosted services have this interface. The address includes the version,
+such as http://localhost:11434/v1. OpenAI's client sends the requests, and repeats them where that
+helps.
 """
 
 import json
@@ -19,25 +19,38 @@ from askew.errors import ServerError, UsageError
 
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "ASKEW_API_KEY"
+"""Environment variable with the key of any server."""
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
-"""Environment variables with the key. The second is only ever sent to OpenAI's own server."""
+"""Environment variable with a key that is only sent to OpenAI's server."""
 
 ATTEMPTS = 6
+"""Greatest number of times that a request is sent."""
 SILENCES = 2
-"""How often a request is sent at most, and how often a server may be silent until the timeout: then
-it hangs.
-"""
+"""Number of timeouts after which a server counts as hanging."""
 LARGEST = 2**25
-"""Bytes of an answer, at most: 32 MB."""
+"""Greatest number of bytes of an answer: 32 MB."""
 
 
 class Server:
-    """One server. Safe to use from several threads. Raises UsageError for an address that is none.
+    """A server with OpenAI's interface. Several threads can use it at once.
 
-    `timeout` is in seconds, for every silence of the server. Requests are sent at most `attempts`
-    times: after a lost connection, 429 (too many requests) and errors of the server, each time
-    after a longer pause or the one that the server asks for (Retry-After, up to two minutes); after
-    a timeout once more.
+    A request is sent again after a lost connection, status 429 (too many requests) and errors of
+    the server. The pause before it grows, or is the pause that the server asks for (Retry-After, up
+    to two minutes). After a timeout a request is sent once more.
+
+    Parameters
+    ----------
+    url
+        Address with the version.
+    timeout
+        Seconds without any data from the server after which a request fails, above 0.
+    attempts
+        Greatest number of times that a request is sent, at least 1.
+
+    Raises
+    ------
+    UsageError
+        For a bad address, key or limit.
     """
 
     def __init__(
@@ -53,115 +66,144 @@ class Server:
 
     @cached_property
     def _client(self) -> openai.OpenAI:
-        careful = _BoundedClient(follow_redirects=False, headers={"Accept-Encoding": "identity"})
+        client = _BoundedClient(follow_redirects=False, headers={"Accept-Encoding": "identity"})
         return openai.OpenAI(
             base_url=self.url,
             api_key=self._key or "none",
             timeout=self._timeout,
             max_retries=self._attempts - 1,
-            http_client=careful,
+            http_client=client,
         )
 
     def chat(self, **fields: Any) -> ChatCompletion:
-        """What the server answers to a conversation, unchecked: a field may lack or be of another
-        type.
+        """Send a conversation and return the answer of the server.
 
-        Raises ServerError with the server's own words, `status` and all that was tried.
+        Parameters
+        ----------
+        **fields
+            Fields of the request.
+
+        Returns
+        -------
+        ChatCompletion
+            The answer, unchecked: a field may be absent or of another type.
+
+        Raises
+        ------
+        ServerError
+            With the server's message, its `status` and the number of attempts.
         """
-        unsent = [] if self._is_openai else ["OpenAI-Organization", "OpenAI-Project"]
-        unset = dict.fromkeys(unsent if self._key else ["Authorization", *unsent], openai.omit)
         try:
             answer: ChatCompletion | str = self._client.chat.completions.create(
-                **fields, extra_headers=unset
+                **fields, extra_headers=self._omitted_headers()
             )
         except openai.APIStatusError as error:
-            raise self._refused(error) from error
+            raise self._status_error(error) from error
         except (openai.APITimeoutError, _PermanentFailure) as error:
-            tries = (
-                f"did not answer within {self._timeout:g} s ({min(self._attempts, SILENCES)} tries)"
-            )
-            raise ServerError(
-                f"{self.url} {error if isinstance(error, _PermanentFailure) and error.args else tries}"
-            ) from error
+            raise ServerError(f"{self.url} {self._failure(error)}") from error
         except openai.APIConnectionError as error:
-            why = f"({error.__cause__ or error}): is the server running, and the address right?"
-            raise ServerError(f"{self.url} cannot be reached {why}") from error
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ServerError(
-                f"{self.url} answered something that is not JSON ({error})"
+                f"{self.url} cannot be reached ({error.__cause__ or error}); "
+                "is the server running, and is the address right?"
             ) from error
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ServerError(f"{self.url} sent an answer that is not JSON ({error})") from error
         if isinstance(answer, str):
             raise ServerError(
-                f"{self.url} answered something that is not JSON: {self._quoted(answer)!r}"
+                f"{self.url} sent an answer that is not JSON: {self._quoted(answer)!r}"
             )
         return answer
 
-    def _refused(self, error: openai.APIStatusError) -> ServerError:
+    def _omitted_headers(self) -> dict[str, openai.Omit]:
+        """Return the headers that OpenAI's client must not send to this server."""
+        names = []
+        if not self._key:
+            names.append("Authorization")
+        if not self._is_openai:
+            names += ["OpenAI-Organization", "OpenAI-Project"]
+        return dict.fromkeys(names, openai.omit)
+
+    def _failure(self, error: BaseException) -> str:
+        """Return the reason why a request failed for good."""
+        if isinstance(error, _PermanentFailure) and error.args:
+            return str(error)
+        attempts = min(self._attempts, SILENCES)
+        return f"did not answer within {self._timeout:g} s ({attempts} attempts)"
+
+    def _status_error(self, error: openai.APIStatusError) -> ServerError:
+        """Return the error for a status other than success, with a hint for the user."""
         status = error.status_code
         response = error.response
         if response.is_redirect:
             address = self._quoted(response.headers["location"])
-            return ServerError(f"{self.url} redirects to {address}: give that address instead")
-        said = error.body.get("message") if isinstance(error.body, dict) else error.body
-        if status in (401, 403):
-            hint = f"put a valid key into the environment variable {KEY_VARIABLE}"
-        elif status == 404:
-            hint = "check the model's name, and that the address ends like /v1"
-        elif status in (408, 409, 429) or status >= 500:
-            tries = int(error.request.headers["x-stainless-retry-count"]) + 1
-            hint = f"tried {tries} {'time' if tries == 1 else 'times'}; the same command continues later"
-        else:
-            hint = "the server does not take this request"
-        words = str(said or response.text or response.reason_phrase)
-        return ServerError(f"{self.url} answered {status}: {self._quoted(words)} ({hint})", status)
+            return ServerError(f"{self.url} redirects to {address}; use that address instead")
+        message = error.body.get("message") if isinstance(error.body, dict) else error.body
+        words = str(message or response.text or response.reason_phrase)
+        return ServerError(
+            f"{self.url} answered {status}: {self._quoted(words)} ({_hint(error)})", status
+        )
 
     def _quoted(self, text: str) -> str:
-        """What a server said, in one line, without the key that it may repeat."""
-        text = " ".join((text.replace(self._key, "***") if self._key else text).split())
+        """Return a server's message in one line, without the key that it may repeat."""
+        if self._key:
+            text = text.replace(self._key, "***")
+        text = " ".join(text.split())
         return text if len(text) <= 300 else text[:299] + "…"
 
 
+def _hint(error: openai.APIStatusError) -> str:
+    """Return what a user can do about an error of a server."""
+    status = error.status_code
+    if status in (401, 403):
+        return f"put a valid key into the environment variable {KEY_VARIABLE}"
+    if status == 404:
+        return "check the model's name, and that the address ends like /v1"
+    if status in (408, 409, 429) or status >= 500:
+        attempts = int(error.request.headers["x-stainless-retry-count"]) + 1
+        unit = "attempt" if attempts == 1 else "attempts"
+        return f"{attempts} {unit}; repeat the command later to continue"
+    return "the server does not accept this request"
+
+
 def _key(variable: str) -> str:
+    """Return the key in an environment variable, "" for none."""
     key = os.environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise UsageError(
-            f"the environment variable {variable} holds characters that no key has: copy the key again"
+            f"the environment variable {variable} contains characters that are not allowed in a "
+            "key; copy the key again"
         )
     return key
 
 
 def _host(url: str) -> str:
-    """The host of an address. Raises UsageError if it is none."""
+    """Return the host of an address. Raises UsageError for a bad address."""
     try:
         address = urlsplit(url)
         if address.scheme in ("http", "https") and address.hostname:
             return address.hostname
     except ValueError:
         pass
-    raise UsageError(f"{url!r} is no address of a server; write it like http://localhost:11434/v1")
+    raise UsageError(
+        f"{url!r} is not an address of a server; write it like http://localhost:11434/v1"
+    )
 
 
 class _PermanentFailure(BaseException):
-    """What is not worth another try: no Exception, after which OpenAI's client would try again."""
+    """A failure that is not worth another attempt.
+
+    It is not an Exception, after which OpenAI's client would send the request again.
+    """
 
 
 class _BoundedClient(openai.DefaultHttpxClient):
-    """A client that neither waits for a server that hangs nor unfolds whatever it sends."""
+    """A client that does not wait for a hanging server and limits the size of an answer."""
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """The answer, read to its end."""
+        """Send a request and return the answer, read to its end."""
         try:
             response = super().send(request, **{**options, "stream": True})
-            packed = response.headers.get("content-encoding", "identity")
-            if packed != "identity":
-                response.close()
-                raise _PermanentFailure(f"answers packed as {packed}, which was not asked for")
-            content = b""
-            for part in response.iter_raw():
-                content = content + part
-                if len(content) > LARGEST:
-                    response.close()
-                    raise _PermanentFailure(f"answers more than {LARGEST // 2**20} MB")
+            content = _bounded_content(response)
         except httpx2.TimeoutException as error:
             if int(request.headers.get("x-stainless-retry-count", 0)) + 1 < SILENCES:
                 raise
@@ -169,3 +211,18 @@ class _BoundedClient(openai.DefaultHttpxClient):
         return httpx2.Response(
             response.status_code, headers=response.headers, content=content, request=request
         )
+
+
+def _bounded_content(response: httpx2.Response) -> bytes:
+    """Return the bytes of an answer. Raises _PermanentFailure for packed and endless answers."""
+    packing = response.headers.get("content-encoding", "identity")
+    if packing != "identity":
+        response.close()
+        raise _PermanentFailure(f"sent an answer packed as {packing}, which was not requested")
+    content = b""
+    for part in response.iter_raw():
+        content = content + part
+        if len(content) > LARGEST:
+            response.close()
+            raise _PermanentFailure(f"sent more than {LARGEST // 2**20} MB")
+    return content

@@ -230,7 +230,7 @@ def test_fields_that_a_server_does_not_take_are_left_out(
 def test_json_that_is_no_completion_is_an_error(body: bytes) -> None:
     with (
         serving(lambda number, content: Reply(body)) as server,
-        pytest.raises(ServerError, match="no chat completion"),
+        pytest.raises(ServerError, match="not a chat completion"),
     ):
         create("m", url=server.url).write("random prompts", "", 1, seed=0)
 
@@ -418,7 +418,7 @@ def test_bad_requests_are_usage_errors() -> None:
         writer.write("variations", " ", 3, seed=0)
     with pytest.raises(UsageError, match="at least 1"):
         writer.write("random prompts", "", 0, seed=0)
-    with pytest.raises(UsageError, match="which model"):
+    with pytest.raises(UsageError, match="names no model"):
         create("")
 
 

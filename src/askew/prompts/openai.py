@@ -1,9 +1,10 @@
-"""A language model behind any OpenAI-compatible server: vLLM, Ollama, llama.cpp, hosted ones
-(--llm-url).
+"""A language model behind any OpenAI-compatible server (--llm-url).
+
+Such servers are vLLM, Ollama, llama.cpp and hosted services.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -16,21 +17,34 @@ from askew.prompts.llm_writer import LLMWriter
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletion
 
-_NAMED = {
+_FIELD_NAMES = {
     "response_format": re.compile(r"response_format|json_schema|json_object|schema|grammar", re.I),
     "max_tokens": re.compile(r"max_tokens|max_completion_tokens", re.I),
     "temperature": re.compile(r"temperature", re.I),
     "seed": re.compile(r"\bseed\b", re.I),
 }
-"""By request field, how servers that do not take it speak of it."""
+"""By request field, its names in the errors of servers that do not accept it."""
 
 
 class OpenAILLM:
-    """One model of one server. A field that it does not take, such as `seed` or the schema, is left
-    out from then on.
+    """One model of one server.
 
-    The server's address is no part of the fingerprint: a name of a model means the same model
+    A field that the server does not accept, such as `seed` or the schema, is left out from then on.
+    The server's address is not part of the fingerprint: a model's name means the same model
     everywhere.
+
+    Parameters
+    ----------
+    model
+        Name of the model on the server.
+    server
+        The server.
+    temperature
+        Temperature of sampling.
+    max_tokens
+        Greatest number of tokens of an answer.
+    concurrency
+        Number of conversations at once.
     """
 
     def __init__(
@@ -48,41 +62,58 @@ class OpenAILLM:
         self._left_out: frozenset[str] = frozenset()
 
     def complete(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
-        """The next turn. Raises ServerError."""
+        """Return the next turn of a conversation; see `askew.prompts.llm.LLM`.
+
+        Raises
+        ------
+        ServerError
+            If the server gives no answer.
+        """
         while True:
-            left_out = self._left_out
-            content = {
-                **self._fields,
-                "messages": [asdict(message) for message in messages],
-                "seed": seed,
-            }
-            if schema is not None:
-                answer = {"name": "answer", "strict": True, "schema": schema}
-                strict = {"type": "json_schema", "json_schema": answer}
-                content["response_format"] = (
-                    {"type": "json_object"} if "json_schema" in left_out else strict
-                )
-            if "max_tokens" in left_out:
-                content["max_completion_tokens"] = content.pop("max_tokens")
-            content = {name: value for name, value in content.items() if name not in left_out}
+            content = self._content(messages, schema, seed, self._left_out)
             try:
                 return _completion(self._server.chat(**content), self._server.url)
             except ServerError as error:
-                told = str(error) if error.status in (400, 422) else ""
-                unknown = next(
-                    (
-                        name
-                        for name, words in _NAMED.items()
-                        if name in content and words.search(told)
-                    ),
-                    None,
-                )
-                if unknown is None:
+                rejected = _rejected_field(content, error)
+                if rejected is None:
                     raise
-                strict_schema = (
-                    unknown == "response_format" and content[unknown]["type"] == "json_schema"
-                )
-                self._left_out |= {"json_schema" if strict_schema else unknown}
+                self._left_out |= {rejected}
+
+    def _content(
+        self,
+        messages: Sequence[Message],
+        schema: Schema | None,
+        seed: int,
+        left_out: frozenset[str],
+    ) -> dict[str, Any]:
+        """Return the fields of a request, without those that the server does not accept."""
+        content = {
+            **self._fields,
+            "messages": [asdict(message) for message in messages],
+            "seed": seed,
+        }
+        if schema is not None and "json_schema" in left_out:
+            content["response_format"] = {"type": "json_object"}
+        elif schema is not None:
+            answer = {"name": "answer", "strict": True, "schema": schema}
+            content["response_format"] = {"type": "json_schema", "json_schema": answer}
+        if "max_tokens" in left_out:
+            content["max_completion_tokens"] = content.pop("max_tokens")
+        return {name: value for name, value in content.items() if name not in left_out}
+
+
+def _rejected_field(content: Mapping[str, Any], error: ServerError) -> str | None:
+    """Return the field that an error is about; None for an error about anything else.
+
+    The strict form of `response_format` is the field "json_schema".
+    """
+    if error.status not in (400, 422):
+        return None
+    for name, pattern in _FIELD_NAMES.items():
+        if name in content and pattern.search(str(error)):
+            is_strict = name == "response_format" and content[name]["type"] == "json_schema"
+            return "json_schema" if is_strict else name
+    return None
 
 
 def create(
@@ -98,33 +129,72 @@ def create(
     axes: int = 8,
     axes_on: AxesOn = "unstated",
 ) -> LLMWriter:
-    """The writer that `--llm openai/MODEL` names; `budget` is the most tokens to use. Raises
-    UsageError.
+    """Return the prompt generator of `--llm openai/MODEL`.
+
+    Parameters
+    ----------
+    name
+        Name of the model on the server.
+    url
+        Address of the server.
+    cache
+        Cache of answers; None for no cache.
+    temperature, max_tokens, concurrency
+        As `OpenAILLM` takes them.
+    timeout
+        Seconds to wait for the server.
+    budget
+        Greatest number of tokens to use; None for no limit.
+    axes, axes_on
+        As `LLMWriter` takes them.
+
+    Returns
+    -------
+    LLMWriter
+        The prompt generator.
+
+    Raises
+    ------
+    UsageError
+        For a missing name, a bad address, and impossible settings.
     """
     if not name:
         raise UsageError(
-            "which model? Write it as --llm openai/MODEL, with the name that the server gives it"
+            "--llm openai names no model; write --llm openai/MODEL, "
+            "with the server's name of the model"
         )
     if concurrency < 1:
-        raise UsageError("concurrency must be greater than 0")
-    llm = OpenAILLM(name, Server(url, timeout=timeout), temperature, max_tokens, concurrency)
+        raise UsageError(f"concurrency is {concurrency}; it must be at least 1")
+    llm = OpenAILLM(
+        model=name,
+        server=Server(url, timeout=timeout),
+        temperature=temperature,
+        max_tokens=max_tokens,
+        concurrency=concurrency,
+    )
     return LLMWriter(CachingLLM(llm, cache, budget), axes=axes, on=axes_on)
 
 
 def _completion(answer: "ChatCompletion", url: str) -> Completion:
-    """The first choice of a server's answer. Raises ServerError for something else."""
+    """Return the first choice of a server's answer. Raises ServerError for anything else."""
     try:
         choice = answer.choices[0]
         text = choice.message.content or ""
         refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
     except (AttributeError, IndexError, TypeError) as error:
         raise ServerError(
-            f"{url} answered JSON that is no chat completion: {str(answer)[:200]!r}"
+            f"{url} sent JSON that is not a chat completion: {str(answer)[:200]!r}"
         ) from error
-    counts = [getattr(answer.usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
     return Completion(
-        str(text).encode(errors="replace").decode(),  # halves of characters could not be sent back
-        refused,
-        choice.finish_reason == "length",
-        *(count if isinstance(count, int) and count >= 0 else None for count in counts),
+        text=str(text).encode(errors="replace").decode(),  # half characters cannot be sent back
+        refused=refused,
+        truncated=choice.finish_reason == "length",
+        prompt_tokens=_token_count(answer, "prompt_tokens"),
+        completion_tokens=_token_count(answer, "completion_tokens"),
     )
+
+
+def _token_count(answer: "ChatCompletion", name: str) -> int | None:
+    """Return a number of tokens; None where the server reports no valid number."""
+    count = getattr(answer.usage, name, None)
+    return count if isinstance(count, int) and count >= 0 else None
