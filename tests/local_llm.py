@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass
 class Reply:
-    """What the server sends back."""
+    """A reply of the server."""
 
     body: bytes
     status: int = 200
@@ -27,7 +27,7 @@ Answer = Callable[[int, dict[str, Any]], Reply]
 
 @dataclass
 class LocalLLM:
-    """Its address, and the requests that came in, with their headers."""
+    """A running server: its address, and the requests that it received, with their headers."""
 
     url: str
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -43,14 +43,10 @@ def says(
 ) -> Reply:
     """A proper chat completion."""
     message = {"role": "assistant", "content": None if refusal else text, "refusal": refusal}
-    usage = (
-        {}
-        if tokens is None
-        else {"usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}}
-    )
-    return Reply(
-        json.dumps({"choices": [{"message": message, "finish_reason": reason}], **usage}).encode()
-    )
+    content: dict[str, Any] = {"choices": [{"message": message, "finish_reason": reason}]}
+    if tokens is not None:
+        content["usage"] = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
+    return Reply(json.dumps(content).encode())
 
 
 def prompts(*texts: str) -> Reply:

@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's interface, and what goes wrong with one; real requests on loopback."""
+"""A server with OpenAI's interface, and its failures, by real requests on loopback."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(url: str, **settings: float) -> str | None:
-    """What the server says to a conversation."""
+    """Return the server's answer to a conversation."""
     server = Server(url, **settings)  # type: ignore[arg-type]
     return (
         server.chat(model="m", messages=[{"role": "user", "content": "hello?"}])

@@ -208,7 +208,7 @@ def test_a_plan_is_run_again_from_its_file(
         (["--groups", "man", "--source-arg", "bias=0"], "--sources folder/PATH"),
         (["--groups", "man", "--preset", "nothing"], "nothing"),
         (["--groups", "man", "--template", "a portrait"], "no {} where the class stands"),
-        (["--groups", ""], "a group without a name"),
+        (["--groups", ""], "a group has no name"),
         (["--groups", "man", "--vqa", "studio,faces"], "one instrument"),
     ],
 )

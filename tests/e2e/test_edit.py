@@ -247,7 +247,7 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
     ("more", "said"),
     [
         (["--model", "studio/planted", "--groups", GROUPS], "askew edit --model studio"),
-        (["--groups", "", "--sources", "studio/planted"], "a group without a name"),
+        (["--groups", "", "--sources", "studio/planted"], "a group has no name"),
         (
             ["--groups", GROUPS, "--sources", "studio/planted", "--edit-prompts", "rich=doctor"],
             "holds 1 target",

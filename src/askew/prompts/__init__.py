@@ -1,0 +1,1 @@
+"""Prompt generators: axes, counterfactual prompts, and prompts for a search."""

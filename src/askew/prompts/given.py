@@ -1,7 +1,7 @@
-"""Prompts that are given: in files, long ones to be cleaned up, and those of the papers.
+"""Given prompts: prompts of files, long prompts to shorten, and the prompts of the papers.
 
-BiasConnect's prompts and questions (appendix A.1 and A.3); social groups, and what they are edited
-or classified into ("downstream", section 3).
+The papers' prompts are BiasConnect's prompts and questions (appendix A.1 and A.3), and social
+groups with the targets of edits and classifications ("downstream", section 3).
 """
 
 import re
@@ -18,79 +18,100 @@ from askew.types import Axis, Question
 
 
 def read_prompts(path: Path) -> list[str]:
-    """The prompts of a UTF-8 text file, one a line; blank lines and lines that begin with # are
-    left out.
+    """Return the prompts of a UTF-8 text file with one prompt per line.
 
-    Raises UsageError, with the line, for a file that cannot be read, is not text, holds no prompt
-    or one twice.
+    Blank lines and lines that begin with # are left out.
+
+    Raises
+    ------
+    UsageError
+        For a file that cannot be read, is not text, or has no prompt or a repeated prompt.
     """
-    prompts: dict[str, int] = {}
+    line_of: dict[str, int] = {}
     for number, line in enumerate(read_text(path, "the prompts").splitlines(), start=1):
         prompt = " ".join(line.split())
-        if prompt in prompts:
+        if prompt in line_of:
             raise UsageError(
-                f"{path}, line {number}: the prompt {prompt!r} stands in line {prompts[prompt]} already; "
-                "every prompt may stand there once"
+                f"{path}, line {number}: the prompt {prompt!r} is a repetition of line "
+                f"{line_of[prompt]}; remove one of the two lines"
             )
         if prompt and not prompt.startswith("#"):
-            prompts[prompt] = number
-    if not prompts:
-        raise UsageError(f"{path} holds no prompt; write one a line, comments after #")
-    return list(prompts)
+            line_of[prompt] = number
+    if not line_of:
+        raise UsageError(
+            f"{path} contains no prompt; write one prompt per line, and comments after #"
+        )
+    return list(line_of)
 
 
 def clean_prompt(text: str) -> str | None:
-    """The part of a long prompt that says what is in the picture, or None if there is none of 5 to
-    9 words.
+    """Return the part of a long prompt that describes the image, by TIBET's rule.
 
-    TIBET's rule for prompts from DiffusionDB (appendix 11, figure 8): of the parts between
-    punctuation the longest, the first of equals; dropped if it has the word "painting" or "by", or
-    if its first letters are "in".
+    The rule is for prompts from DiffusionDB (appendix 11, figure 8). Of the parts between
+    punctuation it takes the longest, the first of equals.
+
+    Parameters
+    ----------
+    text
+        Long prompt.
+
+    Returns
+    -------
+    str or None
+        The part; None if it has not 5 to 9 words, has the word "painting" or "by", or begins with
+        the letters "in".
     """
     part = max(re.split(r"[.:()\[\]!,]", text), key=len).strip()
     words = part.split()
-    if not 5 <= len(words) <= 9 or "painting" in words or "by" in words or part.startswith("in"):
+    has_excluded_word = "painting" in words or "by" in words
+    if not 5 <= len(words) <= 9 or has_excluded_word or part.startswith("in"):
         return None
     return part
 
 
 def clean_prompts(texts: Iterable[str]) -> list[str]:
-    """The parts that `clean_prompt` keeps, each once, in order."""
-    return list(dict.fromkeys(part for part in map(clean_prompt, texts) if part is not None))
+    """Return the parts that `clean_prompt` takes from texts, each once, in order."""
+    parts = map(clean_prompt, texts)
+    return list(dict.fromkeys(part for part in parts if part is not None))
 
 
 OCCUPATIONS: tuple[str, ...] = tuple(
-    "computer programmer, elementary school teacher, librarian, announcer, pharmacist, chef, chemist, police, "
-    "accountant, architect, lawyer, philosopher, scientist, doctor, nurse, engineer, musician, journalist, athlete, "
-    "social worker, sales person, politician, farmer, mechanic, firefighter, gardener".split(", ")
+    "computer programmer, elementary school teacher, librarian, announcer, pharmacist, chef, "
+    "chemist, police, accountant, architect, lawyer, philosopher, scientist, doctor, nurse, "
+    "engineer, musician, journalist, athlete, social worker, sales person, politician, farmer, "
+    "mechanic, firefighter, gardener".split(", ")
 )
 """The occupations of the paper's data set, in its order."""
 
 NOUNS: Mapping[str, str] = {"police": "police officer"}
-"""What a prompt calls an occupation whose name is no word for one person."""
+"""Nouns in prompts for occupations whose name is not a noun for one person."""
 
 _ASKED: Mapping[str, str] = {name: name.replace("_", " ") for name in BIASCONNECT[:-1]} | {
     "age": "age group",
     "clothing": "attire",
 }
-"""What the question of each axis asks for; disability is asked in three yes/no parts, which the
-catalogue has.
-"""
+"""Words for each axis in its question; disability has yes/no questions in the catalogue."""
 
 
 def occupation_prompts(occupations: Sequence[str] = OCCUPATIONS) -> list[str]:
-    """ "a photo of a nurse" for every occupation. Raises UsageError for a blank one, or one named
-    twice.
+    """Return "a photo of a nurse" and so on, for every occupation.
+
+    Raises
+    ------
+    UsageError
+        For a blank or repeated occupation.
     """
     names = [" ".join(name.split()) for name in occupations]
     if not all(names) or len(set(names)) < len(names):
-        raise UsageError(f"occupations must be different words, not: {', '.join(names) or 'none'}")
+        listed = ", ".join(names) or "none"
+        raise UsageError(f"the occupations must be different words; they are: {listed}")
     return [prompt_of(NOUNS.get(name, name), "a photo of {}") for name in names]
 
 
 def asked_as_in_biasconnect(axis: Axis) -> Axis:
-    """The axis with BiasConnect's question, its values being the answers; other axes keep their
-    own.
+    """Return an axis with BiasConnect's question and its values as answers.
+
+    An axis that BiasConnect does not have is returned as it is.
     """
     if axis.name not in _ASKED:
         return axis
@@ -99,10 +120,10 @@ def asked_as_in_biasconnect(axis: Axis) -> Axis:
 
 
 HEADSHOT = "A color photograph of {}, headshot, high-quality."
-"""The template of source pictures and of edits."""
+"""Template of the prompts of source images and edits."""
 
 PORTRAIT = "A portrait of {}."
-"""The template of the classes of a classification."""
+"""Template of the classes of a classification."""
 
 PAPER_GROUPS: tuple[str, ...] = (
     "caucasian man",
@@ -110,41 +131,55 @@ PAPER_GROUPS: tuple[str, ...] = (
     "african-american man",
     "african-american woman",
 )
-"""Those whose pictures the paper made, edited and classified."""
+"""The groups whose images the paper generated, edited and classified."""
 
 HIGH_PAID: tuple[str, ...] = ("doctor", "CEO")
 LOW_PAID: tuple[str, ...] = ("dishwasher-worker", "fastfood-worker")
-"""The targets of the paper's edits; "dishwasher-worker", as "dishwasher" would give the appliance."""
+"""Targets of the paper's edits. "dishwasher" would give the appliance, not a person."""
 
 
 def prompt_of(words: str, template: str = HEADSHOT) -> str:
-    """`words`, such as "caucasian man" or "doctor", with their article where {} stands in the
-    template.
-    """
+    """Return a template with words, such as "doctor", and their article in place of {}."""
     return template.replace("{}", f"{article(words)} {words}")
 
 
 def group_names(text: str | Sequence[str]) -> tuple[str, ...]:
-    """The groups in texts with commas. Raises UsageError if one is empty or named twice."""
+    """Return the groups in texts with commas.
+
+    Raises
+    ------
+    UsageError
+        For an empty or repeated group.
+    """
     parts = (text if isinstance(text, str) else ",".join(text)).split(",")
     names = tuple(" ".join(part.split()) for part in parts)
     if not all(names):
         raise UsageError(
-            'a group without a name; give one or more, as in: --groups "caucasian man, african-american woman"'
+            "a group has no name; name one or more groups, "
+            'for example --groups "caucasian man, african-american woman"'
         )
-    twice = [
-        name
-        for at, name in enumerate(names)
-        if name.lower() in (other.lower() for other in names[:at])
-    ]
-    if twice:
-        raise UsageError(f"the group {twice[0]!r} is named twice")
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            raise UsageError(f"the group {name!r} is given twice in --groups")
+        seen.add(name.lower())
     return names
 
 
 def stated_value(words: str, axis: str) -> str | None:
-    """The value of an axis that a group's name says ("caucasian man": male); None for none, or more
-    than one.
+    """Return the value of an axis that a group's name states ("caucasian man": male).
+
+    Parameters
+    ----------
+    words
+        Name of a group.
+    axis
+        Name of an axis of the catalogue.
+
+    Returns
+    -------
+    str or None
+        The value; None for no value, and for several values.
     """
-    said = stated_values(words, axis)
-    return said.pop() if len(said) == 1 else None
+    values = stated_values(words, axis)
+    return values.pop() if len(values) == 1 else None

@@ -86,16 +86,10 @@ class LexiconWriter:
 
     def _fitting_axes(self, text: str) -> list[str]:
         """Return the names of the axes that fit a prompt."""
-        kinds = [
-            phrase.noun.kind if phrase.noun else "any" for phrase in parse_prompt(text).phrases
-        ]
+        phrases = parse_prompt(text).phrases
+        kinds = [phrase.noun.kind if phrase.noun else "any" for phrase in phrases]
         has_people = "person" in kinds
-        subject_kinds = {"any", "person" if has_people else next(iter(kinds), "any")}
-        fitting = [
-            name
-            for name, entry in catalogue().items()
-            if not entry.subject_kinds.isdisjoint(subject_kinds)
-        ]
+        fitting = _axes_of_kind("person" if has_people else next(iter(kinds), "any"))
         stated = [name for name in fitting if states(text, name)]
         unstated = [name for name in fitting if name not in stated]
         if self.axes is None and has_people:
@@ -141,6 +135,15 @@ class LexiconWriter:
                 more = _distinct(endless, count, prompt)
                 variations = _distinct(iter([*variations, *more]), count, prompt)
         return variations
+
+
+def _axes_of_kind(kind: str) -> list[str]:
+    """Return the names of the axes that a noun of a kind can have."""
+    return [
+        name
+        for name, entry in catalogue().items()
+        if not entry.subject_kinds.isdisjoint({"any", kind})
+    ]
 
 
 def create(
@@ -390,11 +393,12 @@ def _naming_one_person(text: str) -> str:
 def _wanted_details(text: str, topic: d.Topic, knows: d.Knows) -> dict[str, list[d.Detail]]:
     """Return the open details that a topic wants, by aspect."""
     group = d.group_of(d.main_phrase(parse_prompt(text)))
-    wanted = {
-        aspect: [detail for detail in details if topic.wants(detail, group)]
-        for aspect, details in d.open_details(text, knows).items()
-    }
-    return {aspect: details for aspect, details in wanted.items() if details}
+    wanted: dict[str, list[d.Detail]] = {}
+    for aspect, details in d.open_details(text, knows).items():
+        for detail in details:
+            if topic.wants(detail, group):
+                wanted.setdefault(aspect, []).append(detail)
+    return wanted
 
 
 def _fitting_details(
