@@ -119,7 +119,7 @@ def policy_seconds(seed: int = 0) -> float:
         Goal(rng.dirichlet(np.ones(k * m), number), np.full(k * m, 1 / (k * m)), weight=0.15)
         for k, m in combinations(SIZES, 2)
     ]
-    return seconds(lambda: plan_policy(goals, costs=np.full(number, 0.002), most_prompts=12))
+    return seconds(lambda: plan_policy(goals, costs=np.full(number, 0.002), max_prompts=12))
 
 
 def costs(given: argparse.Namespace) -> None:
@@ -128,13 +128,13 @@ def costs(given: argparse.Namespace) -> None:
     bare = registry.model("studio")
     assert isinstance(bare, Model)
     requests = [Request("a photo of a nurse", 100 + k, k) for k in range(pictures)]
-    ways = {
+    techniques = {
         name: mitigation.parse_mitigation({"method": name, **own}, name)
         for name, own in WAYS.items()
     }
     models: dict[str, Model] = {
         "bare": bare,
-        **{name: one.wrap(bare) for name, one in ways.items()},
+        **{name: one.wrap(bare) for name, one in techniques.items()},
     }
     taken: dict[str, list[float]] = {name: [] for name in models}
     bare.generate(requests[:1])  # loads the network
@@ -143,7 +143,7 @@ def costs(given: argparse.Namespace) -> None:
             taken[name].append(seconds(lambda model=model: model.generate(requests)))  # type: ignore[misc]
     base = min(taken["bare"])
     for name, times in taken.items():
-        evaluations = ways[name].cost if name in ways else 1.0
+        evaluations = techniques[name].cost if name in techniques else 1.0
         per = min(times) / pictures
         ratio = min(times) / base
         print(
@@ -176,21 +176,25 @@ def occupations(given: argparse.Namespace) -> None:
     """
     names = list(OCCUPATIONS_OF_THE_WORLD)[:: given.every] if given.every else OCCUPATIONS
     texts = [f"a photo of {article(one)} {one}" for one in names]
-    ways = tuple((given.techniques or "prompts,fair-diffusion,iti-gen").split(","))
+    techniques = tuple((given.techniques or "prompts,fair-diffusion,iti-gen").split(","))
     plan = plan_mitigation(
-        texts, axes=["gender"], model="studio", ways=ways, confirm=given.pictures or 48
+        texts,
+        axes=["gender"],
+        model="studio",
+        techniques=techniques,
+        eval_images=given.pictures or 48,
     )
     found = METHOD.run(
         plan,
         run=given.folder
-        / "-".join(("occupations", *plan.ways, *map(str, filter(None, [given.every])))),
+        / "-".join(("occupations", *plan.techniques, *map(str, filter(None, [given.every])))),
     ).findings
     if "iti-gen" in found.mitigations:
         (given.folder / "iti-gen.toml").write_text(found.mitigations["iti-gen"])
     print(
         f"| share of women | {' | '.join(names)} | near half |\n| --- |{' ---: |' * len(names)} ---: |"
     )
-    for name in ("initial", *(f"mitigation: {way}" for way in plan.ways)):
+    for name in ("initial", *(f"mitigation: {technique}" for technique in plan.techniques)):
         women = {
             one.prompt: one.shares["female"]
             for one in found.shares
@@ -206,9 +210,9 @@ def occupations(given: argparse.Namespace) -> None:
         "shows the occupation, before | after minus before | minimum |"
     )
     print("| --- | ---: | ---: | --- | ---: | --- | ---: | --- | ---: |")
-    for way in plan.ways:
-        own = [one for one in found.ways if one.way == way]
-        gender = [axis for one in own for axis in one.axes if axis.aimed]
+    for technique in plan.techniques:
+        own = [one for one in found.techniques if one.technique == technique]
+        gender = [axis for one in own for axis in one.axes if axis.is_target]
         before, after = (
             np.array([_mark(getattr(one, when)) for one in gender]) for when in ("before", "after")
         )
@@ -221,12 +225,12 @@ def occupations(given: argparse.Namespace) -> None:
             f"{after.mean():.3f}",
             _mean(after - before),
             f"{after.mean() / before.mean():.2f}",
-            _mean([_mark(one.obeyed) for one in gender]),
+            _mean([_mark(one.followed) for one in gender]),
             f"{kept.mean():.3f}",
             _mean(change),
             f"{(kept + change).min():.2f}",
         )
-        print(f"| {way} | {' | '.join(told)} |")
+        print(f"| {technique} | {' | '.join(told)} |")
 
 
 FOUR = "gender,age,clothing,environment"
@@ -236,19 +240,19 @@ def policies(given: argparse.Namespace) -> None:
     """The mean distance that policies leave, how far watched axes get worse, and how much more
     pairs hang together.
     """
-    aims = given.axes.split(",")
+    target_axes = given.axes.split(",")
     rows = []
     for occupation in list(OCCUPATIONS_OF_THE_WORLD)[:: given.every or 12]:
         plan = plan_mitigation(
             [f"a photo of {article(occupation)} {occupation}"],
-            axes=aims,
+            axes=target_axes,
             model="studio/planted",
-            statements=given.max_stated,
+            max_stated=given.max_stated,
         )
         prompt = plan.prompts[0]
         for seed in range(given.rounds):
             sets = [_sampled(one, given.pictures or 48, 2 * seed) for one in prompt.prompts()]
-            tables = PolicyTables.of(prompt, plan.aims, sets, "studio", {})
+            tables = PolicyTables.of(prompt, plan.target_axes, sets, "studio", {})
             found = choose(
                 plan, tables, partial(_refined_sample, images=plan.refine, seed=2 * seed + 1)
             )
@@ -263,14 +267,20 @@ def policies(given: argparse.Namespace) -> None:
                     for table in (after, before)
                 ]
             )
-            aimed = np.isin(BIASCONNECT, aims)
+            is_target = np.isin(BIASCONNECT, target_axes)
             rises = []
             for pair in combinations(BIASCONNECT, 2):
                 new, was = (_shares(table, *pair) for table in (after, before))
                 v, carried, then = (float(cramers_v(one)) for one in (new, raked(was, new), was))
-                rises.append((v - then if {*pair} <= {*aims} else 0.0, v - then, v - carried))
+                rises.append(
+                    (v - then if {*pair} <= {*target_axes} else 0.0, v - then, v - carried)
+                )
             rows.append(
-                (far[0, aimed].mean(), (far[0] - far[1])[~aimed].max(), *np.max(rises, axis=0))
+                (
+                    far[0, is_target].mean(),
+                    (far[0] - far[1])[~is_target].max(),
+                    *np.max(rises, axis=0),
+                )
             )
     left, worse, *tied = np.array(rows).T
     print(
@@ -312,7 +322,11 @@ def association(given: argparse.Namespace) -> None:
     """CAS and MAD of perceived gender before and after ITI-GEN, means over the occupations."""
     texts = [f"a photo of {article(one)} {one}" for one in OCCUPATIONS]
     plan = plan_mitigation(
-        texts, axes=["gender"], model="studio", ways=("iti-gen",), confirm=given.pictures or 48
+        texts,
+        axes=["gender"],
+        model="studio",
+        techniques=("iti-gen",),
+        eval_images=given.pictures or 48,
     )
     with opened_run(plan, given.folder / "association", given.folder / ".askew") as live:
         found = gather(plan, live)
@@ -379,17 +393,22 @@ def maps(given: argparse.Namespace) -> None:
     print(f"| technique | {' | '.join(f'{score} | minus plain' for score in scores)} |")
     print("| --- |" + " ---: | --- |" * 4)
     _overlaps("plain", plain, None)
-    for way in (given.techniques or "fair-diffusion,entanglement").split(","):
-        file = given.folder / f"{way}.toml"
-        what = {"policies": alternation} if way == "prompts" else {}
+    for technique in (given.techniques or "fair-diffusion,entanglement").split(","):
+        file = given.folder / f"{technique}.toml"
+        what = {"policies": alternation} if technique == "prompts" else {}
         if not file.exists():
             file.write_text(
-                mitigation.parse_mitigation({"method": way, "targets": EVEN, **what}, way).to_toml()
+                mitigation.parse_mitigation(
+                    {"method": technique, "targets": EVEN, **what}, technique
+                ).to_toml()
             )
         made = askew.map(
-            **own, mitigation=file, baseline=given.folder / "maps", run=given.folder / f"maps-{way}"
+            **own,
+            mitigation=file,
+            baseline=given.folder / "maps",
+            run=given.folder / f"maps-{technique}",
         )
-        _overlaps(way, made.findings.biasmap.overall[0], made.findings.biasmap.changes[0])
+        _overlaps(technique, made.findings.biasmap.overall[0], made.findings.biasmap.changes[0])
 
 
 def _overlaps(name: str, overall: Any, change: Any) -> None:

@@ -15,7 +15,7 @@ import askew
 from askew.cli import run as command
 from askew.errors import UsageError
 from askew.methods.mitigate.findings import MitigationResult
-from askew.methods.mitigate.gather import _way
+from askew.methods.mitigate.gather import _technique
 from askew.methods.mitigate.plan import MitigationPlan, plan_mitigation
 from askew.methods.mitigate.policy import most_drawn
 from askew.options import key_values
@@ -36,28 +36,28 @@ def mitigated(tmp_path_factory: pytest.TempPathFactory) -> MitigationResult:
         NURSE,
         model="studio/planted",
         axes="gender,clothing",
-        also=["age"],
+        monitor=["age"],
         images=24,
-        confirm=64,
+        eval_images=64,
         bootstrap_samples=200,
         run=run,
     )
 
 
 def test_it_helps_and_says_so(mitigated: MitigationResult) -> None:
-    (way,) = mitigated.findings.ways
-    assert {one.axis for one in way.helped} >= {"gender"}
-    assert all(one.aimed == (one.axis in ("gender", "clothing")) for one in way.axes)
-    assert way.harmed == []
+    (technique,) = mitigated.findings.techniques
+    assert {one.axis for one in technique.helped} >= {"gender"}
+    assert all(one.is_target == (one.axis in ("gender", "clothing")) for one in technique.axes)
+    assert technique.harmed == []
     assert "closer to the target on perceived gender" in mitigated.page.answer
-    gender = next(one for one in way.axes if one.axis == "gender")
-    assert isinstance(gender.obeyed, Estimate)
-    assert gender.obeyed.value > 0.9
+    gender = next(one for one in technique.axes if one.axis == "gender")
+    assert isinstance(gender.followed, Estimate)
+    assert gender.followed.value > 0.9
 
 
 def test_a_change_is_what_stands_after_less_what_stood_before(mitigated: MitigationResult) -> None:
-    (way,) = mitigated.findings.ways
-    for one in way.axes:
+    (technique,) = mitigated.findings.techniques
+    for one in technique.axes:
         assert isinstance(one.before, Estimate)
         assert isinstance(one.after, Estimate)
         assert isinstance(one.change, Estimate)
@@ -71,12 +71,12 @@ def test_what_is_predicted_is_told_with_what_was_measured(mitigated: MitigationR
     """Fitted weights leave nothing of what planned them; the interval says what they may truly
     leave.
     """
-    (way,) = mitigated.findings.ways
-    gender = next(one for one in way.axes if one.axis == "gender")
+    (technique,) = mitigated.findings.techniques
+    gender = next(one for one in technique.axes if one.axis == "gender")
     assert isinstance(gender.predicted, Estimate)
     assert gender.predicted.value < 0.02
     assert ends(gender.predicted)[1] > 0.03
-    within = sum(one.as_predicted for one in way.axes)
+    within = sum(one.as_predicted for one in technique.axes)
     assert (
         f"{within} of 3 measured distances lie within what was predicted"
         in mitigated.report.read_text(encoding="utf-8")
@@ -89,16 +89,16 @@ def test_a_page_of_several_prompts_shows_each(tmp_path: Path) -> None:
         prompts,
         model="studio/planted",
         axes="gender",
-        also=[],
+        monitor=[],
         images=6,
-        confirm=8,
+        eval_images=8,
         bootstrap_samples=100,
         embedder="none",
         run=tmp_path / "run",
     )
     page = made.report.read_text(encoding="utf-8")
     assert all(f"“{one}”: one seed under another" in page for one in prompts)
-    assert all(f"% of {one.axes[0].obeyed.n}" in page for one in made.findings.ways)
+    assert all(f"% of {one.axes[0].followed.n}" in page for one in made.findings.techniques)
     bars = page.split("The same seeds, before and after")[0]
     assert all(one in bars for one in prompts)
 
@@ -141,13 +141,13 @@ def test_a_dry_run_and_the_same_command_again(
         "studio/planted",
         "--axes",
         "gender,clothing",
-        "--also",
+        "--monitor",
         "age",
     ]
     options += [
         "--images",
         "24",
-        "--confirm",
+        "--eval-images",
         "64",
         "--bootstrap-samples",
         "200",
@@ -167,9 +167,9 @@ def test_what_is_killed_before_it_is_measured_again_goes_on(
     how = {
         "model": "studio/planted",
         "axes": "gender,clothing",
-        "also": ["age"],
+        "monitor": ["age"],
         "images": 24,
-        "confirm": 64,
+        "eval_images": 64,
     }
 
     def killed(*_: object) -> None:
@@ -180,37 +180,37 @@ def test_what_is_killed_before_it_is_measured_again_goes_on(
         with pytest.raises(KeyboardInterrupt):
             askew.mitigate(NURSE, bootstrap_samples=200, run=tmp_path / "run", **how)
     again = askew.mitigate(NURSE, bootstrap_samples=200, run=tmp_path / "run", **how)
-    assert again.findings.ways == mitigated.findings.ways
+    assert again.findings.techniques == mitigated.findings.techniques
     assert again.findings.mitigations == mitigated.findings.mitigations
 
 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ([], "--axes names what is to be mitigated"),
+        ([], "Name the axes to mitigate"),
         (
-            ["--axes", "gender", "--target", "gender=male:.5,female:.6"],
+            ["--axes", "gender", "--target-shares", "gender=male:.5,female:.6"],
             "sum to 1.1. They must sum to 1",
         ),
         (
-            ["--axes", "gender", "--target", "gender=male:.1,femal:.9"],
-            "the target of gender cannot be used: the reference",
+            ["--axes", "gender", "--target-shares", "gender=male:.1,femal:.9"],
+            "the target shares of gender cannot be used: the reference",
         ),
         (
-            ["--axes", "gender", "--target", "age=young:1"],
-            "targets are of mitigated axes (gender), not age",
+            ["--axes", "gender", "--target-shares", "age=young:1"],
+            "--target-shares names age, but the target axes are: gender",
         ),
         (
-            ["--axes", "gender", "--target", "gender=male"],
+            ["--axes", "gender", "--target-shares", "gender=male"],
             "does not have the form AXIS=VALUE:SHARE",
         ),
         (
             ["--axes", "gender", "--priority", "gender=high"],
-            "weights are numbers, such as gender=2,age=1",
+            "weights must be numbers, such as gender=2,age=1",
         ),
-        (["--axes", "gender", "--with", "fair"], "fair"),
+        (["--axes", "gender", "--technique", "fair"], "fair"),
         (
-            ["--axes", "gender", "--with", "cads"],
+            ["--axes", "gender", "--technique", "cads"],
             "studio/planted gives no access to a network; use --technique prompts",
         ),
     ],
@@ -240,7 +240,7 @@ def test_a_prompt_that_says_it_itself(tmp_path: Path, capsys: pytest.CaptureFixt
         command(["mitigate", "a photo of a male nurse", "--axes", "gender", "--run", str(tmp_path)])
         == 2
     )
-    assert "states its gender itself" in capsys.readouterr().err
+    assert "states its gender." in capsys.readouterr().err
 
 
 def test_a_plan_gives_the_files_too(mitigated: MitigationResult, tmp_path: Path) -> None:
@@ -260,27 +260,32 @@ def test_a_setting_of_a_way_that_is_not_tried_is_refused(
         "studio/planted",
         "--axes",
         "gender",
-        "--way-arg",
+        "--technique-arg",
         "fair-difusion:scale=9",
     ]
     assert command(asked) == 2
     assert (
-        "settings are of ways that are tried (prompts), not fair-difusion"
+        "--technique-arg sets fair-difusion, but the techniques are: prompts"
         in capsys.readouterr().err
     )
 
 
 @pytest.mark.parametrize(
-    "way_args", [["prompts:rule=independent"], MappingProxyType({"prompts:rule": "independent"})]
+    "technique_args",
+    [["prompts:rule=independent"], MappingProxyType({"prompts:rule": "independent"})],
 )
 def test_settings_of_ways_are_heeded_in_every_form(
-    mitigated: MitigationResult, tmp_path: Path, way_args: Any
+    mitigated: MitigationResult, tmp_path: Path, technique_args: Any
 ) -> None:
-    plan = planned(way_args=key_values(way_args, "way_args"))
+    plan = planned(technique_args=key_values(technique_args, "technique_args"))
     assert plan.settings_of("prompts") == {"rule": "independent"}
-    with pytest.raises(UsageError, match="settings are of ways that are tried"):
+    with pytest.raises(UsageError, match="but the techniques are"):
         askew.mitigate(
-            NURSE, model="studio/planted", axes="gender", way_args=["cads:noise=1"], run=tmp_path
+            NURSE,
+            model="studio/planted",
+            axes="gender",
+            technique_args=["cads:noise=1"],
+            run=tmp_path,
         )
 
 
@@ -288,9 +293,9 @@ def planned(**settings: Any) -> MitigationPlan:
     given = {
         "model": "studio/planted",
         "axes": ["gender", "age"],
-        "also": [],
+        "monitor": [],
         "images": 4,
-        "confirm": 4,
+        "eval_images": 4,
     }
     return plan_mitigation([NURSE, "a photo of a chef"], **(given | settings))
 
@@ -300,11 +305,11 @@ def test_targets_of_prompts_are_each_ones_own_or_refused() -> None:
     data["prompts"][1]["axes"][0]["reference"] = {"male": 0.2, "female": 0.8}
     plan = MitigationPlan.checked(data, "the plan")
     assert [plan.targets(one)["gender"]["male"] for one in plan.prompts] == [0.5, 0.2]
-    assert {*_way(plan, "prompts", {"policies": [HALVES]}).targets} == {"age"}
-    with pytest.raises(UsageError, match="the prompts have different targets, and only policies"):
-        MitigationPlan.checked({**data, "ways": ("prompts", "cads")}, "the plan")
+    assert {*_technique(plan, "prompts", {"policies": [HALVES]}).targets} == {"age"}
+    with pytest.raises(UsageError, match="the prompts have different target shares"):
+        MitigationPlan.checked({**data, "techniques": ("prompts", "cads")}, "the plan")
 
 
 def test_a_plan_says_how_much_it_draws_at_most() -> None:
-    plans = (planned(most_prompts=0), planned(most_prompts=2), planned(statements=1))
+    plans = (planned(max_prompts=0), planned(max_prompts=2), planned(max_stated=1))
     assert [most_drawn(plan, plan.prompts[0]) for plan in plans] == [24 * 6, 24 * 4, 0]

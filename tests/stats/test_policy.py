@@ -59,7 +59,7 @@ def test_what_exceeds_a_bound_weighs_like_a_distance_and_few_prompts_are_kept(se
         return goals[0].distance_of(weights) + max(0.0, goals[1].distance_of(weights) - most)
 
     best = total(plan_policy(goals))
-    few = plan_policy(goals, most_prompts=2)
+    few = plan_policy(goals, max_prompts=2)
     assert best <= min(map(total, [*np.eye(6), *rng.dirichlet(np.ones(6), size=50)])) + 1e-5
     assert np.count_nonzero(few) <= 2
     assert total(few) >= best - 1e-5

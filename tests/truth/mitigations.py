@@ -10,7 +10,7 @@ from functools import cache
 
 import planted_answers
 from askew.methods.mitigate.findings import TechniqueFindings
-from askew.methods.mitigate.gather import WAY, EvaluationSet, MitigationGathered
+from askew.methods.mitigate.gather import TECHNIQUE_AXIS, EvaluationSet, MitigationGathered
 from askew.methods.mitigate.plan import MitigationPlan
 from askew.methods.mitigate.policy import PolicyTables, SolvedPolicy, choose
 from askew.methods.mitigate.score import score
@@ -33,10 +33,10 @@ READ = "truth"
 
 
 def planned(
-    aims: Sequence[str] = AIMS, watched: Sequence[str] = BIASCONNECT, **settings: object
+    target_axes: Sequence[str] = AIMS, watched: Sequence[str] = BIASCONNECT, **settings: object
 ) -> MitigationPlan:
     axes = tuple(
-        AxisPlan.of(find_axis(name), counterfactuals(NURSE, name) if name in aims else {})
+        AxisPlan.of(find_axis(name), counterfactuals(NURSE, name) if name in target_axes else {})
         for name in watched
     )
     prompt = PromptPlan(text=NURSE, axes=axes)
@@ -44,7 +44,7 @@ def planned(
         "vqa": (READ,),
         "embedder": "none",
         "bootstrap_samples": 200,
-        "aims": aims,
+        "target_axes": target_axes,
         "prompts": [prompt.model_dump()],
     }
     return MitigationPlan.model_validate({**fields, **settings})
@@ -70,7 +70,7 @@ def chosen(bias: float, seed: int, images: int = 48) -> SolvedPolicy:
     plan = planned()
     prompts = plan.prompts[0].prompts()
     sets = [seen(one, [one.text] * images, bias, seed, one.text) for one in prompts]
-    tables = PolicyTables.of(plan.prompts[0], plan.aims, sets, READ, {})
+    tables = PolicyTables.of(plan.prompts[0], plan.target_axes, sets, READ, {})
     return choose(
         plan, tables, lambda text: seen(Prompt(text), [text] * plan.refine, bias, seed + 1, text)
     )
@@ -82,7 +82,7 @@ def judged(observed: ObservedSet, subjects: Sequence[str] = ()) -> EvaluationSet
 
 
 def told(
-    before: EvaluationSet, after: EvaluationSet, way: PromptPolicy, **settings: object
+    before: EvaluationSet, after: EvaluationSet, technique: PromptPolicy, **settings: object
 ) -> TechniqueFindings:
     plan = planned(**settings)  # type: ignore[arg-type]
     head = planted_answers.head(plan)  # type: ignore[arg-type]
@@ -96,10 +96,10 @@ def told(
         (),
         {},
         {},
-        {"prompts": way},
+        {"prompts": technique},
         {NURSE: [before, after]},
     )
-    return score(plan, found, head).ways[0]
+    return score(plan, found, head).techniques[0]
 
 
 def policy(found: SolvedPolicy) -> PromptPolicy:
@@ -107,19 +107,21 @@ def policy(found: SolvedPolicy) -> PromptPolicy:
 
 
 def measured(
-    bias: float, seed: int, found: SolvedPolicy | None, confirm: int = 96
+    bias: float, seed: int, found: SolvedPolicy | None, eval_images: int = 96
 ) -> TechniqueFindings:
     """Fresh pictures before and after a policy; after none of it where nothing is done."""
-    way = policy(found or chosen(bias, 0))
-    requests = [Request(NURSE, picture_seed(seed, NURSE, k), k) for k in range(confirm)]
-    texts = [way.prompt_for(one) for one in requests] if found else [NURSE] * confirm
-    before = seen(Prompt(NURSE), [NURSE] * confirm, bias, seed)
-    after = seen(Prompt(NURSE, WAY, "prompts"), texts, bias, seed + 500_000)
-    return told(judged(before), judged(after), way)
+    technique = policy(found or chosen(bias, 0))
+    requests = [Request(NURSE, picture_seed(seed, NURSE, k), k) for k in range(eval_images)]
+    texts = [technique.prompt_for(one) for one in requests] if found else [NURSE] * eval_images
+    before = seen(Prompt(NURSE), [NURSE] * eval_images, bias, seed)
+    after = seen(Prompt(NURSE, TECHNIQUE_AXIS, "prompts"), texts, bias, seed + 500_000)
+    return told(judged(before), judged(after), technique)
 
 
 def changed(observed: ObservedSet, columns: Mapping[str, Sequence[str]]) -> ObservedSet:
     values = {
         READ: {**observed.values[READ], **{name: tuple(column) for name, column in columns.items()}}
     }
-    return ObservedSet(Prompt(NURSE, WAY, "prompts"), observed.pictures, values, observed.captions)
+    return ObservedSet(
+        Prompt(NURSE, TECHNIQUE_AXIS, "prompts"), observed.pictures, values, observed.captions
+    )

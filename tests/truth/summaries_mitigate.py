@@ -30,7 +30,7 @@ def compared(
     before: ObservedSet, after: ObservedSet, subjects: Sequence[str] = (), **settings: object
 ) -> TechniqueFindings:
     asked = {
-        "aims": ("gender",),
+        "target_axes": ("gender",),
         "watched": ("gender", "age", "clothing"),
         "bootstrap_samples": 100,
         **settings,
@@ -54,7 +54,7 @@ def mitigated(seed: int) -> TechniqueFindings:
     return compared(*sets, vqa=(READ, "other"))
 
 
-def unread(seed: int) -> TechniqueFindings:
+def unlabeled(seed: int) -> TechniqueFindings:
     """Half of the pictures cannot be read, and as many show somebody else."""
     before = seen(Prompt(NURSE), [NURSE] * PICTURES, 1.0, seed)
     gender = before.values[READ]["gender"]
@@ -93,7 +93,9 @@ ROWS = (
         ("technique_subject_loss", "technique_prompt_loss", "technique_label_loss"),
         "The same model. No effect: a loss. Half of the images show another occupation and half are unlabeled: both losses.",
         lambda seed: bool(nothing_done(seed).broken),
-        lambda seed: {*unread(seed).broken} == {"technique_subject_loss", "technique_label_loss"},
+        lambda seed: (
+            {*unlabeled(seed).broken} == {"technique_subject_loss", "technique_label_loss"}
+        ),
         0.9,
     ),
     Summary(

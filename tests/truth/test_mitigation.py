@@ -100,27 +100,29 @@ def test_what_is_predicted_of_a_policy_holds() -> None:
 
 
 def test_a_planted_lean_is_mitigated_and_the_sentence_says_so() -> None:
-    ways = [measured(1.0, 10_000 + seed, chosen(1.0, 1000 * seed + 7)) for seed in range(2)]
-    assert all("gender" in {one.axis for one in way.helped} for way in ways)
-    assert all(not way.broken for way in ways)
+    techniques = [measured(1.0, 10_000 + seed, chosen(1.0, 1000 * seed + 7)) for seed in range(2)]
+    assert all("gender" in {one.axis for one in technique.helped} for technique in techniques)
+    assert all(not technique.broken for technique in techniques)
 
 
 @pytest.mark.slow
 def test_in_a_fair_world_nothing_is_claimed_to_help() -> None:
-    ways = [
+    techniques = [
         measured(0.0, 20_000 + seed, chosen(0.0, 1000 * (seed % 10) + 7)) for seed in range(100)
     ]
-    assert np.mean([bool(way.helped) for way in ways]) <= 0.07
-    assert np.mean([bool(way.harmed) for way in ways]) <= 0.10
+    assert np.mean([bool(technique.helped) for technique in techniques]) <= 0.07
+    assert np.mean([bool(technique.harmed) for technique in techniques]) <= 0.10
 
 
 @pytest.mark.slow
 def test_where_nothing_is_done_nothing_is_claimed() -> None:
-    ways = [measured(1.0, 30_000 + seed, None) for seed in range(100)]
-    assert np.mean([bool(way.helped or way.harmed) for way in ways]) <= 0.10
-    assert np.mean([bool(way.built) for way in ways]) <= 0.10
+    techniques = [measured(1.0, 30_000 + seed, None) for seed in range(100)]
+    assert np.mean([bool(technique.helped or technique.harmed) for technique in techniques]) <= 0.10
+    assert np.mean([bool(technique.built) for technique in techniques]) <= 0.10
     quiet = [
-        verdict(way) for way in ways if not (way.helped or way.harmed or way.built or way.broken)
+        verdict(technique)
+        for technique in techniques
+        if not (technique.helped or technique.harmed or technique.built or technique.broken)
     ]
     assert all(
         "no significant change on perceived gender (distance " in text and "but" not in text
@@ -133,20 +135,22 @@ def test_pictures_blurred_until_nobody_can_read_them_are_no_success() -> None:
     rng = np.random.default_rng(0)
     guessed = {name: rng.choice(ATTRIBUTES[name], 96).tolist() for name in AIMS}
     subjects = rng.choice(["nurse", "chef", "farmer", "police officer"], 96).tolist()
-    way = told(judged(before), judged(changed(before, guessed), subjects), policy(chosen(1.0, 7)))
-    assert "but fewer images show the subject" in verdict(way)
+    technique = told(
+        judged(before), judged(changed(before, guessed), subjects), policy(chosen(1.0, 7))
+    )
+    assert "but fewer images show the subject" in verdict(technique)
 
 
 def test_evenness_by_segregation_is_named() -> None:
     before = seen(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
     halves = ["male", "female"] * 48
     formal = ["formal" if one == "male" else "informal" for one in halves]
-    way = told(
+    technique = told(
         judged(before),
         judged(changed(before, {"gender": halves, "clothing": formal})),
         policy(chosen(1.0, 7)),
     )
-    assert "gender and clothing are more strongly associated" in verdict(way)
+    assert "gender and clothing are more strongly associated" in verdict(technique)
 
 
 def test_tables_are_corrected_for_what_is_misread() -> None:
@@ -161,13 +165,14 @@ def test_tables_are_corrected_for_what_is_misread() -> None:
     read = replace(sets[0], values={READ: {**true, "gender": tuple(misread)}})
     known = {(READ, "gender"): np.array([[300, 0], [100, 200]])}
     gender, clothing = (
-        next(axis for axis in plan.prompts[0].closed if axis.name == name) for name in plan.aims
+        next(axis for axis in plan.prompts[0].closed if axis.name == name)
+        for name in plan.target_axes
     )
     for axes in ([gender], [gender, clothing]):
         exact, plain, corrected = (
-            PolicyTables.of(plan.prompts[0], plan.aims, [one, *sets[1:]], READ, errors).shares(
-                (), axes
-            )
+            PolicyTables.of(
+                plan.prompts[0], plan.target_axes, [one, *sets[1:]], READ, errors
+            ).shares((), axes)
             for one, errors in ((sets[0], {}), (read, {}), (read, known))
         )
         assert np.abs(plain - exact).max() > 0.1
@@ -184,8 +189,10 @@ def test_pictures_of_one_seed_are_pairs() -> None:
     widths = []
     for order in (range(96), np.random.default_rng(0).permutation(96)):
         after = changed(before, {"gender": flipped}).picked(order)
-        way = told(judged(before), judged(after), policy(chosen(1.0, 7)), aims=["gender"])
-        change = next(one.change for one in way.axes if one.axis == "gender")
+        technique = told(
+            judged(before), judged(after), policy(chosen(1.0, 7)), target_axes=["gender"]
+        )
+        change = next(one.change for one in technique.axes if one.axis == "gender")
         assert isinstance(change, Estimate)
         widths.append(float(np.diff(ends(change))[0]))
     assert widths[0] < 0.8 * widths[1]
@@ -200,5 +207,5 @@ def test_what_only_one_reader_sees_is_named() -> None:
         )
         for one in (before, even)
     ]
-    way = told(judged(both[0]), judged(both[1]), policy(chosen(1.0, 7)), vqa=(READ, "other"))
-    assert "labels by other do not confirm the change of gender" in verdict(way)
+    technique = told(judged(both[0]), judged(both[1]), policy(chosen(1.0, 7)), vqa=(READ, "other"))
+    assert "labels by other do not confirm the change of gender" in verdict(technique)

@@ -116,11 +116,11 @@ def _log_shares(counts: ArrayLike) -> Floats:
 
 
 def plan_policy(
-    goals: Sequence[Goal], *, costs: ArrayLike | None = None, most_prompts: int | None = None
+    goals: Sequence[Goal], *, costs: ArrayLike | None = None, max_prompts: int | None = None
 ) -> Floats:
     """Compute the weights that minimize the goals' weighted distances and the cells' costs.
 
-    Where more than `most_prompts` cells are used, cells with the least weights are dropped, a
+    Where more than `max_prompts` cells are used, cells with the least weights are dropped, a
     quarter of the excess at once, and the other weights computed again, until few enough are left.
     The first cell, the prompt itself, always stays available.
 
@@ -130,7 +130,7 @@ def plan_policy(
         Goals about the same cells in the same order.
     costs : array, (cells,), optional
         Costs per unit of weight.
-    most_prompts
+    max_prompts
         Largest number of cells that get a weight.
 
     Returns
@@ -153,20 +153,20 @@ def plan_policy(
     while True:
         goals_of_candidates = [replace(goal, shares=goal.shares[candidates]) for goal in goals]
         weights = _solved(goals_of_candidates, cost[candidates])
-        if most_prompts is None or np.count_nonzero(weights) <= most_prompts:
+        if max_prompts is None or np.count_nonzero(weights) <= max_prompts:
             break
-        candidates = _fewer_cells(candidates, weights, most_prompts)
+        candidates = _fewer_cells(candidates, weights, max_prompts)
     policy = np.zeros(number)
     policy[candidates] = weights
     return policy
 
 
 def _fewer_cells(
-    candidates: NDArray[np.int64], weights: Floats, most_prompts: int
+    candidates: NDArray[np.int64], weights: Floats, max_prompts: int
 ) -> NDArray[np.int64]:
     """Drop the used cells with the least weights, a quarter of those in excess, and all unused."""
     used = np.flatnonzero(weights)
-    dropped = max(1, (len(used) - most_prompts) // 4)
+    dropped = max(1, (len(used) - max_prompts) // 4)
     by_weight = sorted((k for k in used if candidates[k] != 0), key=lambda k: weights[k])
     remaining = sorted(by_weight[dropped:])
     return np.array([0, *candidates[remaining]])

@@ -1,10 +1,8 @@
-"""What to do about biases together, and what it really changes: a mitigation chosen, applied and
-measured again.
-"""
+"""Mitigation of several biases together, measured on held-out images."""
 
 from functools import partial
 
-from askew import conditions
+from askew.conditions import estimates_of
 from askew.method import Method
 from askew.methods.mitigate.findings import MitigationFindings, MitigationResult
 from askew.methods.mitigate.gather import gather
@@ -12,17 +10,17 @@ from askew.methods.mitigate.page import page
 from askew.methods.mitigate.plan import MitigationPlan
 from askew.methods.mitigate.score import score
 
+SCORES = ("change", "after", "followed", "rise")
+"""Scores that `--fail-if` accepts."""
+
 METHOD = Method(
-    "mitigate",
-    MitigationPlan,
-    MitigationFindings,
-    gather,
-    score,
-    page,
-    MitigationResult,
+    name="mitigate",
+    plan=MitigationPlan,
+    findings=MitigationFindings,
+    gather=gather,
+    score=score,
+    page=page,
+    result=MitigationResult,
     label=lambda plan: plan.prompts[0].text,
-    scores={
-        name: partial(conditions.estimates_of, name)
-        for name in ("change", "after", "obeyed", "rise")
-    },
+    scores={name: partial(estimates_of, name) for name in SCORES},
 )

@@ -1,4 +1,4 @@
-"""askew mitigate."""
+"""Command and function `mitigate`."""
 
 from pathlib import Path
 from typing import Annotated, Unpack
@@ -23,84 +23,91 @@ def mitigate(
     *,
     plan: o.PathOption = None,
     axes: o.NamesOption = None,
-    ways: Annotated[o.NamesOption, Parameter("--with")] = None,
-    also: o.NamesOption = None,
-    target: o.TextsOption = None,
+    techniques: Annotated[o.NamesOption, Parameter("--technique")] = None,
+    monitor: o.NamesOption = None,
+    target_shares: o.TextsOption = None,
     priority: o.NamesOption = None,
-    way_args: Annotated[o.SettingsOption, Parameter("--way-arg")] = None,
+    technique_args: Annotated[o.SettingsOption, Parameter("--technique-arg")] = None,
     images: int | None = None,
-    confirm: int | None = None,
-    statements: int | None = None,
-    most_prompts: int | None = None,
-    worsening: float | None = None,
-    joint: float | None = None,
+    eval_images: int | None = None,
+    max_stated: int | None = None,
+    max_prompts: int | None = None,
+    tolerance: float | None = None,
+    independence_weight: float | None = None,
     **options: Unpack[MitigateOptions],
 ) -> MitigationResult:
-    """What to do about biases together: mitigate them, and measure again what really changed.
+    """Mitigate biases on several axes together, and measure the result on held-out images.
 
-    Writes a file for every way, which commands that make pictures of prompts take by `--mitigation
-    FILE`.
+    The command writes a file for each technique. Every command that generates images of prompts
+    takes such a file by `--mitigation FILE`.
 
     Examples
     --------
     `askew mitigate "a photo of a nurse" --axes gender,age --model studio/planted`
 
-    `askew mitigate "a photo of a nurse" --axes gender --with prompts,fair-diffusion,cads`
+    `askew mitigate "a photo of a nurse" --axes gender --technique prompts,fair-diffusion,cads`
 
-    `askew mitigate "a photo of a nurse" --axes gender --target gender=male:.1,female:.9`
+    `askew mitigate "a photo of a nurse" --axes gender --target-shares gender=male:.1,female:.9`
 
     `askew audit "a photo of a nurse" --mitigation runs/mine/mitigation-prompts.toml`
 
     Parameters
     ----------
     prompts
-        One prompt or several.
+        Prompts to mitigate.
     model
-        The model: studio (if none is given), studio/planted, diffusers/ID-OR-PATH, …
+        Model: studio, studio/planted, diffusers/ID-OR-PATH … [default: studio]
     plan
-        Run this TOML plan, such as a run's plan.toml.
+        TOML plan to run, such as a run's plan.toml.
     axes
-        Axes to mitigate, separated by commas.
-    ways
-        Ways to try, each by itself: prompts (if not given), or others of `askew models`.
-    also
-        Axes to watch beside them; if not given, BiasConnect's eight.
-    target
-        AXIS=VALUE:SHARE,VALUE:SHARE; equal shares if not given. May be repeated.
+        Target axes, separated by commas.
+    techniques
+        Techniques to try, each by itself: prompts, or others that `askew models` lists. [default:
+        prompts]
+    monitor
+        Axes to monitor besides the target axes. [default: BiasConnect's eight]
+    target_shares
+        AXIS=VALUE:SHARE,VALUE:SHARE. May be repeated. [default: uniform]
     priority
-        AXIS=WEIGHT, separated by commas; 1 if not given.
-    way_args
-        Setting of a way, such as scale=4, or fair-diffusion:scale=4 of one of several.
+        AXIS=WEIGHT, separated by commas. [default: 1]
+    technique_args
+        Setting of a technique, such as scale=4. With several techniques: fair-diffusion:scale=4.
     images
-        Pictures per prompt to plan by: 48, with studio 24, if not given.
-    confirm
-        Fresh pictures that judge, before and after each; 96 if not given.
-    statements
-        Axes that a prompt of a policy states at most; 2 if not given.
-    most_prompts
-        Prompts of a policy at most; 12 if not given, 0 for no limit.
-    worsening
-        How much further from its ideal any axis may come before that weighs like a mitigated one;
-        0.05 if not given.
-    joint
-        Weight of mitigated axes being independent of each other and of watched ones; 0.15 if not
-        given.
+        Images per prompt for planning. [default: 48; 24 with studio]
+    eval_images
+        Held-out images for the evaluation, before and after each technique. [default: 96]
+    max_stated
+        Largest number of axes that a prompt of a policy states. [default: 2]
+    max_prompts
+        Largest number of prompts of a policy; 0 for no limit. [default: 12]
+    tolerance
+        Largest tolerated worsening of any axis, as an increase of its deviation. [default: 0.05]
+    independence_weight
+        Weight of the independence of target axes from each other and from monitored axes. [default:
+        0.15]
+
+    Returns
+    -------
+    MitigationResult
+        The finished run.
 
     Raises
     ------
     UsageError
-        For a request that cannot be met; other AskewErrors where a run fails.
+        If the request cannot be met. A run that fails raises other kinds of AskewError.
     """
     o.only_known(options, MitigateOptions)
-    own = o.given(
-        ways=tuple(o.names(ways)) or None,
+    settings = o.given(
+        techniques=tuple(o.names(techniques)) or None,
         images=images,
-        confirm=confirm,
-        statements=statements,
-        most_prompts=most_prompts,
-        worsening=worsening,
-        joint=joint,
-        way_args=None if way_args is None else o.key_values(way_args, "--way-arg"),
+        eval_images=eval_images,
+        max_stated=max_stated,
+        max_prompts=max_prompts,
+        tolerance=tolerance,
+        independence_weight=independence_weight,
+        technique_args=None
+        if technique_args is None
+        else o.key_values(technique_args, "--technique-arg"),
     )
     if plan is not None:
         o.only_plan(
@@ -108,41 +115,48 @@ def mitigate(
             prompts=prompts,
             model=model,
             axes=axes,
-            also=also,
-            target=target,
+            monitor=monitor,
+            target_shares=target_shares,
             priority=priority,
-            **own,
+            **settings,
         )
-        made = MitigationPlan.read(Path(plan))
+        chosen_plan = MitigationPlan.read(Path(plan))
     else:
         if not o.names(axes):
-            raise UsageError("--axes names what is to be mitigated, such as: --axes gender,age")
-        made = plan_mitigation(
+            raise UsageError(
+                "no target axis is given. Name the axes to mitigate, such as --axes gender,age"
+            )
+        chosen_plan = plan_mitigation(
             o.prompts_of(prompts, options),
             axes=o.names(axes),
-            also=None if also is None else o.names(also),
-            targets={
-                axis: one
-                for text in o.several(target)
-                for axis, one in given_shares(text, option="--target-shares").shares[""].items()
-            },
+            monitor=None if monitor is None else o.names(monitor),
+            targets=_target_shares(o.several(target_shares)),
             priorities=_priorities(o.names(priority)),
             desk=o.ProposalContext.of(options),
-            **own,
+            **settings,
             **o.plan_fields({**options, "model": model}),
         )
-    result = METHOD.run(made, **o.run_options(options))
+    result = METHOD.run(chosen_plan, **o.run_options(options))
     if not options.get("dry_run"):
         result.write_files()
     return result
 
 
+def _target_shares(given: list[str]) -> dict[str, dict[str, float]]:
+    """Return the shares of AXIS=VALUE:SHARE,VALUE:SHARE texts, by axis."""
+    shares: dict[str, dict[str, float]] = {}
+    for text in given:
+        of_text = given_shares(text, option="--target-shares").shares[""]
+        shares |= {axis: dict(by_value) for axis, by_value in of_text.items()}
+    return shares
+
+
 def _priorities(given: list[str]) -> dict[str, float]:
-    """AXIS=WEIGHT texts as weights, before anything is asked."""
-    found = o.pairs(given, "--priority")
+    """Return the weights of AXIS=WEIGHT texts."""
+    weights = o.pairs(given, "--priority")
     try:
-        return {axis: float(weight) for axis, weight in found.items()}
+        return {axis: float(weight) for axis, weight in weights.items()}
     except ValueError as error:
         raise UsageError(
-            f"--priority {','.join(given)!r}: weights are numbers, such as gender=2,age=1"
+            f"--priority {','.join(given)!r}: weights must be numbers, such as gender=2,age=1"
         ) from error

@@ -32,13 +32,13 @@ class AxisChange:
     """
 
     axis: str
-    aimed: bool
+    is_target: bool
     before: E
     after: E
     change: E
     by_others: Annotated[Mapping[str, E], MappingKey("instrument")]
     predicted: E | None
-    obeyed: E | None
+    followed: E | None
 
     @property
     def fell(self) -> bool:
@@ -95,20 +95,20 @@ class TechniqueFindings:
     """
 
     prompt: str
-    way: str
+    technique: str
     cost: float
     axes: tuple[AxisChange, ...]
     pairs: tuple[PairChange, ...]
     subject: E | None
     subject_before: E | None
-    unread: E
+    unlabeled: E
     nearness: E | None
     quality: E | None
 
     @property
     def helped(self) -> list[AxisChange]:
         """Aimed axes that are nearer to their target, beyond chance."""
-        return [one for one in self.axes if one.aimed and one.fell]
+        return [one for one in self.axes if one.is_target and one.fell]
 
     @property
     def harmed(self) -> list[AxisChange]:
@@ -126,7 +126,7 @@ class TechniqueFindings:
         lost = {
             "technique_subject_loss": _beyond(self.subject, -1),
             "technique_prompt_loss": _beyond(self.nearness, -1),
-            "technique_label_loss": _beyond(self.unread, 1),
+            "technique_label_loss": _beyond(self.unlabeled, 1),
         }
         return [phrase for phrase, so in lost.items() if so]
 
@@ -138,17 +138,17 @@ class MitigationFindings(Head):
     plan: MitigationPlan
     shares: tuple[SetShares, ...]
     confusion: tuple[Confusion, ...]
-    ways: tuple[TechniqueFindings, ...]
-    mitigations: Annotated[Mapping[str, str], MappingKey("way")]
+    techniques: tuple[TechniqueFindings, ...]
+    mitigations: Annotated[Mapping[str, str], MappingKey("technique")]
 
 
 @dataclass(frozen=True)
 class MitigationResult(Result[MitigationPlan, MitigationFindings]):
     """A finished run of `askew mitigate`."""
 
-    def file(self, way: str | None = None) -> Path:
+    def file(self, technique: str | None = None) -> Path:
         """Where the file of a way lies, by default that of the first. Raises UsageError."""
-        name = way or self.plan.ways[0]
+        name = technique or self.plan.techniques[0]
         if name not in self.findings.mitigations:
             raise UsageError(
                 f"this run has no way {name!r}; it has: {', '.join(self.findings.mitigations)}"
@@ -164,8 +164,8 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
         """Write the file of every way into the run's folder, and beside it what else others may use
         of it.
         """
-        for way, text in self.findings.mitigations.items():
-            path = write_file(self.file(way), text.encode())
+        for technique, text in self.findings.mitigations.items():
+            path = write_file(self.file(technique), text.encode())
             for suffix, content in mitigation.load_mitigation(path).extra_files().items():
                 write_file(path.with_suffix(suffix), content)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from askew import mitigations, registry
 from askew.errors import UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
-from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
+from askew.methods.mitigate.plan import PROMPTS, TOKENS, MitigationPlan
 from askew.methods.mitigate.policy import PolicyTables, SolvedPolicy, choose, most_drawn
 from askew.mitigations import base as mitigation
 from askew.mitigations.base import Mitigation
@@ -37,8 +37,8 @@ from askew.types import Missing, Picture, Prompt, Question
 SUBJECT = Question(table_question("occupation"), (), "occupation")
 """What tells whether the subject of a prompt about people is still there."""
 
-TOKENS = "iti-gen"
-WAY = "mitigation"
+
+TECHNIQUE_AXIS = "mitigation"
 """The axis of the sets of pictures after a way to mitigate, whose value is the way's name."""
 Vectors = NDArray[np.float32]
 
@@ -52,7 +52,7 @@ class EvaluationSet:
     vectors   by their places those of pictures that are there, and `text` of the prompt; none without an embedder
     """
 
-    way: str | None
+    technique: str | None
     observed: ObservedSet
     asked: Mapping[str, Sequence[str | None]]
     subjects: Sequence[Answer]
@@ -67,7 +67,7 @@ class MitigationGathered(survey.SurveyData):
     """
 
     chosen: Mapping[str, SolvedPolicy]
-    ways: Mapping[str, Mitigation]
+    techniques: Mapping[str, Mitigation]
     judged: Mapping[str, Sequence[EvaluationSet]]
 
 
@@ -80,54 +80,64 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
         raise UsageError(
             f"{model.name} holds pictures that exist already; a mitigation needs a model to work on"
         )
-    for way in plan.ways:
-        known = registry.named("mitigation", way).model_fields.keys() - {
+    for technique in plan.techniques:
+        known = registry.named("mitigation", technique).model_fields.keys() - {
             "method",
             "targets",
             "policies",
         }
-        unknown = plan.settings_of(way).keys() - known
+        unknown = plan.settings_of(technique).keys() - known
         if unknown:
-            raise UnknownName(f"setting of {way}", min(unknown), known)
+            raise UnknownName(f"setting of {technique}", min(unknown), known)
     reader = SurveyReader(run, instruments_of(plan, model), person=True)
     embedder = (
         None if plan.embedder == "none" else registry.embedder(plan.embedder, **plan.embedder_args)
     )
-    planning = survey.observed_sets(plan, model, reader) if {*plan.ways} & {PROMPTS, TOKENS} else {}
-    chosen = _policies(plan, run, model, reader, planning) if PROMPTS in plan.ways else {}
-    learned: dict[str, Mapping[str, object]] = {way: {} for way in plan.ways}
+    planning = (
+        survey.observed_sets(plan, model, reader) if {*plan.techniques} & {PROMPTS, TOKENS} else {}
+    )
+    chosen = _policies(plan, run, model, reader, planning) if PROMPTS in plan.techniques else {}
+    learned: dict[str, Mapping[str, object]] = {technique: {} for technique in plan.techniques}
     if chosen:
         learned[PROMPTS] = {"policies": [one.policy.model_dump() for one in chosen.values()]}
-    if TOKENS in plan.ways:
+    if TOKENS in plan.techniques:
         learned[TOKENS] = _tokens(plan, run, planning, embedder)
-    ways = {
-        way: _way(plan, way, own)
-        for way, own in learned.items()
-        if own or way not in (PROMPTS, TOKENS)
+    techniques = {
+        technique: _technique(plan, technique, own)
+        for technique, own in learned.items()
+        if own or technique not in (PROMPTS, TOKENS)
     }
     models: dict[str | None, Model] = {
         None: model,
-        **{way: one.wrap(model) for way, one in ways.items()},
+        **{technique: one.wrap(model) for technique, one in techniques.items()},
     }
     seed = derived_seed(plan.seed, "confirm")
     texts = [prompt.text for prompt in plan.prompts]
-    made = {way: run.pictures(one, texts, plan.confirm, seed) for way, one in models.items()}
-    for way in (
-        learned.keys() - ways.keys()
+    made = {
+        technique: run.pictures(one, texts, plan.eval_images, seed)
+        for technique, one in models.items()
+    }
+    for technique in (
+        learned.keys() - techniques.keys()
     ):  # only counted: pictures under a mitigation that nobody knows yet
         run.decide(
-            f"pictures under {way}", dict, _unknown(plan, model, reader, lambda _: plan.confirm), {}
+            f"pictures under {technique}",
+            dict,
+            _unknown(plan, model, reader, lambda _: plan.eval_images),
+            {},
         )
     judged = {
         prompt.text: [
-            _judged(reader, prompt, way, made[way][prompt.text], ways, embedder, seed)
-            for way in models
+            _judged(
+                reader, prompt, technique, made[technique][prompt.text], techniques, embedder, seed
+            )
+            for technique in models
         ]
         for prompt in plan.prompts
     }
     observed = {text: [one.observed for one in some] for text, some in judged.items()}
     found = survey.surveyed(plan, model, reader, observed, embedder)
-    return found.into(MitigationGathered, chosen=chosen, ways=ways, judged=judged)
+    return found.into(MitigationGathered, chosen=chosen, techniques=techniques, judged=judged)
 
 
 def _policies(
@@ -143,7 +153,7 @@ def _policies(
 
     def flow() -> dict[str, SolvedPolicy]:
         tables = [
-            PolicyTables.of(one, plan.aims, observed[one.text], plan.vqa[0], known)
+            PolicyTables.of(one, plan.target_axes, observed[one.text], plan.vqa[0], known)
             for one in plan.prompts
         ]
         return {one.prompt.text: choose(plan, one, partial(draw, one.prompt)) for one in tables}
@@ -175,7 +185,7 @@ def _tokens(
     vectors = {
         axis.name: [run.read(embedder, sets.get((axis.name, value), [])) for value in axis.values]
         for axis in first.closed
-        if axis.name in plan.aims
+        if axis.name in plan.target_axes
     }
 
     def flow() -> Mapping[str, object]:
@@ -217,31 +227,41 @@ def _unknown(
     )
 
 
-def _way(plan: MitigationPlan, way: str, learned: Mapping[str, object]) -> Mitigation:
+def _technique(plan: MitigationPlan, technique: str, learned: Mapping[str, object]) -> Mitigation:
     """A way to mitigate with the targets that hold for every prompt."""
     first, *others = (plan.targets(prompt) for prompt in plan.prompts)
     common = {
         axis: shares for axis, shares in first.items() if all(one[axis] == shares for one in others)
     }
-    own: dict[str, object] = {"method": way, "targets": common, **plan.settings_of(way), **learned}
-    return mitigation.parse_mitigation(own, f"the mitigation {way}")
+    own: dict[str, object] = {
+        "method": technique,
+        "targets": common,
+        **plan.settings_of(technique),
+        **learned,
+    }
+    return mitigation.parse_mitigation(own, f"the mitigation {technique}")
 
 
 def _judged(
     reader: SurveyReader,
     prompt: PromptPlan,
-    way: str | None,
+    technique: str | None,
     pictures: Sequence[Outcome],
-    ways: Mapping[str, Mitigation],
+    techniques: Mapping[str, Mitigation],
     embedder: Embedder | None,
     seed: int,
 ) -> EvaluationSet:
-    own = Prompt(prompt.text) if way is None else Prompt(prompt.text, WAY, way)
+    own = (
+        Prompt(prompt.text) if technique is None else Prompt(prompt.text, TECHNIQUE_AXIS, technique)
+    )
     observed = reader.read(prompt, [(own, pictures)])[0]
     requests = [
         Request(prompt.text, picture_seed(seed, prompt.text, k), k) for k in range(len(pictures))
     ]
-    said = [ways[way].requested_values(one) if way is not None else {} for one in requests]
+    said = [
+        techniques[technique].requested_values(one) if technique is not None else {}
+        for one in requests
+    ]
     asked = {
         axis: [one.get(axis) for one in said]
         for axis in dict.fromkeys(a for one in said for a in one)
@@ -257,7 +277,7 @@ def _judged(
         for one in pictures
     ]
     if embedder is None:
-        return EvaluationSet(way, observed, asked, read, {}, None)
+        return EvaluationSet(technique, observed, asked, read, {}, None)
     present = {k: one for k, one in enumerate(pictures) if isinstance(one, Picture)}
     vectors = (
         dict(zip(present, reader.run.read(embedder, [*present.values()]), strict=True))
@@ -267,4 +287,4 @@ def _judged(
     text = reader.run.decide(
         "the prompt's vector", lambda: embedder.embed_texts([prompt.text])[0], Work(), None
     )
-    return EvaluationSet(way, observed, asked, read, vectors, text)
+    return EvaluationSet(technique, observed, asked, read, vectors, text)

@@ -56,13 +56,15 @@ TERMS = (
 def page(found: MitigationFindings, media: Media) -> b.Page:
     """What to show of a run."""
     prompts = [prompt.text for prompt in found.plan.prompts]
-    told = [verdict(way, len(prompts) > 1) for way in found.ways]
+    told = [verdict(technique, len(prompts) > 1) for technique in found.techniques]
     files = (
-        b.Details(f"mitigation-{way}.toml", (b.CodeBlock(text),))
-        for way, text in found.mitigations.items()
+        b.Details(f"mitigation-{technique}.toml", (b.CodeBlock(text),))
+        for technique, text in found.mitigations.items()
     )
-    aimed_at = {one.axis for way in found.ways for one in way.axes if one.aimed}
-    aimed, others = (
+    aimed_at = {
+        one.axis for technique in found.techniques for one in technique.axes if one.is_target
+    }
+    is_target, others = (
         [one for one in found.shares if (one.axis in aimed_at) is wanted]
         for wanted in (True, False)
     )
@@ -72,10 +74,10 @@ def page(found: MitigationFindings, media: Media) -> b.Page:
         for k, one in enumerate(_pictures(found, media))
     )
     sections = (
-        b.Section("Who was seen, before and after", (*survey.seen(aimed), watched)),
+        b.Section("Who was seen, before and after", (*survey.seen(is_target), watched)),
         b.Section("The same seeds, before and after", pictures, screen=False),
-        b.Section("Distance from the target", map(_distances, found.ways)),
-        b.Section("What else changed", map(_others, found.ways)),
+        b.Section("Distance from the target", map(_distances, found.techniques)),
+        b.Section("What else changed", map(_others, found.techniques)),
         b.Section("Predicted and measured", _predicted(found), screen=False),
         b.Section("The files", files, screen=False),
     )
@@ -90,55 +92,59 @@ def page(found: MitigationFindings, media: Media) -> b.Page:
         sections=sections,
         facts=(
             *skeleton.facts(found),
-            ("Judged by", f"{plural(found.plan.confirm, 'fresh picture')} before and after"),
+            ("Judged by", f"{plural(found.plan.eval_images, 'fresh picture')} before and after"),
         ),
         reading=skeleton.reading(TERMS, LIMITS),
         notes=skeleton.notes(found),
     )
 
 
-def verdict(way: TechniqueFindings, several: bool = False) -> str:
+def verdict(technique: TechniqueFindings, several: bool = False) -> str:
     """What a way did, in one sentence: never "helped" where the subject, the pictures or another
     axis paid for it.
     """
-    where = f"{capital(way.way)}, {quote(way.prompt, 60)}" if several else capital(way.way)
-    aimed = [one for one in way.axes if one.aimed]
+    where = (
+        f"{capital(technique.technique)}, {quote(technique.prompt, 60)}"
+        if several
+        else capital(technique.technique)
+    )
+    is_target = [one for one in technique.axes if one.is_target]
     text = (
         format_phrase(
             "technique_improvement",
             technique=where,
-            axes=listing([_moved(one) for one in way.helped]),
+            axes=listing([_moved(one) for one in technique.helped]),
         )
-        if way.helped
+        if technique.helped
         else format_phrase(
             "no_technique_improvement",
             technique=where,
-            axes=listing([_moved(one) for one in aimed]),
+            axes=listing([_moved(one) for one in is_target]),
         )
     )
     paid = (
-        [format_phrase("technique_harm", axes=listing([_moved(one) for one in way.harmed]))]
-        if way.harmed
+        [format_phrase("technique_harm", axes=listing([_moved(one) for one in technique.harmed]))]
+        if technique.harmed
         else []
     )
     paid += (
         [
             format_phrase(
-                "technique_association", pairs=listing([_pair(one.axes) for one in way.built])
+                "technique_association", pairs=listing([_pair(one.axes) for one in technique.built])
             )
         ]
-        if way.built
+        if technique.built
         else []
     )
-    paid += map(format_phrase, way.broken)
+    paid += map(format_phrase, technique.broken)
     paid += [
         format_phrase(
             "technique_doubt", instruments=listing(one.doubted), axis=axis_label(one.axis)
         )
-        for one in aimed
+        for one in is_target
         if one.doubted
     ]
-    cost = f" A picture costs {way.cost:.1f} times." if way.cost != 1 else ""
+    cost = f" A picture costs {technique.cost:.1f} times." if technique.cost != 1 else ""
     return f"{text}{f'; but {listing(paid)}' if paid else ''}.{cost}"
 
 
@@ -176,47 +182,50 @@ def _pictures(found: MitigationFindings, media: Media) -> Iterator[b.PictureGrid
         )
 
 
-def _label(way: str | None) -> str:
-    return "before" if way is None else f"after {way}"
+def _label(technique: str | None) -> str:
+    return "before" if technique is None else f"after {technique}"
 
 
-def _distances(way: TechniqueFindings) -> b.IntervalChart:
+def _distances(technique: TechniqueFindings) -> b.IntervalChart:
     rows = tuple(
         b.IntervalRow(
-            f"{capital(axis_label(one.axis))}{'' if one.aimed else ' (watched)'}",
+            f"{capital(axis_label(one.axis))}{'' if one.is_target else ' (watched)'}",
             one.after,
             (
                 measured(one.change, "signed"),
                 words.part(one.change, "q"),
-                f"{percent(one.obeyed.value)} of {one.obeyed.n}"
-                if isinstance(one.obeyed, Estimate)
+                f"{percent(one.followed.value)} of {one.followed.n}"
+                if isinstance(one.followed, Estimate)
                 else None,
             ),
             strong=one.fell or one.rose,
             marks=_ring(one.before, "before"),
         )
-        for one in way.axes
+        for one in technique.axes
     )
     return b.IntervalChart(
-        f"{capital(way.way)}, {quote(way.prompt, 60)}: distance after",
+        f"{capital(technique.technique)}, {quote(technique.prompt, 60)}: distance after",
         "Axis",
         rows,
         "distance",
         columns=("mark", "interval"),
-        more=("change", "q", "obeyed"),
+        more=("change", "q", "followed"),
     )
 
 
-def _others(way: TechniqueFindings) -> b.Details:
+def _others(technique: TechniqueFindings) -> b.Details:
     was = (
-        f" ({words.part(way.subject_before, 'mark', 'share')} before)"
-        if way.subject_before is not None
+        f" ({words.part(technique.subject_before, 'mark', 'share')} before)"
+        if technique.subject_before is not None
         else ""
     )
-    shares = [(f"subject shown{was}", way.subject), ("aimed axis unread", way.unread)]
+    shares = [
+        (f"subject shown{was}", technique.subject),
+        ("aimed axis unread", technique.unlabeled),
+    ]
     small = [
-        ("fit to the prompt (cosine)", way.nearness),
-        ("unlike those before, as a whole", way.quality),
+        ("fit to the prompt (cosine)", technique.nearness),
+        ("unlike those before, as a whole", technique.quality),
     ]
     lanes = (
         b.IntervalChart(
@@ -235,7 +244,7 @@ def _others(way: TechniqueFindings) -> b.Details:
             one.rise,
             (*map(number, (one.before, one.carried, one.after)),),
         )
-        for one in sorted(way.pairs, key=lambda one: words.largest_first(one.rise))[:10]
+        for one in sorted(technique.pairs, key=lambda one: words.largest_first(one.rise))[:10]
     )
     tied = b.IntervalChart(
         "Pairs of axes: rise of Cramér's V",
@@ -248,16 +257,16 @@ def _others(way: TechniqueFindings) -> b.Details:
     )
     worse = [
         one
-        for one in way.axes
-        if not one.aimed and isinstance(one.change, Estimate) and one.change.value > 0
+        for one in technique.axes
+        if not one.is_target and isinstance(one.change, Estimate) and one.change.value > 0
     ]
-    watched = sum(not one.aimed for one in way.axes)
+    watched = sum(not one.is_target for one in technique.axes)
     sides = (
         f"{len(worse)} of {watched} watched axes are further from their ideal than before, "
-        f"{len([one for one in way.harmed if not one.aimed])} beyond chance; where nothing is done, chance moves "
+        f"{len([one for one in technique.harmed if not one.is_target])} beyond chance; where nothing is done, chance moves "
         "about half of them so."
     )
-    summary = f"{capital(way.way)}, {quote(way.prompt, 60)}: subject, pictures, pairs of axes, watched axes"
+    summary = f"{capital(technique.technique)}, {quote(technique.prompt, 60)}: subject, pictures, pairs of axes, watched axes"
     return b.Details(summary, (b.Paragraph(sides if watched else ""), *lanes, tied), screen=True)
 
 
@@ -268,7 +277,10 @@ def _lanes(told: Sequence[tuple[str, E | None]]) -> tuple[b.IntervalRow, ...]:
 def _predicted(found: MitigationFindings) -> Iterator[b.Block]:
     """Of policies over prompts, which alone are predicted."""
     told = [
-        (way.prompt, one) for way in found.ways for one in way.axes if one.predicted is not None
+        (technique.prompt, one)
+        for technique in found.techniques
+        for one in technique.axes
+        if one.predicted is not None
     ]
     if told:
         within = f"{sum(one.as_predicted for _, one in told)} of {plural(len(told), 'measured distance')}"

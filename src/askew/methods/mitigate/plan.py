@@ -1,7 +1,7 @@
 """The plan of a mitigation, and how a request becomes one."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import Field, model_validator
 
@@ -14,122 +14,173 @@ from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.statements import states
 
 PROMPTS = "prompts"
+TOKENS = "iti-gen"
 
 
 class MitigationPlan(Plan):
-    """A plan of what to do about some biases together, and of how what was done is measured.
+    """Plan of a mitigation of several biases, and of its evaluation.
 
-    ways         methods of `askew.mitigations`, each tried by itself
-    way_args     settings of theirs, named WAY:SETTING where several are tried
-    aims         the axes whose shares should become their `reference`; the others are watched
-    priorities   importance of an axis; 1 where it is not named
-    joint        importance of an axis being independent of another, watched or mitigated, beside that of the axis
-    worsening    beyond so much further from its ideal than it is, any axis weighs like a mitigated one; None: never
-    statements   axes that a prompt of a policy states at most
-    most_prompts prompts of a policy at most; 0 is no limit
-    refine       pictures of every prompt of a policy that are drawn to plan it better
-    confirm      fresh pictures before, and after every way, by which all is judged
+    Attributes
+    ----------
+    techniques : tuple of str
+        Techniques of `askew.mitigations`, each tried by itself.
+    technique_args : dict
+        Settings of the techniques, named TECHNIQUE:SETTING where several are tried.
+    target_axes : tuple of str
+        Axes whose shares should reach their `reference`. The other axes are monitored.
+    priorities : dict of axis to float
+        Weights of target axes. The default weight is 1.
+    independence_weight : float
+        Weight of the independence of two axes relative to the weight of a target axis.
+    tolerance : float or None
+        An axis whose deviation rises by more than this counts as a target axis. None: never.
+    max_stated : int
+        Largest number of axes that a prompt of a policy states.
+    max_prompts : int
+        Largest number of prompts of a policy. 0 means no limit.
+    refine : int
+        Images of each prompt of a policy that are drawn to improve the policy.
+    eval_images : int
+        Held-out images before, and after each technique, for the evaluation.
     """
 
-    method: Literal["mitigate"] = "mitigate"
-    ways: tuple[NonEmptyText, ...] = Field(default=(PROMPTS,), min_length=1)
-    way_args: Settings = Field(default_factory=dict)
-    aims: tuple[NonEmptyText, ...] = Field(min_length=1)
+    method: str = "mitigate"
+    techniques: tuple[NonEmptyText, ...] = Field(default=(PROMPTS,), min_length=1)
+    technique_args: Settings = Field(default_factory=dict)
+    target_axes: tuple[NonEmptyText, ...] = Field(min_length=1)
     priorities: dict[str, float] = Field(default_factory=dict)
-    joint: float = Field(default=0.15, ge=0)
-    worsening: float | None = Field(default=0.05, ge=0, le=1)
-    statements: int = Field(default=2, ge=1, le=4)
-    most_prompts: int = Field(default=12, ge=0)
+    independence_weight: float = Field(default=0.15, ge=0)
+    tolerance: float | None = Field(default=0.05, ge=0, le=1)
+    max_stated: int = Field(default=2, ge=1, le=4)
+    max_prompts: int = Field(default=12, ge=0)
     refine: int = Field(default=24, ge=1, le=10_000)
-    confirm: int = Field(default=96, ge=2, le=100_000)
+    eval_images: int = Field(default=96, ge=2, le=100_000)
 
     @model_validator(mode="after")
     def _fits_axes(self) -> Self:
         for prompt in self.prompts:
-            known = {axis.name: axis for axis in prompt.closed}
-            for name in self.aims:
-                if name not in known:
-                    raise ValueError(
-                        f"{name!r} has no values to even out in {prompt.text!r}; it needs two or more"
-                    )
-                if {PROMPTS, "iti-gen"} & {*self.ways} and not known[name].counterfactuals:
-                    raise ValueError(
-                        f"{prompt.text!r} has no counterfactuals of {name!r}, which policies and tokens are made of"
-                    )
-        first, *others = map(self.targets, self.prompts)
-        if {*self.ways} - {PROMPTS} and any(one != first for one in others):
-            raise ValueError(
-                "the prompts have different targets, and only policies (--with prompts) heed each one's: "
-                "give prompts with equal targets a run of their own"
-            )
-        unknown = {*self.priorities} - {*self.aims}
-        if unknown:
-            raise ValueError(
-                f"priorities are of mitigated axes ({', '.join(self.aims)}), not {', '.join(unknown)}"
-            )
-        owners = {key.rpartition(":")[0] for key in self.way_args} - {""}
-        unknown = owners - {*self.ways}
-        if unknown:
-            raise ValueError(
-                f"settings are of ways that are tried ({', '.join(self.ways)}), not {', '.join(unknown)}"
-            )
-        check_distinct("way to mitigate", self.ways)
+            self._check_prompt(prompt)
+        self._check_equal_targets()
+        self._check_priorities()
+        self._check_technique_args()
+        check_distinct("technique", self.techniques)
         return self
 
-    def targets(self, prompt: PromptPlan) -> dict[str, dict[str, float]]:
-        """The wanted shares of the mitigated axes of a prompt."""
-        return {axis.name: reference_of(axis) for axis in prompt.closed if axis.name in self.aims}
-
-    def settings_of(self, way: str) -> Settings:
-        """The settings of one way. Raises UsageError for one that does not say whose it is."""
-        found: Settings = {}
-        for key, value in self.way_args.items():
-            owner, _, name = key.rpartition(":")
-            if not owner and len(self.ways) > 1:
-                raise UsageError(
-                    f"--way-arg {key}={value} does not say whose setting it is: {self.ways[0]}:{key}"
+    def _check_prompt(self, prompt: PromptPlan) -> None:
+        known = {axis.name: axis for axis in prompt.closed}
+        needs_counterfactuals = bool({PROMPTS, TOKENS} & {*self.techniques})
+        for name in self.target_axes:
+            if name not in known:
+                raise ValueError(
+                    f"{name!r} has no values in {prompt.text!r}; a target axis needs two or more"
                 )
-            if owner in ("", way):
-                found[name] = value
-        return found
+            if needs_counterfactuals and not known[name].counterfactuals:
+                raise ValueError(
+                    f"{prompt.text!r} has no counterfactual prompts for {name!r}; the techniques "
+                    f"{PROMPTS} and {TOKENS} need them"
+                )
+
+    def _check_equal_targets(self) -> None:
+        first, *others = [self.targets(prompt) for prompt in self.prompts]
+        uses_networks = bool({*self.techniques} - {PROMPTS})
+        if uses_networks and any(targets != first for targets in others):
+            raise ValueError(
+                "the prompts have different target shares, which only --technique prompts can "
+                "reach; give prompts with equal target shares a run of their own"
+            )
+
+    def _check_priorities(self) -> None:
+        unknown = {*self.priorities} - {*self.target_axes}
+        if unknown:
+            raise ValueError(
+                f"--priority names {', '.join(unknown)}, but the target axes are: "
+                f"{', '.join(self.target_axes)}"
+            )
+
+    def _check_technique_args(self) -> None:
+        owners = {key.rpartition(":")[0] for key in self.technique_args} - {""}
+        unknown = owners - {*self.techniques}
+        if unknown:
+            raise ValueError(
+                f"--technique-arg sets {', '.join(unknown)}, but the techniques are: "
+                f"{', '.join(self.techniques)}"
+            )
+
+    def targets(self, prompt: PromptPlan) -> dict[str, dict[str, float]]:
+        """Return the target shares of a prompt's target axes."""
+        return {
+            axis.name: reference_of(axis) for axis in prompt.closed if axis.name in self.target_axes
+        }
+
+    def settings_of(self, technique: str) -> Settings:
+        """Return the settings of a technique.
+
+        Raises
+        ------
+        UsageError
+            If a setting does not name its technique where there are several.
+        """
+        settings: Settings = {}
+        for key, value in self.technique_args.items():
+            owner, _, name = key.rpartition(":")
+            if not owner and len(self.techniques) > 1:
+                raise UsageError(
+                    f"--technique-arg {key}={value} does not name its technique. "
+                    f"Write, for example, {self.techniques[0]}:{key}={value}"
+                )
+            if owner in ("", technique):
+                settings[name] = value
+        return settings
 
 
 def plan_mitigation(
     prompts: Sequence[str],
     *,
     axes: Sequence[str],
-    also: Sequence[str] | None = None,
+    monitor: Sequence[str] | None = None,
     targets: Mapping[str, Mapping[str, float]] | None = None,
     desk: ProposalContext | None = None,
     **settings: object,
 ) -> MitigationPlan:
-    """A plan for `prompts`: `axes` are mitigated, those of `also` watched, by default BiasConnect's
-    eight of people.
+    """Return the plan of a request.
 
-    `targets` are wanted shares by axis, equal ones unless given; `settings` are the other fields of
-    `MitigationPlan`. Raises UsageError.
+    Parameters
+    ----------
+    prompts
+        Prompts to mitigate.
+    axes
+        Names of target axes.
+    monitor
+        Names of monitored axes. By default BiasConnect's eight.
+    targets
+        Target shares by axis. By default uniform.
+    desk
+        Settings of the prompt generator.
+    **settings
+        Other fields of `MitigationPlan`.
+
+    Raises
+    ------
+    UsageError
+        If the request cannot be planned.
     """
     if not prompts:
         raise UsageError(
-            'there is no prompt to mitigate; give one, such as: askew mitigate "a photo of a nurse"'
+            'no prompt is given. Name one, such as: askew mitigate "a photo of a nurse"'
         )
-    aims = [find_axis(name).name for name in axes]
-    watched = [find_axis(name).name for name in (BIASCONNECT if also is None else also)]
-    stated = next(((axis, text) for text in prompts for axis in aims if states(text, axis)), None)
-    if stated:
-        raise UsageError(
-            f"{stated[1]!r} states its {stated[0]} itself: leave the axis out, or the word"
-        )
-    open_ones = [
+    target_axes = [find_axis(name).name for name in axes]
+    _check_not_stated(prompts, target_axes)
+    monitored = [find_axis(name).name for name in (BIASCONNECT if monitor is None else monitor)]
+    open_axes = [
         axis
-        for axis in watched
-        if axis not in aims and not any(states(text, axis) for text in prompts)
+        for axis in monitored
+        if axis not in target_axes and not any(states(text, axis) for text in prompts)
     ]
-    settings["aims"] = aims
-    made = survey_plan(
+    settings["target_axes"] = target_axes
+    survey = survey_plan(
         MitigationPlan,
         prompts,
-        axes=[*aims, *open_ones],
+        axes=[*target_axes, *open_axes],
         reference=(),
         asked=None,
         desk=desk,
@@ -137,18 +188,38 @@ def plan_mitigation(
         **settings,
     )
     wanted = {find_axis(name).name: dict(shares) for name, shares in (targets or {}).items()}
-    extra = wanted.keys() - {*aims}
-    if extra:
+    unknown = wanted.keys() - {*target_axes}
+    if unknown:
         raise UsageError(
-            f"targets are of mitigated axes ({', '.join(aims)}), not {', '.join(sorted(extra))}"
+            f"--target-shares names {', '.join(sorted(unknown))}, but the target axes are: "
+            f"{', '.join(target_axes)}"
         )
-    data = made.model_dump()
-    for axis in (axis for prompt in data["prompts"] for axis in prompt["axes"]):
-        if axis["name"] not in aims:  # of what is only watched no counterfactual is made
-            axis["counterfactuals"] = {}
-        elif axis["name"] in wanted:
-            aim = AxisPlan.checked(
-                {**axis, "reference": wanted[axis["name"]]}, f"the target of {axis['name']}"
-            )
-            axis["reference"] = aim.reference
+    return _with_targets(survey, wanted)
+
+
+def _check_not_stated(prompts: Sequence[str], target_axes: Sequence[str]) -> None:
+    """Raise UsageError for a prompt that states a target axis."""
+    for text in prompts:
+        for axis in target_axes:
+            if states(text, axis):
+                raise UsageError(
+                    f"{text!r} states its {axis}. Leave {axis} out of --axes, or the word out of "
+                    "the prompt"
+                )
+
+
+def _with_targets(
+    survey: MitigationPlan, targets: Mapping[str, Mapping[str, float]]
+) -> MitigationPlan:
+    """Return a plan with target shares, and without counterfactuals of monitored axes."""
+    data = survey.model_dump()
+    for prompt in data["prompts"]:
+        for axis in prompt["axes"]:
+            name = axis["name"]
+            if name not in survey.target_axes:
+                axis["counterfactuals"] = {}
+            elif name in targets:
+                fields = {**axis, "reference": dict(targets[name])}
+                checked = AxisPlan.checked(fields, f"the target shares of {name}")
+                axis["reference"] = checked.reference
     return MitigationPlan.checked(data, "this request")

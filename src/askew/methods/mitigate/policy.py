@@ -53,7 +53,7 @@ class PolicyTables:
     """
 
     prompt: PromptPlan
-    aims: Sequence[AxisPlan]
+    target_axes: Sequence[AxisPlan]
     instrument: str
     initial: ObservedSet
     stated: Mapping[tuple[int, int], ObservedSet]
@@ -66,7 +66,7 @@ class PolicyTables:
     def of(
         cls,
         prompt: PromptPlan,
-        aims: Sequence[str],
+        target_axes: Sequence[str],
         sets: Sequence[ObservedSet],
         instrument: str,
         known: Errors,
@@ -74,7 +74,7 @@ class PolicyTables:
         """From the prompt's own pictures and those of its counterfactuals; `known` are the errors
         of instruments.
         """
-        axes = [axis for axis in prompt.closed if axis.name in aims]
+        axes = [axis for axis in prompt.closed if axis.name in target_axes]
         at = {
             (axis.name, value): (k, v)
             for k, axis in enumerate(axes)
@@ -99,7 +99,9 @@ class PolicyTables:
             return self.stated[cell[0]].prompt.text
         text = self.prompt.text
         for axis, value in cell:
-            text = counterfactual(text, self.aims[axis].name, self.aims[axis].values[value])
+            text = counterfactual(
+                text, self.target_axes[axis].name, self.target_axes[axis].values[value]
+            )
         return text
 
     def shares(self, cell: Cell, axes: Sequence[AxisPlan]) -> Counts:
@@ -118,7 +120,7 @@ class PolicyTables:
         )
 
     def _predicted(self, cell: Cell, axes: Sequence[AxisPlan]) -> Counts:
-        own = {self.aims[axis].name: (axis, value) for axis, value in cell}
+        own = {self.target_axes[axis].name: (axis, value) for axis, value in cell}
         about = [axis.name for axis in axes if axis.name in own]
         if (
             about and len(axes) == 2
@@ -187,7 +189,10 @@ def choose(plan: MitigationPlan, tables: PolicyTables, draw: Draw) -> SolvedPoli
     used = np.flatnonzero(weights)
     sent = [among[k] for k in used]
     said = [
-        {tables.aims[axis].name: tables.aims[axis].values[value] for axis, value in cell}
+        {
+            tables.target_axes[axis].name: tables.target_axes[axis].values[value]
+            for axis, value in cell
+        }
         for cell in sent
     ]
     parts = tuple(
@@ -237,13 +242,14 @@ def _foretold(
 def most_drawn(plan: MitigationPlan, prompt: PromptPlan) -> int:
     """How many pictures `choose` draws at most: of prompts that state several values, each once."""
     composite = sum(len(cell) > 1 for cell in _cells(plan, prompt))
-    return plan.refine * min(composite, (plan.most_prompts or composite) * ROUNDS)
+    return plan.refine * min(composite, (plan.max_prompts or composite) * ROUNDS)
 
 
 def _cells(plan: MitigationPlan, prompt: PromptPlan) -> list[Cell]:
     """What a policy for a prompt may state."""
     return cells(
-        [len(axis.values) for axis in prompt.closed if axis.name in plan.aims], plan.statements
+        [len(axis.values) for axis in prompt.closed if axis.name in plan.target_axes],
+        plan.max_stated,
     )
 
 
@@ -261,7 +267,7 @@ def _solved(
     should be that of wanted shares of a and the mixture's own shares of b, whose difference is
     linear in the weights.
     """
-    weight = {axis.name: plan.priorities.get(axis.name, 1.0) for axis in tables.aims}
+    weight = {axis.name: plan.priorities.get(axis.name, 1.0) for axis in tables.target_axes}
 
     def of(*axes: AxisPlan) -> Counts:
         return np.array([tables.shares(cell, axes) for cell in among])
@@ -270,19 +276,23 @@ def _solved(
         Goal(of(axis), wanted(axis), DISTANCE[axis.scale], weight.get(axis.name, 0.0))
         for axis in tables.prompt.closed
     ]
-    aimed = [goal for goal in goals if goal.weight]
-    if plan.worsening is not None:
+    is_target = [goal for goal in goals if goal.weight]
+    if plan.tolerance is not None:
         start = np.eye(len(among))[0]
-        goals = [replace(goal, most=goal.distance_of(start) + plan.worsening) for goal in goals]
+        goals = [replace(goal, most=goal.distance_of(start) + plan.tolerance) for goal in goals]
     others = [axis for axis in tables.prompt.closed if axis.name not in weight]
-    pairs = [*combinations(tables.aims, 2), *product(tables.aims, others)] if plan.joint else []
+    pairs = (
+        [*combinations(tables.target_axes, 2), *product(tables.target_axes, others)]
+        if plan.independence_weight
+        else []
+    )
     for one, other in pairs:
         table = of(one, other).reshape(len(among), len(one.values), len(other.values))
         apart = table - wanted(one)[:, None] * table.sum(axis=1, keepdims=True)
-        importance = plan.joint * weight[one.name] * weight.get(other.name, 1.0)
+        importance = plan.independence_weight * weight[one.name] * weight.get(other.name, 1.0)
         goals.append(
             Goal(apart.reshape(len(among), -1), np.zeros(apart[0].size), weight=importance)
         )
     costs = BREVITY * np.array([len(cell) for cell in among])
-    found = plan_policy(goals, costs=costs, most_prompts=plan.most_prompts or None)
-    return found, sum(goal.weight * goal.distance_of(found) for goal in aimed)
+    found = plan_policy(goals, costs=costs, max_prompts=plan.max_prompts or None)
+    return found, sum(goal.weight * goal.distance_of(found) for goal in is_target)

@@ -51,7 +51,7 @@ def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> Mitiga
     scoring = Scoring.of(plan)
     prompts = {prompt.text: prompt for prompt in plan.prompts}
     seen: list[SetShares] = []
-    ways: list[TechniqueFindings] = []
+    techniques: list[TechniqueFindings] = []
     for text, judged in found.judged.items():
         own = [
             [
@@ -63,26 +63,26 @@ def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> Mitiga
             for one in judged
         ]
         seen += [entry for entries in own for entry in entries]
-        ways += [
-            _way(plan, prompts[text], found, (judged[0], after), (own[0], entries), scoring)
+        techniques += [
+            _technique(plan, prompts[text], found, (judged[0], after), (own[0], entries), scoring)
             for after, entries in zip(judged[1:], own[1:], strict=True)
         ]
 
     def family(at: tuple[str | int, ...]) -> str | None:
         if at[-1] == "change":
-            return "aimed" if ways[int(at[0])].axes[int(at[2])].aimed else "watched"
+            return "is_target" if techniques[int(at[0])].axes[int(at[2])].is_target else "watched"
         return "pairs" if at[-1] == "rise" else None
 
     return head.into(
         MitigationFindings,
         shares=with_verdicts(seen)[0],
         confusion=found.confusion,
-        ways=with_q(tuple(ways), family),
-        mitigations={name: way.to_toml() for name, way in found.ways.items()},
+        techniques=with_q(tuple(techniques), family),
+        mitigations={name: technique.to_toml() for name, technique in found.techniques.items()},
     )
 
 
-def _way(
+def _technique(
     plan: MitigationPlan,
     prompt: PromptPlan,
     found: MitigationGathered,
@@ -91,12 +91,12 @@ def _way(
     scoring: Scoring,
 ) -> TechniqueFindings:
     """What the second of two sets of pictures shows against the first."""
-    (before, after), way = judged, str(judged[1].way)
-    chosen = found.chosen.get(prompt.text) if way == PROMPTS else None
+    (before, after), technique = judged, str(judged[1].technique)
+    chosen = found.chosen.get(prompt.text) if technique == PROMPTS else None
     axes = tuple(
         AxisChange(
             axis.name,
-            axis.name in plan.aims,
+            axis.name in plan.target_axes,
             one.distance,
             other.distance,
             _change(before, after, axis, scoring, (one.distance, other.distance)),
@@ -105,27 +105,32 @@ def _way(
                 for name in plan.vqa[1:]
             },
             chosen.predicted[axis.name] if chosen else None,
-            _obeyed(after, axis, scoring),
+            _followed(after, axis, scoring),
         )
         for axis, one, other in zip(prompt.closed, *seen, strict=True)
     )
     kept = [_kept(one, prompt.text) for one in (after, before)]
     read = [
-        zip(*(one.observed.values[scoring.instrument][name] for name in plan.aims), strict=True)
+        zip(
+            *(one.observed.values[scoring.instrument][name] for name in plan.target_axes),
+            strict=True,
+        )
         for one in (after, before)
     ]
-    unread = [[any(isinstance(value, Missing) for value in row) for row in rows] for rows in read]
+    unlabeled = [
+        [any(isinstance(value, Missing) for value in row) for row in rows] for rows in read
+    ]
     return TechniqueFindings(
         prompt.text,
-        way,
-        found.ways[way].cost,
+        technique,
+        found.techniques[technique].cost,
         axes,
         tuple(_pairs(prompt, before, after, scoring)),
         or_missing(_more, kept[0], kept[1], plan.confidence) if kept[0] else None,
         share_intervals([kept[1].count(True), kept[1].count(False)], level=plan.confidence)[0]
         if any(kept[1])
         else None,
-        _more(unread[0], unread[1], plan.confidence),
+        _more(unlabeled[0], unlabeled[1], plan.confidence),
         *_by_vectors(before, after, scoring),
     )
 
@@ -165,7 +170,7 @@ def _change(
     """
     answers = [one.observed.values[scoring.instrument][axis.name] for one in (after, before)]
     rng = scoring.rng(
-        before.observed.prompt.text, str(after.way), axis.name, scoring.instrument, "change"
+        before.observed.prompt.text, str(after.technique), axis.name, scoring.instrument, "change"
     )
 
     def change() -> Estimate:
@@ -182,7 +187,7 @@ def _change(
     return replace(found, value=value, low=min(low, value), high=max(high, value))
 
 
-def _obeyed(after: EvaluationSet, axis: AxisPlan, scoring: Scoring) -> Estimate | None:
+def _followed(after: EvaluationSet, axis: AxisPlan, scoring: Scoring) -> Estimate | None:
     """How often that is read which was asked of a picture; what cannot be read counts as missing,
     not as disobeyed.
     """
@@ -210,7 +215,7 @@ def _pairs(
         except NotEnoughData:
             continue
         became, was = (rows.sum(axis=0).reshape(shape) for rows in (sets.first, sets.second))
-        rng = scoring.rng(prompt.text, str(after.way), one.name, other.name, "dependence")
+        rng = scoring.rng(prompt.text, str(after.technique), one.name, other.name, "dependence")
         varied = all(
             (table.sum(axis=side) > 0).sum() > 1 for table in (became, was) for side in (0, 1)
         )
@@ -258,5 +263,5 @@ def _by_vectors(
         return None, None
     a, b = (np.array([one.vectors[k] for k in both], dtype=float) for one in (after, before))
     nearness = student_mean((a - b) @ before.text, scoring.level, "Student's t, paired", null=0.0)
-    rng = scoring.rng(before.observed.prompt.text, str(after.way), "pictures")
+    rng = scoring.rng(before.observed.prompt.text, str(after.technique), "pictures")
     return nearness, kernel_distance(a, b, rng=rng, draws=scoring.draws)
