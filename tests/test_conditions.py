@@ -12,16 +12,16 @@ from askew.types import Estimate, Missing
 from test_findings import Scores, TinyFindings, some
 
 MAD = Estimate(0.6, corrected=0.5, q=0.001)
-FOUND = some(
+FINDINGS = some(
     Scores("gender", MAD, {"female": Estimate(0.9, high=0.95)}),
     Scores("body_type", Missing("no_person"), {}),
 )
-EVERY = conditions.all_scores(TinyFindings)
+ALL_SCORES = conditions.all_scores(TinyFindings)
 
 
-def violations(text: str, scores: conditions.Scores = EVERY) -> list[str]:
+def violations(text: str, scores: conditions.Scores = ALL_SCORES) -> list[str]:
     (condition,) = conditions.parse([text], scores)
-    return condition.violations(FOUND)
+    return condition.violations(FINDINGS)
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def violations(text: str, scores: conditions.Scores = EVERY) -> list[str]:
     ],
 )
 def test_conditions_find_where_they_hold(text: str, count: int) -> None:
-    found = violations(text)
-    assert len(found) == count
-    assert all(line.startswith("gender") for line in found)
+    lines = violations(text)
+    assert len(lines) == count
+    assert all(line.startswith("gender") for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_conditions_find_where_they_hold(text: str, count: int) -> None:
 )
 def test_conditions_that_cannot_be_read_say_what_would_be_right(text: str) -> None:
     with pytest.raises(UsageError, match="mad"):
-        conditions.parse([text], EVERY)
+        conditions.parse([text], ALL_SCORES)
 
 
 def test_a_method_names_its_scores() -> None:
@@ -61,8 +61,10 @@ def test_a_method_names_its_scores() -> None:
 
 
 def test_any_condition_that_holds_fails_the_check() -> None:
-    conditions.check(conditions.parse(["mad > 0.9"], EVERY), FOUND)
+    conditions.check(conditions.parse(["mad > 0.9"], ALL_SCORES), FINDINGS)
     with pytest.raises(
         CheckFailed, match=r"gender: mad\.value is 0\.6; gender, female: shares\.value is 0\.9"
     ):
-        conditions.check(conditions.parse(["mad > 0.9", "mad > 0.5", "shares > 0.5"], EVERY), FOUND)
+        conditions.check(
+            conditions.parse(["mad > 0.9", "mad > 0.5", "shares > 0.5"], ALL_SCORES), FINDINGS
+        )

@@ -45,8 +45,8 @@ def test_csv_is_read_back() -> None:
 
 @pytest.mark.parametrize("begin", ["=", "+", "-", "@"])
 def test_no_cell_of_csv_is_calculated(begin: str) -> None:
-    found = some(Scores(f"{begin}1+1", Estimate(-2.5), {}))
-    (row,) = csv.DictReader(io.StringIO(str(Tiny(found).export("csv"))))
+    findings = some(Scores(f"{begin}1+1", Estimate(-2.5), {}))
+    (row,) = csv.DictReader(io.StringIO(str(Tiny(findings).export("csv"))))
     assert row["axis"] == f"'{begin}1+1"
     assert float(row["value"]) == -2.5
 

@@ -39,11 +39,14 @@ from askew.pages.blocks import (
 )
 from askew.types import Estimate, Missing
 
-LONG = "a photo of a nurse who works nights in a small hospital near the sea, taken from the side, natural light, 35 mm"
-WORD = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
+LONG_PROMPT = (
+    "a photo of a nurse who works nights in a small hospital near the sea, taken from the side, "
+    "natural light, 35 mm"
+)
+LONG_WORD = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 HOSTILE = '<script>alert("x")</script> & <img src=x onerror=alert(1)>'
 HEBREW = "צילום של אחות ליד החלון"
-MODELS = ("studio", "studio/balanced", LONG)
+MODELS = ("studio", "studio/balanced", LONG_PROMPT)
 AXES = {
     "gender": ("male", "female"),
     "age": ("young", "middle-aged", "old"),
@@ -61,8 +64,8 @@ def estimate(value: float, half: float | None = 0.06, **more: float | None) -> E
 
 
 def share(count: int, of: int) -> Estimate:
-    found = count / of
-    return estimate(found, None, low=max(0.0, found - 0.12), high=min(1.0, found + 0.1))
+    value = count / of
+    return estimate(value, None, low=max(0.0, value - 0.12), high=min(1.0, value + 0.1))
 
 
 def bar(label: str, axis: str, counts: Sequence[int], verdict: str = "", **more: object) -> Bar:
@@ -101,7 +104,7 @@ def one_prompt() -> ShareBars:
 def many_prompts() -> ShareBars:
     rng = random.Random(0)
     bars = []
-    for prompt in (LONG, "ceo", HEBREW, HOSTILE, WORD):
+    for prompt in (LONG_PROMPT, "ceo", HEBREW, HOSTILE, LONG_WORD):
         for condition in ("as asked", "asked for diversity"):
             men = rng.randrange(11)
             verdict = "men alone" if men > 8 else "no lean shown"
@@ -132,8 +135,8 @@ def ranking() -> IntervalChart:
         for k, axis in enumerate(reversed(AXES))
     ]
     rows += [
-        IntervalRow(WORD, estimate(0.4, None, null=0.2, p=0.04)),
-        IntervalRow(LONG, GONE),
+        IntervalRow(LONG_WORD, estimate(0.4, None, null=0.2, p=0.04)),
+        IntervalRow(LONG_PROMPT, GONE),
         IntervalRow("Not asked", None),
     ]
     rows += [IntervalRow("mean", estimate(0.41, 0.02), muted=True)]
@@ -147,7 +150,7 @@ def ranking() -> IntervalChart:
 
 def by_model() -> IntervalChart:
     rows = []
-    for k, word in enumerate(("nurse", "person", WORD)):
+    for k, word in enumerate(("nurse", "person", LONG_WORD)):
         for j, model in enumerate(MODELS):
             score = estimate(0.3 + 0.1 * k + 0.05 * j, null=0.176, corrected=0.2, q=0.001)
             rows.append(IntervalRow(model, score, (estimate(0.2),), group=word, series=j))
@@ -165,7 +168,7 @@ def changes() -> IntervalChart:
 def mined() -> IntervalChart:
     rows = tuple(
         IntervalRow(
-            f"prompt {k}: {LONG}",
+            f"prompt {k}: {LONG_PROMPT}",
             estimate(0.61 + 0.02 * k, 0.015, null=0.7, q=0.003),
             chance=(0.66, 0.72),
             marks=(ReferenceMark(0.58 + 0.02 * k, "score when it was found", "ring"),),
@@ -204,7 +207,8 @@ def profile() -> LineChart:
 
 
 def race() -> LineChart:
-    mined, random = ([estimate(0.7 - 0.003 * k * j, 0.01) for k in range(40)] for j in (2, 1))
+    mined = [estimate(0.7 - 0.006 * k, 0.01) for k in range(40)]
+    random = [estimate(0.7 - 0.003 * k, 0.01) for k in range(40)]
     best = [estimate(0.7 - 0.01 * (k // 5), None) for k in range(40)]
     lines = (
         LineSeries("mined", tuple(mined)),
@@ -232,7 +236,8 @@ def course() -> Scatter:
 
 
 def planted(title: str) -> Scatter:
-    points = tuple(ScatterPoint(k / 10 - 1, (k / 10 - 1) * 0.8, f"pair {k}") for k in range(21))
+    xs = [k / 10 - 1 for k in range(21)]
+    points = tuple(ScatterPoint(x, 0.8 * x, f"pair {k}") for k, x in enumerate(xs))
     x = ("planted, points", "points")
     y = ("measured, points", "points")
     return Scatter(
@@ -294,7 +299,10 @@ def effects() -> Table:
     def score(k: int, j: int) -> Estimate:
         return estimate(0.08 * (j - k), 0.05, q=0.001 if j > k else 0.5)
 
-    rows = tuple((axis, *(score(k, j) for j in range(len(AXES)))) for k, axis in enumerate(AXES))
+    def cells(k: int) -> tuple[Estimate, ...]:
+        return tuple(score(k, j) for j in range(len(AXES)))
+
+    rows = tuple((axis, *cells(k)) for k, axis in enumerate(AXES))
     caption = "Making the axis of the row equal moves that of the column"
     return Table(caption, ("Made equal", *AXES), rows, scale="signed", shaded=True, diagonal=True)
 
@@ -305,15 +313,15 @@ def overview() -> Table:
             estimate(0.1 * (k + j), null=0.14, q=0.01) if j != 2 else None for j in range(6)
         )
 
-    rows = tuple((prompt, *cells(k)) for k, prompt in enumerate((LONG, HEBREW, "ceo")))
+    rows = tuple((prompt, *cells(k)) for k, prompt in enumerate((LONG_PROMPT, HEBREW, "ceo")))
     return Table("MAD of every prompt and axis", ("Prompt", *AXES), rows, shaded=True)
 
 
 def concepts() -> Table:
-    rows = tuple(
-        (word, *(estimate((0.1 * k + 0.2 * j) % 1, None) for j in range(4)))
-        for k, word in enumerate(("woman", "scrubs", WORD))
-    )
+    def cells(k: int) -> tuple[Estimate, ...]:
+        return tuple(estimate((0.1 * k + 0.2 * j) % 1, None) for j in range(4))
+
+    rows = tuple((word, *cells(k)) for k, word in enumerate(("woman", "scrubs", LONG_WORD)))
     columns = ("Concept", "initial", "male", "female", "old")
     return Table("Concepts seen, in % of the pictures", columns, rows, scale="share", shaded=True)
 
@@ -333,7 +341,7 @@ def paper_table() -> Table:
     scores = [estimate(0.1 * k) for k in range(6)]
     rows = tuple(
         (group, target, *scores, last)
-        for group in ("white woman", WORD)
+        for group in ("white woman", LONG_WORD)
         for target in ("CEO", "nurse")
     )
     columns = (
@@ -346,7 +354,7 @@ def paper_table() -> Table:
 
 def lists() -> Table:
     rows = (
-        ("Words", ("one", "two", WORD), LONG, 3, GONE),
+        ("Words", ("one", "two", LONG_WORD), LONG_PROMPT, 3, GONE),
         (HEBREW, ("x",), HOSTILE, 12000, estimate(0.4)),
         ("empty", (), "", None, None),
     )
@@ -358,7 +366,7 @@ def lists() -> Table:
 def pictures() -> Section:
     rows = (
         PictureRow(shots(24), "Initial pictures", "pictures 1 to 24 of 48"),
-        PictureRow(shots(5, WORD), HEBREW),
+        PictureRow(shots(5, LONG_WORD), HEBREW),
     )
     runs = tuple(PictureRow(shots(12), name[:40], series=k) for k, name in enumerate(MODELS))
     overlays = tuple(PictureRow(shots(4, "IoU 0.31"), "picture 1") for _ in range(2))
@@ -384,22 +392,22 @@ def pictures() -> Section:
             size="large",
             keys=keys,
         ),
-        PictureGrid("Missed", (PictureRow(shots(6, LONG)),), size="medium"),
+        PictureGrid("Missed", (PictureRow(shots(6, LONG_PROMPT)),), size="medium"),
     )
     return Section("The pictures", blocks)
 
 
 def gallery() -> Page:
-    """Every block."""
+    """Return a page with all blocks."""
     graph = (network(), network(), network(), effects(), overview(), concepts(), confusion())
-    told = Paragraph(
+    paragraph = Paragraph(
         "A sentence.",
         "Bold lead.",
         ("an item", Paragraph("and what it means", "Led item:"), HOSTILE),
     )
     terms = (
-        DefinitionList((("Score", LONG), (WORD, HOSTILE))),
-        DefinitionList((("Model", WORD), ("Moved", "age")), facts=True),
+        DefinitionList((("Score", LONG_PROMPT), (LONG_WORD, HOSTILE))),
+        DefinitionList((("Model", LONG_WORD), ("Moved", "age")), facts=True),
     )
     sections = (
         Section("Who and what was seen", (one_prompt(),)),
@@ -410,34 +418,38 @@ def gallery() -> Page:
             (ranking(), Section("gender", (by_model(), mined())), Details("Effects", (changes(),))),
         ),
         Section(
-            "Curves", (profile(), race(), course(), planted("Men"), planted(LONG), picture_map())
+            "Curves",
+            (profile(), race(), course(), planted("Men"), planted(LONG_PROMPT), picture_map()),
         ),
         Section("Graph", graph, screen=False),
         Section(
             "Words",
             (
-                told,
-                Paragraph(LONG, muted=True),
+                paragraph,
+                Paragraph(LONG_PROMPT, muted=True),
                 paper_table(),
                 lists(),
                 *terms,
-                CodeBlock(f'name = "{LONG}"'),
+                CodeBlock(f'name = "{LONG_PROMPT}"'),
             ),
         ),
     )
     facts = (
         ("Model", "studio/planted, bias 0.5"),
         ("Pictures", "432 in 9 sets"),
-        ("Long", WORD + LONG),
+        ("Long", LONG_WORD + LONG_PROMPT),
     )
-    detail = "They lean on 4 of 8 axes; on the other 4, 48 pictures would have shown a distance of .24 from even."
+    detail = (
+        "The images show significant bias on 4 of 8 axes. On the other axes, the test has 90 % "
+        "power to detect a deviation of 0.24 or more."
+    )
     return Page(
         "askew audit · studio/planted",
-        f"“{LONG}”",
+        f"“{LONG_PROMPT}”",
         "42 of 48 pictures show a person perceived as female.",
         facts,
         sections,
-        (HOSTILE, LONG),
+        (HOSTILE, LONG_PROMPT),
         ("Bold: beyond chance.",),
         detail,
         "0.1.0",

@@ -25,8 +25,9 @@ CHROMIUM = (
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on the PATH")
 
 SWITCHES = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --hide-scrollbars --enable-logging=stderr"
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync --hide-scrollbars "
+    "--enable-logging=stderr"
 )
 MEASURE = """<!DOCTYPE html><title>measure</title><script>addEventListener("load", () => {
  const found = [...document.querySelectorAll("iframe")].map(frame => {
@@ -38,23 +39,28 @@ MEASURE = """<!DOCTYPE html><title>measure</title><script>addEventListener("load
     const own = [...e.childNodes].filter(n => n.nodeType == 3 && n.data.trim());
     if (!own.length || !box.width || e.closest(".hidden, title, desc")) continue;
     const scale = e instanceof inner.SVGElement ? e.getScreenCTM().d : 1;
-    if (parseFloat(inner.getComputedStyle(e).fontSize) * scale < 11) small.push(e.outerHTML.slice(0, 80));
+    const size = parseFloat(inner.getComputedStyle(e).fontSize) * scale;
+    if (size < 11) small.push(e.outerHTML.slice(0, 80));
     for (const node of own) {
       const range = page.createRange(); range.selectNodeContents(node);
       const lines = new Set([...range.getClientRects()].map(r => Math.round(r.top))).size;
-      if (node.data.trim().length > 5 && node.data.trim().length / lines < 3) narrow.push(node.data);
+      const letters = node.data.trim().length;
+      if (letters > 5 && letters / lines < 3) narrow.push(node.data);
     }
   }
   for (const e of page.querySelectorAll("td, th"))
     if (!e.closest(".hidden") && e.scrollWidth > e.clientWidth + 2) cut.push(e.textContent);
   const scrolled = all.filter(e => e.matches(".fit") && e.scrollWidth > e.clientWidth + 1).length;
   const sticking = all.filter(e =>
-    !e.closest(".wide, .fit, pre, .hidden, .part, .pin, .plane") && e.getBoundingClientRect().right > width + 1);
+    !e.closest(".wide, .fit, pre, .hidden, .part, .pin, .plane") &&
+    e.getBoundingClientRect().right > width + 1);
   return {
     width: page.documentElement.scrollWidth, window: width, small, narrow, cut, scrolled,
     sticking: sticking.map(e => e.outerHTML.slice(0, 80)).slice(0, 3),
-    fetched: inner.performance.getEntriesByType("resource").map(r => r.name).filter(n => !n.startsWith("data:")),
-    broken: [...page.images].filter(i => i.complete && !i.naturalWidth).length, images: page.images.length,
+    fetched: inner.performance.getEntriesByType("resource").map(r => r.name)
+      .filter(n => !n.startsWith("data:")),
+    broken: [...page.images].filter(i => i.complete && !i.naturalWidth).length,
+    images: page.images.length,
     styled: inner.getComputedStyle(page.querySelector(".facts")).display,
     background: inner.getComputedStyle(page.body).backgroundColor };
  });
@@ -64,7 +70,7 @@ FRAME = '<iframe style="width: {width}px; height: 800px; border: 0" srcdoc="{pag
 
 
 def measure(framed: Sequence[tuple[str, int]], folder: Path, *more: str) -> list[dict[str, Any]]:
-    """What pages look like, each from inside a frame of a width, all folds open."""
+    """Measure pages, each in a frame of its width, with all details open."""
     frame = folder / "frame.html"
     frames = "".join(FRAME.format(width=width, page=text.escape(page)) for page, width in framed)
     frame.write_text(MEASURE + frames, encoding="utf-8")
@@ -72,32 +78,31 @@ def measure(framed: Sequence[tuple[str, int]], folder: Path, *more: str) -> list
     command = [str(CHROMIUM), *SWITCHES.split(), *more, profile, "--dump-dom", frame.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert "CONSOLE" not in done.stderr, done.stderr
-    found = re.search(r"<title>measured ([\w+/=]+)</title>", done.stdout)
-    assert found, done.stdout[:500]
-    measured: list[dict[str, Any]] = json.loads(base64.b64decode(found[1]))
+    title = re.search(r"<title>measured ([\w+/=]+)</title>", done.stdout)
+    assert title, done.stdout[:500]
+    measured: list[dict[str, Any]] = json.loads(base64.b64decode(title[1]))
     return measured
 
 
 def sound(framed: Sequence[tuple[str, int]], folder: Path) -> list[dict[str, Any]]:
-    """What was measured of pages, of which nothing sticks out, is small, narrow, cut, fetched or
-    broken.
-    """
-    found = measure(framed, folder)
-    for k, ((_, width), one) in enumerate(zip(framed, found, strict=True)):
-        assert one["window"] == width
-        assert one["width"] <= width, f"page {k} at {width}"
-        faults = [one[part] for part in ("sticking", "small", "narrow", "cut", "fetched", "broken")]
+    """Measure pages; assert that nothing sticks out, is small, narrow, cut, fetched or broken."""
+    measured = measure(framed, folder)
+    for k, ((_, width), page) in enumerate(zip(framed, measured, strict=True)):
+        assert page["window"] == width
+        assert page["width"] <= width, f"page {k} at {width}"
+        names = ("sticking", "small", "narrow", "cut", "fetched", "broken")
+        faults = [page[name] for name in names]
         assert faults == [[], [], [], [], [], 0], f"page {k} at {width}"
-    return found
+    return measured
 
 
 def test_fits(tmp_path: Path) -> None:
     page = html.page(gallery())
     widths = (360, 390, 800, 1200, 1920)
-    for found in sound([(page, width) for width in widths], tmp_path):
-        assert found["scrolled"] == 0, found["window"]  # plots stack before they scroll
-        assert found["images"] > 40
-        assert found["styled"] == "flex"  # the policy lets the style in
+    for measured in sound([(page, width) for width in widths], tmp_path):
+        assert measured["scrolled"] == 0, measured["window"]  # plots stack before they scroll
+        assert measured["images"] > 40
+        assert measured["styled"] == "flex"  # the policy lets the style in
 
 
 @pytest.mark.parametrize(
@@ -105,5 +110,5 @@ def test_fits(tmp_path: Path) -> None:
 )
 def test_follows_dark_mode(tmp_path: Path, scheme: int, background: str) -> None:
     dark = f"--blink-settings=preferredColorScheme={scheme}"
-    (found,) = measure([(html.page(gallery()), 1200)], tmp_path, dark)
-    assert found["background"] == background
+    (measured,) = measure([(html.page(gallery()), 1200)], tmp_path, dark)
+    assert measured["background"] == background

@@ -18,12 +18,12 @@ def page(*blocks: Any) -> Page:
 
 
 def test_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = builtins.__import__
+    original = builtins.__import__
 
     def without(name: str, *more: Any) -> Any:
         if name.startswith("matplotlib"):
             raise ImportError(name)
-        return own(name, *more)
+        return original(name, *more)
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingPackage, match=r"pip install 'askew\[plot\]'"):
@@ -32,14 +32,14 @@ def test_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_draws_the_first_plots_of_the_page() -> None:
     pytest.importorskip("matplotlib")
-    made = figures.figure(gallery())
-    assert [on.get_title(loc="left").split(",")[0] for on in made.axes] == [
+    drawn = figures.figure(gallery())
+    assert [on.get_title(loc="left").split(",")[0] for on in drawn.axes] == [
         "Perceived shares in percent",
         "Perceived gender",
         "What two models show",
         "How unequally near the pictures are to the counterfactuals of each axis",
     ]
-    made.canvas.draw()
+    drawn.canvas.draw()
 
 
 def test_bars_are_as_long_as_shares() -> None:
@@ -62,9 +62,9 @@ def test_scores_have_interval_and_chance() -> None:
 @pytest.mark.parametrize("block", [by_model(), profile(), course(), network()])
 def test_draws_every_kind_of_plot(block: Any) -> None:
     pytest.importorskip("matplotlib")
-    made = figures.figure(page(block))
-    made.canvas.draw()
-    assert len(made.axes) == 1
+    drawn = figures.figure(page(block))
+    drawn.canvas.draw()
+    assert len(drawn.axes) == 1
 
 
 def test_a_page_without_plots_is_its_answer() -> None:

@@ -30,7 +30,7 @@ from askew.pages.blocks import (
     Thumbnail,
 )
 from askew.types import Estimate
-from pages.gallery import GONE, HOSTILE, WORD, estimate, gallery
+from pages.gallery import GONE, HOSTILE, LONG_WORD, estimate, gallery
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_shows_markup_of_others_as_text(page: str) -> None:
 def test_every_picture_says_what_it_is(page: str) -> None:
     pictures = re.findall(r"<img [^>]*>", page)
     assert len(pictures) > 40
-    assert all(re.search(r'alt="[^"]+"', one) for one in pictures)
+    assert all(re.search(r'alt="[^"]+"', picture) for picture in pictures)
 
 
 def test_every_drawing_says_what_it_shows(page: str) -> None:
@@ -107,9 +107,9 @@ def test_what_holds_nothing_is_left_out() -> None:
         "Empty",
         (Details("nobody", (IntervalChart("c", "Axis", (), "MAD"),)), Table("t", ("a",), ())),
     )
-    one = Page("", "", "", (), (Section("Full", iter([Paragraph("told"), empty])), empty))
-    assert [section.title for section in one.sections] == ["Full"]
-    assert one.sections[0].blocks == (Paragraph("told"),)
+    document = Page("", "", "", (), (Section("Full", iter([Paragraph("told"), empty])), empty))
+    assert [section.title for section in document.sections] == ["Full"]
+    assert document.sections[0].blocks == (Paragraph("told"),)
 
 
 def test_the_same_page_gives_the_same_bytes(page: str) -> None:
@@ -124,7 +124,7 @@ def test_a_fragment_keeps_its_style_to_itself() -> None:
         r"\{[^{}]*\}", "", re.sub(r"\{[^{}]*\}", "", re.sub(r"\{[^{}]*\}", "", style[1]))
     )
     assert all(
-        one.startswith((".askew", "@")) for one in re.findall(r"^[^\s}].*", outer, re.MULTILINE)
+        rule.startswith((".askew", "@")) for rule in re.findall(r"^[^\s}].*", outer, re.MULTILINE)
     )
     assert fragment.startswith('<div class="askew part">')
     assert "Effects" in fragment
@@ -132,11 +132,11 @@ def test_a_fragment_keeps_its_style_to_itself() -> None:
 
 
 def test_ids_of_two_fragments_differ() -> None:
-    found = [
+    ids = [
         re.findall(r' id="([^"]+)"', html.fragment(replace(gallery(), answer=text)))
         for text in ("a", "b")
     ]
-    assert not set(found[0]) & set(found[1])
+    assert not set(ids[0]) & set(ids[1])
 
 
 def test_control_characters_do_not_reach_the_page() -> None:
@@ -195,18 +195,16 @@ def test_a_bar_names_what_has_no_room() -> None:
         ShareSegment("fit", estimate(0.95), 95, 0.25),
         ShareSegment("wheelchair", estimate(0.05), 5, 0.25),
         ShareSegment("blind", estimate(0.0), 0, 0.25),
-        ShareSegment(WORD, estimate(0.0), 0, 0.25),
+        ShareSegment(LONG_WORD, estimate(0.0), 0, 0.25),
     )
     page = shown(
         ShareBars("c", (Bar("Disability", parts, 100, {"refused": 2}, "more fit than even", True),))
     )
     text = page.replace("\u00a0", " ")
-    assert (
-        "fit 95 of 100, 95 % [89, 100]; uniform: 25 %; 2 unlabeled: the model or instrument refused 2"
-        in text
-    )
+    note = "fit 95 of 100, 95 % [89, 100]; uniform: 25 %; 2 unlabeled: "
+    assert f"{note}the model or instrument refused 2" in text
     assert "<bdi>wheelchair 5</bdi>" in page
-    assert f"no images: blind and {WORD}" in page
+    assert f"no images: blind and {LONG_WORD}" in page
     assert len(re.findall('class="reference"', page)) == 3
 
 
@@ -286,7 +284,7 @@ def test_numbers_of_a_narrow_graph_hide_no_name() -> None:
         "graph", tuple((name, "itself +0.10") for name, _ in names), edges, more=("V", "q")
     )
     slim = str(charts.network(drawn)).partition("slim")[2]
-    found = re.findall(r'<text class="halo (\w+)[^"]*"([^>]*)>([^<]*)', slim)
+    texts = re.findall(r'<text class="halo (\w+)[^"]*"([^>]*)>([^<]*)', slim)
     placed = [
         (
             kind,
@@ -294,9 +292,9 @@ def test_numbers_of_a_narrow_graph_hide_no_name() -> None:
             float(re.search(r'\by="([\d.]+)', at)[1]),
             text,
         )  # type: ignore[index]
-        for kind, at, text in found
+        for kind, at, text in texts
     ]
-    numbers = [one for one in placed if one[0] == "number"]
+    numbers = [text for text in placed if text[0] == "number"]
     assert len(numbers) == len(pairs)
     for _, x, y, _ in numbers:
         for kind, at, top, text in placed:

@@ -28,32 +28,34 @@ def test_rows_have_as_many_cells_as_their_head() -> None:
 
 
 def test_holds_no_markup_of_others() -> None:
-    said = markdown(gallery())
-    own = re.sub(r"</?(details|summary|sub)>", "", re.sub(r"```.*?```", "", said, flags=re.DOTALL))
-    assert not re.search(r"(?<!\\)<", own)
-    assert "\\<script\\>" in said
+    text = markdown(gallery())
+    plain_text = re.sub(
+        r"</?(details|summary|sub)>", "", re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    )
+    assert not re.search(r"(?<!\\)<", plain_text)
+    assert "\\<script\\>" in text
 
 
 def test_lines_of_others_stay_in_their_place() -> None:
-    said = shown(
+    text = shown(
         Table("c", ("a", "b"), (("x\n| y | z |", "@all # head\n- item"),)), Paragraph("1\n# 2")
     )
-    assert "| x \\| y \\| z \\| | @\u200ball \\# head - item |" in said
-    assert "\n# 2" not in said
+    assert "| x \\| y \\| z \\| | @\u200ball \\# head - item |" in text
+    assert "\n# 2" not in text
 
 
 def test_a_code_block_cannot_be_left() -> None:
-    said = shown(CodeBlock(f"```\n{HOSTILE}\n````"))
-    assert said.count("`````\n") == 2
+    text = shown(CodeBlock(f"```\n{HOSTILE}\n````"))
+    assert text.count("`````\n") == 2
 
 
 def test_what_is_beyond_chance_is_bold() -> None:
-    said = shown(IntervalChart("c", "Axis", (IntervalRow("age", estimate(0.5, q=0.01)),), "MAD"))
-    assert "| age | **0.50** | **\\[0.44, 0.56\\]** | **–** | **–** | **0.010** |" in said
+    text = shown(IntervalChart("c", "Axis", (IntervalRow("age", estimate(0.5, q=0.01)),), "MAD"))
+    assert "| age | **0.50** | **\\[0.44, 0.56\\]** | **–** | **–** | **0.010** |" in text
 
 
 def test_folds_stay_folded() -> None:
-    said = markdown(gallery())
-    assert said.count("<details>") == said.count("</details>") == 3
-    assert "Which axis moves which" not in said  # its section is not for screens
-    assert "data:image" not in said
+    text = markdown(gallery())
+    assert text.count("<details>") == text.count("</details>") == 3
+    assert "Which axis moves which" not in text  # its section is not for screens
+    assert "data:image" not in text

@@ -48,8 +48,8 @@ def test_a_row_numbers_its_pictures_and_leaves_gaps() -> None:
 
 
 def test_a_set_is_named_by_its_value() -> None:
-    found = PictureSet("nurse", "gender", "male", "a male nurse", 2, {}, ("a", "b"), (1, 2))
-    row = media.set_row(Album(), found, 12, seed=0)
+    image_set = PictureSet("nurse", "gender", "male", "a male nurse", 2, {}, ("a", "b"), (1, 2))
+    row = media.set_row(Album(), image_set, 12, seed=0)
     assert (row.label, row.note) == ("Male", "all 2 images; “a male nurse”; run seed 0")
     initial = PictureSet("nurse", None, None, "nurse", 2, {}, ("a", "b"), (1, 2))
     assert media.set_row(Album(), initial, 12).label == "Baseline images"

@@ -42,8 +42,8 @@ def head(*sets: PictureSet, **more: Any) -> Head:
 
 
 def pictures(n: int = 4, axis: str | None = None, **missing: int) -> PictureSet:
-    made = tuple(f"id {k}" for k in range(n - sum(missing.values())))
-    names = (*made, *(None for _ in range(n - len(made))))
+    ids = tuple(f"id {k}" for k in range(n - sum(missing.values())))
+    names = (*ids, *(None for _ in range(n - len(ids))))
     return PictureSet("a nurse", axis, axis and "male", "a nurse", n, missing, names, (None,) * n)
 
 
@@ -57,16 +57,16 @@ def test_facts_leave_out_what_is_not_known() -> None:
         "Intervals": "90 %",
     }
     several = (Identity("a", "", {}), Identity("b", "", {}))
-    found = dict(skeleton.facts(head(pictures(), instruments=Instruments()), several))
-    assert found["Models"] == "a; b"
-    assert found["Missing"] == "no image"
-    assert "Instruments" not in found
+    run = dict(skeleton.facts(head(pictures(), instruments=Instruments()), several))
+    assert run["Models"] == "a; b"
+    assert run["Missing"] == "no image"
+    assert "Instruments" not in run
 
 
 def missing(
-    found: Head, gaps: tuple[skeleton.MissingNote, ...] = (), sentences: tuple[str, ...] = ()
+    run: Head, gaps: tuple[skeleton.MissingNote, ...] = (), sentences: tuple[str, ...] = ()
 ) -> Section:
-    return skeleton.missing_section([*skeleton.picture_gaps(found.sets), *gaps], sentences)
+    return skeleton.missing_section([*skeleton.picture_gaps(run.sets), *gaps], sentences)
 
 
 def test_nothing_missing_is_said() -> None:

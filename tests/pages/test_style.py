@@ -20,36 +20,37 @@ PARTS = tuple(re.findall(r"\.part-\d \{ --part: (#[0-9a-f]{6})", STYLE))
 SCHEMES = {"light": LIGHT, "dark": {**LIGHT, **DARK}}
 
 
-def luminance(colour: str) -> float:
-    parts = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
+def luminance(color: str) -> float:
+    parts = (int(color[k : k + 2], 16) / 255 for k in (1, 3, 5))
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(one: str, other: str) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
+def contrast(first: str, second: str) -> float:
+    low, high = sorted((luminance(first), luminance(second)))
     return (high + 0.05) / (low + 0.05)
 
 
-def mixed(one: str, other: str, much: float) -> str:
-    parts = (
-        int(one[k : k + 2], 16) * much + int(other[k : k + 2], 16) * (1 - much) for k in (1, 3, 5)
-    )
+def mixed(first: str, second: str, share: float) -> str:
+    parts = []
+    for k in (1, 3, 5):
+        ends = (int(first[k : k + 2], 16), int(second[k : k + 2], 16))
+        parts.append(ends[0] * share + ends[1] * (1 - share))
     return "#" + "".join(f"{round(part):02x}" for part in parts)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", ["--ink", "--muted", "--accent", "--other"])
 def test_text_is_readable(scheme: str, name: str) -> None:
-    colours = SCHEMES[scheme]
-    assert contrast(colours[name], colours["--paper"]) >= 4.5
+    colors = SCHEMES[scheme]
+    assert contrast(colors[name], colors["--paper"]) >= 4.5
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", [*(f"--run-{k}" for k in range(RUNS)), "--null-edge"])
 def test_marks_are_seen(scheme: str, name: str) -> None:
-    colours = SCHEMES[scheme]
-    assert contrast(colours[name], colours["--paper"]) >= 3
+    colors = SCHEMES[scheme]
+    assert contrast(colors[name], colors["--paper"]) >= 3
 
 
 @pytest.mark.parametrize("k", range(COLORS))
@@ -59,20 +60,20 @@ def test_names_in_bars_are_readable(k: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("colour", ["#0072b2", "#d55e00"])
-def test_numbers_on_shades_are_readable(scheme: str, colour: str) -> None:
-    colours = SCHEMES[scheme]
+@pytest.mark.parametrize("color", ["#0072b2", "#d55e00"])
+def test_numbers_on_shades_are_readable(scheme: str, color: str) -> None:
+    colors = SCHEMES[scheme]
     assert f".up-{SHADES}, .down-{SHADES} {{ --much: 40%; }}" in STYLE
-    assert contrast(mixed(colour, colours["--paper"], 0.4), colours["--ink"]) >= 4.5
+    assert contrast(mixed(color, colors["--paper"], 0.4), colors["--ink"]) >= 4.5
 
 
-def test_swatches_show_the_colours_of_overlays() -> None:
-    for name, colour in (("only-a", media.ONLY_A), ("only-b", media.ONLY_B), ("both", media.BOTH)):
-        assert f"&.{name} {{ background: #{colour}; }}" in STYLE
+def test_swatches_show_the_colors_of_overlays() -> None:
+    for name, color in (("only-a", media.ONLY_A), ("only-b", media.ONLY_B), ("both", media.BOTH)):
+        assert f"&.{name} {{ background: #{color}; }}" in STYLE
     assert ", ".join(f"#{anchor}" for anchor in media.VIRIDIS) in STYLE
 
 
-def test_figures_have_the_colours_of_pages() -> None:
+def test_figures_have_the_colors_of_pages() -> None:
     assert tuple(LIGHT[f"--run-{k}"] for k in range(RUNS)) == figures.RUNS
     assert PARTS == figures.PARTS
     assert len(PARTS) == COLORS

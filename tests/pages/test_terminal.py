@@ -10,7 +10,16 @@ from rich.console import Console
 
 from askew.pages import terminal
 from askew.pages.blocks import Details, IntervalChart, IntervalRow, Page, Paragraph, Section, Table
-from pages.gallery import GONE, LONG, by_model, estimate, gallery, network, one_prompt, paper_table
+from pages.gallery import (
+    GONE,
+    LONG_PROMPT,
+    by_model,
+    estimate,
+    gallery,
+    network,
+    one_prompt,
+    paper_table,
+)
 
 
 def shown(page: Page, width: int = 80, within: int | None = None) -> str:
@@ -35,9 +44,9 @@ def test_keeps_within_a_width_given() -> None:
 
 @pytest.mark.parametrize("width", [80, 160])
 def test_cuts_no_number(width: int) -> None:
-    said = shown(page(paper_table()), width)
-    assert len(re.findall(r"\d\.\d\d \[−?\d\.\d\d, \d\.\d\d\]", said)) == 4 * 6
-    assert said.count("↑ 4.20 [1.0, 7.4]") == 4
+    text = shown(page(paper_table()), width)
+    assert len(re.findall(r"\d\.\d\d \[−?\d\.\d\d, \d\.\d\d\]", text)) == 4 * 6
+    assert text.count("↑ 4.20 [1.0, 7.4]") == 4
 
 
 def test_tells_interval_and_chance_of_every_series() -> None:
@@ -46,50 +55,51 @@ def test_tells_interval_and_chance_of_every_series() -> None:
 
 
 def test_follows_the_order_of_the_page() -> None:
-    said = shown(gallery())
+    text = shown(gallery())
     places = [
-        said.index(text)
-        for text in ("42 of 48", "Perceived shares", "Perceived gender", "How unequally", "Bold:")
+        text.index(part)
+        for part in ("42 of 48", "Perceived shares", "Perceived gender", "How unequally", "Bold:")
     ]
     assert places == sorted(places)
 
 
 def test_shares_name_the_interval_of_what_leads() -> None:
-    said = shown(page(one_prompt()), 200)
-    assert "female 88 % [76, 98], male 12 %" in said
-    assert re.search(r"Clothing +formal 100 % \[88, 100\] +[–\d %]+ 45 of 48 formal alone", said)
-    assert "none of 48 labeled: no person detected 48" in said
+    text = shown(page(one_prompt()), 200)
+    assert "female 88 % [76, 98], male 12 %" in text
+    assert re.search(r"Clothing +formal 100 % \[88, 100\] +[–\d %]+ 45 of 48 formal alone", text)
+    assert "none of 48 labeled: no person detected 48" in text
 
 
 def test_a_graph_is_a_table_of_its_edges() -> None:
-    said = shown(page(network()), 100)
+    text = shown(page(network()), 100)
     assert re.search(
-        r"Gender +emotion +\+0\.30 +\[0\.25, 0\.35\] +0\.0 +< 0\.001 +smaller deviation", said
+        r"Gender +emotion +\+0\.30 +\[0\.25, 0\.35\] +0\.0 +< 0\.001 +smaller deviation", text
     )
-    assert said.index("−0.33") < said.index("+0.30") < said.index("+0.12")  # the strongest first
+    assert text.index("−0.33") < text.index("+0.30") < text.index("+0.12")  # the strongest first
 
 
 def test_no_line_ends_between_a_number_and_its_percent_sign_or_a_value_and_its_name() -> None:
-    told = (
-        "Female 17 % of 48 pictures, no more than chance gives (p = 0.64), then 83 % (q < 0.001); as before. "
-        * 3
+    sentence = (
+        "Female 17 % of 48 pictures, no more than chance gives (p = 0.64), then 83 % "
+        "(q < 0.001); as before. " * 3
     )
-    table = Table("c", ("what", "told"), (("one", told), (f"two {told}", "x")))
+    table = Table("c", ("what", "told"), (("one", sentence), (f"two {sentence}", "x")))
     for width in range(40, 120):
-        said = shown(
-            page(Paragraph(told, "Of 17 % (n = 48):", (told,)), table, notes=(told,)), width
+        text = shown(
+            page(Paragraph(sentence, "Of 17 % (n = 48):", (sentence,)), table, notes=(sentence,)),
+            width,
         )
-        assert "17 %" in said
-        assert "p = 0.64" in said
-        parts = re.split(r"\n|  +", said)
+        assert "17 %" in text
+        assert "p = 0.64" in text
+        parts = re.split(r"\n|  +", text)
         assert not [part for part in parts if re.match(r"%|[=<] ?\d|0\.\d", part)]
         assert not [part for part in parts if re.search(r"\b[pqn]( [=<])?$", part)]
-        assert re.search(r"^- Female", said, re.MULTILINE)
+        assert re.search(r"^- Female", text, re.MULTILINE)
 
 
 def test_says_why_a_score_is_missing() -> None:
-    said = shown(page(IntervalChart("c", "Axis", (IntervalRow("age", GONE),), "MAD")), 220)
-    assert "no person detected (nobody is seen in 48 of 48 pictures)" in said
+    text = shown(page(IntervalChart("c", "Axis", (IntervalRow("age", GONE),), "MAD")), 220)
+    assert "no person detected (nobody is seen in 48 of 48 pictures)" in text
 
 
 def test_what_is_beyond_chance_is_bold() -> None:
@@ -112,7 +122,7 @@ def test_counts_the_rows_it_leaves_out() -> None:
 
 
 def test_folds_and_sections_for_the_page_alone_are_left_out() -> None:
-    one = Page(
+    document = Page(
         "k",
         "t",
         "a",
@@ -122,19 +132,19 @@ def test_folds_and_sections_for_the_page_alone_are_left_out() -> None:
             Section("h", (Paragraph("hidden"),), False),
         ),
     )
-    assert "folded" not in shown(one)
-    assert "hidden" not in shown(one)
+    assert "folded" not in shown(document)
+    assert "hidden" not in shown(document)
 
 
 def test_sends_no_control_characters() -> None:
     blocks = (Paragraph("a \x1b[31m b"), Table("c \x07", ("d",), (("e \x9b",),)))
-    one = page(*blocks, warnings=("w \x1b]0;x\x07",), notes=("n \x1b",))
+    document = page(*blocks, warnings=("w \x1b]0;x\x07",), notes=("n \x1b",))
     assert not re.search(
-        "[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown(replace(one, answer="an \x1b[2J answer"))
+        "[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown(replace(document, answer="an \x1b[2J answer"))
     )
 
 
 def test_counts_warnings_of_many() -> None:
     assert "… and 3 more warnings." in shown(
-        page(warnings=tuple(f"{k}: {LONG}" for k in range(15)))
+        page(warnings=tuple(f"{k}: {LONG_PROMPT}" for k in range(15)))
     )

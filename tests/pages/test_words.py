@@ -59,8 +59,8 @@ def test_a_q_is_never_a_p() -> None:
 
 def test_beside_chance_stands_the_score_that_chance_is_of() -> None:
     score = Estimate(0.31, 0.0, 0.61, 0.95, "inverted", 24, null=0.3, debiased=0.0)
-    told = "MAD 0.31; expected by chance 0.30; bias-corrected estimate 0.00 [0.00, 0.61]"
-    assert words.describe_score(score, "MAD") == told
+    text = "MAD 0.31; expected by chance 0.30; bias-corrected estimate 0.00 [0.00, 0.61]"
+    assert words.describe_score(score, "MAD") == text
     lanes = IntervalChart("MAD", "Axis", (IntervalRow("Gender", score),), "MAD")
     assert "MAD, bias-corrected estimate" in html.page(
         Page("k", "t", "a", (), (Section("s", (lanes,)),))
