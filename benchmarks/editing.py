@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from askew import registry
-from askew.methods.edit.gather import FunctionMaker, edited, wanted_edit
+from askew.methods.edit.edits import FunctionMaker, edited, wanted_edit
 from askew.methods.edit.plan import EditPlan, plan_editing
 from askew.models.base import Model
 from askew.models.diffusers import editor_of
