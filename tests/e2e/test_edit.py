@@ -250,11 +250,11 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
         (["--groups", "", "--sources", "studio/planted"], "a group has no name"),
         (
             ["--groups", GROUPS, "--sources", "studio/planted", "--edit-prompts", "rich=doctor"],
-            "holds 1 target",
+            "has 1 edit prompt",
         ),
         (
             ["--groups", GROUPS, "--sources", "studio/planted", "--edit-prompts", "rich=CEO,ceo"],
-            "the target 'CEO' is named twice",
+            "the edit prompt 'CEO' is named twice",
         ),
         (
             [
@@ -267,7 +267,7 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
                 "--edit-prompts",
                 "b=maid,Nurse",
             ],
-            "the target 'nurse' is named twice",
+            "the edit prompt 'nurse' is named twice",
         ),
         (["--groups", GROUPS, "--group-column", "race"], "--sources folder/PATH"),
         (

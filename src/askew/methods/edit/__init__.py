@@ -1,4 +1,4 @@
-"""What editing does to pictures of people: perceived gender, skin tone, likeness (downstream)."""
+"""Method `edit`: changes of perceived gender, skin tone and similarity by edits of images."""
 
 from functools import partial
 

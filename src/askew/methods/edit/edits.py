@@ -215,16 +215,13 @@ def _made(
             outcome if isinstance(outcome, Missing) else request(place, number, outcome)
             for number, outcome in enumerate(row)
         ]
-    by_key = {
-        wanted.key: wanted
-        for row in requests.values()
-        for wanted in row
-        if not isinstance(wanted, Missing)
-    }
+    all_requests = [wanted for row in requests.values() for wanted in row]
+    by_key = {wanted.key: wanted for wanted in all_requests if not isinstance(wanted, Missing)}
     images = run.make(maker, list(by_key.values()))
-    return {
-        place: tuple(_image(wanted, images) for wanted in row) for place, row in requests.items()
-    }
+    outcomes = {}
+    for place, wanted_row in requests.items():
+        outcomes[place] = tuple(_image(wanted, images) for wanted in wanted_row)
+    return outcomes
 
 
 def _image(wanted: PictureRequest | Missing, images: Mapping[str, Outcome]) -> Outcome:

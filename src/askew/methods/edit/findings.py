@@ -1,6 +1,4 @@
-"""What `askew edit` finds; sections `editing`, `editing_contrasts`, `editing_pooled` and others of
-results.json.
-"""
+"""Findings of `askew edit`, the content of results.json."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,8 +26,14 @@ Strength = Annotated[float, IdentifyingField()]
 
 @record
 class EditSet(PictureSet):
-    """Sources (no axis), what encoding and decoding makes of them, or edits towards a target at a
-    strength.
+    """Source images of a group (no axis), restored images, or edits towards a word at a strength.
+
+    Attributes
+    ----------
+    target : str or None
+        Word that the images were edited towards.
+    strength : float or None
+        Strength of the edits, in (0, 1].
     """
 
     target: str | None = None
@@ -38,8 +42,14 @@ class EditSet(PictureSet):
 
 @record
 class MissingEdits(MissingPictures):
-    """By group, of edits towards some targets or, for None, of sources; `of` pictures, or faces not
-    found in them.
+    """Test whether images of some groups are missing more often than those of others.
+
+    Attributes
+    ----------
+    targets : str or None
+        Name of a set of edit prompts. None for source images.
+    of : "pictures" or "faces"
+        Missing images, or source images without a detected face.
     """
 
     targets: str | None
@@ -48,7 +58,15 @@ class MissingEdits(MissingPictures):
 
 @record
 class Coverage:
-    """By which mask skin was found, and which share of pictures it took."""
+    """Share of the image that the mask of skin covers.
+
+    Attributes
+    ----------
+    mask : str
+        Pixels that count as skin: "rule" or "geometry".
+    before, after : float or None
+        Mean share of source images and of edits, in [0, 1].
+    """
 
     mask: Annotated[str, IdentifyingField(False)]
     before: float | None
@@ -57,7 +75,7 @@ class Coverage:
 
 @record
 class FaceTone:
-    """ITA of the average face of the sources and of all their edits."""
+    """ITA of the average face of the source images and of all their edits, in degrees."""
 
     ita_before: E
     ita_after: E
@@ -66,14 +84,45 @@ class FaceTone:
 
 @record
 class Editing:
-    """What edits of a group's pictures towards a set of targets at a strength change.
+    """Changes by the edits of a group towards a set of edit prompts at a strength.
 
-    gender_change, other_axes  share whose value is not that of the source; above `floor`, `other_floors`: the same of
-                               pictures that were merely encoded and decoded
-    gender_table               how many pictures went from which value to which
-    target_seen                share that shows what it was edited towards
-    ita_, lightness_change     of skin; `background_change`: of L* where there is no skin; `beyond_exposure`: the rest
-    identity                   cosine of a picture and its edit
+    Attributes
+    ----------
+    group : str
+        Name of the group.
+    targets : str
+        Name of the set of edit prompts.
+    words : tuple of str
+        The edit prompts.
+    strength : float
+        Strength of the edits, in (0, 1].
+    n : int
+        Number of planned edits.
+    missing : mapping of reason to int
+        Number of missing edits.
+    gender_change : Estimate or Missing
+        Share of edits whose perceived gender differs from that of their source image. `null` is
+        `floor`.
+    floor : Estimate or Missing
+        The same share of images that were only encoded and decoded.
+    gender_table : mapping of label to mapping of label to int
+        Number of edits, by the label of the source image and of the edit.
+    target_seen : Estimate or Missing
+        Share of edits that show the word that they were edited towards.
+    ita_before, ita_after, ita_change : Estimate or Missing
+        ITA of skin in degrees.
+    lightness_change, background_change : Estimate or Missing
+        Change of L* of skin, and of all other pixels.
+    beyond_exposure : Estimate or Missing
+        Change of L* of skin minus that of all other pixels.
+    coverage : Coverage
+        Size of the mask of skin.
+    average_face : FaceTone or None
+        Skin tone of average faces. None without a face detector.
+    other_axes, other_floors : mapping of axis to Estimate or Missing
+        `gender_change` and `floor` of the other axes.
+    identity : Estimate or Missing
+        Cosine similarity of source images and their edits.
     """
 
     group: str
@@ -101,20 +150,29 @@ class Editing:
 
 @record
 class EditCondition:
-    """A group, a set of targets, a strength."""
+    """A group, the name of a set of edit prompts, and a strength."""
 
     group: str
     targets: str
     strength: float
 
     def __str__(self) -> str:
+        """Return the condition in words."""
         return f"{self.group}, {self.targets}, strength {self.strength:g}"
 
 
 @record
 class Contrast:
-    """The second's change less the first's: of two groups, two sets of targets, or the least and
-    greatest strength.
+    """Difference between the changes under two conditions: the second minus the first.
+
+    Attributes
+    ----------
+    contrast : "group", "targets" or "strength"
+        Field in which the conditions differ.
+    first, second : EditCondition
+        The conditions.
+    gender_change, ita_change : Estimate or Missing
+        Differences of the scores of `Editing`.
     """
 
     contrast: str
@@ -126,7 +184,21 @@ class Contrast:
 
 @record
 class PooledChange:
-    """Changes over all groups whose names say one value of an axis."""
+    """Changes over all groups whose names state the same value of an axis.
+
+    Attributes
+    ----------
+    axis, value : str
+        The stated value.
+    groups : tuple of str
+        Names of the groups.
+    targets : str
+        Name of the set of edit prompts.
+    strength : float
+        Strength of the edits, in (0, 1].
+    gender_change, ita_change : Estimate or Missing
+        The scores of `Editing`.
+    """
 
     axis: str
     value: str
@@ -139,8 +211,22 @@ class PooledChange:
 
 @record
 class AverageFace:
-    """The average face of a group's sources, or of its edits towards targets: of the `faces` found
-    in `n` pictures.
+    """Average face of a group's source images, or of its edits towards a set of edit prompts.
+
+    Attributes
+    ----------
+    group : str
+        Name of the group.
+    targets : str or None
+        Name of the set of edit prompts. None for source images.
+    strength : float or None
+        Strength of the edits, in (0, 1].
+    n : int
+        Number of planned images.
+    faces : int
+        Number of averaged faces.
+    picture : str or None
+        Id of the average face. None if no face was detected.
     """
 
     group: str
@@ -153,8 +239,32 @@ class AverageFace:
 
 @record
 class EditFindings(Head):
-    """The content of results.json. `model` edited, `sources` made the pictures, `landmarks` found
-    faces.
+    """The content of results.json.
+
+    Attributes
+    ----------
+    plan : EditPlan
+        Plan of the run.
+    sets : tuple of EditSet
+        All images.
+    sources : Identity
+        Model or collection of the source images. `model` is the model that edited them.
+    landmarks : str or None
+        Fingerprint of the face detector.
+    missing_pictures : tuple of MissingEdits
+        Tests whether images are missing more often in some groups.
+    showing : tuple of GroupCheck
+        Group checks of the source images.
+    neutrality : tuple of Neutrality
+        Neutrality of the source images.
+    average_faces : tuple of AverageFace
+        Average faces.
+    editing : tuple of Editing
+        Scores by group, set of edit prompts and strength.
+    editing_contrasts : tuple of Contrast
+        Differences between the scores.
+    editing_pooled : tuple of PooledChange
+        Scores of groups of the same gender or ethnicity.
     """
 
     plan: EditPlan
@@ -178,12 +288,12 @@ SCORES = (
     "identity",
     "target_seen",
 )
-"""Names of scores in --fail-if, where they stand in an entry of `editing` itself."""
+"""Scores of --fail-if that are fields of `Editing`."""
 
 
-def scores_of(field: str, found: EditFindings) -> Iterator[LocatedEstimate]:
-    """The estimates of a field of the entries of `editing`."""
-    return (one for one in scored(found.editing) if one.address[1] == field)
+def scores_of(field: str, findings: EditFindings) -> Iterator[LocatedEstimate]:
+    """Return the estimates of a field of `Editing`, for conditions of --fail-if."""
+    return (located for located in scored(findings.editing) if located.address[1] == field)
 
 
 @dataclass(frozen=True)
@@ -191,14 +301,28 @@ class EditingResult(Result[EditPlan, EditFindings]):
     """A finished run of `askew edit`."""
 
     def cell(self, group: str, targets: str, strength: float) -> Editing:
-        """What was found of a group, a set of targets and a strength. Raises UsageError if there is
-        none.
+        """Return the scores of a group, a set of edit prompts and a strength.
+
+        Parameters
+        ----------
+        group : str
+            Name of the group.
+        targets : str
+            Name of the set of edit prompts.
+        strength : float
+            Strength of the edits, in (0, 1].
+
+        Raises
+        ------
+        UsageError
+            If the run has no such edits.
         """
-        for one in self.findings.editing:
-            if (one.group, one.targets, one.strength) == (group, targets, strength):
-                return one
+        for entry in self.findings.editing:
+            if (entry.group, entry.targets, entry.strength) == (group, targets, strength):
+                return entry
+        strengths = ", ".join(f"{known:g}" for known in self.plan.strengths)
         raise UsageError(
-            f"this run has no edits of {group!r} towards {targets!r} at {strength:g}; its groups are "
-            f"{', '.join(self.plan.groups)}; its targets {', '.join(self.plan.edit_prompts)}; its strengths "
-            f"{', '.join(f'{one:g}' for one in self.plan.strengths)}"
+            f"this run has no edits of {group!r} towards {targets!r} at strength {strength:g}. "
+            f"Groups: {', '.join(self.plan.groups)}. "
+            f"Sets of edit prompts: {', '.join(self.plan.edit_prompts)}. Strengths: {strengths}"
         )

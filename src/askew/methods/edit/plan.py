@@ -1,4 +1,4 @@
-"""The plan of what editing does to pictures of people, and how a request becomes one."""
+"""The plan of edits of images of people, made from a request."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self
@@ -9,34 +9,53 @@ from askew.errors import UsageError
 from askew.measure.faces import installed
 from askew.models.base import Setting
 from askew.parts.sources.groups import paper_settings, planned_sources
-from askew.parts.survey.instruments import LABELS, STUDIO, is_studio
+from askew.parts.survey.instruments import LABELS, is_studio
 from askew.plan import AxisPlan, NonEmptyText, Plan, PromptPlan, Settings, check_distinct
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.given import HIGH_PAID, LOW_PAID
 
 GENDER = "gender"
 NONE = "none"
-PAPER_EDITS: Mapping[str, Setting] = {"num_inference_steps": 50, "guidance_scale": 7.5}
-"""The paper's settings while a model edits (section 3)."""
 
-TARGETS: Mapping[str, tuple[str, ...]] = {"high-paid": HIGH_PAID, "low-paid": LOW_PAID}
+PAPER_EDITS: Mapping[str, Setting] = {"num_inference_steps": 50, "guidance_scale": 7.5}
+"""The paper's settings of the model that edits (section 3)."""
+
+EDIT_PROMPTS: Mapping[str, tuple[str, ...]] = {"high-paid": HIGH_PAID, "low-paid": LOW_PAID}
+"""The paper's edit prompts: professions, by the name of their set."""
 
 Finder = Literal["faces", "studio", "none"]
 Skin = Literal["rule", "geometry"]
 
 
 class EditPlan(Plan):
-    """A plan of what editing does to pictures of social groups (Saravanan et al., "downstream").
+    """A plan of edits of images of social groups (Saravanan et al., "downstream").
 
-    Every prompt is that of a group, its axes are what is read. `images` pictures of each are
-    edited, made by `sources` with `sources_args`: a model, or a collection such as folder/PATH; ""
-    is the model itself.
+    Each prompt is that of a group. All prompts have the same axes, which are labeled in source
+    images and edits.
 
-    edit_prompts  words to edit towards, by the name of their set; `strengths`: 0 redraws nothing, 1 everything
-    edit_args  settings of the model while it edits; where absent, as while it makes pictures
-    resize     crop pictures to a square and resize them to so many pixels; 0 takes them as they are
-    skin       which pixels are skin: geometry (the cheeks of a face that `landmarks` found), or rule (by colour, in
-               whole pictures, which takes walls and clothes for skin)
+    Attributes
+    ----------
+    images : int
+        Number of source images per group.
+    groups : tuple of str
+        Names of the groups.
+    sources : str
+        Model or collection (folder/PATH) of the source images. Empty for the model that edits.
+    sources_args : mapping
+        Settings of `sources`.
+    edit_prompts : mapping of str to tuple of str
+        Words to edit towards, by the name of their set.
+    strengths : tuple of float
+        Strengths of the edits, in (0, 1]. At 1 nothing of the source image is left.
+    edit_args : mapping
+        Settings of the model while it edits, beside those with which it generates images.
+    resize : int
+        Width and height in pixels to which source images are cropped and resized. 0 keeps them.
+    landmarks : "faces", "studio" or "none"
+        Face detector.
+    skin : "rule" or "geometry"
+        Pixels that count as skin: the cheeks of a detected face (geometry), or all pixels of skin
+        color in the image (rule), which may belong to walls and clothes.
     """
 
     method: str = "edit"
@@ -57,27 +76,29 @@ class EditPlan(Plan):
     def _fits(self) -> Self:
         if len(self.groups) != len(self.prompts):
             raise ValueError(
-                f"{len(self.groups)} groups need as many prompts, not {len(self.prompts)}"
+                f"{len(self.groups)} groups need the same number of prompts, not "
+                f"{len(self.prompts)}"
             )
         for name, words in self.edit_prompts.items():
             if len(words) < 2:
                 raise ValueError(
-                    f"the target set {name!r} holds {len(words)} target; a set needs two or more, so that what is "
-                    f"found holds for more than one word: {name}=doctor,ceo"
+                    f"the set {name!r} has {len(words)} edit prompt. A set needs at least two, so "
+                    f"that its scores do not depend on a single word: --edit-prompts "
+                    f"{name}=doctor,ceo"
                 )
-        check_distinct("target", self.words)
+        check_distinct("edit prompt", self.words)
         if len(set(self.strengths)) < len(self.strengths):
-            raise ValueError("a strength is named twice")
+            raise ValueError("a strength is given twice")
         return self
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The targets of all sets, in order."""
+        """The edit prompts of all sets, in order."""
         return tuple(word for words in self.edit_prompts.values() for word in words)
 
     @property
     def axes(self) -> tuple[AxisPlan, ...]:
-        """The axes that are read from every picture, the same for all groups."""
+        """The axes that are labeled in all images."""
         return self.prompts[0].axes
 
 
@@ -90,30 +111,66 @@ def plan_editing(
     edit_args: Mapping[str, Setting] | None = None,
     **settings: object,
 ) -> EditPlan:
-    """A plan of edits of pictures of `groups`; None means the paper's, or all groups of a
-    collection.
+    """Plan edits of images of social groups.
 
-    `edit_prompts` by default are the paper's. `axes` None reads the eight of BiasConnect, `landmarks`
-    None is the studio's for a studio model, else whoever is installed. `settings` are other fields
-    of `EditPlan`. Raises UsageError.
+    Parameters
+    ----------
+    groups : str or sequence of str, optional
+        Names of the groups. By default the paper's four groups, or all groups of a collection.
+    edit_prompts : mapping of str to sequence of str, optional
+        Words to edit towards, by the name of their set. By default the paper's professions.
+    axes : sequence of str, optional
+        Axes to label. By default the eight axes of BiasConnect. Gender is always labeled.
+    landmarks : str, optional
+        Face detector. By default `studio` for images of the studio, and else `faces` if it is
+        installed.
+    edit_args : mapping, optional
+        Settings of the model while it edits. The paper's settings are the defaults.
+    **settings : object
+        Other fields of `EditPlan`.
+
+    Returns
+    -------
+    EditPlan
+        The plan.
+
+    Raises
+    ------
+    UsageError
+        If the request cannot be met.
     """
-    fields, found, model, maker = planned_sources(groups, settings)
-    wanted = [find_axis(name) for name in (BIASCONNECT if axes is None else axes)]
-    if GENDER not in {axis.name for axis in wanted}:
-        wanted.insert(0, find_axis(GENDER))
-    read = tuple(AxisPlan.of(axis) for axis in wanted)
+    planned = planned_sources(groups, settings)
+    labeled = _labeled_axes(axes)
+    prompts = [PromptPlan.of(group.prompt, labeled) for group in planned.groups]
     data = {
-        **fields,
-        "edit_args": {**paper_settings(model, PAPER_EDITS), **(edit_args or {})},
-        "groups": [group.name for group in found],
-        "prompts": [PromptPlan.of(group.prompt, read).model_dump() for group in found],
-        "edit_prompts": {name: list(words) for name, words in (edit_prompts or TARGETS).items()},
-        "landmarks": landmarks
-        or (STUDIO if is_studio(maker) else "faces" if installed() else NONE),
+        **planned.fields,
+        "edit_args": {**paper_settings(planned.model, PAPER_EDITS), **(edit_args or {})},
+        "groups": [group.name for group in planned.groups],
+        "prompts": [prompt.model_dump() for prompt in prompts],
+        "edit_prompts": {
+            name: list(words) for name, words in (edit_prompts or EDIT_PROMPTS).items()
+        },
+        "landmarks": landmarks or _usual_finder(planned.maker),
     }
     plan = EditPlan.checked(data, "this request")
     if LABELS in plan.vqa:
         raise UsageError(
-            "edits are new pictures, of which no labels can tell: read them by --vqa studio or clip/ID"
+            "--vqa labels has no labels of edits, which are new images. Label them with --vqa "
+            "studio or --vqa clip/ID"
         )
     return plan
+
+
+def _labeled_axes(names: Sequence[str] | None) -> tuple[AxisPlan, ...]:
+    """Return the axes to label, with gender first if it is not among them."""
+    axes = [find_axis(name) for name in (BIASCONNECT if names is None else names)]
+    if all(axis.name != GENDER for axis in axes):
+        axes.insert(0, find_axis(GENDER))
+    return tuple(AxisPlan.of(axis) for axis in axes)
+
+
+def _usual_finder(maker: str) -> Finder:
+    """Return the face detector for images of a model or collection."""
+    if is_studio(maker):
+        return "studio"
+    return "faces" if installed() else "none"
