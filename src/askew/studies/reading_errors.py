@@ -1,4 +1,4 @@
-"""How much TIBET's scores move when the VQA errs (section 5.3, figure 5c)."""
+"""Sensitivity of TIBET's scores to errors of the VQA model (TIBET, section 5.3, figure 5c)."""
 
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
@@ -12,6 +12,7 @@ from rich.text import Text
 from askew.errors import UsageError
 from askew.findings import E
 from askew.method import load
+from askew.methods.audit.findings import AuditFindings
 from askew.methods.audit.gather import gather
 from askew.methods.audit.plan import AuditPlan
 from askew.options import Flag, PathOption
@@ -20,6 +21,7 @@ from askew.pages.terminal import FittedTable
 from askew.pages.words import measured, plural
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import Observed, seen_again
+from askew.plan import PromptPlan
 from askew.stats.association import SPREADS, score_change
 from askew.stats.means import student_mean
 from askew.stats.significance import is_significant
@@ -27,18 +29,25 @@ from askew.store.keys import derived_seed
 from askew.types import Axis, Missing, record
 
 RATES = (0.05, 0.1, 0.18, 0.2, 0.3, 0.4)
-"""Shares of the answers that are replaced; the authors estimate .18 for their VQA."""
+"""Shares of the answers that are replaced. The authors estimate .18 for their VQA model."""
 
 SCORES = ("cas", *SPREADS)
-WITHIN = Missing("not_asked", "the MAD of every axis is within chance")
+WITHIN = Missing("not_asked", "the MAD of no axis is significant")
 
 
 @record
 class ErrorRate:
-    """How much scores change where a share of the answers is wrong: the mean over axes, with
-    Student's interval.
+    """Changes of scores at a share of wrong answers: means over axes, with Student's interval.
 
-    axes  those whose MAD is beyond chance (q < 0.05): what errors do to others is noise
+    Attributes
+    ----------
+    rate : float
+        Share of wrong answers.
+    axes : int
+        Number of axes with a significant MAD (q < 0.05). Other axes are left out: their scores
+        are noise.
+    cas, mad, wasserstein, standard_deviation : E
+        Mean changes of these scores.
     """
 
     rate: float
@@ -50,22 +59,26 @@ class ErrorRate:
 
 
 class ErrorRates(tuple[ErrorRate, ...]):
-    """An `ErrorRate` for each of the rates."""
+    """Changes of scores at each rate."""
 
     def __rich__(self) -> RenderableType:
-        if not self[0].axes:
+        """Return the table of changes."""
+        axes = self[0].axes
+        if not axes:
             return Text(
-                "No axis of this run is beyond chance by MAD: what errors do to the others is noise."
+                "No axis of this run has a significant MAD. The scores of other axes are noise, so "
+                "their changes are not simulated."
             )
-        rows = tuple(
-            (f"{row.rate:.0%}", *(measured(getattr(row, name), "signed") for name in SCORES))
-            for row in self
-        )
-        heads = ("answers replaced", "CAS", "MAD", "Wasserstein", "standard deviation")
-        told = f"the mean over {plural(self[0].axes, 'axis', 'axes')}"
+        rows = []
+        for row in self:
+            cells = [measured(getattr(row, name), "signed") for name in SCORES]
+            rows.append((f"{row.rate:.0%}", *cells))
         return FittedTable(
             Table(
-                f"Change of the scores when the VQA errs, {told} beyond chance by MAD", heads, rows
+                f"Change of the scores with VQA errors: mean over {plural(axes, 'axis', 'axes')} "
+                "with a significant MAD",
+                ("answers replaced", "CAS", "MAD", "Wasserstein", "standard deviation"),
+                tuple(rows),
             )
         )
 
@@ -73,18 +86,18 @@ class ErrorRates(tuple[ErrorRate, ...]):
 def sensitivity(
     run: str | Path, /, *, store: PathOption = None, repeats: int = 10, json: Flag = False
 ) -> ErrorRates:
-    """How much the scores of a run would change if its VQA made errors: 5 to 40 % of the answers.
+    """Simulate how the scores of an audit change if the VQA model errs in 5 to 40 % of the answers.
 
-    Axes whose MAD is within chance are left out: what errors do to them is noise.
+    Axes without a significant MAD are left out: their scores are noise.
 
     Example: `askew sensitivity runs/mine`
 
     Parameters
     ----------
     run
-        Folder of a finished audit.
+        Run folder of a finished audit.
     store
-        Its store; default: .askew beside the run.
+        Store of the run. [default: .askew beside the run]
     repeats
         Simulations per error rate.
     json
@@ -93,78 +106,123 @@ def sensitivity(
     Raises
     ------
     UsageError
-        For a folder that holds no finished audit, and a store that does not hold what it saw.
+        If the folder has no finished audit, or the store lacks its images or answers.
     """
     result = load(run, store)
     if not isinstance(result.plan, AuditPlan):
-        method = result.method.name
         raise UsageError(
-            f"{run} is a run of the method {method!r}; this needs a run of `askew audit`"
+            f"{run} is a run of `askew {result.method.name}`. "
+            "`askew sensitivity` needs a run of `askew audit`"
         )
     if repeats < 1:
-        raise UsageError(f"--repeats is {repeats}; it must be 1 or more")
-    beyond = {
-        (entry.prompt, name)
-        for entry in result.findings.tibet
-        for name, axis in entry.axes.items()
-        if is_significant(axis.mad)
-    }
+        raise UsageError(f"--repeats is {repeats}. It must be 1 or more")
     sets = seen_again(result.plan, result.folder, result.store, partial(gather, result.plan))
-    return changes_by_rate(sets, result.plan, beyond, repeats)
+    return changes_by_rate(sets, result.plan, _significant_axes(result.findings), repeats)
+
+
+def _significant_axes(findings: AuditFindings) -> set[tuple[str, str]]:
+    """Return the prompts and axes with a significant MAD."""
+    significant = set()
+    for entry in findings.tibet:
+        for name, axis in entry.axes.items():
+            if is_significant(axis.mad):
+                significant.add((entry.prompt, name))
+    return significant
 
 
 def changes_by_rate(
-    sets: Observed, plan: AuditPlan, beyond: Set[tuple[str, str]], repeats: int
+    sets: Observed, plan: AuditPlan, significant: Set[tuple[str, str]], repeats: int
 ) -> ErrorRates:
-    """Over the prompts and axes that are `beyond` chance and have answers, by error rate. Errors
-    are independent over pictures and questions: an answer becomes any other of the same question's
-    values. Captions stay out.
+    """Simulate errors that are independent over images and questions.
+
+    A wrong answer is any other value of the same question. Captions are not used.
+
+    Parameters
+    ----------
+    sets
+        Image sets by prompt.
+    plan
+        Plan of the audit.
+    significant
+        Prompts and axes to simulate, if all their sets have answers.
+    repeats
+        Simulations per error rate.
+
+    Returns
+    -------
+    ErrorRates
+        Mean changes at each rate.
     """
     changes: dict[float, list[Mapping[str, float]]] = {rate: [] for rate in RATES}
     for prompt in plan.prompts:
-        closed = [axis.axis() for axis in prompt.axes if axis.values]
-        sizes = np.array([len(axis.values) for axis in closed])
-        codes = {s.name: encode(s, closed, plan.vqa[0]) for s in sets[prompt.text]}
-        for axis in closed:
-            own = [codes[s.name] for s in sets[prompt.text] if s.prompt.axis == axis.name]
-            if (
-                (prompt.text, axis.name) in beyond
-                and len(own) > 1
-                and all(len(c) for c in (codes["initial"], *own))
-            ):
-                for rate, found in changes.items():
-                    rng = np.random.default_rng(
-                        derived_seed(plan.seed, prompt.text, axis.name, f"errors {rate}")
-                    )
-                    moved = score_change(
-                        codes["initial"],
-                        own,
-                        sizes,
-                        rate,
-                        rng=rng,
-                        runs=repeats,
-                        variant=plan.variant,
-                    )
-                    found.append(moved)
-    means = {
-        rate: [
-            student_mean([one[name] for one in found], plan.confidence, "t over axes")
-            if found
-            else WITHIN
-            for name in SCORES
+        axes = {name for text, name in significant if text == prompt.text}
+        of_prompt = _changes_of_prompt(prompt, sets[prompt.text], axes, plan, repeats)
+        for rate in RATES:
+            changes[rate] += of_prompt[rate]
+    return ErrorRates(
+        _error_rate(rate, of_rate, plan.confidence) for rate, of_rate in changes.items()
+    )
+
+
+def _changes_of_prompt(
+    prompt: PromptPlan,
+    sets: Sequence[ObservedSet],
+    significant: Set[str],
+    plan: AuditPlan,
+    repeats: int,
+) -> dict[float, list[Mapping[str, float]]]:
+    """Return the changes of each significant axis of a prompt, by error rate."""
+    closed = [axis.axis() for axis in prompt.axes if axis.values]
+    sizes = np.array([len(axis.values) for axis in closed])
+    codes = {observed.name: encode(observed, closed, plan.vqa[0]) for observed in sets}
+    changes: dict[float, list[Mapping[str, float]]] = {rate: [] for rate in RATES}
+    for axis in closed:
+        counterfactual = [
+            codes[observed.name] for observed in sets if observed.prompt.axis == axis.name
         ]
-        for rate, found in changes.items()
-    }
-    return ErrorRates(ErrorRate(rate, len(found), *means[rate]) for rate, found in changes.items())
+        if axis.name not in significant or not _can_change(codes, counterfactual):
+            continue
+        for rate in RATES:
+            seed = derived_seed(plan.seed, prompt.text, axis.name, f"errors {rate}")
+            change = score_change(
+                codes["initial"],
+                counterfactual,
+                sizes,
+                rate,
+                rng=np.random.default_rng(seed),
+                runs=repeats,
+                variant=plan.variant,
+            )
+            changes[rate].append(change)
+    return changes
+
+
+def _can_change(
+    codes: Mapping[str, NDArray[np.int64]], counterfactual: Sequence[NDArray[np.int64]]
+) -> bool:
+    """Check whether there are two counterfactual sets, and answers in all sets."""
+    if len(counterfactual) < 2:
+        return False
+    return all(len(answers) for answers in (codes["initial"], *counterfactual))
+
+
+def _error_rate(rate: float, changes: Sequence[Mapping[str, float]], level: float) -> ErrorRate:
+    """Return the mean changes at a rate."""
+    means: dict[str, E] = dict.fromkeys(SCORES, WITHIN)
+    if changes:
+        for name in SCORES:
+            values = [change[name] for change in changes]
+            means[name] = student_mean(values, level, "t over axes")
+    return ErrorRate(rate=rate, axes=len(changes), **means)
 
 
 def encode(observed: ObservedSet, axes: Sequence[Axis], instrument: str) -> NDArray[np.int64]:
-    """(pictures, axes): the number of the value seen, for pictures with a value on every axis."""
+    """Return the numbers (images, axes) of the values, of images with a value on every axis."""
     columns = [observed.values[instrument][axis.name] for axis in axes]
-    rows = [
-        row for row in zip(*columns, strict=True) if not any(isinstance(v, Missing) for v in row)
-    ]
-    return np.array(
-        [[a.values.index(str(v)) for a, v in zip(axes, r, strict=True)] for r in rows],
-        dtype=np.int64,
-    )
+    codes = []
+    for row in zip(*columns, strict=True):
+        if not any(isinstance(value, Missing) for value in row):
+            codes.append(
+                [axis.values.index(str(value)) for axis, value in zip(axes, row, strict=True)]
+            )
+    return np.array(codes, dtype=np.int64)

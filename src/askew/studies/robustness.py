@@ -1,15 +1,19 @@
-"""How much a graph changes with fewer pictures, or when the VQA errs (BiasConnect, section 5.4,
-figure 4).
+"""Stability of a graph of interactions with fewer images or VQA errors (BiasConnect, section 5.4).
+
+Images of every set are left out, or answers are replaced, and the graph is computed again (figure
+4). IS is corrected for the number of images: the plug-in IS of fewer images would change by itself.
+Known labeling errors are not corrected.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 from rich.console import RenderableType
 
 from askew.errors import NotEnoughData, UsageError
@@ -33,191 +37,325 @@ from askew.store.store import default_store
 from askew.types import Estimate, Missing, record
 
 ERROR_RATES = (0.05, 0.1, 0.2, 0.3, 0.4)
-"""Shares of the answers that are replaced by another one."""
+"""Shares of the answers that are replaced by another answer."""
 
 PICTURES = (48, 40, 32, 24, 16, 8)
-"""Pictures left in every set, where it has more."""
+"""Numbers of images that remain in every set, where it has more."""
 
 Degradation = Literal["pictures", "errors"]
-COLUMNS: Mapping[str, tuple[str, Scale, tuple[float, float]]] = {
-    "edges_kept": ("edges kept", "share", (0.0, 1.0)),
-    "sensitivity_change": ("change of IS", "unit", (0.0, 2.0)),
-    "rank_correlation": ("rank correlation", "unit", (-1.0, 1.0)),
-    "paper_change": ("change in percent", "share", (0.0, np.inf)),
+Repeated = Literal["prompt", "simulation"]
+Changes = Mapping[str, float]
+"""Changes of a graph by name of a column; NaN where a change is not defined."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeColumn:
+    """A measure of change.
+
+    Attributes
+    ----------
+    heading : str
+        Heading of its column.
+    scale : Scale
+        Scale of its numbers.
+    bounds : tuple of (float, float)
+        Smallest and largest possible value.
+    """
+
+    heading: str
+    scale: Scale
+    bounds: tuple[float, float]
+
+
+COLUMNS: Mapping[str, ChangeColumn] = {
+    "edges_kept": ChangeColumn(heading="remaining edges", scale="share", bounds=(0.0, 1.0)),
+    "sensitivity_change": ChangeColumn(heading="change of IS", scale="unit", bounds=(0.0, 2.0)),
+    "rank_correlation": ChangeColumn(heading="rank correlation", scale="unit", bounds=(-1.0, 1.0)),
+    "paper_change": ChangeColumn(heading="relative change", scale="share", bounds=(0.0, np.inf)),
 }
-"""What is told of a change: its heading, how it is written, in which bounds it lies."""
 
 
 @record
 class GraphChange:
-    """How a graph changes where so many pictures are left of every set, or that share of answers is
-    wrong.
+    """Change of a graph with fewer images in every set, or with a share of wrong answers.
 
-    edges               that the prompts' graphs have
-    over                what the means are over: prompts, or simulations of a single one
-    edges_kept          share of a graph's edges that are still there; Missing without an edge
-    sensitivity_change  mean of |change of IS| over pairs of different axes, in units of IS
-    rank_correlation    Spearman's, of IS before and after, over the same pairs
-    paper_change        the paper's percentage: summed change over summed |IS|, of pairs whose IS is beyond chance alone
+    Attributes
+    ----------
+    kind : "pictures" or "errors"
+        What the simulation changes.
+    size : float
+        Number of images in every set, or share of wrong answers.
+    edges : int
+        Number of edges in the graphs of all prompts.
+    over : "prompt" or "simulation"
+        What the means are over: prompts, or the simulations of a single prompt.
+    edges_kept : E
+        Share of a graph's edges that remain. Missing without an edge.
+    sensitivity_change : E
+        Mean |change of IS| over pairs of different axes, in units of IS.
+    rank_correlation : E
+        Spearman's correlation of IS before and after, over the same pairs.
+    paper_change : E
+        The paper's percentage: sum of |change of IS| divided by the sum of |IS|, over pairs with a
+        significant IS.
     """
 
     kind: Degradation
     size: float
     edges: int
-    over: Literal["prompt", "simulation"]
+    over: Repeated
     edges_kept: E
     sensitivity_change: E
     rank_correlation: E
     paper_change: E
 
 
+@dataclass(frozen=True, slots=True)
+class OriginalGraph:
+    """A prompt with all of its images and answers.
+
+    Attributes
+    ----------
+    prompt : PromptPlan
+        The prompt.
+    sets : sequence of ObservedSet
+        Its image sets.
+    edges : sequence of Edge
+        Its pairs of different axes.
+    """
+
+    prompt: PromptPlan
+    sets: Sequence[ObservedSet]
+    edges: Sequence[Edge]
+
+
 class Robustness(tuple[GraphChange, ...]):
     """Mean changes of a prompt's graph."""
 
     def __rich__(self) -> RenderableType:
-        rows = []
-        for one in self:
-            what = (
-                f"{one.size:g} pictures a set"
-                if one.kind == "pictures"
-                else f"{percent(one.size)} answers wrong"
-            )
-            told = [measured(getattr(one, name), scale) for name, (_, scale, _) in COLUMNS.items()]
-            if one.edges:
-                told[0] += f" of {plural(one.edges, 'edge')}"
-            rows.append((what, *told))
-        counted = ((one, e) for one in self if isinstance(e := one.sensitivity_change, Estimate))
-        over = next((plural(e.n or 0, one.over) for one, e in counted), "")
-        caption = (
-            f"A prompt's graph when pictures are fewer, or the VQA errs: means{over and f' over {over}'}, with "
-            "intervals. The last column is the paper's, over pairs whose IS is beyond chance. –: there is no "
-            "edge to keep, or no such pair"
+        """Return the table of changes."""
+        headings = [column.heading for column in COLUMNS.values()]
+        rows = tuple(_table_row(change) for change in self)
+        return FittedTable(Table(self._caption(), ("simulation", *headings), rows))
+
+    def _caption(self) -> str:
+        caption = "Stability of a prompt's graph with fewer images or VQA errors: mean"
+        for change in self:
+            if isinstance(change.sensitivity_change, Estimate):
+                caption += f" of {plural(change.sensitivity_change.n or 0, change.over)}"
+                break
+        return (
+            f"{caption}, with interval. The last column is the paper's percentage, over pairs with "
+            "a significant IS. –: no edge, or no such pair"
         )
-        return FittedTable(
-            Table(
-                caption, ("what happens", *(head for head, _, _ in COLUMNS.values())), tuple(rows)
-            )
-        )
+
+
+def _table_row(change: GraphChange) -> tuple[str, ...]:
+    simulation = f"{percent(change.size)} wrong answers"
+    if change.kind == "pictures":
+        simulation = f"{change.size:g} images per set"
+    cells = [measured(getattr(change, name), column.scale) for name, column in COLUMNS.items()]
+    if change.edges:
+        cells[0] += f" of {plural(change.edges, 'edge')}"
+    return simulation, *cells
 
 
 def robustness(
     run: str | Path, /, *, store: PathOption = None, repeats: int = 3, json: Flag = False
 ) -> Robustness:
-    """How much a run's graph of interactions would change with fewer pictures, or with errors of
-    its VQA.
+    """Simulate how a run's graph of interactions changes with fewer images or VQA errors.
 
     Example: `askew robustness runs/mine`
 
     Parameters
     ----------
     run
-        Folder of a run of interactions.
+        Run folder of `askew interact`.
     store
-        Its store; default: .askew beside the run.
+        Store of the run. [default: .askew beside the run]
     repeats
-        Simulations per number of pictures and error rate.
+        Simulations per number of images and per error rate.
     json
         Print the numbers as JSON.
 
     Raises
     ------
     UsageError
-        For a run of another method, and a store that does not hold what the run saw.
+        If the run is of another method, or the store lacks its images or answers.
     NotEnoughData
-        Where no prompt has a graph.
+        If no prompt has a graph.
     """
     plan = InteractionPlan.read(Path(run) / PLAN_FILE)
     place = Path(store) if store else default_store(Path(run))
     if repeats < 1:
-        raise UsageError(f"--repeats is {repeats}; it must be 1 or more")
-    alone = plan.model_copy(update={"mitigated": {}})  # what the model itself made
-    sets = seen_again(plan, Path(run), place, partial(gather, alone))
+        raise UsageError(f"--repeats is {repeats}. It must be 1 or more")
+    without_mitigation = plan.model_copy(update={"mitigated": {}})
+    sets = seen_again(plan, Path(run), place, partial(gather, without_mitigation))
     return simulated(sets, plan, Scoring.of(plan), repeats)
 
 
 def simulated(
     sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: int = 3
 ) -> Robustness:
-    """How many edges are kept and how IS moves, by pictures left and by error rate. Of every prompt
-    the mean over `repeats`, then the mean over prompts with Student's t; of a single prompt, over
-    the simulations: what other ones of the same pictures would give. IS is debiased for the number
-    of pictures: the plug-in IS of fewer pictures would move by itself. Answers are taken as read.
-    Raises NotEnoughData where no prompt has a graph.
+    """Simulate the changes of graphs, by number of images and by error rate.
+
+    Changes are averaged over the simulations of each prompt, then over prompts with Student's t.
+    For a single prompt, the mean is over the simulations.
+
+    Parameters
+    ----------
+    sets
+        Image sets by prompt.
+    plan
+        Plan of the run.
+    scoring
+        Instrument, seed, number of draws and confidence level.
+    repeats
+        Simulations per number of images and per error rate.
+
+    Returns
+    -------
+    Robustness
+        A change for each number of images and for each error rate.
+
+    Raises
+    ------
+    NotEnoughData
+        If no prompt has a graph.
     """
-    prompts = [
-        p for p in plan.prompts if count_answers(sets[p.text], p.axes, scoring.instrument).pairs()
+    originals = []
+    for prompt in plan.prompts:
+        of_prompt = sets[prompt.text]
+        if count_answers(of_prompt, prompt.axes, scoring.instrument).pairs():
+            original_edges = _edges_between(prompt, of_prompt, plan, scoring)
+            originals.append(OriginalGraph(prompt=prompt, sets=of_prompt, edges=original_edges))
+    if not originals:
+        raise NotEnoughData("no prompt of the run has counterfactual sets, so it has no graph")
+    changes = [
+        _mean_change(kind, size, originals, plan, scoring, repeats)
+        for kind, size in _degradations(originals)
     ]
-    if not prompts:
-        raise NotEnoughData(
-            "no prompt of this run has counterfactual sets, so there is no graph that could change"
-        )
-
-    def pairs(prompt: PromptPlan, own: Sequence[ObservedSet]) -> list[Edge]:
-        counted = count_answers(own, prompt.axes, scoring.instrument, distance=plan.distance)
-        found = edges({prompt.text: counted}, plan, scoring, scoring.rng(prompt.text, "robustness"))
-        return [one for one in found[prompt.text] if not one.direct]
-
-    before = {prompt.text: pairs(prompt, sets[prompt.text]) for prompt in prompts}
-    had = sum(one.significant for some in before.values() for one in some)
-    over: Literal["prompt", "simulation"] = "simulation" if len(prompts) == 1 else "prompt"
-    most = max(len(s.pictures) for p in prompts for s in sets[p.text])
-    changes: list[tuple[Degradation, float]] = [("pictures", n) for n in PICTURES if n < most]
-    changes += [("errors", rate) for rate in ERROR_RATES]
-    rows = []
-    for kind, size in changes:
-        found: dict[str, list[float]] = {name: [] for name in COLUMNS}
-        for prompt in prompts:
-            told = []
-            for k in range(repeats):
-                rng = np.random.default_rng(
-                    derived_seed(plan.seed, prompt.text, f"{kind} {size} {k}")
-                )
-                changed = [
-                    s.picked(sorted(rng.permutation(len(s.pictures))[: int(size)].tolist()))
-                    if kind == "pictures"
-                    else _with_errors(s, prompt.axes, scoring.instrument, size, rng)
-                    for s in sets[prompt.text]
-                ]
-                told.append(_changes(before[prompt.text], pairs(prompt, changed), scoring.level))
-            for name in COLUMNS:
-                known = [one[name] for one in told if np.isfinite(one[name])]
-                if known:
-                    found[name] += known if len(prompts) == 1 else [float(np.mean(known))]
-        means = {
-            name: _mean(values, COLUMNS[name][2], scoring.level, f"Student's t over {over}s")
-            for name, values in found.items()
-        }
-        rows.append(GraphChange(kind, size, had, over, **means))
-    return Robustness(rows)
+    return Robustness(changes)
 
 
-def _mean(values: Sequence[float], bounds: tuple[float, float], level: float, interval: str) -> E:
-    """The mean; without an interval where all are alike, which does not show how others would vary."""
+def _degradations(originals: Sequence[OriginalGraph]) -> Iterator[tuple[Degradation, float]]:
+    """Yield the numbers of images below that of the largest set, then the error rates."""
+    sizes = [len(observed.pictures) for original in originals for observed in original.sets]
+    for images in PICTURES:
+        if images < max(sizes):
+            yield "pictures", images
+    for rate in ERROR_RATES:
+        yield "errors", rate
+
+
+def _mean_change(
+    kind: Degradation,
+    size: float,
+    originals: Sequence[OriginalGraph],
+    plan: InteractionPlan,
+    scoring: Scoring,
+    repeats: int,
+) -> GraphChange:
+    """Simulate the graphs of all prompts, and return the mean change."""
+    over: Repeated = "simulation" if len(originals) == 1 else "prompt"
+    values: dict[str, list[float]] = {name: [] for name in COLUMNS}
+    for original in originals:
+        simulations = _simulations(kind, size, original, plan, scoring, repeats)
+        for name in COLUMNS:
+            values[name] += _known_values(simulations, name, averaged=over == "prompt")
+    means = {name: _mean(values[name], name, scoring.level, over) for name in COLUMNS}
+    edge_count = sum(edge.significant for original in originals for edge in original.edges)
+    return GraphChange(kind=kind, size=size, edges=edge_count, over=over, **means)
+
+
+def _edges_between(
+    prompt: PromptPlan, sets: Sequence[ObservedSet], plan: InteractionPlan, scoring: Scoring
+) -> list[Edge]:
+    """Return the pairs of different axes of a prompt."""
+    counts = count_answers(sets, prompt.axes, scoring.instrument, distance=plan.distance)
+    rng = scoring.rng(prompt.text, "robustness")
+    of_prompt = edges({prompt.text: counts}, plan, scoring, rng)[prompt.text]
+    return [edge for edge in of_prompt if not edge.direct]
+
+
+def _simulations(
+    kind: Degradation,
+    size: float,
+    original: OriginalGraph,
+    plan: InteractionPlan,
+    scoring: Scoring,
+    repeats: int,
+) -> list[Changes]:
+    """Return the changes of a prompt's graph in several simulations."""
+    prompt = original.prompt
+    simulations = []
+    for k in range(repeats):
+        rng = np.random.default_rng(derived_seed(plan.seed, prompt.text, f"{kind} {size} {k}"))
+        degraded = []
+        for observed in original.sets:
+            if kind == "pictures":
+                degraded.append(_with_fewer_images(observed, int(size), rng))
+            else:
+                degraded.append(_with_errors(observed, prompt.axes, scoring.instrument, size, rng))
+        after = _edges_between(prompt, degraded, plan, scoring)
+        simulations.append(_changes(original.edges, after, scoring.level))
+    return simulations
+
+
+def _known_values(simulations: Sequence[Changes], name: str, averaged: bool) -> list[float]:
+    """Return the defined changes of a prompt, or their mean."""
+    known = [changes[name] for changes in simulations if np.isfinite(changes[name])]
+    if known and averaged:
+        return [float(np.mean(known))]
+    return known
+
+
+def _mean(values: Sequence[float], name: str, level: float, over: Repeated) -> E:
+    """Return the mean; without an interval where all values are equal."""
     if not values:
-        return Missing("not_asked", "no prompt has an edge, or a sensitivity beyond chance")
-    found = student_mean(values, level, interval, bounds=bounds)
-    return found if np.ptp(values) else Estimate(found.value, n=found.n)
+        return Missing("not_asked", "no prompt has an edge, or a significant sensitivity")
+    interval = f"Student's t over {over}s"
+    mean = student_mean(values, level, interval, bounds=COLUMNS[name].bounds)
+    return mean if np.ptp(values) else Estimate(mean.value, n=mean.n)
 
 
-def _changes(before: Sequence[Edge], after: Sequence[Edge], level: float) -> dict[str, float]:
-    """What `Change` holds, of the same pairs; NaN where there is nothing to tell it from."""
-    kept = [now.significant for was, now in zip(before, after, strict=True) if was.significant]
-    known = [
-        (a.value, b.value, (a.p or 0) < 1 - level)
-        for was, now in zip(before, after, strict=True)
-        if isinstance(a := was.sensitivity, Estimate) and isinstance(b := now.sensitivity, Estimate)
-    ]
-    x, y, clear = np.array(known).reshape(-1, 3).T
-    varied = len(known) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0
-    clear = clear.astype(bool)
+def _changes(before: Sequence[Edge], after: Sequence[Edge], level: float) -> Changes:
+    """Return the changes of a graph; NaN where a change is not defined."""
+    pairs = list(zip(before, after, strict=True))
+    remaining = [new.significant for old, new in pairs if old.significant]
+    x, y, significant = _known_sensitivities(pairs, level)
+    varied = len(x) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0
+    differences = np.abs(y - x)
+    relative = np.nan
+    if significant.any():
+        relative = float(differences[significant].sum() / np.abs(x[significant]).sum())
     return {
-        "edges_kept": float(np.mean(kept)) if kept else np.nan,
-        "sensitivity_change": float(np.abs(y - x).mean()) if known else np.nan,
+        "edges_kept": float(np.mean(remaining)) if remaining else np.nan,
+        "sensitivity_change": float(differences.mean()) if len(x) else np.nan,
         "rank_correlation": float(scipy.stats.spearmanr(x, y).statistic) if varied else np.nan,
-        "paper_change": float(np.abs(y - x)[clear].sum() / np.abs(x[clear]).sum())
-        if clear.any()
-        else np.nan,
+        "paper_change": relative,
     }
+
+
+def _known_sensitivities(
+    pairs: Sequence[tuple[Edge, Edge]], level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return IS before and after, and whether IS before is significant, of pairs that have both."""
+    before = []
+    after = []
+    significant = []
+    for old, new in pairs:
+        if isinstance(old.sensitivity, Estimate) and isinstance(new.sensitivity, Estimate):
+            before.append(old.sensitivity.value)
+            after.append(new.sensitivity.value)
+            significant.append((old.sensitivity.p or 0) < 1 - level)
+    return np.array(before), np.array(after), np.array(significant, dtype=bool)
+
+
+def _with_fewer_images(observed: ObservedSet, images: int, rng: np.random.Generator) -> ObservedSet:
+    """Return a random part of a set."""
+    order = rng.permutation(len(observed.pictures))
+    return observed.picked(sorted(order[:images].tolist()))
 
 
 def _with_errors(
@@ -227,17 +365,22 @@ def _with_errors(
     rate: float,
     rng: np.random.Generator,
 ) -> ObservedSet:
-    """The set with a share of the answers replaced by another value of the same axis."""
+    """Return the set with a share of the answers replaced by another value of the same axis."""
+    answers = observed.values[instrument]
+    replaced = {}
+    for axis in axes:
+        replaced[axis.name] = tuple(
+            _with_error(answer, axis.values, rate, rng) for answer in answers[axis.name]
+        )
+    return replace(observed, values={**observed.values, instrument: replaced})
 
-    def wrong(answer: Answer, values: Sequence[str]) -> Answer:
-        errs = rng.random() < rate
-        if not errs or isinstance(answer, Missing) or len(values) < 2:
-            return answer
-        others = [value for value in values if value != answer]
-        return others[int(rng.integers(len(others)))]
 
-    read = observed.values[instrument]
-    columns = {
-        axis.name: tuple(wrong(answer, axis.values) for answer in read[axis.name]) for axis in axes
-    }
-    return replace(observed, values={**observed.values, instrument: columns})
+def _with_error(
+    answer: Answer, values: Sequence[str], rate: float, rng: np.random.Generator
+) -> Answer:
+    """Return another value at the given rate, else the answer; missing answers stay missing."""
+    is_wrong = rng.random() < rate
+    if not is_wrong or isinstance(answer, Missing) or len(values) < 2:
+        return answer
+    others = [value for value in values if value != answer]
+    return others[int(rng.integers(len(others)))]

@@ -188,5 +188,6 @@ def test_errors_of_a_run_within_chance_are_a_sentence_and_no_empty_table() -> No
     told = ErrorRates((ErrorRate(0.05, 0, WITHIN, WITHIN, WITHIN, WITHIN),)).__rich__()
     assert (
         str(told)
-        == "No axis of this run is beyond chance by MAD: what errors do to the others is noise."
+        == "No axis of this run has a significant MAD. The scores of other axes are noise, so their "
+        "changes are not simulated."
     )

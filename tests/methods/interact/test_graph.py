@@ -299,7 +299,8 @@ def test_changes_are_told_within_their_bounds(sets: dict[str, Any]) -> None:
     small = PLAN.model_copy(update={"prompts": PLAN.prompts[:1]})
     few = {NURSE: [s.picked(range(0, 96, 6)) for s in sets[NURSE]]}
     for one in simulated(few, small, SCORING, repeats=2):
-        for name, (_, _, (least, most)) in COLUMNS.items():
+        for name, column in COLUMNS.items():
+            least, most = column.bounds
             found = getattr(one, name)
             if isinstance(found, Estimate) and found.low is not None:
                 assert least <= found.low < found.high <= most

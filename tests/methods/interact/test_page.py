@@ -177,8 +177,8 @@ def test_robustness_says_over_how_many_and_what_a_dash_is() -> None:
         Robustness((GraphChange("errors", 0.05, 0, "simulation", absent, moved, moved, absent),))
     )
     text = " ".join(console.export_text().split())
-    assert "means over 3 simulations, with intervals" in text
-    assert "–: there is no edge to keep" in text
+    assert "mean of 3 simulations, with interval" in text
+    assert "–: no edge, or no such pair" in text
 
 
 def test_a_share_of_kept_edges_says_of_how_many() -> None:
@@ -196,7 +196,7 @@ def test_means_without_an_interval_say_what_they_are_over_all_the_same() -> None
     Console(width=200, file=text).print(
         Robustness((GraphChange("pictures", 8, 6, "prompt", alike, alike, alike, alike),))
     )
-    assert "means over 4 prompts" in " ".join(text.getvalue().split())
+    assert "mean of 4 prompts" in " ".join(text.getvalue().split())
 
 
 def test_several_prompts_begin_with_the_graph_of_all() -> None:

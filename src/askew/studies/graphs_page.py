@@ -1,0 +1,170 @@
+"""The page of `askew graphs`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from askew.methods.interact.charts import axes_of, network, summary
+from askew.methods.interact.findings import InteractionFindings
+from askew.methods.interact.sentences import pair, title
+from askew.pages import blocks as b
+from askew.pages.phrases import format_phrase
+from askew.pages.skeleton import PERCEIVED
+from askew.pages.words import listing, plural, shorten
+from askew.studies.graph_differences import EdgeChange, ModelGraphs, Runs, shared_prompts
+
+READING = b.Paragraph(
+    items=(
+        "Each axis has the same place in all graphs, and equal widths of arrows mean equal "
+        "sensitivities.",
+        "An edge in only one of two graphs is not yet a difference between the models. Differences "
+        "are computed from the first run, with intervals that join the intervals of both runs as "
+        "in Newcombe's method. They hold for all pairs of the page at once. Runs that share seeds "
+        "are slightly correlated, which these intervals ignore.",
+        PERCEIVED,
+    )
+)
+
+
+def page(runs: Runs, differences: ModelGraphs) -> b.Page:
+    """Return the page of several runs, with the graphs that all of them have.
+
+    Parameters
+    ----------
+    runs
+        Runs by name.
+    differences
+        Differences of the runs.
+    """
+    axes = axes_of(graph for run in runs.values() for graph in run.biasconnect)
+    first, *others = shared_prompts(runs)
+    first_run = next(iter(runs))
+    sections = [
+        b.Section(title(first, 120), tuple(_graphs(runs, first, axes)), screen=False),
+        b.Section(
+            f"Differences from {shorten(first_run, 50)}",
+            (_difference_chart(runs, differences, first),),
+        ),
+    ]
+    if others:
+        details = [_prompt_details(runs, differences, prompt, axes) for prompt in others]
+        sections.append(b.Section("Each prompt", tuple(details), screen=False))
+    sections.append(b.Section("How to read this", (READING,), screen=False))
+    return b.Page(
+        kicker=f"askew graphs: how bias axes affect each other in {plural(len(runs), 'run')}",
+        title=shorten(listing(list(runs)), 120),
+        answer=" ".join((_edge_counts(runs, first), *difference_sentences(runs, differences))),
+        facts=(),
+        sections=tuple(sections),
+        notes=(
+            "Intervals hold for all pairs of the page at once. Bold: the interval excludes 0. "
+            "Attributes are perceived.",
+        ),
+        version=runs[first_run].askew,
+    )
+
+
+def _edge_counts(runs: Runs, prompt: str | None) -> str:
+    """Return how many edges the graph of each run has."""
+    counts = [
+        f"{shorten(name, 50)} has {plural(len(run.graph(prompt).drawn), 'edge')}"
+        for name, run in runs.items()
+    ]
+    return f"{title(prompt, 120)}: {listing(counts)}."
+
+
+def difference_sentences(runs: Runs, differences: ModelGraphs) -> Iterator[str]:
+    """Yield, for each later run, how many pairs of axes differ from the first run.
+
+    Parameters
+    ----------
+    runs
+        Runs by name.
+    differences
+        Differences of the runs.
+
+    Yields
+    ------
+    str
+        A sentence. For a run that cannot be compared it gives the reason.
+    """
+    first, *others = runs
+    first_name = shorten(first, 50)
+    for name in others:
+        short = shorten(name, 50)
+        reason = differences.runs[name].differs
+        if reason:
+            yield f"{short} is not compared with {first_name}: {reason}."
+            continue
+        changes = [change for change in differences.changes if change.run == name]
+        determined = sum(change.determined for change in changes)
+        yield format_phrase(
+            "graph_difference" if determined else "no_graph_difference",
+            run=short,
+            first=first_name,
+            count=f"{determined:,}",
+            pairs=plural(len(changes), "pair"),
+        )
+
+
+def _prompt_details(
+    runs: Runs, differences: ModelGraphs, prompt: str | None, axes: Sequence[str]
+) -> b.Details:
+    blocks = (*_graphs(runs, prompt, axes), _difference_chart(runs, differences, prompt))
+    return b.Details(title(prompt, 120), blocks)
+
+
+def _graphs(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.Section]:
+    """Yield the graph of each run."""
+    for name, run in runs.items():
+        graph = run.graph(prompt)
+        diagram = network(graph, axes, f"{name}: {title(prompt)}")
+        heading = f"{shorten(name, 60)}: {plural(len(graph.drawn), 'edge')}"
+        yield b.Section(heading, (diagram, summary(graph)))
+
+
+def _difference_chart(runs: Runs, differences: ModelGraphs, prompt: str | None) -> b.Block:
+    """Return the differences of pairs that are an edge in either run, or that differ."""
+    shown = [
+        change
+        for change in differences.changes
+        if change.prompt == prompt and (change.determined or _is_edge(runs, change))
+    ]
+    if not shown:
+        return b.Paragraph(
+            "No pair of axes differs significantly from the first run, and no edge can be compared "
+            "with it."
+        )
+    shown.sort(key=lambda change: (not change.determined, -abs(change.difference.value)))
+    first = shorten(next(iter(runs)), 50)
+    return b.IntervalChart(
+        f"Difference of Intersectional Sensitivity from {first}, of pairs that are an edge in "
+        "either run or differ significantly. Positive: the second axis comes closer to its "
+        "reference than in the first run",
+        "Pair",
+        tuple(_difference_row(change, several_runs=len(runs) > 2) for change in shown),
+        "difference",
+        "signed",
+        b.PLAIN,
+        interval="interval of the difference, for all pairs of the page at once",
+    )
+
+
+def _difference_row(change: EdgeChange, several_runs: bool) -> b.IntervalRow:
+    low, high = change.simultaneous
+    return b.IntervalRow(
+        pair(change.source, change.target),
+        replace(change.difference, low=low, high=high),
+        note=change.run if several_runs else "",
+        strong=change.determined,
+    )
+
+
+def _is_edge(runs: Runs, change: EdgeChange) -> bool:
+    """Check whether a pair is an edge in the first run or in the later run."""
+    first = next(iter(runs.values()))
+    return any(_has_edge(run, change) for run in (first, runs[change.run]))
+
+
+def _has_edge(run: InteractionFindings, change: EdgeChange) -> bool:
+    edge = run.graph(change.prompt).edge(change.source, change.target)
+    return edge is not None and edge.drawn
