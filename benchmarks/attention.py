@@ -1,13 +1,12 @@
-"""Time and memory that watching attention adds to making pictures.
+"""Time and memory that recording attention adds to making images.
 
     python -m benchmarks.attention [--steps 20] [--pictures 4] [--repeats 3] [--network larger]
 
-For the studio's own pipeline, and a larger random UNet with 32 x 32 latents: the time of a run
-under watch over that of the bare run beside it, and the memory at the peak that watching adds per
-picture, in four steps and in one: it must not grow with them. Once for one attribution prompt, to
-which the limits apply, and once for two concepts at a time with the middle block, as `askew map`
-watches. One thread. Processor time counts, which other programs on the machine do not change; wall
-time stands beside it.
+For the studio's pipeline, and a larger random UNet with 32 x 32 latents: the time of a recorded run
+over the time of a bare run, and the peak memory that recording adds per image, in four steps and in
+one, which must not grow with the steps. The limits apply to one attribution prompt. Two concepts
+with the middle block are measured too, as `askew map` records them. One thread. Processor time
+counts, because other programs on the machine do not change it; wall time is printed beside it.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from askew.studio import weights
 PROMPT = "a photo of a nurse"
 WORD = "nurse"
 WATCHED: dict[str, tuple[str, ...]] = {"bare": (), "one": ("gender",), "two": ("gender", "race")}
-"""Concepts that are looked for, by the name of the run."""
+"""Concepts that are recorded, by the name of the run."""
 
 
 class Allocated(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """The largest sum of bytes of all tensors that live at one time, of those made while it is on."""
+    """Peak of the bytes of all tensors made within the context."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -47,14 +46,14 @@ class Allocated(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        made = function(*args, **(kwargs or {}))
-        for tensor in made if isinstance(made, tuple | list) else (made,):
+        result = function(*args, **(kwargs or {}))
+        for tensor in result if isinstance(result, tuple | list) else (result,):
             if isinstance(tensor, torch.Tensor):
                 self._track(tensor)
-        return made
+        return result
 
     def _track(self, tensor: torch.Tensor) -> None:
-        """Several tensors may look at one place."""
+        """Count a tensor once for each storage, which several tensors may share."""
         place = tensor.untyped_storage().data_ptr()
         size = tensor.untyped_storage().nbytes()
         known = self._users.get(place, 0)
@@ -71,12 +70,12 @@ class Allocated(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def studio() -> Any:
-    """The pipeline that askew ships."""
+    """Load the pipeline that askew ships."""
     return cast("Any", registry.model("studio")).pipeline
 
 
 def larger() -> StableDiffusionPipeline:
-    """A pipeline with random weights and 32 x 32 latents; the tokenizer is the studio's."""
+    """Make a pipeline with random weights, 32 x 32 latents and the studio's tokenizer."""
     torch.manual_seed(0)
     tokenizer = CLIPTokenizer.from_pretrained(weights("embedder"))
     text = CLIPTextModel(
@@ -118,20 +117,20 @@ NETWORKS: dict[str, Callable[[], Any]] = {"studio": studio, "larger": larger}
 
 
 def watchers(pipe: Any, watched: str) -> list[AttentionRecorder]:
-    """One per concept; of several as in `askew map`, which reads the middle block too."""
+    """Return a recorder for each concept; for several, with the middle block as in `askew map`."""
     concepts = WATCHED[watched]
     texts = [attribution_text(PROMPT, concept, WORD) for concept in concepts]
     return [AttentionMaps(pipe, text, middle=len(concepts) > 1) for text in texts]
 
 
 def make(pipe: Any, steps: int, pictures: int, watched: str) -> tuple[float, float]:
-    """Seconds that one call takes: of processor time, and on the clock."""
+    """Return the seconds of one call: processor time, and wall time."""
     noise = [torch.Generator().manual_seed(k) for k in range(pictures)]
     maps = watchers(pipe, watched)
     began = time.process_time(), time.perf_counter()
     with ExitStack() as stack:
-        for one in maps:
-            stack.enter_context(one)
+        for recorder in maps:
+            stack.enter_context(recorder)
         pipe(
             [PROMPT] * pictures,
             num_inference_steps=steps,
@@ -143,7 +142,7 @@ def make(pipe: Any, steps: int, pictures: int, watched: str) -> tuple[float, flo
 
 
 def peak(work: Callable[[], object]) -> int:
-    """Bytes at the peak."""
+    """Return the peak memory of some work in bytes."""
     gc.collect()
     with Allocated() as allocated:
         work()
@@ -151,35 +150,47 @@ def peak(work: Callable[[], object]) -> int:
 
 
 def extra_memory(pipe: Any, steps: int, pictures: int, watched: str) -> float:
-    """Megabytes per picture that watching adds at the peak."""
+    """Return the megabytes per image that recording adds at the peak."""
     bare, more = (peak(partial(make, pipe, steps, pictures, kind)) for kind in ("bare", watched))
     return (more - bare) / pictures / 1e6
 
 
 def report(name: str, steps: int, pictures: int, repeats: int) -> None:
-    """Measure one network and print its block. Runs take turns, and the fastest of each kind
-    counts.
+    """Measure one network and print its block.
+
+    Runs take turns, and the fastest of each kind counts.
     """
     pipe = NETWORKS[name]()
     size = pipe.unet.config.sample_size
     tokens = len(watchers(pipe, "one")[0].tokens)
     print(f"{name}, {size} x {size} latents: {pictures} pictures, {steps} steps, {tokens} tokens")
     for watched in ("one", "two"):
-        few, many = (extra_memory(pipe, n, pictures, watched) for n in (1, 4))
-        most = " (at most 2)" if watched == "one" else ""
-        print(
-            f"  {watched:4} memory   {many:.2f} MB a picture at the peak{most} in four steps, {few:.2f} in one",
-            flush=True,
-        )
-    rounds = [{kind: make(pipe, steps, pictures, kind) for kind in WATCHED} for _ in range(repeats)]
+        _report_memory(pipe, pictures, watched)
+    rounds = []
+    for _ in range(repeats):
+        rounds.append({kind: make(pipe, steps, pictures, kind) for kind in WATCHED})
     for watched in ("one", "two"):
-        for k, what in enumerate(("processor", "clock")):
-            bare, more = (min(times[kind][k] for times in rounds) for kind in ("bare", watched))
-            most = " (at most 1.15)" if (watched, what) == ("one", "processor") else ""
+        for k, clock in enumerate(("processor", "clock")):
+            bare = min(times["bare"][k] for times in rounds)
+            recorded = min(times[watched][k] for times in rounds)
+            limit = " (at most 1.15)" if (watched, clock) == ("one", "processor") else ""
+            ratio = recorded / bare
             print(
-                f"  {watched:4} {what:9}{bare:.2f} s bare, {more:.2f} s watched, ratio {more / bare:.3f}{most}",
+                f"  {watched:4} {clock:9}{bare:.2f} s bare, {recorded:.2f} s recorded, "
+                f"ratio {ratio:.3f}{limit}",
                 flush=True,
             )
+
+
+def _report_memory(pipe: Any, pictures: int, watched: str) -> None:
+    one_step = extra_memory(pipe, 1, pictures, watched)
+    four_steps = extra_memory(pipe, 4, pictures, watched)
+    limit = " (at most 2)" if watched == "one" else ""
+    print(
+        f"  {watched:4} memory   {four_steps:.2f} MB per image at the peak{limit} in four steps, "
+        f"{one_step:.2f} in one",
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -190,7 +201,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--pictures", type=int, default=4)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--network", choices=NETWORKS, help="one alone")
+    parser.add_argument("--network", choices=NETWORKS, help="measure only this network")
     choice = parser.parse_args()
     torch.set_num_threads(1)
     for name in [choice.network] if choice.network else NETWORKS:

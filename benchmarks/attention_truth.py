@@ -1,13 +1,11 @@
-"""Does the attention of a word find the place that shows it? On drawings of the studio world, where
-that is known.
+"""Attention of a word against the region that shows it, on drawings of the studio world.
 
-    python -m benchmarks.attention_truth [MODEL] [--drawings 48] [--write
-    docs/reference/calibration-maps.md]
+    python -m benchmarks.attention_truth [MODEL] [--drawings 48] [--write PAGE]
 
-MODEL is studio, or another model of the studio world whose insides can be watched. First,
-localisation: maps of a word against the region of the drawing that shows it. Then faithfulness
-(BiasMap, supplement F): the studio VQA reads drawings of which only the mask of a word, or only the
-rest, is left. --write updates the page between two markers.
+MODEL is studio, or another model of the studio world whose network can be watched. Localisation
+compares maps of a word with the region of the drawing that shows it. Faithfulness (BiasMap,
+supplement F): the studio VQA labels drawings of which only the mask of a word, or only the rest, is
+left. --write updates PAGE, docs/reference/calibration-maps.md, between two markers.
 """
 
 from __future__ import annotations
@@ -44,30 +42,33 @@ from benchmarks.marked_page import measured, update
 from benchmarks.studio_vqa import GREY
 
 READ = ("gender", "ethnicity", "occupation", "environment")
-"""Attributes whose drawings are read again with a part covered."""
+"""Attributes that the VQA labels with a part of the drawing covered."""
 
 THRESHOLDS = (10, 30, 50, 70, 90)
 ALL = "all"
-"""The sum of all blocks but the middle, beside the blocks."""
-
+"""Name of the sum of all blocks except the middle."""
 
 Maps = NDArray[np.floating[Any]]
 Regions = NDArray[np.bool_]
 Attention = Mapping[str, Mapping[str, Maps]]
-"""By attribute and block, maps (drawings, timesteps, h, w) of the words that say what each drawing
-shows.
-"""
+"""Maps (drawings, timesteps, h, w) of the words for each value, by attribute and block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """How well maps find their regions.
+    """Scores of maps against their regions.
 
-    area       mean share of the picture that the regions take: what a point thrown at random finds
-    pointing   share of maps whose highest point lies in the region
-    overlap    IoU of the mask as large as the region with the region; both have other drawings' regions as null
-    beyond     that IoU less that of the maps of all other attributes' words in the same drawing; None where maps of
-               several attributes were taken together
+    Attributes
+    ----------
+    area
+        Mean share of the image in the regions, which is the chance of a point at random.
+    pointing
+        Share of maps whose highest point lies in the region; null by other drawings' regions.
+    overlap
+        IoU of the region with a mask as large as the region; null by other drawings' regions.
+    beyond
+        That IoU minus the IoU of the maps of all other attributes' words in the same drawing; None
+        where maps of several attributes are pooled.
     """
 
     area: float
@@ -77,9 +78,7 @@ class Located:
 
 
 class Localisation:
-    """The scores of maps against regions (drawings, H, W), computed once and then taken together in
-    several ways.
-    """
+    """Scores of maps against regions (drawings, H, W), computed once and pooled in several ways."""
 
     def __init__(
         self, attention: Attention, regions: Mapping[str, Regions], scoring: Scoring
@@ -89,48 +88,44 @@ class Localisation:
         self._scoring = scoring
         self.attributes = list(attention)
         self.blocks = list(next(iter(attention.values())))
-        self._scores = {
-            (attribute, block): _scores(maps, regions[attribute])
-            for attribute, blocks in attention.items()
-            for block, maps in blocks.items()
-        }
+        self._scores = {}
+        for attribute, blocks in attention.items():
+            for block, maps in blocks.items():
+                self._scores[attribute, block] = _scores(maps, regions[attribute])
 
     def by_attribute(self) -> dict[str, Located]:
-        """All blocks and timesteps together, with q-values over the attributes."""
-        found = {
+        """Pool blocks and timesteps, with q-values over the attributes."""
+        located = {
             name: replace(self._located([name], ALL), beyond=self._beyond(name))
             for name in self.attributes
         }
         for score in ("pointing", "overlap", "beyond"):
-            _add_q(found, score)
-        return found
+            _add_q(located, score)
+        return located
 
     def by_block(self) -> dict[str, Located]:
-        """All attributes and timesteps together."""
+        """Pool attributes and timesteps."""
         return {block: self._located(self.attributes, block) for block in self.blocks}
 
     def by_timestep(self, timesteps: Sequence[int]) -> dict[str, Located]:
-        """All attributes and blocks together."""
+        """Pool attributes and blocks."""
         return {str(t): self._located(self.attributes, ALL, k) for k, t in enumerate(timesteps)}
 
     def _located(self, attributes: Sequence[str], block: str, step: int | None = None) -> Located:
-        """Members of a drawing are its attributes and timesteps."""
+        """Pool scores; the members of a drawing are its attributes and timesteps."""
         steps = slice(None) if step is None else slice(step, step + 1)
-        pointing, overlap = (
-            np.concatenate(
-                [self._scores[name, block][k][..., steps] for name in attributes], axis=2
-            )
-            for k in (0, 1)
-        )
+        scores = [self._scores[name, block] for name in attributes]
+        pointing = np.concatenate([pointing[..., steps] for pointing, _ in scores], axis=2)
+        overlap = np.concatenate([overlap[..., steps] for _, overlap in scores], axis=2)
         names = (*attributes, block, str(step))
         draws = self._scoring.draws
         level = self._scoring.level
         return Located(
-            float(np.mean([self._regions[name].mean() for name in attributes])),
-            pointing_estimate(
+            area=float(np.mean([self._regions[name].mean() for name in attributes])),
+            pointing=pointing_estimate(
                 pointing, rng=self._scoring.rng("pointing", *names), draws=draws, level=level
             ),
-            overlap_estimate(
+            overlap=overlap_estimate(
                 overlap, rng=self._scoring.rng("overlap", *names), draws=draws, level=level
             ),
         )
@@ -149,12 +144,20 @@ class Localisation:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Share of drawings that are read rightly: with nothing covered, and by percentile, of what is
-    left.
+    """Shares of drawings that the VQA labels correctly, with parts covered.
 
-    `guess` is the share of the commonest value; `region` and `without`: the true region alone, and
-    all but it. `place` and `left_out`: the mean share of the true region that a mask covers, and of
-    the rest that it leaves out.
+    Attributes
+    ----------
+    whole
+        With nothing covered.
+    guess
+        Share of the most common value.
+    region, without
+        With only the true region, and with only the true region covered.
+    mask, rest, other
+        With only the mask, only the rest, and only the mask of another drawing, by percentile.
+    place, left_out
+        Mean share of the true region in the mask, and of the rest outside the mask.
     """
 
     whole: Estimate
@@ -169,28 +172,26 @@ class Read:
 
 
 def with_sum(layers: Mapping[str, Maps]) -> dict[str, Maps]:
-    """By block the sums of its layers, and the sum of all blocks but the middle."""
+    """Return the sum of the layers of each block, and the sum of all blocks except the middle."""
     blocks = block_maps(layers)
-    return {
-        **blocks,
-        ALL: np.sum([maps for name, maps in blocks.items() if name != MIDDLE], axis=0),
-    }
+    outer = [maps for name, maps in blocks.items() if name != MIDDLE]
+    return {**blocks, ALL: np.sum(outer, axis=0)}
 
 
 def faithfulness(
     vqa: StudioVQA, drawings: Drawings, attribute: str, maps: Maps, regions: Regions
 ) -> Read:
-    """What the VQA reads of an attribute where only masks of maps (drawings, h, w), or only the
-    rest, is left.
+    """Label an attribute where only masks of maps (drawings, h, w), or only the rest, are left.
 
-    `other` leaves the mask of the next drawing's map: what is read there is not the word's doing.
+    `other` leaves the mask of the next drawing's map, whose labels do not depend on the word.
     """
     values = np.array(drawings.values(attribute))
     large = bilinear(maps, regions.shape[-2:])
 
-    def right(kept: Regions) -> Estimate:
-        left = np.where(kept[..., None], drawings.pixels, np.uint8(GREY))
-        return _share(np.array(vqa.read(vqa.embedder.embed_pixels(left), attribute)) == values)
+    def right(visible: Regions) -> Estimate:
+        pixels = np.where(visible[..., None], drawings.pixels, np.uint8(GREY))
+        labels = vqa.read(vqa.embedder.embed_pixels(pixels), attribute)
+        return _share(np.array(labels) == values)
 
     masks = {tau: mask(large, tau=tau) for tau in THRESHOLDS}
     return Read(
@@ -198,87 +199,84 @@ def faithfulness(
         guess=float(np.unique(values, return_counts=True)[1].max() / len(values)),
         region=right(regions),
         without=right(~regions),
-        mask={tau: right(found) for tau, found in masks.items()},
-        rest={tau: right(~found) for tau, found in masks.items()},
-        other={tau: right(np.roll(found, 1, axis=0)) for tau, found in masks.items()},
-        place={tau: _mean_covered(found, regions) for tau, found in masks.items()},
-        left_out={tau: _mean_covered(~found, ~regions) for tau, found in masks.items()},
+        mask={tau: right(part) for tau, part in masks.items()},
+        rest={tau: right(~part) for tau, part in masks.items()},
+        other={tau: right(np.roll(part, 1, axis=0)) for tau, part in masks.items()},
+        place={tau: _mean_covered(part, regions) for tau, part in masks.items()},
+        left_out={tau: _mean_covered(~part, ~regions) for tau, part in masks.items()},
     )
 
 
 def study(model: str, count: int, scoring: Scoring) -> list[str]:
-    """The section of a page: what was found, in Markdown."""
+    """Return the section of a page in Markdown."""
     watched = cast("Any", registry.model(model))
     drawings = Drawings.make(count)
     step = OneStep(watched.pipeline, drawings)
     attention = {name: with_sum(step.layers(name)) for name in SAID}
     regions = {name: drawings.regions(name) for name in SAID}
-    found = Localisation(attention, regions, scoring)
+    localisation = Localisation(attention, regions, scoring)
     vqa = StudioVQA()
     read = {
         name: faithfulness(vqa, drawings, name, attention[name][ALL].sum(axis=1), regions[name])
         for name in READ
     }
-    return [*localisation_lines(found, model, count), "", *faithfulness_lines(read)]
+    return [*localisation_lines(localisation, model, count), "", *faithfulness_lines(read)]
 
 
-def localisation_lines(found: Localisation, model: str, count: int) -> Iterator[str]:
-    """What was found about localisation, as sentences and three tables."""
-    by_attribute = found.by_attribute()
+def localisation_lines(localisation: Localisation, model: str, count: int) -> Iterator[str]:
+    """Yield sentences and three tables about localisation."""
+    by_attribute = localisation.by_attribute()
     yield (
-        f"`{model}`, {count} drawings, timesteps {', '.join(map(str, TIMESTEPS))}. Intervals at level .95: Wilson's "
-        f"for clusters of the same drawing for the pointing game, Student's t over drawings for all other scores."
+        f"`{model}`, {count} drawings, timesteps {', '.join(map(str, TIMESTEPS))}. "
+        f"Intervals at level .95: Wilson's for clusters of the same drawing for the pointing game, "
+        f"Student's t over drawings for all other scores."
     )
     yield ""
     yield from _sentences(by_attribute)
-    for what, located in (
-        ("stated word, all blocks", by_attribute),
-        ("block, all stated words", found.by_block()),
-        ("timestep, all blocks", found.by_timestep(TIMESTEPS)),
-    ):
-        own = located is by_attribute
-        yield ""
-        columns = (
-            what,
-            "area",
-            "pointing game",
-            "other drawings",
-            "q" if own else "p",
-            "IoU",
-            "other drawings",
-            "q" if own else "p",
-            *(("IoU minus other words'", "q") if own else ()),
-        )
-        yield from _table(columns, [_row(name, one) for name, one in located.items()])
+    yield ""
+    yield from _located_table("stated word, all blocks", by_attribute, corrected=True)
+    yield ""
+    yield from _located_table("block, all stated words", localisation.by_block())
+    yield ""
+    yield from _located_table("timestep, all blocks", localisation.by_timestep(TIMESTEPS))
+
+
+def _located_table(
+    heading: str, located: Mapping[str, Located], *, corrected: bool = False
+) -> Iterator[str]:
+    """Yield a table; `corrected` has q-values and the difference from other words."""
+    probability = "q" if corrected else "p"
+    columns = [heading, "area"]
+    for score in ("pointing game", "IoU"):
+        columns += [score, "other drawings", probability]
+    if corrected:
+        columns += ["IoU minus other words'", "q"]
+    yield from _table(columns, [_row(name, scores) for name, scores in located.items()])
 
 
 def faithfulness_lines(read: Mapping[str, Read]) -> Iterator[str]:
-    """What the VQA reads of drawings with a part covered, a table per attribute."""
-    for attribute, found in read.items():
+    """Yield a table for each attribute of the labels of drawings with a part covered."""
+    columns = (
+        "percentile",
+        "mask only",
+        "rest only",
+        "mask of another drawing only",
+        "region covered",
+        "rest left out",
+    )
+    for attribute, scores in read.items():
         yield (
-            f"**{attribute}**: labeled correctly in {_short(found.whole)} of the complete drawings, "
-            f"{_short(found.region)} with only the true region, {_short(found.without)} with only the true region "
-            f"covered. The most common value has share {found.guess:.2f}."
+            f"**{attribute}**: labeled correctly in {_short(scores.whole)} of the complete "
+            f"drawings, {_short(scores.region)} with only the true region, "
+            f"{_short(scores.without)} with only the true region covered. "
+            f"The most common value has share {scores.guess:.2f}."
         )
         yield ""
-        rows = [
-            [
-                str(tau),
-                *(
-                    measured(part[tau])
-                    for part in (found.mask, found.rest, found.other, found.place, found.left_out)
-                ),
-            ]
-            for tau in THRESHOLDS
-        ]
-        columns = (
-            "mask only",
-            "rest only",
-            "mask of another drawing only",
-            "region covered",
-            "rest left out",
-        )
-        yield from _table(("percentile", *columns), rows)
+        parts = (scores.mask, scores.rest, scores.other, scores.place, scores.left_out)
+        rows = []
+        for tau in THRESHOLDS:
+            rows.append([str(tau), *(measured(part[tau]) for part in parts)])
+        yield from _table(columns, rows)
         yield ""
 
 
@@ -300,23 +298,22 @@ def main() -> None:
 
 
 def _scores(maps: Maps, regions: Regions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Pointing game and IoU of maps (drawings, timesteps, h, w): each (drawings, drawings,
-    timesteps).
+    """Return pointing game and IoU, each (drawings, drawings, timesteps).
+
+    Maps are (drawings, timesteps, h, w).
     """
     steps = [bilinear(maps[:, k], regions.shape[-2:]) for k in range(maps.shape[1])]
-    pointing = np.stack([pointing_matrix(one, regions) for one in steps], axis=2).astype(float)
-    return pointing, np.stack([overlap_with_regions(one, regions) for one in steps], axis=2)
+    pointing = [pointing_matrix(step_maps, regions) for step_maps in steps]
+    overlap = [overlap_with_regions(step_maps, regions) for step_maps in steps]
+    return np.stack(pointing, axis=2).astype(float), np.stack(overlap, axis=2)
 
 
-def _add_q(found: dict[str, Located], score: str) -> None:
-    tested = {
-        name: getattr(one, score)
-        for name, one in found.items()
-        if getattr(one, score).p is not None
-    }
-    q = benjamini_hochberg([e.p for e in tested.values()])
-    for (name, e), value in zip(tested.items(), q, strict=True):
-        found[name] = replace(found[name], **{score: replace(e, q=float(value))})
+def _add_q(located: dict[str, Located], score: str) -> None:
+    estimates = {name: getattr(scores, score) for name, scores in located.items()}
+    tested = {name: estimate for name, estimate in estimates.items() if estimate.p is not None}
+    q_values = benjamini_hochberg([estimate.p for estimate in tested.values()])
+    for (name, estimate), q in zip(tested.items(), q_values, strict=True):
+        located[name] = replace(located[name], **{score: replace(estimate, q=float(q))})
 
 
 def _mean_covered(masks: Regions, regions: Regions) -> Estimate:
@@ -329,37 +326,49 @@ def _share(right: NDArray[np.bool_]) -> Estimate:
     return Estimate(float(right.mean()), low, high, 0.95, "Wilson", n, max=1.0)
 
 
-def _sentences(found: Mapping[str, Located]) -> Iterator[str]:
-    """How often each chance is beaten."""
-    total = len(found)
-    area = [name for name, one in found.items() if (one.pointing.low or 0.0) > one.area]
-    place = [name for name, one in found.items() if _beats(one.overlap, one.overlap.null or 0.0)]
-    words = [
-        name for name, one in found.items() if one.beyond is not None and _beats(one.beyond, 0.0)
-    ]
-    yield f"- The maximum of the map lies in the region more often than its area predicts for {_some(area, total)}."
-    yield f"- The map overlaps its region more than it overlaps regions of other drawings for {_some(place, total)}."
-    yield f"- It overlaps the region more than the maps of other words in the same drawing for {_some(words, total)}."
+def _sentences(located: Mapping[str, Located]) -> Iterator[str]:
+    """Yield how many attributes exceed each null value."""
+    total = len(located)
+    area = []
+    place = []
+    words = []
+    for name, scores in located.items():
+        if (scores.pointing.low or 0.0) > scores.area:
+            area.append(name)
+        if _beats(scores.overlap, scores.overlap.null or 0.0):
+            place.append(name)
+        if scores.beyond is not None and _beats(scores.beyond, 0.0):
+            words.append(name)
+    yield (
+        f"- The maximum of the map lies in the region more often than its area predicts for "
+        f"{_listed(area, total)}."
+    )
+    yield (
+        f"- The map overlaps its region more than it overlaps regions of other drawings for "
+        f"{_listed(place, total)}."
+    )
+    yield (
+        f"- It overlaps the region more than the maps of other words in the same drawing for "
+        f"{_listed(words, total)}."
+    )
 
 
 def _beats(e: Estimate, null: float) -> bool:
     return e.q is not None and e.q < SIGNIFICANCE_LEVEL and e.value > null
 
 
-def _some(names: Sequence[str], total: int) -> str:
+def _listed(names: Sequence[str], total: int) -> str:
     listed = f" ({', '.join(name.replace('_', ' ') for name in names)})" if names else ""
     return f"{len(names)} of {total}{listed}"
 
 
-def _row(name: str, one: Located) -> list[str]:
-    cells = [name.replace("_", " "), f"{one.area:.2f}"]
-    for e in (one.pointing, one.overlap):
-        cells += [measured(e), _short(e.null), _probability(e)]
-    return (
-        cells
-        if one.beyond is None
-        else [*cells, measured(one.beyond, "+.2f"), _probability(one.beyond)]
-    )
+def _row(name: str, scores: Located) -> list[str]:
+    cells = [name.replace("_", " "), f"{scores.area:.2f}"]
+    for estimate in (scores.pointing, scores.overlap):
+        cells += [measured(estimate), _short(estimate.null), _probability(estimate)]
+    if scores.beyond is not None:
+        cells += [measured(scores.beyond, "+.2f"), _probability(scores.beyond)]
+    return cells
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -368,13 +377,17 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[st
     yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
-def _short(e: Estimate | float | None) -> str:
-    return "–" if e is None else f"{e.value if isinstance(e, Estimate) else e:.2f}"
+def _short(value: Estimate | float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value.value if isinstance(value, Estimate) else value:.2f}"
 
 
-def _probability(e: Estimate) -> str:
-    p = e.q if e.q is not None else e.p
-    return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+def _probability(estimate: Estimate) -> str:
+    p = estimate.q if estimate.q is not None else estimate.p
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""How well a model of the studio world shows what a prompt says, and leaves open what it does not
-say.
+"""Fidelity of a studio model: images show the prompt's values, and open attributes their shares.
 
-    python -m benchmarks.fidelity [MODEL] [--count 24] [--each 12] [--open 48] [--bias B] [--write
-    PAGE]
+    python -m benchmarks.fidelity [MODEL] [--count 24] [--each 12] [--open 48] [--bias B]
+        [--write PAGE]
 
-MODEL is a model string such as studio or studio/planted. The studio VQA reads the pictures. --write
-updates the page between the two markers that carry the model's name.
+MODEL is a model string such as studio or studio/planted. The studio VQA labels the images. --write
+updates the page between the two markers with the model's name.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
+from PIL import Image
 from scipy.stats import binom
 
 from askew import registry
@@ -28,7 +28,7 @@ from askew.store.keys import picture_seed
 from askew.studio.caption import caption
 from askew.studio.planted import truth
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, OF_ANY_SCENE, Scene
-from askew.types import Estimate, Missing
+from askew.types import Estimate, Missing, slices
 from benchmarks.marked_page import measured, update
 from benchmarks.wording import phrase, spread
 
@@ -49,16 +49,23 @@ BIASCONNECT_AND_STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class Fidelity:
-    """Shares of pictures that show the value asked for, and how open shares compare with the
-    planted ones.
+    """Shares of images with the requested value, and open shares against planted shares.
 
-    values       attribute -> value -> share of pictures that show it when the prompt says so
-    occupations  occupation -> share of pictures that show its sign
-    counts       pictures per value, per occupation, and per occupation where gender is left open
-    order        Spearman's correlation of the measured and planted shares of women over occupations, where the prompt
-                 says no gender; Missing if all planted ones are the same
-    error        mean absolute difference of the two
-    chance       what that difference would be on average if every picture had the planted chance
+    Attributes
+    ----------
+    values
+        Share of images with a value that the prompt states, by attribute and value.
+    occupations
+        Share of images with the sign of an occupation.
+    counts
+        Images per value, per occupation, and per occupation with open gender.
+    order
+        Spearman's correlation of measured and planted shares of women over occupations, where the
+        prompt leaves gender open; Missing if all planted shares are equal.
+    error
+        Mean absolute difference of measured and planted shares.
+    chance
+        Expected value of that difference if each image had the planted probability.
     """
 
     values: dict[str, dict[str, float]]
@@ -69,7 +76,7 @@ class Fidelity:
     chance: float
 
     def lines(self) -> Iterator[str]:
-        """A table in Markdown, and what it was made of."""
+        """Yield a table in Markdown, then the numbers of images."""
         each_value, each, open_count = self.counts
         yield "| requested | shown |"
         yield "| --- | --- |"
@@ -78,103 +85,115 @@ class Fidelity:
             yield f"| {attribute.replace('_', ' ')} | {shown} |"
         low = sorted(self.occupations, key=lambda name: (self.occupations[name], name))[:5]
         least = ", ".join(f"{name} {self.occupations[name]:.0%}" for name in low)
-        yield f"| occupation | mean {np.mean(list(self.occupations.values())):.0%}; minimum: {least} |"
+        mean = np.mean(list(self.occupations.values()))
+        yield f"| occupation | mean {mean:.0%}; minimum: {least} |"
         yield ""
         order = (
             f"Spearman {measured(self.order, '.3f')}, " if isinstance(self.order, Estimate) else ""
         )
         yield (
-            f"Share of women in prompts that leave gender open, compared with the planted share: {order}mean absolute error "
-            f"{measured(self.error, '.3f')}. Expected by chance: {self.chance:.3f}."
+            f"Share of women in prompts that leave gender open, compared with the planted share: "
+            f"{order}mean absolute error {measured(self.error, '.3f')}. "
+            f"Expected by chance: {self.chance:.3f}."
         )
         yield ""
         yield (
-            f"{each_value} images of each value, {each} of each occupation for its sign, {open_count} of each of "
-            f"{self.error.n} occupations with open gender. Brackets are confidence intervals at level {LEVEL}."
+            f"{each_value} images of each value, {each} of each occupation for its sign, "
+            f"{open_count} of each of {self.error.n} occupations with open gender. "
+            f"Brackets are confidence intervals at level {LEVEL}."
         )
 
 
 class Reader:
-    """Makes pictures of prompts with a model, and reads them with the studio VQA."""
+    """Instrument that makes images of prompts with a model, and labels them by the studio VQA."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.vqa = StudioVQA()
 
     def read(self, prompts: Sequence[str], attribute: str) -> list[str | None]:
-        """What one picture of each prompt shows; None where there is no picture, or nobody in it."""
+        """Return the value in an image of each prompt; None for no image, or no person in it."""
+        images = self._images(prompts)
+        present = [i for i, image in enumerate(images) if not isinstance(image, Missing)]
+        values: list[str | None] = [None] * len(prompts)
+        if not present:
+            return values
+        pixels = np.stack([np.asarray(images[i]) for i in present])
+        vectors = self.vqa.embedder.embed_pixels(pixels)
+        labels = self.vqa.read(vectors, attribute)
+        seen = self.vqa.sees_somebody(vectors) | (attribute in OF_ANY_SCENE)
+        for i, label, is_seen in zip(present, labels, seen, strict=True):
+            values[i] = label if is_seen else None
+        return values
+
+    def _images(self, prompts: Sequence[str]) -> list[Image.Image | Missing]:
         requests = [
             Request(prompt, picture_seed(SEED, prompt, k)) for k, prompt in enumerate(prompts)
         ]
-        size = self.model.batch_size
-        parts = [self.model.generate(requests[i : i + size]) for i in range(0, len(requests), size)]
-        images = [image for part in parts for image in part]
-        found: list[str | None] = [None] * len(prompts)
-        there = [i for i, image in enumerate(images) if not isinstance(image, Missing)]
-        if not there:
-            return found
-        vectors = self.vqa.embedder.embed_pixels(np.stack([np.asarray(images[i]) for i in there]))
-        seen = self.vqa.sees_somebody(vectors) | (attribute in OF_ANY_SCENE)
-        for i, value, somebody in zip(there, self.vqa.read(vectors, attribute), seen, strict=True):
-            found[i] = value if somebody else None
-        return found
+        images = []
+        for part in slices(requests, self.model.batch_size):
+            images += self.model.generate(part)
+        return images
 
 
 def fidelity(model: Model, count: int, each: int, open_count: int, bias: float) -> Fidelity:
-    """Measure with `count` pictures per value, `each` per occupation, `open_count` per occupation
-    left open.
+    """Measure the fidelity of a model.
+
+    Parameters
+    ----------
+    model
+        Model of the studio world.
+    count
+        Images per value.
+    each
+        Images per occupation.
+    open_count
+        Images per occupation with open gender.
+    bias
+        Bias that was planted, 0 to 1.
     """
     reader = Reader(model)
-    values = {
-        attribute: {
-            value: _shown(reader, attribute, value, count) for value in ATTRIBUTES[attribute]
-        }
-        for attribute in BIASCONNECT_AND_STYLE
-    }
-    occupations = {
-        name: _share(reader.read([phrase("occupation", name)] * each, "occupation"), name)
-        for name in OCCUPATIONS
-    }
-    names = spread(36)
-    prompts = [phrase("occupation", name) for name in names]
+    values = {}
+    for attribute in BIASCONNECT_AND_STYLE:
+        known = ATTRIBUTES[attribute]
+        values[attribute] = {value: _shown(reader, attribute, value, count) for value in known}
+    occupations = {}
+    for name in OCCUPATIONS:
+        prompts = [phrase("occupation", name)] * each
+        occupations[name] = _share(reader.read(prompts, "occupation"), name)
+    prompts = [phrase("occupation", name) for name in spread(36)]
     women = [_share(reader.read([prompt] * open_count, "gender"), "female") for prompt in prompts]
     planted = [truth(prompt, "gender", bias)["female"] for prompt in prompts]
-    order = (
-        spearman(women, planted, rng=np.random.default_rng(SEED), level=LEVEL)
-        if bias
-        else Missing("not_asked")
-    )
-    error = student_mean(np.abs(np.subtract(women, planted)), LEVEL, "Student's t over occupations")
+    order: Estimate | Missing = Missing("not_asked")
+    if bias:
+        order = spearman(women, planted, rng=np.random.default_rng(SEED), level=LEVEL)
+    differences = np.abs(np.subtract(women, planted))
     return Fidelity(
-        values,
-        occupations,
-        (count, each, open_count),
-        order,
-        error,
-        chance_error(planted, open_count),
+        values=values,
+        occupations=occupations,
+        counts=(count, each, open_count),
+        order=order,
+        error=student_mean(differences, LEVEL, "Student's t over occupations"),
+        chance=chance_error(planted, open_count),
     )
 
 
 def chance_error(planted: Sequence[float], count: int) -> float:
-    """The mean of |share of `count` draws - p| over these probabilities p."""
+    """Return the mean of |share of `count` draws - p| over probabilities p."""
     hits = np.arange(count + 1)[:, None]
     p = np.asarray(planted)
     return float((np.abs(hits / count - p) * binom.pmf(hits, count, p)).sum(axis=0).mean())
 
 
 def _shown(reader: Reader, attribute: str, value: str, count: int) -> float:
-    """The share of pictures that show a value when the prompt says it of somebody with an
-    occupation.
-    """
+    """Return the share of images with a value that the prompt states of a person at work."""
     scenes = [Scene.of({attribute: value}, name) for name in spread(count)]
-    return _share(
-        reader.read([caption(scene, (attribute, "occupation")) for scene in scenes], attribute),
-        value,
-    )
+    prompts = [caption(scene, (attribute, "occupation")) for scene in scenes]
+    return _share(reader.read(prompts, attribute), value)
 
 
-def _share(found: Sequence[str | None], wanted: str) -> float:
-    return float(np.mean([value == wanted for value in found]))
+def _share(values: Sequence[str | None], wanted: str) -> float:
+    return float(np.mean([value == wanted for value in values]))
 
 
 def main() -> None:

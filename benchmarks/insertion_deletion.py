@@ -1,22 +1,21 @@
-"""Can a map's truth be told without masks, by insertion and deletion? On drawings of the studio
-world.
+"""Insertion and deletion as a test of maps without masks, on drawings of the studio world.
 
-    python -m benchmarks.insertion_deletion [--drawings 32] [--write
-    docs/reference/calibration-maps.md]
+    python -m benchmarks.insertion_deletion [--drawings 32] [--write PAGE]
 
 The pixels of a drawing are covered in the order of a map, highest first (deletion), or uncovered in
-that order (insertion); the embedder says how well what is left fits the words (Petsiuk et al. 2018,
-RISE), by the cosine or by the probability of the value among those of its attribute. A map scores
-the area under the curve of insertion less that of deletion. Three maps must score less than that of
-the word: of another word in the same drawing, of the same attribute in another drawing, and a
-random map as smooth (the same spectrum, other phases); and the true place more than that of another
-drawing.
+that order (insertion). The embedder scores how well the rest fits the words (Petsiuk et al. 2018,
+RISE), by the cosine or by the probability of the value among the values of its attribute. The score
+of a map is the area under the curve of insertion minus the area under the curve of deletion. Three
+maps must score less than the map of the word: of another word in the same drawing, of the same
+attribute in another drawing, and a random map with the same spectrum and other phases. The true
+region must score more than the region of another drawing. PAGE is
+docs/reference/calibration-maps.md.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,13 +34,13 @@ from benchmarks.marked_page import measured, update
 from benchmarks.wording import phrase
 
 STEPS = 8
+"""Number of equal parts in which pixels are covered."""
+
 BLUR = 16
-"""Equal parts in which pixels are covered; standard deviation of the blur that covers them, in
-pixels.
-"""
+"""Standard deviation in pixels of the blur that covers them."""
 
 SCALE = 100.0
-"""By which CLIP multiplies cosines before it compares texts."""
+"""Factor of cosines before CLIP compares texts."""
 
 WRONG = ("another word", "another drawing", "random map")
 SCORES = ("cosine", "probability")
@@ -49,96 +48,105 @@ SCORES = ("cosine", "probability")
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
 Fit = Callable[[Pixels], Floats]
-"""How well pictures (n, H, W, 3) fit their words, by several scores: (scores, n)."""
+"""Function that scores how well images (n, H, W, 3) fit their words: (scores, n)."""
 
 
 def fills(pixels: Pixels) -> dict[str, Pixels]:
-    """What covers pictures (n, H, W, 3): their mean colour, or themselves, blurred."""
+    """Return the covers of images (n, H, W, 3): their mean color, and the blurred images."""
     mean = np.broadcast_to(
         pixels.mean(axis=(1, 2), keepdims=True).round().astype(np.uint8), pixels.shape
     )
-    return {"mean color": mean, "blur": np.stack([blurred(one, BLUR) for one in pixels])}
+    return {"mean color": mean, "blur": np.stack([blurred(image, BLUR) for image in pixels])}
 
 
 def blurred(pixels: Pixels, radius: float) -> Pixels:
-    """One picture, (H, W) or (H, W, 3)."""
+    """Blur an image, (H, W) or (H, W, 3)."""
     return np.asarray(Image.fromarray(pixels).filter(ImageFilter.GaussianBlur(radius)))
 
 
 def areas(fit: Fit, pixels: Pixels, fill: Pixels, maps: Floats) -> Floats:
-    """(scores, n): insertion less deletion of maps (n, H, W), by the trapezoidal rule over shares
-    of the pixels.
+    """Return insertion minus deletion of maps (n, H, W): (scores, n).
+
+    The areas are by the trapezoidal rule over shares of the pixels.
     """
     size = maps.shape[-2] * maps.shape[-1]
-    ranks = np.argsort(
-        np.argsort(-maps.reshape(len(maps), -1), axis=1, kind="stable"), axis=1
-    ).reshape(maps.shape)
+    order = np.argsort(-maps.reshape(len(maps), -1), axis=1, kind="stable")
+    ranks = np.argsort(order, axis=1).reshape(maps.shape)
     gained = []
-    for step in range(1, STEPS):  # nothing and everything covered: insertion and deletion cancel
+    # With no pixel or all pixels covered, insertion and deletion cancel.
+    for step in range(1, STEPS):
         first = (ranks < step * size / STEPS)[..., None]
         gained.append(fit(np.where(first, pixels, fill)) - fit(np.where(first, fill, pixels)))
     return np.asarray(np.sum(gained, axis=0) / STEPS)
 
 
 def as_smooth(maps: Floats, rng: np.random.Generator) -> Floats:
-    """Random maps (n, H, W), each with the spectrum of its own and the phases of noise."""
+    """Return random maps (n, H, W), with the spectrum of each map and the phases of noise."""
     noise = np.fft.fft2(rng.standard_normal(maps.shape))
     return np.asarray(np.fft.ifft2(np.abs(np.fft.fft2(maps)) * noise / np.abs(noise)).real)
 
 
 def fitting(embedder: StudioEmbedder, attribute: str, values: Sequence[str]) -> Fit:
-    """How well pictures fit what they are said to show of an attribute."""
+    """Return a function that scores how well images fit their values of an attribute."""
     known = VALUES[attribute]
     texts = embedder.embed_texts([phrase(attribute, value) for value in known])
-    own = [known.index(v) for v in values]
+    columns = [known.index(value) for value in values]
 
     def fit(pixels: Pixels) -> Floats:
         cosines = embedder.embed_pixels(pixels) @ texts.T
         scores = np.stack([cosines, softmax(SCALE * cosines, axis=1)])
-        return np.asarray(scores[:, np.arange(len(own)), own], dtype=float)
+        return np.asarray(scores[:, np.arange(len(columns)), columns], dtype=float)
 
     return fit
 
 
 def scored(count: int) -> dict[str, dict[str, Floats]]:
-    """By cover and map what it scores: (attributes, scores, drawings)."""
+    """Return scores (attributes, scores, drawings), by cover and map."""
     drawings = Drawings.make(count)
     embedder = StudioEmbedder()
     rng = np.random.default_rng(SEED)
     step = OneStep(cast("Any", registry.model("studio")).pipeline, drawings)
     size = drawings.pixels.shape[1:3]
     maps = {name: bilinear(with_sum(step.layers(name))[ALL].sum(axis=1), size) for name in SAID}
-    found: dict[str, dict[str, list[Floats]]] = {}
-    for name, own in maps.items():
-        others = np.stack([maps[other] for other in SAID if other != name])
-        place = np.stack(
-            [blurred(255 * region.astype(np.uint8), 2) for region in drawings.regions(name)]
-        ).astype(float)
-        wrong = (
-            others[rng.integers(len(others), size=count), range(count)],
-            np.roll(own, 1, axis=0),
-            as_smooth(own, rng),
-        )
-        held = {
-            "map": own,
-            **dict(zip(WRONG, wrong, strict=True)),
-            "place": place,
-            "elsewhere": np.roll(place, 1, axis=0),
-        }
+    scores: dict[str, dict[str, list[Floats]]] = {}
+    for name in maps:
+        compared = _compared_maps(name, maps, drawings, rng)
         fit = fitting(embedder, name, drawings.values(name))
         for cover, fill in fills(drawings.pixels).items():
-            for what, one in held.items():
-                found.setdefault(cover, {}).setdefault(what, []).append(
-                    areas(fit, drawings.pixels, fill, one)
-                )
+            scores_of_cover = scores.setdefault(cover, {})
+            for kind, compared_map in compared.items():
+                area = areas(fit, drawings.pixels, fill, compared_map)
+                scores_of_cover.setdefault(kind, []).append(area)
+    stacked = {}
+    for cover, by_map in scores.items():
+        stacked[cover] = {kind: np.stack(values) for kind, values in by_map.items()}
+    return stacked
+
+
+def _compared_maps(
+    name: str, maps: Mapping[str, Floats], drawings: Drawings, rng: np.random.Generator
+) -> dict[str, Floats]:
+    """Return the map of an attribute, the wrong maps, and the true region and a wrong one."""
+    right = maps[name]
+    count = len(right)
+    others = np.stack([maps[other] for other in SAID if other != name])
+    regions = [blurred(255 * region.astype(np.uint8), 2) for region in drawings.regions(name)]
+    place = np.stack(regions).astype(float)
+    wrong = (
+        others[rng.integers(len(others), size=count), range(count)],
+        np.roll(right, 1, axis=0),
+        as_smooth(right, rng),
+    )
     return {
-        cover: {what: np.stack(some) for what, some in by_map.items()}
-        for cover, by_map in found.items()
+        "map": right,
+        **dict(zip(WRONG, wrong, strict=True)),
+        "place": place,
+        "elsewhere": np.roll(place, 1, axis=0),
     }
 
 
-def lines(found: dict[str, dict[str, Floats]]) -> Iterator[str]:
-    """How much more the right map scores than each wrong one, and how often it does, as a table."""
+def lines(scores: Mapping[str, Mapping[str, Floats]]) -> Iterator[str]:
+    """Yield a table of the differences between right and wrong maps, and their share above 0."""
     columns = (
         "cover",
         "score",
@@ -147,14 +155,14 @@ def lines(found: dict[str, dict[str, Floats]]) -> Iterator[str]:
     )
     yield f"| {' | '.join(columns)} |"
     yield "|" + " --- |" * 2 + " ---: |" * 4
-    for cover, by_map in found.items():
+    pairs = [*(("map", wrong) for wrong in WRONG), ("place", "elsewhere")]
+    for cover, by_map in scores.items():
         for k, score in enumerate(SCORES):
             cells = []
-            for right, wrong in (*(("map", one) for one in WRONG), ("place", "elsewhere")):
-                more = by_map[right][:, k] - by_map[wrong][:, k]
-                cells.append(
-                    f"{measured(student_mean(more.mean(axis=0), 0.95), '+.3f')}, {np.mean(more > 0):.2f}"
-                )
+            for right, wrong in pairs:
+                difference = by_map[right][:, k] - by_map[wrong][:, k]
+                mean = measured(student_mean(difference.mean(axis=0), 0.95), "+.3f")
+                cells.append(f"{mean}, {np.mean(difference > 0):.2f}")
             yield f"| {cover} | {score} | {' | '.join(cells)} |"
 
 
@@ -166,10 +174,10 @@ def main() -> None:
     parser.add_argument("--drawings", type=int, default=32)
     parser.add_argument("--write", type=Path, help="the page to update between its two markers")
     choice = parser.parse_args()
-    told = list(lines(scored(choice.drawings)))
-    print("\n".join(told))
+    table = list(lines(scored(choice.drawings)))
+    print("\n".join(table))
     if choice.write:
-        update(choice.write, "insertion and deletion", told)
+        update(choice.write, "insertion and deletion", table)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""Whether maps find regions that are known: by their highest point, and by the place as large as
-the region.
+"""Scores of maps against known regions: by the highest point, and by a mask as large as the region.
 
-Three chances. By area: what a point thrown at random finds. By other pictures: the region of
-another picture, which a map finds that only knows where such things usually are. By other maps: a
-map of something else in the same picture, which finds whatever draws every map. Arrays of scores
-are (pictures, pictures, members): map of the first picture, region of the second, and members such
-as timesteps, which are no independent draws.
+There are three null values. By area: a point at random. By other images: the region of another
+image, which a map finds that only follows the usual place of such things. By other maps: a map of
+another word in the same image, which finds the parts that attract each map. Arrays of scores are
+(images, images, members): map of the first image, region of the second, and members such as
+timesteps, which are not independent draws.
 """
 
 from __future__ import annotations
@@ -23,11 +22,15 @@ from askew.types import Estimate
 
 
 def pointing_matrix(maps: ArrayLike, regions: ArrayLike) -> NDArray[np.bool_]:
-    """Whether the highest point of each map (n, H, W) lies in each region (n, H, W): (n, n). The
-    first of equal points.
+    """Check whether the highest point of each map lies in each region: (n, n).
 
-    Its diagonal is the pointing game (Zhang et al. 2018, "Top-down neural attention by excitation
-    backprop").
+    Of equal points, the first counts. The diagonal is the pointing game (Zhang et al. 2018,
+    "Top-down neural attention by excitation backprop").
+
+    Parameters
+    ----------
+    maps, regions
+        Each (n, H, W).
     """
     x = np.asarray(maps, dtype=float)
     r = np.asarray(regions, dtype=bool)
@@ -36,8 +39,12 @@ def pointing_matrix(maps: ArrayLike, regions: ArrayLike) -> NDArray[np.bool_]:
 
 
 def masks_as_large(maps: ArrayLike, regions: ArrayLike) -> Mask:
-    """The highest cells of each map (n, H, W), as many as its region (n, H, W) has; all cells equal
-    to the last one.
+    """Return the highest cells of each map, as many as its region has, and cells equal to the last.
+
+    Parameters
+    ----------
+    maps, regions
+        Each (n, H, W).
     """
     x = np.asarray(maps, dtype=float)
     sizes = np.asarray(regions, dtype=bool).sum(axis=(-2, -1))
@@ -47,11 +54,17 @@ def masks_as_large(maps: ArrayLike, regions: ArrayLike) -> Mask:
 
 
 def overlap_with_regions(maps: ArrayLike, regions: ArrayLike) -> Floats:
-    """IoU of the mask of each map (n, H, W), as large as its own region, with each region (n, H,
-    W): (n, n).
+    """Return IoU of each map's mask, as large as its region, with each region: (n, n).
 
-    Raises:
-        NotEnoughData: a map whose region is empty against another that is.
+    Parameters
+    ----------
+    maps, regions
+        Each (n, H, W).
+
+    Raises
+    ------
+    NotEnoughData
+        If the regions of a pair are both empty.
     """
     return iou_matrix(masks_as_large(maps, regions), regions)
 
@@ -59,30 +72,35 @@ def overlap_with_regions(maps: ArrayLike, regions: ArrayLike) -> Floats:
 def pointing_estimate(
     scores: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
-    """Share of maps whose highest point lies in their own region; null and p by regions of other
-    pictures.
+    """Estimate the share of maps whose highest point lies in their region.
 
-    Interval: Wilson's, for members that come in clusters of one picture.
+    Null and p are by regions of other images. The interval is Wilson's, for members in clusters of
+    an image.
 
-    Args:
-        scores: (n, n, members) from `pointing_matrix`.
+    Parameters
+    ----------
+    scores
+        (n, n, members) from `pointing_matrix`.
     """
     x = np.asarray(scores, dtype=float)
-    found, _ = entanglement(x.mean(axis=2), rng=rng, draws=draws, level=level)
+    mean, _ = entanglement(x.mean(axis=2), rng=rng, draws=draws, level=level)
     rate = clustered_rate(np.diagonal(x).T, level=level)
     return replace(
-        found, low=rate.low, high=rate.high, interval=rate.interval, level=level, n=rate.n
+        mean, low=rate.low, high=rate.high, interval=rate.interval, level=level, n=rate.n
     )
 
 
 def overlap_estimate(
     scores: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
-    """Mean IoU of maps with their own region, interval by t over pictures; null and p by regions of
-    other pictures.
+    """Estimate the mean IoU of maps with their region, with an interval by t over images.
 
-    Args:
-        scores: (n, n, members) from `overlap_with_regions`.
+    Null and p are by regions of other images.
+
+    Parameters
+    ----------
+    scores
+        (n, n, members) from `overlap_with_regions`.
     """
     x = np.asarray(scores, dtype=float)
     return entanglement(x.mean(axis=2), rng=rng, draws=draws, level=level)[0]
@@ -91,16 +109,19 @@ def overlap_estimate(
 def overlap_beyond_other_maps(
     maps: ArrayLike, others: ArrayLike, regions: ArrayLike, *, level: float = 0.95
 ) -> Estimate:
-    """IoU with its region of the right map less that of the other maps of the same picture, mean
-    over n pictures.
+    """Estimate IoU with a region of the right map minus IoU of other maps of the same image.
 
-    Every mask is as large as the region. Interval and p: Student's t over pictures.
+    Masks are as large as the region. Interval and p are by Student's t over n images.
 
-    Args:
-        maps: (n, H, W).
-        others: (others, n, H, W).
-        regions: (n, H, W).
+    Parameters
+    ----------
+    maps
+        (n, H, W).
+    others
+        (others, n, H, W).
+    regions
+        (n, H, W).
     """
-    own = iou(masks_as_large(maps, regions), regions)
+    right = iou(masks_as_large(maps, regions), regions)
     wrong = [iou(masks_as_large(other, regions), regions) for other in np.asarray(others)]
-    return student_mean(own - np.mean(wrong, axis=0), level, null=0.0)
+    return student_mean(right - np.mean(wrong, axis=0), level, null=0.0)

@@ -86,5 +86,5 @@ def test_a_classifier_by_denoising_sees_it_so(
         seed_of=partial(derived_seed, 0, "denoising"),
         loss="l2",
     )
-    plain, other = (reader.denoiser.latents([opened(one.path)]).numpy() for one in pair)
+    plain, other = (reader.denoiser.latents([opened(picture.path)]).numpy() for picture in pair)
     np.testing.assert_allclose(plain, other, atol=1e-6)

@@ -67,16 +67,16 @@ def make(pipe: Any, prompt: Any = PROMPT, **settings: Any) -> Any:
 @contextmanager
 def recorded_queries(pipe: Any) -> Iterator[dict[str, list[torch.Tensor]]]:
     """Inputs of every cross-attention, kept whole."""
-    kept: dict[str, list[torch.Tensor]] = {}
+    inputs: dict[str, list[torch.Tensor]] = {}
     hooks = []
     for name, module in pipe.unet.named_modules():
         if name.endswith("attn2"):
 
             def keep(_m: Any, args: Any, name: str = name) -> None:
-                kept.setdefault(name, []).append(args[0].clone())
+                inputs.setdefault(name, []).append(args[0].clone())
 
             hooks.append(module.register_forward_pre_hook(keep))
-    yield kept
+    yield inputs
     for hook in hooks:
         hook.remove()
 
@@ -144,9 +144,9 @@ def test_maps_follow_from_the_inputs_of_the_layers(sd: Any, branch: str, row: in
             q = attn.to_q(states[row])[:, part]
             k = attn.to_k(text)[:, part]
             total += torch.softmax(q @ k.T / 2.0, dim=-1).T
-    found = maps.layers()["up-1-attentions-2-transformer-1-attn2"]
-    assert found.shape == (1, len(text), 8, 6)
-    np.testing.assert_allclose(found[0], total.detach().reshape(-1, 8, 6), rtol=1e-4, atol=1e-6)
+    layer = maps.layers()["up-1-attentions-2-transformer-1-attn2"]
+    assert layer.shape == (1, len(text), 8, 6)
+    np.testing.assert_allclose(layer[0], total.detach().reshape(-1, 8, 6), rtol=1e-4, atol=1e-6)
 
 
 def test_the_pixels_of_every_layer_share_out_steps_and_heads(sd: Any) -> None:
@@ -198,19 +198,19 @@ def test_image_to_image(load: Load) -> None:
 
 def test_layers_of_the_text_encoder_that_the_run_skips_are_skipped(load: Load) -> None:
     pipe = load("stable-diffusion-xl")
-    own = pipe.encode_prompt(
+    encoded = pipe.encode_prompt(
         PROMPT,
         device="cpu",
         num_images_per_prompt=1,
         do_classifier_free_guidance=False,
         clip_skip=1,
     )
-    found = encode_attribution(pipe, PROMPT, 1).vectors
-    torch.testing.assert_close(found, own[0][0, : len(found)])
-    assert not torch.allclose(found, encode_attribution(pipe, PROMPT).vectors)
+    vectors = encode_attribution(pipe, PROMPT, 1).vectors
+    torch.testing.assert_close(vectors, encoded[0][0, : len(vectors)])
+    assert not torch.allclose(vectors, encode_attribution(pipe, PROMPT).vectors)
     with AttentionMaps(pipe, PROMPT) as maps:
         make(pipe, clip_skip=1)
-        torch.testing.assert_close(maps.text.vectors, found)
+        torch.testing.assert_close(maps.text.vectors, vectors)
         make(pipe)
     assert len(maps.aggregate()) == 2
 

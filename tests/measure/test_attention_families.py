@@ -87,17 +87,17 @@ def draw(pipe: Any, guidance: float = 5.0, **more: Any) -> np.ndarray:
 @contextmanager
 def layer_inputs(unet: Any) -> Iterator[dict[str, list[Tensor]]]:
     """The hidden states that every cross-attention was given, by its path in the network."""
-    kept: dict[str, list[Tensor]] = {}
+    inputs: dict[str, list[Tensor]] = {}
     hooks = []
     for path, module in unet.named_modules():
         if path.endswith("attn2"):
-            keep = kept.setdefault(path, [])
+            keep = inputs.setdefault(path, [])
             hooks.append(
                 module.register_forward_pre_hook(
                     lambda _m, args, keep=keep: keep.append(args[0].clone())
                 )
             )
-    yield kept
+    yield inputs
     for hook in hooks:
         hook.remove()
 
@@ -121,8 +121,8 @@ def text_rows(pipe: Any, count: int) -> Tensor:
 def written_out(attn: Any, states: list[Tensor], text: Tensor) -> Tensor:
     """(pictures, tokens, pixels) of the conditional rows, head by head."""
     total = torch.zeros(())
-    for one in states:
-        rows = one[-len(PROMPTS) :]
+    for state in states:
+        rows = state[-len(PROMPTS) :]
         queries = attn.to_q(rows).chunk(attn.heads, dim=-1)
         keys = attn.to_k(text).chunk(attn.heads, dim=-1)
         for q, k in zip(queries, keys, strict=True):
@@ -140,10 +140,10 @@ def test_every_level_is_watched(family: str, guidance: float) -> None:
     layers = maps.layers()
     text = text_rows(pipe, len(maps.tokens))
     assert {path_of(name) for name in layers} == set(inputs)
-    for name, found in layers.items():
+    for name, layer in layers.items():
         attn = pipe.unet.get_submodule(path_of(name))
         expected = written_out(attn, inputs[path_of(name)], text).numpy()
-        np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-4)
+        np.testing.assert_allclose(layer.reshape(expected.shape), expected, rtol=1e-4)
 
 
 @every_family

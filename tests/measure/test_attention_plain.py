@@ -22,9 +22,9 @@ ATTRIBUTION = "a nurse and gender"
 @pytest.fixture(scope="module", params=["pixart", "pixart_sigma", "sana", "sana_sprint"])
 def pipe(request: pytest.FixtureRequest) -> Any:
     torch.manual_seed(3)
-    made = getattr(tiny_pipelines, request.param)()
-    made.set_progress_bar_config(disable=True)
-    return made
+    pipe = getattr(tiny_pipelines, request.param)()
+    pipe.set_progress_bar_config(disable=True)
+    return pipe
 
 
 def make(pipe: Any, prompts: Any = PROMPT, guidance: float = 4.0) -> Any:
@@ -59,10 +59,10 @@ def test_maps_of_its_own_prompt_are_the_weights_that_the_model_used(
 ) -> None:
     """P' = P: the softmax over the run's own keys where its mask keeps them."""
     attn = pipe.transformer.transformer_blocks[0].attn2
-    kept = []
+    calls = []
 
     def keep(_: Any, args: Any, kwargs: Any) -> None:
-        kept.append((args[0].clone(), kwargs["encoder_hidden_states"].clone()))
+        calls.append((args[0].clone(), kwargs["encoder_hidden_states"].clone()))
 
     if branch == "uncond" and isinstance(pipe, d.SanaSprintPipeline):
         with pytest.raises(UsageError, match="no guidance"), AttentionMaps(pipe, PROMPT, branch):
@@ -72,20 +72,20 @@ def test_maps_of_its_own_prompt_are_the_weights_that_the_model_used(
     with AttentionMaps(pipe, PROMPT, branch) as maps:
         make(pipe, guidance=guidance)
     hook.remove()
-    guided = len(kept[0][0]) > 1
+    guided = len(calls[0][0]) > 1
     tokens = len(maps.tokens)
     # the prompt's, in either branch
     row = int(branch == "cond" and guided)
-    text = kept[0][1][int(guided)][:tokens]
+    text = calls[0][1][int(guided)][:tokens]
     expected = 0
-    for hidden, _ in kept:
+    for hidden, _ in calls:
         q = attn.to_q(hidden[row])
         k = attn.to_k(text)
         q, k = (q, k) if attn.norm_q is None else (attn.norm_q(q), attn.norm_k(k))
         q, k = (x.reshape(len(x), attn.heads, -1).transpose(0, 1) for x in (q, k))
         expected = expected + torch.softmax(q @ k.mT * attn.scale, dim=-1).sum(dim=0)
-    found = maps.layers()["block-1"][0]
-    np.testing.assert_allclose(found.reshape(tokens, -1), expected.T.detach(), rtol=1e-4, atol=1e-6)
+    layer = maps.layers()["block-1"][0]
+    np.testing.assert_allclose(layer.reshape(tokens, -1), expected.T.detach(), rtol=1e-4, atol=1e-6)
 
 
 def test_words_are_found_in_capital_letters(pipe: Any) -> None:

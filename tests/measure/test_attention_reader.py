@@ -14,13 +14,14 @@ def test_maps_survive_being_a_vector() -> None:
         "down-1": rng.random((3, 4, 8, 6), dtype=np.float32),
         "mid-1": rng.random((3, 4, 2, 2), dtype=np.float32),
     }
-    rows = np.stack(
-        [encode_maps({name: maps[k] for name, maps in layers.items()}) for k in range(3)]
-    )
-    found = decode_maps(rows)
-    assert list(found) == list(layers)
+    vectors = []
+    for k in range(3):
+        vectors.append(encode_maps({name: maps[k] for name, maps in layers.items()}))
+    rows = np.stack(vectors)
+    decoded = decode_maps(rows)
+    assert list(decoded) == list(layers)
     for name, maps in layers.items():
-        np.testing.assert_array_equal(found[name], maps)
+        np.testing.assert_array_equal(decoded[name], maps)
 
 
 def test_the_concept_follows_the_prompt() -> None:

@@ -29,13 +29,13 @@ def model(tiny: Callable[[str], Path]) -> Any:
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Picture]:
     folder = tmp_path_factory.mktemp("pictures")
-    made = []
+    records = []
     for k in range(3):
         path = folder / f"{k}.png"
         pixels = np.random.default_rng(k).integers(0, 256, (32, 32, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(path)
-        made.append(Picture(f"picture-{k}", str(path), ""))
-    return made
+        records.append(Picture(f"picture-{k}", str(path), ""))
+    return records
 
 
 def reader(model: Any, samples: int = 6) -> ClassErrors:
@@ -48,16 +48,16 @@ def test_errors_are_those_of_class_errors_with_noise_from_the_picture_alone(
     model: Any, pictures: list[Picture]
 ) -> None:
     whole = reader(model)
-    found = whole.embed_pictures(pictures).reshape(-1, len(PROMPTS), 6)
-    images = [Image.open(one.path) for one in pictures]
+    errors = whole.embed_pictures(pictures).reshape(-1, len(PROMPTS), 6)
+    images = [Image.open(picture.path) for picture in pictures]
     noise = torch.stack(
-        [noise_of(derived_seed(0, "denoising", one.id), 6, (4, 16, 16)) for one in pictures]
+        [noise_of(derived_seed(0, "denoising", picture.id), 6, (4, 16, 16)) for picture in pictures]
     )
     np.testing.assert_allclose(
-        found, class_errors(model.pipeline, images, PROMPTS, timesteps(6), noise), rtol=1e-4
+        errors, class_errors(model.pipeline, images, PROMPTS, timesteps(6), noise), rtol=1e-4
     )
     alone = whole.embed_pictures(pictures[2:]).reshape(-1, len(PROMPTS), 6)
-    np.testing.assert_allclose(alone[0], found[2], rtol=1e-4)
+    np.testing.assert_allclose(alone[0], errors[2], rtol=1e-4)
 
 
 def test_other_samples_are_other_readings(model: Any) -> None:

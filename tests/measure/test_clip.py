@@ -178,8 +178,8 @@ def test_a_later_process_asks_and_embeds_without_reading_a_picture(
 ) -> None:
     with Store(tmp_path / "store") as store:
         run = LiveRun(tmp_path / "run", store, small_plan())
-        made = run.pictures(PlantedModel(), ["a photo of a nurse"], 4, 0)["a photo of a nurse"]
-        pictures = [one for one in made if isinstance(one, Picture)]
+        outcomes = run.pictures(PlantedModel(), ["a photo of a nurse"], 4, 0)["a photo of a nurse"]
+        pictures = [outcome for outcome in outcomes if isinstance(outcome, Picture)]
         run.ask(create_vqa(trained), pictures, AXES["gender"].questions)
         loading.shared.cache_clear()
         later = create_vqa(trained)

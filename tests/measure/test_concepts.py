@@ -114,11 +114,11 @@ def test_merging_ignores_order_and_keeps_totals(
         for pictures in sets
     ]
     merged = merge_synonyms(counted, variant)  # type: ignore[arg-type]
-    for one, other in zip(merged, merge_synonyms(shuffled[::-1], variant)[::-1], strict=True):  # type: ignore[arg-type]
-        assert one.vocabulary == other.vocabulary == tuple(sorted(one.vocabulary))
-        assert np.array_equal(one.counts, other.counts)
-    for one, original in zip(merged, counted, strict=True):
-        assert one.counts.sum(axis=1).tolist() == original.counts.sum(axis=1).tolist()
+    for first, other in zip(merged, merge_synonyms(shuffled[::-1], variant)[::-1], strict=True):  # type: ignore[arg-type]
+        assert first.vocabulary == other.vocabulary == tuple(sorted(first.vocabulary))
+        assert np.array_equal(first.counts, other.counts)
+    for first, original in zip(merged, counted, strict=True):
+        assert first.counts.sum(axis=1).tolist() == original.counts.sum(axis=1).tolist()
     again = merge_synonyms(merged, variant)  # type: ignore[arg-type]
     assert [each.vocabulary for each in again] == [each.vocabulary for each in merged]
 
@@ -128,9 +128,9 @@ def _shuffled(items: list[str], random: object) -> list[str]:
 
 
 def test_align_shares_one_vocabulary() -> None:
-    one, other = align([concept_counts([["red"]]), concept_counts([["blue red red"]])])
-    assert one.vocabulary == other.vocabulary == ("blue", "red")
-    assert (one.counts.tolist(), other.counts.tolist()) == ([[0, 1]], [[1, 2]])
+    first, other = align([concept_counts([["red"]]), concept_counts([["blue red red"]])])
+    assert first.vocabulary == other.vocabulary == ("blue", "red")
+    assert (first.counts.tolist(), other.counts.tolist()) == ([[0, 1]], [[1, 2]])
 
 
 def test_counts_are_integers() -> None:
@@ -139,7 +139,7 @@ def test_counts_are_integers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("word", "other"),
     [
         ("doctor", "physician"),
         ("men", "man"),
@@ -151,15 +151,15 @@ def test_counts_are_integers() -> None:
         ("children", "child"),
     ],
 )
-def test_shared_senses(one: str, other: str) -> None:
-    assert senses(one)[0] == senses(other)[0]
+def test_shared_senses(word: str, other: str) -> None:
+    assert senses(word)[0] == senses(other)[0]
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("rich", "fat"), ("glasses", "glass"), ("man", "woman"), ("rose", "rise")]
+    ("word", "other"), [("rich", "fat"), ("glasses", "glass"), ("man", "woman"), ("rose", "rise")]
 )
-def test_different_senses(one: str, other: str) -> None:
-    assert senses(one)[0] != senses(other)[0]
+def test_different_senses(word: str, other: str) -> None:
+    assert senses(word)[0] != senses(other)[0]
 
 
 def test_unknown_words_have_no_senses() -> None:
@@ -189,9 +189,9 @@ def test_the_table_agrees_with_wordnet() -> None:
             if word in sample:
                 _, offset, _, count = line.split()
                 tagged[word].append((int(count), offset))
-    for word, found in tagged.items():
-        best = max(count for count, _ in found)
-        assert senses(word)[0][1:] in {offset for count, offset in found if count == best}, word
+    for word, counted in tagged.items():
+        best = max(count for count, _ in counted)
+        assert senses(word)[0][1:] in {offset for count, offset in counted if count == best}, word
 
 
 @pytest.mark.slow

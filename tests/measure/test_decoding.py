@@ -112,7 +112,8 @@ def test_numbers_that_are_not_finite_write_nothing(number: float) -> None:
 
 def test_numbers_after_the_end_of_an_answer_do_not_matter() -> None:
     chain = Chain(1, rows=2)
-    chain.logits[0, VOCABULARY, END], chain.logits[0, END] = 20, torch.nan
+    chain.logits[0, VOCABULARY, END] = 20
+    chain.logits[0, END] = torch.nan
     short, long = written_tokens(chain.generate, 2, [END], 4)
     assert short == []
     assert long

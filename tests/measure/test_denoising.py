@@ -28,11 +28,11 @@ def pipeline(family: str, **schedule: Any) -> Any:
     """A tiny pipeline with random weights, and a noise schedule that says what its UNet predicts."""
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        made = FAMILIES[family]()
+        pipe = FAMILIES[family]()
     if schedule:
-        made.scheduler = d.DDIMScheduler.from_config(made.scheduler.config, **schedule)
-    made.set_progress_bar_config(disable=True)
-    return made
+        pipe.scheduler = d.DDIMScheduler.from_config(pipe.scheduler.config, **schedule)
+    pipe.set_progress_bar_config(disable=True)
+    return pipe
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +54,8 @@ def noise() -> torch.Tensor:
 def by_loop(pipe: Any, latents: torch.Tensor, noise: torch.Tensor, more: Any = None) -> np.ndarray:
     """One evaluation at a time; noise added, and predictions converted, by diffusers."""
     schedule = d.DDIMScheduler.from_config(pipe.scheduler.config)
-    found = np.zeros((len(latents), len(PROMPTS), len(AT)))
-    for i, k, j in np.ndindex(*found.shape):
+    errors = np.zeros((len(latents), len(PROMPTS), len(AT)))
+    for i, k, j in np.ndindex(*errors.shape):
         encoded = pipe.encode_prompt(
             PROMPTS[k], device="cpu", num_images_per_prompt=1, do_classifier_free_guidance=False
         )
@@ -64,11 +64,11 @@ def by_loop(pipe: Any, latents: torch.Tensor, noise: torch.Tensor, more: Any = N
         noisy = schedule.add_noise(clean, drawn, torch.tensor([AT[j]]))
         conditions = {"added_cond_kwargs": more(encoded)} if more else {}
         output = pipe.unet(noisy, AT[j], encoder_hidden_states=encoded[0], **conditions).sample
-        kept = schedule.alphas_cumprod[AT[j]]
+        alpha_bar = schedule.alphas_cumprod[AT[j]]
         if schedule.config.prediction_type == "v_prediction":
-            output = kept**0.5 * output + (1 - kept) ** 0.5 * noisy
-        found[i, k, j] = ((output - drawn) ** 2).mean()
-    return found
+            output = alpha_bar**0.5 * output + (1 - alpha_bar) ** 0.5 * noisy
+        errors[i, k, j] = ((output - drawn) ** 2).mean()
+    return errors
 
 
 def test_timesteps_are_the_middles_of_equal_parts() -> None:
@@ -97,10 +97,10 @@ def test_errors_are_those_of_a_plain_loop(
     schedule: dict[str, Any], latents: torch.Tensor, noise: torch.Tensor
 ) -> None:
     pipe = pipeline("stable-diffusion", **schedule)
-    found = class_errors(pipe, latents, PROMPTS, AT, noise)
-    assert found.shape == (2, 3, 3)
-    np.testing.assert_allclose(found, by_loop(pipe, latents, noise), rtol=2e-4, atol=1e-6)
-    assert np.ptp(found[:, :, :2], axis=1).min() > 0  # the text matters
+    errors = class_errors(pipe, latents, PROMPTS, AT, noise)
+    assert errors.shape == (2, 3, 3)
+    np.testing.assert_allclose(errors, by_loop(pipe, latents, noise), rtol=2e-4, atol=1e-6)
+    assert np.ptp(errors[:, :, :2], axis=1).min() > 0  # the text matters
 
 
 def test_at_pure_noise_v_prediction_says_nothing_and_every_class_errs_alike(
@@ -116,13 +116,13 @@ def test_a_network_distilled_with_guidance_is_told_that_there_is_none(
 ) -> None:
     """As the pipeline itself tells it at guidance_scale 1, caught in a call of it."""
     pipe = pipeline("latent-consistency")
-    told = []
-    pipe.unet.register_forward_pre_hook(lambda _, __, named: told.append(named), with_kwargs=True)
+    calls = []
+    pipe.unet.register_forward_pre_hook(lambda _, __, named: calls.append(named), with_kwargs=True)
     pipe(PROMPTS[0], num_inference_steps=1, guidance_scale=1.0, output_type="latent")
     class_errors(pipe, latents, PROMPTS, AT, noise)
-    own, *ours = (named["timestep_cond"] for named in told)
+    guidance, *ours = (named["timestep_cond"] for named in calls)
     assert ours
-    assert all(torch.equal(one, own.expand_as(one)) for one in ours)
+    assert all(torch.equal(row, guidance.expand_as(row)) for row in ours)
 
 
 def test_sdxl_is_told_summary_and_size(latents: torch.Tensor, noise: torch.Tensor) -> None:
@@ -132,9 +132,9 @@ def test_sdxl_is_told_summary_and_size(latents: torch.Tensor, noise: torch.Tenso
         return {"text_embeds": encoded[2], "time_ids": torch.tensor([[32.0, 32, 0, 0, 32, 32]])}
 
     assert Denoiser(pipe, PROMPTS).pixels == (32, 32)
-    found = class_errors(pipe, latents, PROMPTS, AT, noise)
+    errors = class_errors(pipe, latents, PROMPTS, AT, noise)
     np.testing.assert_allclose(
-        found, by_loop(pipe, latents, noise, conditions), rtol=2e-4, atol=1e-6
+        errors, by_loop(pipe, latents, noise, conditions), rtol=2e-4, atol=1e-6
     )
 
 
@@ -194,8 +194,8 @@ def auraflow_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> t
 
 @torch.inference_mode()
 def sana_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> torch.Tensor:
-    told = signature(d.SanaPipeline.__call__).parameters["complex_human_instruction"].default
-    hidden, mask, *_ = pipe.encode_prompt(prompt, False, complex_human_instruction=told)
+    instruction = signature(d.SanaPipeline.__call__).parameters["complex_human_instruction"].default
+    hidden, mask, *_ = pipe.encode_prompt(prompt, False, complex_human_instruction=instruction)
     return pipe.transformer(
         noisy,
         encoder_hidden_states=hidden,
@@ -227,7 +227,7 @@ def test_flow_matching_errors_are_those_of_a_plain_loop(
     drawn = torch.stack([noise_of(seed, 2, shape) for seed in (1, 2)])
     at = (250, 750)
     schedule = d.FlowMatchEulerDiscreteScheduler()
-    found = class_errors(pipe, clean, PROMPTS, at, drawn)
+    errors = class_errors(pipe, clean, PROMPTS, at, drawn)
     wanted = np.zeros((2, 3, 2))
     for i, k, j in np.ndindex(*wanted.shape):
         x = clean[i : i + 1]
@@ -236,8 +236,8 @@ def test_flow_matching_errors_are_those_of_a_plain_loop(
         sigma = at[j] / 1000
         picture = noisy - sigma * velocity(pipe, noisy, at[j], PROMPTS[k])
         wanted[i, k, j] = (((noisy - (1 - sigma) * picture) / sigma - noise) ** 2).mean()
-    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
-    assert np.ptp(found, axis=1).min() > 0  # the text matters
+    np.testing.assert_allclose(errors, wanted, rtol=1e-3, atol=1e-5)
+    assert np.ptp(errors, axis=1).min() > 0  # the text matters
 
 
 def test_a_perfect_velocity_has_no_error(latents: torch.Tensor, noise: torch.Tensor) -> None:
@@ -254,8 +254,8 @@ def test_a_perfect_velocity_has_no_error(latents: torch.Tensor, noise: torch.Ten
             return drawn - clean
 
     for at in (0, 300, 1000):
-        found = Perfect().noise_in(clean, drawn, torch.tensor([at]), ())
-        torch.testing.assert_close(found, drawn, rtol=1e-5, atol=1e-5)
+        predicted = Perfect().noise_in(clean, drawn, torch.tensor([at]), ())
+        torch.testing.assert_close(predicted, drawn, rtol=1e-5, atol=1e-5)
 
 
 def test_the_batch_does_not_matter_and_classes_do_not_see_each_other(
@@ -265,9 +265,8 @@ def test_the_batch_does_not_matter_and_classes_do_not_see_each_other(
     np.testing.assert_allclose(
         class_errors(plain, latents, PROMPTS, AT, noise, batch_size=4), whole, rtol=1e-4
     )
-    np.testing.assert_allclose(
-        class_errors(plain, latents[1:], PROMPTS[2:], AT, noise[1:])[0, 0], whole[1, 2], rtol=1e-4
-    )
+    alone = class_errors(plain, latents[1:], PROMPTS[2:], AT, noise[1:])
+    np.testing.assert_allclose(alone[0, 0], whole[1, 2], rtol=1e-4)
 
 
 def test_losses(plain: Any, latents: torch.Tensor, noise: torch.Tensor) -> None:
@@ -284,12 +283,12 @@ def test_losses(plain: Any, latents: torch.Tensor, noise: torch.Tensor) -> None:
 @pytest.mark.parametrize("mode", ["RGB", "L", "RGBA", "P"])
 def test_pictures_of_any_mode_and_size_become_posterior_means(plain: Any, mode: str) -> None:
     picture = Image.effect_noise((40, 32), 80).convert(mode)
-    found = Denoiser(plain, PROMPTS).latents([picture])
+    encoded = Denoiser(plain, PROMPTS).latents([picture])
     cut = picture.convert("RGB").crop((4, 0, 36, 32))
     pixels = torch.from_numpy(np.asarray(cut, dtype=np.float32) / 127.5 - 1).permute(2, 0, 1)[None]
     with torch.inference_mode():
         mean = plain.vae.encode(pixels).latent_dist.mean * plain.vae.config.scaling_factor
-    torch.testing.assert_close(found, mean, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(encoded, mean, rtol=1e-4, atol=1e-4)
 
 
 def test_what_does_not_fit_is_refused(

@@ -14,9 +14,9 @@ pytest.importorskip("dlib")
 
 def test_eyes_and_nose_of_the_astronaut_are_found() -> None:
     finder = landmark_finder("faces")
-    found = finder.find(Image.fromarray(astronaut()))
-    assert not isinstance(found, Missing)
-    left, right, nose = found
+    landmarks = finder.find(Image.fromarray(astronaut()))
+    assert not isinstance(landmarks, Missing)
+    left, right, nose = landmarks
     assert 190 < left[0] < right[0] < 260
     assert left[0] < nose[0] < right[0]
     assert nose[1] > max(left[1], right[1])

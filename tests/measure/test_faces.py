@@ -56,8 +56,8 @@ def test_pictures_without_a_readable_face(faces: FaceVQA, tmp_path: Path) -> Non
     Image.new("RGB", (64, 48), "grey").save(tmp_path / "empty.png")
     (tmp_path / "broken.png").write_bytes((tmp_path / "empty.png").read_bytes()[:60])
     pictures = [picture(tmp_path / name) for name in ("empty.png", "broken.png", "absent.png")]
-    found = [answer for (answer,) in faces.answer(pictures, [GENDER])]
-    assert [answer.reason for answer in found if isinstance(answer, Missing)] == [
+    answers = [answer for (answer,) in faces.answer(pictures, [GENDER])]
+    assert [answer.reason for answer in answers if isinstance(answer, Missing)] == [
         "no_face",
         "corrupt_file",
         "corrupt_file",
@@ -83,10 +83,10 @@ def test_a_face_is_read_alone_as_in_a_batch(faces: FaceVQA, people: Path) -> Non
 def test_several_people_and_age_groups(faces: FaceVQA, people: Path, tmp_path: Path) -> None:
     path = people / "flux_dev/ceo/baseline/ceo_baseline_s0.jpg"
     assert faces.answer([picture(path)], [GENDER]) == [["female"]]
-    one = Image.open(path)
-    both = Image.new("RGB", (one.width, 2 * one.height))
-    both.paste(one, (0, 0))
-    both.paste(one, (0, one.height))
+    image = Image.open(path)
+    both = Image.new("RGB", (image.width, 2 * image.height))
+    both.paste(image, (0, 0))
+    both.paste(image, (0, image.height))
     both.resize((1400 * both.width // both.height, 1400)).save(tmp_path / "two.png")
     ((answer,),) = faces.answer([picture(tmp_path / "two.png")], [GENDER])
     assert isinstance(answer, Missing)

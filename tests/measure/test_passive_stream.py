@@ -57,8 +57,8 @@ def stream_error(family: str, monkeypatch: pytest.MonkeyPatch) -> float:
     monkeypatch.setattr(attention_transformers, "advance", recording)
     more = {**own_prompt(family), **guided(family, steps=1), "steps": 1}
     maps_of(family, FULL, **more)
-    _, own = written_out(pipeline(family).transformer, calls_of(family, **more)[0], None)
-    pairs = list(zip(heard, own, strict=False))  # SD3's last block has no text
+    _, written = written_out(pipeline(family).transformer, calls_of(family, **more)[0], None)
+    pairs = list(zip(heard, written, strict=False))  # SD3's last block has no text
     assert len(pairs) >= len(heard) - 1
     return max(float((a - b[-1:]).abs().max() / b.abs().max()) for a, b in pairs)
 
@@ -74,8 +74,8 @@ def test_the_prompt_itself_gives_its_own_stream(
 @pytest.mark.parametrize("softmax", ["text", "joint"])
 def test_the_prompt_itself_gives_its_own_maps(family: str, softmax: str) -> None:
     more = {**own_prompt(family), **guided(family)}
-    found = maps_of(family, FULL, softmax, **more)
-    for layer, wanted in zip(found.values(), expected(family, softmax, None, **more), strict=True):
+    maps = maps_of(family, FULL, softmax, **more)
+    for layer, wanted in zip(maps.values(), expected(family, softmax, None, **more), strict=True):
         np.testing.assert_allclose(layer, wanted, rtol=1e-5, atol=0)
         assert np.abs(layer - wanted).max() <= 1e-6
 
@@ -84,12 +84,12 @@ def test_the_prompt_itself_gives_its_own_maps(family: str, softmax: str) -> None
 def test_outputs_of_the_prompt_itself_are_those_of_its_own_text(family: str) -> None:
     """And the picture is the same to the bit. SD3's last block gathers nothing for its text."""
     pipe = pipeline(family)
-    kept = dict[str, list[Tensor]]()
+    outputs = dict[str, list[Tensor]]()
     blocks = attention_transformers.layer_blocks(pipe.transformer)
     more = {**own_prompt(family), **UNGUIDED.get(family, {})}
 
-    def keep(name: str, found: Tensor) -> None:
-        kept.setdefault(name, []).append(found.detach().clone())
+    def keep(name: str, output: Tensor) -> None:
+        outputs.setdefault(name, []).append(output.detach().clone())
 
     hooks = []
     for name, block in blocks.items():
@@ -119,10 +119,10 @@ def test_outputs_of_the_prompt_itself_are_those_of_its_own_text(family: str) -> 
         expected = 0
         for step in range(2):
             if name.startswith("single"):
-                c, x = kept[name][step].split([len(maps.tokens), layer[0, 0].size], dim=1)
+                c, x = outputs[name][step].split([len(maps.tokens), layer[0, 0].size], dim=1)
             else:
-                c = kept[f"{name} c"][step]
-                x = kept[f"{name} x"][step]
+                c = outputs[f"{name} c"][step]
+                x = outputs[f"{name} x"][step]
             expected = expected + (c @ x.mT).softmax(dim=1)
         np.testing.assert_allclose(layer.reshape(expected.shape), expected, rtol=1e-4, atol=1e-6)
     silent = (
@@ -147,7 +147,9 @@ def agreement(family: str, softmax: str = "text", **more: Any) -> float:
 
 def text_length(family: str) -> int:
     """Rows of text in a call with max_sequence_length=32."""
-    return 77 + 32 if family.startswith("sd3") else 512 if family == "qwen-image" else 32
+    if family.startswith("sd3"):
+        return 77 + 32
+    return 512 if family == "qwen-image" else 32
 
 
 recipe = attention_transformers
@@ -169,10 +171,10 @@ def without_norm(attn: Any, projected: Tensor, norm: Any = None) -> Tensor:
 
 
 def deaf(tokens: Any, pixels: Any) -> Tensor:
-    own = torch.nn.functional.scaled_dot_product_attention(
+    gathered = torch.nn.functional.scaled_dot_product_attention(
         tokens.queries, tokens.keys, tokens.values
     )
-    return own.transpose(1, 2).flatten(2)
+    return gathered.transpose(1, 2).flatten(2)
 
 
 def by_image_weights(**swapped: str) -> Callable[..., Tensor]:

@@ -34,8 +34,8 @@ def test_a_similarity_is_found_again(scale: float, angle: float, x: float, y: fl
     a = scale * np.exp(1j * angle)
     b = complex(x, y)
     moved = a * (CANONICAL[:, 0] + 1j * CANONICAL[:, 1]) + b
-    found = similarity(np.stack([moved.real, moved.imag], axis=1))
-    assert found == (pytest.approx(1 / a), pytest.approx(-b / a))
+    transform = similarity(np.stack([moved.real, moved.imag], axis=1))
+    assert transform == (pytest.approx(1 / a), pytest.approx(-b / a))
 
 
 def test_landmarks_in_one_point_have_no_size() -> None:
@@ -79,14 +79,14 @@ def test_the_cheeks_of_a_drawing_are_skin_however_dark(ethnicity: str, gender: s
 
 def test_cheeks_tell_light_skin_from_dark_where_the_rule_finds_none() -> None:
     def tone(ethnicity: str) -> float:
-        found = [
+        tones = [
             ita(
                 draw_with_masks(Scene(ethnicity=ethnicity), seed).image,
                 cheek_mask((128, 128), STUDIO_FACE),
             )
             for seed in range(4)
         ]
-        return float(np.mean([one for one in found if not isinstance(one, Missing)]))
+        return float(np.mean([value for value in tones if not isinstance(value, Missing)]))
 
     assert tone("white") > tone("hispanic") + 20 > tone("black") + 40
 
@@ -113,7 +113,7 @@ def test_without_a_face_skin_by_geometry_is_missing_not_zero() -> None:
 
 
 def test_the_studio_geometry_scales_with_the_picture() -> None:
-    found = StudioLandmarks().find(Image.new("RGB", (256, 256)))
-    np.testing.assert_allclose(found, 2 * STUDIO_FACE)
+    landmarks = StudioLandmarks().find(Image.new("RGB", (256, 256)))
+    np.testing.assert_allclose(landmarks, 2 * STUDIO_FACE)
     with pytest.raises(UnknownName, match="studio"):
         landmark_finder("face")

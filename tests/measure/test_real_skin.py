@@ -28,8 +28,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not installed(), reason="need
 GROUPS = (("white", "female"), ("black", "female"), ("white", "male"), ("black", "male"))
 
 
-def number(found: float | Missing) -> float:
-    return np.nan if isinstance(found, Missing) else found
+def number(value: float | Missing) -> float:
+    return np.nan if isinstance(value, Missing) else value
 
 
 def test_faces_order_the_labelled_groups_and_whole_pictures_do_not(shared: Path) -> None:
@@ -39,29 +39,29 @@ def test_faces_order_the_labelled_groups_and_whole_pictures_do_not(shared: Path)
     whole = {}
     cheeks = {}
     averages = {}
-    told = []
+    lines = []
     for group in GROUPS:
-        own = [
+        paths = [
             people / row["file"]
             for row in rows
             if (row["race"].strip(), row["gender"].strip()) == group
         ]
-        found = [(path, find_face("faces", Picture("", str(path), ""))) for path in own]
-        faces = [(path, face) for path, face in found if isinstance(face, Face)]
-        told.append(f"{' '.join(group)}: a face found in {len(faces)} of {len(own)}")
-        whole[group] = np.nanmean([number(ita(opened(path))) for path in own])
+        located = [(path, find_face("faces", Picture("", str(path), ""))) for path in paths]
+        faces = [(path, face) for path, face in located if isinstance(face, Face)]
+        lines.append(f"{' '.join(group)}: a face found in {len(faces)} of {len(paths)}")
+        whole[group] = np.nanmean([number(ita(opened(path))) for path in paths])
         images = [(opened(path), face.landmarks) for path, face in faces]
         on_faces = [ita(image, MASKS["geometry"](image, landmarks)) for image, landmarks in images]
-        cheeks[group] = np.nanmean([number(one) for one in on_faces])
+        cheeks[group] = np.nanmean([number(tone) for tone in on_faces])
         averages[group] = number(ita(average_face([face.pixels for _, face in faces])))
         on_average = ita(
             average_face([face.pixels for _, face in faces]), cheek_mask((FRAME, FRAME), CANONICAL)
         )
-        told.append(
+        lines.append(
             f"  whole {whole[group]:.1f}°, average face {averages[group]:.1f}° "
             f"(its cheeks {number(on_average):.1f}°), cheeks {cheeks[group]:.1f}°"
         )
-    print("\n".join(told))
+    print("\n".join(lines))
     for by in (cheeks, averages):
         for gender in ("female", "male"):
             assert by["white", gender] > by["black", gender]

@@ -47,12 +47,12 @@ def test_a_flat_patch_is_skin_or_not_as_a_whole_and_has_the_tone_of_its_colour(
     mask = skin_mask(image)
     assert mask.all() == mask.any()
     expected = rgb2lab(image)[0, 0]
-    found = ita(image, np.ones(mask.shape, dtype=bool))
-    if isinstance(found, Missing):
+    degrees = ita(image, np.ones(mask.shape, dtype=bool))
+    if isinstance(degrees, Missing):
         assert expected[0] == 0 or expected[2] == pytest.approx(0, abs=1e-9)
     else:
-        assert math.isfinite(found)
-        assert found == pytest.approx(
+        assert math.isfinite(degrees)
+        assert degrees == pytest.approx(
             math.degrees(math.atan2(expected[0] - 50, expected[2])), abs=1e-6
         )
 

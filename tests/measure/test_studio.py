@@ -87,13 +87,13 @@ def test_every_word_of_the_grammar_says_what_it_should(vqa: StudioVQA) -> None:
     the value it says.
     """
     prompts = list(map(worded, lexicon()))
-    said = [parse(prompt) for prompt in prompts]
+    descriptions = [parse(prompt) for prompt in prompts]
     vectors = vqa.embedder.embed_texts(prompts)
     read = {name: vqa.read(vectors, name) for name in VALUES}
     wrong = {
         prompt
-        for k, (prompt, one) in enumerate(zip(prompts, said, strict=True))
-        for name, value in {**one.attributes, "occupation": one.occupation}.items()
+        for k, (prompt, description) in enumerate(zip(prompts, descriptions, strict=True))
+        for name, value in {**description.attributes, "occupation": description.occupation}.items()
         if value and read[name][k] != value
     }
     assert wrong == {"a photo of sheet metal workers", "a photo of a person no glasses"}
@@ -150,10 +150,10 @@ def test_other_words_for_the_options_are_understood(vqa: StudioVQA, tmp_path: Pa
 
 
 def test_a_caption_says_what_is_seen(vqa: StudioVQA, tmp_path: Path) -> None:
-    said = parse(str(vqa.answer([picture_of(NURSE, tmp_path)], [CAPTION])[0][0]))
-    assert said.occupation == "nurse"
-    assert said.attributes["disability"] == "wheelchair"
-    assert said.attributes["gender"] == NURSE.gender
+    description = parse(str(vqa.answer([picture_of(NURSE, tmp_path)], [CAPTION])[0][0]))
+    assert description.occupation == "nurse"
+    assert description.attributes["disability"] == "wheelchair"
+    assert description.attributes["gender"] == NURSE.gender
 
 
 def test_errors_are_known_for_its_own_axes_only(vqa: StudioVQA) -> None:

@@ -46,12 +46,12 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Picture]:
     """Noise of several sizes, coarse enough to survive scaling."""
     folder = tmp_path_factory.mktemp("pictures")
     rng = np.random.default_rng(0)
-    found = []
+    records = []
     for i, (width, height) in enumerate([(64, 64), (64, 64), (64, 64), (96, 64), (64, 32)]):
         coarse = Image.fromarray(rng.integers(0, 256, (4, 4, 3), dtype=np.uint8))
         coarse.resize((width, height), Image.Resampling.NEAREST).save(folder / f"{i}.png")
-        found.append(Picture(str(i), str(folder / f"{i}.png"), "noise"))
-    return found
+        records.append(Picture(str(i), str(folder / f"{i}.png"), "noise"))
+    return records
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,9 @@ def test_questions_asked_together_get_the_answers_of_each_alone(
 ) -> None:
     questions = [*MIXED, CAPTION, Question("What is the weather like?"), MIXED[0]]
     vqa = create(network, max_tokens=6)
-    alone = [[answer for (answer,) in vqa.answer(pictures, [question])] for question in questions]
+    alone = []
+    for question in questions:
+        alone.append([answer for (answer,) in vqa.answer(pictures, [question])])
     assert vqa.answer(pictures, questions) == [list(row) for row in zip(*alone, strict=True)]
     assert len({answer for column in alone for answer in column}) > len(questions)
 

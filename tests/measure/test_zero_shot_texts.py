@@ -12,17 +12,17 @@ from askew.types import Question
 
 @pytest.mark.parametrize("name", AXES)
 def test_every_value_has_captions_of_its_own(name: str) -> None:
-    said = option_texts(Question("?", AXES[name].values, name))
-    assert tuple(said) == AXES[name].values
-    assert all(len(texts) >= 2 for texts in said.values())
-    everything = [text for texts in said.values() for text in texts]
+    captions = option_texts(Question("?", AXES[name].values, name))
+    assert tuple(captions) == AXES[name].values
+    assert all(len(texts) >= 2 for texts in captions.values())
+    everything = [text for texts in captions.values() for text in texts]
     assert len(set(everything)) == len(everything)
 
 
 def test_captions_read_as_people_write_them() -> None:
-    said = option_texts(Question("?", ("female",), "gender"))["female"]
-    assert "a photo of a woman" in said
-    assert "a picture of a female person" in said
+    captions = option_texts(Question("?", ("female",), "gender"))["female"]
+    assert "a photo of a woman" in captions
+    assert "a picture of a female person" in captions
     assert "a photo of an old man" in option_texts(Question("?", (), "age"))["old"]
     assert option_texts(Question("?", (), "style"))["sketch"] == (
         "a sketch of a scene",
@@ -31,20 +31,20 @@ def test_captions_read_as_people_write_them() -> None:
 
 
 def test_other_options_stand_in_general_templates() -> None:
-    said = option_texts(Question("?", ("a hard hat", "no hat"), "work_clothes"))
-    assert "a photo of a hard hat" in said["a hard hat"]
-    assert "work clothes: no hat" in said["no hat"]
+    captions = option_texts(Question("?", ("a hard hat", "no hat"), "work_clothes"))
+    assert "a photo of a hard hat" in captions["a hard hat"]
+    assert "work clothes: no hat" in captions["no hat"]
     assert option_texts(Question("What?", (), "work_clothes")) == {}
 
 
 def test_other_occupations_are_called_by_their_name_and_none_is_a_person() -> None:
-    said = option_texts(Question("?", ("CEO", "engineer", "no occupation"), "occupation"))
-    assert said["CEO"] == ("a photo of a CEO", "a picture of a CEO", "an image of a CEO")
-    assert "a photo of an engineer" in said["engineer"]
+    captions = option_texts(Question("?", ("CEO", "engineer", "no occupation"), "occupation"))
+    assert captions["CEO"] == ("a photo of a CEO", "a picture of a CEO", "an image of a CEO")
+    assert "a photo of an engineer" in captions["engineer"]
     assert {"a photo of a person", "a photo of a man", "a photo of a woman"} <= set(
-        said["no occupation"]
+        captions["no occupation"]
     )
-    assert not any("occupation" in text for texts in said.values() for text in texts)
+    assert not any("occupation" in text for texts in captions.values() for text in texts)
 
 
 def test_a_yes_or_no_question_asks_for_one_value() -> None:
