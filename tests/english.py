@@ -1,13 +1,12 @@
-"""A small grammar of the English of prompts, written apart from what writes them: what is wrong
-with a text?
-"""
+"""A small grammar of the English of prompts, independent of the code that writes prompts."""
 
 from __future__ import annotations
 
 import re
 
-FRAMES = r"(?:(?:a|an|the) )?(?:[\w-]+ ){0,4}?(?:photo|photograph|portrait|painting|sketch|cartoon|illustration|render) of "
 MEDIA = r"photo|photograph|portrait|painting|sketch|cartoon|illustration|render"
+FRAMES = rf"(?:(?:a|an|the) )?(?:[\w-]+ ){{0,4}}?(?:{MEDIA}) of "
+PREPOSITIONS = "in|on|at|of|with|by|under|near|beside"
 NOUNS_IN_ING = "morning|evening|spring|building|living|wedding|clothing|swimming|shopping|painting"
 PARTICIPLES = rf"(?!(?:{NOUNS_IN_ING})\b)\w+ing\b"
 SEVERAL = "nurses|doctors|people|women|students|cats|police"
@@ -16,13 +15,15 @@ AGES = "young|middle-aged|old"
 PEOPLES = "white|african american|asian|south asian|middle eastern|hispanic"
 GENDERS = "male|female"
 FAULTS = {
-    "two frames": rf"\b(?:{MEDIA})\b[\w ,-]*\b(?:{MEDIA}) of\b(?<!photo portrait of)(?<!portrait photo of)",
+    "two frames": rf"\b(?:{MEDIA})\b[\w ,-]*\b(?:{MEDIA}) of\b"
+    r"(?<!photo portrait of)(?<!portrait photo of)",
     "a frame within": rf"^{FRAMES}.*\b(?:{MEDIA}) of\b",
-    "an article before a plural": r"\ban? (?!few |group |couple )(?:(?!few |of |with |without )[\w-]+ ){0,4}?"
+    "an article before a plural": r"\ban? (?!few |group |couple )"
+    r"(?:(?!few |of |with |without )[\w-]+ ){0,4}?"
     rf"(?:{SEVERAL})\b(?! (?:officer|car|station))",
     "a word twice": r"\b(\w+) \1\b",
     "an article twice": r"\b(?:an?|the|two) (?:an?|the|two)\b",
-    "two prepositions": r"\b(?:in|on|at|of|with|by|under|near|beside) (?:in|on|at|of|with|by|under|near|beside)\b",
+    "two prepositions": rf"\b(?:{PREPOSITIONS}) (?:{PREPOSITIONS})\b",
     "an open end": r"\b(?:an?|the|in|on|at|of|with|by|who|is|are|and)$",
     "an before a consonant": r"\ban (?![aeiou]|hour|honest|heir|x-ray|mri)\w+",
     "a before a vowel": r"\ba (?:[aeio](?!ne\b|nce\b|uro)|u(?!ni|s|r|b|k))\w+",

@@ -84,7 +84,8 @@ def test_a_flat_map_is_dark_everywhere() -> None:
 def test_masks_show_each_and_both() -> None:
     a = np.zeros((4, 4), dtype=bool)
     b = np.zeros((4, 4), dtype=bool)
-    a[:, :2], b[:, 1:3] = True, True
+    a[:, :2] = True
+    b[:, 1:3] = True
     pixels = np.asarray(
         opened(media.masks(Image.new("RGB", (64, 64), "grey"), a, b)).convert("RGB"), dtype=float
     )
