@@ -38,14 +38,14 @@ def bare(model: DiffusersModel, images: int) -> list[Image.Image]:
     in memory.
     """
     wanted = [(prompt, picture_seed(0, prompt, k)) for prompt in PROMPTS for k in range(images)]
-    made: list[Image.Image] = []
+    images: list[Image.Image] = []
     for i in range(0, len(wanted), model.batch_size):
         part = wanted[i : i + model.batch_size]
         noise = [torch.Generator().manual_seed(seed) for _, seed in part]
-        made += model.pipeline(
+        images += model.pipeline(
             [prompt for prompt, _ in part], generator=noise, **model.settings
         ).images
-    return made
+    return images
 
 
 def stored(model: Model, images: int) -> list[Image.Image]:
@@ -53,16 +53,16 @@ def stored(model: Model, images: int) -> list[Image.Image]:
     plan = survey_plan(Plan, PROMPTS, axes=["gender"], model=model.name, images=images)
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "store") as store:
         pictures = LiveRun(Path(folder) / "run", store, plan).pictures(model, PROMPTS, images, 0)
-        found = [p for prompt in PROMPTS for p in pictures[prompt] if isinstance(p, Picture)]
-        return [Image.open(picture.path).copy() for picture in found]
+        stored = [p for prompt in PROMPTS for p in pictures[prompt] if isinstance(p, Picture)]
+        return [Image.open(picture.path).copy() for picture in stored]
 
 
 def timed(work: Callable[[], Sequence[Image.Image]]) -> tuple[np.ndarray, Sequence[Image.Image]]:
     """Wall and CPU seconds, and the pictures."""
     wall = time.perf_counter()
     cpu = time.process_time()
-    made = work()
-    return np.array([time.perf_counter() - wall, time.process_time() - cpu]), made
+    product = work()
+    return np.array([time.perf_counter() - wall, time.process_time() - cpu]), product
 
 
 def main() -> None:
@@ -81,13 +81,14 @@ def main() -> None:
         ("stored", lambda: stored(cast(Model, model), choice.images)),
     ]
     for turn in range(choice.rounds + 1):
-        made = {}
+        products = {}
         for name, work in ways if turn % 2 else ways[::-1]:
-            took, made[name] = timed(work)
+            took, products[name] = timed(work)
             if turn:
                 seconds[name].append(took)
         same = all(
-            a.tobytes() == b.tobytes() for a, b in zip(made["bare"], made["stored"], strict=True)
+            a.tobytes() == b.tobytes()
+            for a, b in zip(products["bare"], products["stored"], strict=True)
         )
         if not same:
             raise SystemExit("the two made different pictures")

@@ -51,13 +51,13 @@ def main() -> None:
     for steps, guidance in product(choice.steps.split(","), choice.guidance.split(",")):
         settings = {"num_inference_steps": int(steps), "guidance_scale": float(guidance)}
         model = cast(Model, registry.model(choice.model, **settings))
-        found = fidelity(model, count=choice.count, each=1, open_count=choice.open, bias=1.0)
-        shares = [(share, value) for of in found.values.values() for value, share in of.items()]
-        order = found.order.value if isinstance(found.order, Estimate) else np.nan
+        result = fidelity(model, count=choice.count, each=1, open_count=choice.open, bias=1.0)
+        shares = [(share, value) for of in result.values.values() for value, share in of.items()]
+        order = result.order.value if isinstance(result.order, Estimate) else np.nan
         print(
             f"{steps:>5}  {guidance:>8}  {seconds(model):4.1f}  {np.mean([s for s, _ in shares]):6.1%}  "
-            f"{min(shares)[0]:.0%} {min(shares)[1]:<12} {np.mean(list(found.occupations.values())):6.1%}  "
-            f"{order:8.3f}  {found.error.value:10.3f}",
+            f"{min(shares)[0]:.0%} {min(shares)[1]:<12} {np.mean(list(result.occupations.values())):6.1%}  "
+            f"{order:8.3f}  {result.error.value:10.3f}",
             flush=True,
         )
 

@@ -142,9 +142,9 @@ def maps_of(
     return maps.layers()
 
 
-def error(found: dict[str, np.ndarray], wanted: list[np.ndarray]) -> float:
+def error(computed: dict[str, np.ndarray], wanted: list[np.ndarray]) -> float:
     """The largest difference, relative to the largest value of a block."""
-    pairs = list(zip(found.values(), wanted, strict=True))
+    pairs = list(zip(computed.values(), wanted, strict=True))
     return max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in pairs)
 
 
@@ -220,8 +220,10 @@ class WrittenOut:
         Both texts begin at one place.
         """
         image, text = rotations
-        own = len(text) - self.passive if self.hidden else 0
-        angles = torch.cat([text[:own], text[: self.passive], image]).repeat_interleave(2, dim=1)
+        prompt_rows = len(text) - self.passive if self.hidden else 0
+        angles = torch.cat([text[:prompt_rows], text[: self.passive], image]).repeat_interleave(
+            2, dim=1
+        )
         return angles.real, angles.imag
 
     def masked(self, scores: Tensor) -> Tensor:
@@ -281,8 +283,12 @@ def written_out(
         )
     call = {**call, "encoder_hidden_states": torch.cat([text, added], dim=1)}
     if call.get("attention_mask") is not None:  # Chroma adds it to the scores of [text, image]
-        own, image = call["attention_mask"].split([text.shape[1], SIDES[0] * SIDES[1]], dim=1)
-        call["attention_mask"] = torch.cat([own, torch.ones_like(added[..., 0]), image], dim=1)
+        prompt_rows, image = call["attention_mask"].split(
+            [text.shape[1], SIDES[0] * SIDES[1]], dim=1
+        )
+        call["attention_mask"] = torch.cat(
+            [prompt_rows, torch.ones_like(added[..., 0]), image], dim=1
+        )
     if call.get("encoder_hidden_states_mask") is not None:
         call["encoder_hidden_states_mask"] = functional.pad(
             call["encoder_hidden_states_mask"], (0, added.shape[1]), value=1
@@ -307,12 +313,15 @@ class WithRegisters(nn.Module):
         transformer.register_tokens = nn.Parameter(self.registers[:, :0])
 
     def forward(self, rows: Tensor) -> Tensor:
-        own, passive = self.embedder(rows).split(
+        prompt_rows, passive = self.embedder(rows).split(
             [rows.shape[1] - self.passive, self.passive], dim=1
         )
         registers = self.registers.expand(len(rows), -1, -1)
         return torch.cat(
-            [registers, own, registers, passive] if self.passive else [registers, own], dim=1
+            [registers, prompt_rows, registers, passive]
+            if self.passive
+            else [registers, prompt_rows],
+            dim=1,
         )
 
 
@@ -339,6 +348,6 @@ def expected(family: str, softmax: str, rows: Tensor | None, **more: Any) -> lis
     pictures = len(more.get("prompts", PROMPTS))
     for call in calls_of(family, **more):
         recorder, _ = written_out(pipeline(family).transformer, call, rows)
-        found = [shares[-pictures:] for shares in getattr(recorder, softmax)]
-        total = [a + b for a, b in zip(total, found, strict=True)] if total else found
+        recorded = [shares[-pictures:] for shares in getattr(recorder, softmax)]
+        total = [a + b for a, b in zip(total, recorded, strict=True)] if total else recorded
     return [shares.unflatten(2, SIDES).numpy() for shares in total]

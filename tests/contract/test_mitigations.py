@@ -24,8 +24,8 @@ from askew.types import Missing
 NURSE = "a photo of a nurse"
 EVEN = {"gender": {"male": 0.5, "female": 0.5}}
 PARTS = [
-    {"text": f"a photo of a {one} nurse", "weight": 0.5, "says": {"gender": one}}
-    for one in EVEN["gender"]
+    {"text": f"a photo of a {value} nurse", "weight": 0.5, "says": {"gender": value}}
+    for value in EVEN["gender"]
 ]
 
 CASES: dict[str, Mapping[str, object]] = {
@@ -65,10 +65,10 @@ def untouched() -> list[Image.Image | Missing]:
     return studio().generate(REQUESTS)
 
 
-def apart(some: list[Any], others: list[Any]) -> float:
+def apart(images: list[Any], other_images: list[Any]) -> float:
     return max(
         float(np.abs(np.asarray(a, int) - np.asarray(b, int)).max())
-        for a, b in zip(some, others, strict=True)
+        for a, b in zip(images, other_images, strict=True)
     )
 
 
@@ -78,14 +78,14 @@ def test_every_registered_mitigation_has_a_case() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_its_file_is_all_of_it(name: str, tmp_path: Path) -> None:
-    one = load(name)
+    technique = load(name)
     file = tmp_path / "m.toml"
-    file.write_text(one.to_toml())
+    file.write_text(technique.to_toml())
     again = mitigation.load_mitigation(file)
-    assert (again, again.fingerprint, again.method) == (one, one.fingerprint, name)
+    assert (again, again.fingerprint, again.method) == (technique, technique.fingerprint, name)
     assert again.cost >= 1
     with pytest.raises(UsageError, match="nonsense"):
-        mitigation.parse_mitigation({**one.model_dump(), "nonsense": 1}, "m.toml")
+        mitigation.parse_mitigation({**technique.model_dump(), "nonsense": 1}, "m.toml")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -93,10 +93,10 @@ def test_pictures_depend_on_the_request_alone_and_are_other_ones(
     name: str, untouched: list[Image.Image | Missing]
 ) -> None:
     plain = studio()
-    one = load(name)
-    model = one.wrap(plain)
+    technique = load(name)
+    model = technique.wrap(plain)
     assert isinstance(model, Model)
-    assert model.settings == {**plain.settings, "mitigation": one.fingerprint}
+    assert model.settings == {**plain.settings, "mitigation": technique.fingerprint}
     together = model.generate(REQUESTS)
     sent = pickle.loads(pickle.dumps(model))
     assert apart(together, [sent.generate([request])[0] for request in REQUESTS[::-1]][::-1]) <= 1
@@ -106,9 +106,9 @@ def test_pictures_depend_on_the_request_alone_and_are_other_ones(
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_asked_is_of_the_targets(name: str) -> None:
-    one = load(name)
-    for said in map(one.requested_values, REQUESTS):
-        assert all(value in one.targets[axis] for axis, value in said.items())
+    technique = load(name)
+    for requested in map(technique.requested_values, REQUESTS):
+        assert all(value in technique.targets[axis] for axis, value in requested.items())
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if isinstance(load(name), Steering)])

@@ -37,9 +37,9 @@ def load(name: str, folder: Path) -> Model | Collection:
 
 
 def generator(name: str, folder: Path) -> Model:
-    one = load(name, folder)
-    assert isinstance(one, Model)
-    return one
+    provided = load(name, folder)
+    assert isinstance(provided, Model)
+    return provided
 
 
 def test_every_registered_provider_has_a_case() -> None:
@@ -48,14 +48,14 @@ def test_every_registered_provider_has_a_case() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_a_model_or_a_collection(name: str, drawn_folder: Path) -> None:
-    one = load(name, drawn_folder)
-    assert (isinstance(one, Model), isinstance(one, Collection)) == (
+    provided = load(name, drawn_folder)
+    assert (isinstance(provided, Model), isinstance(provided, Collection)) == (
         name in GENERATORS,
         name in COLLECTIONS,
     )
-    assert one.name.split("/")[0] == name.split("/")[0]
-    assert one.revision
-    assert one.revision == load(name, drawn_folder).revision
+    assert provided.name.split("/")[0] == name.split("/")[0]
+    assert provided.revision
+    assert provided.revision == load(name, drawn_folder).revision
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -71,7 +71,7 @@ def test_pictures_depend_on_the_request_alone(name: str, drawn_folder: Path) -> 
     texts = ("a photo of a nurse", "a photo of a chef")
     seeds = (5, 2**62, 3)
     requests = [Request(text, seed) for seed in seeds for text in texts]
-    ordered = sorted(requests, key=lambda one: (one.prompt, one.seed))
+    ordered = sorted(requests, key=lambda request: (request.prompt, request.seed))
     whole = dict(zip(ordered, generator(name, drawn_folder).generate(ordered), strict=True))
     for size in (1, 4):
         again = generator(name, drawn_folder)
@@ -95,10 +95,10 @@ def test_settings_are_scalars_that_change_the_picture(name: str, drawn_folder: P
 
 def test_a_collection_names_its_files(drawn_folder: Path) -> None:
     for name in COLLECTIONS:
-        one = load(name, drawn_folder)
-        assert isinstance(one, Collection)
-        assert [filed.path.exists() for filed in one.pictures()] == [True] * 8
-        assert {filed.prompt for filed in one.pictures()} == {"a nurse"}
+        provided = load(name, drawn_folder)
+        assert isinstance(provided, Collection)
+        assert [filed.path.exists() for filed in provided.pictures()] == [True] * 8
+        assert {filed.prompt for filed in provided.pictures()} == {"a nurse"}
 
 
 def test_an_unknown_model_names_the_known_ones() -> None:

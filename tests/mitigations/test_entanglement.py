@@ -33,25 +33,25 @@ REQUESTS = [Request("a photo of a nurse", 10 + k, k) for k in range(2)]
 def pipeline() -> Any:
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        made = tiny_pipelines.stable_diffusion()
-    made.scheduler = DDIMScheduler.from_config(made.scheduler.config)
-    made.set_progress_bar_config(disable=True)
-    return made
+        tiny = tiny_pipelines.stable_diffusion()
+    tiny.scheduler = DDIMScheduler.from_config(tiny.scheduler.config)
+    tiny.set_progress_bar_config(disable=True)
+    return tiny
 
 
 def latents(
     pipeline: Any, steering: Entanglement | None, requests: list[Request], scale: float = 5.0
 ) -> np.ndarray:
-    generators = [torch.Generator("cpu").manual_seed(one.seed) for one in requests]
+    generators = [torch.Generator("cpu").manual_seed(request.seed) for request in requests]
     with steering.steer(pipeline, requests) if steering else nullcontext():
-        made = pipeline(
-            [one.prompt for one in requests],
+        output = pipeline(
+            [request.prompt for request in requests],
             generator=generators,
             num_inference_steps=3,
             guidance_scale=scale,
             output_type="latent",
         )
-    return np.asarray(made.images)
+    return np.asarray(output.images)
 
 
 def plain_mask(map: np.ndarray) -> np.ndarray:
@@ -71,13 +71,13 @@ def scaled(map: np.ndarray) -> np.ndarray:
 
 
 def plain_iou(maps: np.ndarray) -> float:
-    a, b = (plain_mask(scaled(one.ravel().astype(float))) for one in maps)
+    a, b = (plain_mask(scaled(map.ravel().astype(float))) for map in maps)
     return float((a * b).sum() / (a + b - a * b).sum())
 
 
 def test_masks_and_their_overlap_are_plain_sums() -> None:
     maps = np.random.default_rng(0).random((2, 6, 10)) * 3
-    a, b = (soft_mask(torch.tensor(one)) for one in maps)
+    a, b = (soft_mask(torch.tensor(map)) for map in maps)
     assert a.numpy().ravel() == pytest.approx(plain_mask(scaled(maps[0].ravel())), abs=1e-6)
     assert float(soft_iou(a, b)) == pytest.approx(plain_iou(maps), abs=1e-6)
     published = soft_mask(torch.tensor(maps[0]), "code").numpy()
@@ -124,7 +124,7 @@ def test_a_picture_is_its_own_and_nothing_changes_without_a_scale(pipeline: Any)
     steering = Entanglement(targets=EVEN, scale=10)
     plain = latents(pipeline, None, REQUESTS)
     together = latents(pipeline, steering, REQUESTS)
-    alone = np.concatenate([latents(pipeline, steering, [one]) for one in REQUESTS])
+    alone = np.concatenate([latents(pipeline, steering, [request]) for request in REQUESTS])
     assert np.abs(together - alone).max() < 1e-3
     assert np.abs(together - plain).max() > 1e-3
     assert np.array_equal(latents(pipeline, Entanglement(targets=EVEN, scale=0), REQUESTS), plain)
@@ -142,11 +142,13 @@ def test_maps_are_made_of_a_steered_model(tmp_path: Path) -> None:
         "mitigation": file,
         "model_args": {"num_inference_steps": 4},
     }
-    made = askew.map(
+    result = askew.map(
         "a photo of a nurse", concept="gender", against="nurse", run=tmp_path / "run", **how
     )
-    assert made.findings.models[0].settings["mitigation"] == askew.load_mitigation(file).fingerprint
-    assert isinstance(made.miou("gender"), Estimate)
+    assert (
+        result.findings.models[0].settings["mitigation"] == askew.load_mitigation(file).fingerprint
+    )
+    assert isinstance(result.miou("gender"), Estimate)
 
 
 def test_maps_of_pictures_that_were_made_before(tmp_path: Path) -> None:
@@ -162,30 +164,30 @@ def test_maps_of_pictures_that_were_made_before(tmp_path: Path) -> None:
     askew.audit(
         "a photo of a nurse", axes="gender", bootstrap_samples=100, run=tmp_path / "audit", **how
     )
-    made = askew.map(
+    result = askew.map(
         "a photo of a nurse", concept="gender", against="nurse", run=tmp_path / "map", **how
     )
-    assert isinstance(made.miou("gender"), Estimate)
+    assert isinstance(result.miou("gender"), Estimate)
 
 
 def test_it_moves_words_apart_on_the_studio_and_can_be_watched() -> None:
     model = registry.model("studio", num_inference_steps=6)
-    found = []
-    for one in (
+    overlaps = []
+    for wrapped in (
         model,
         mitigation.parse_mitigation({"method": "entanglement", "targets": EVEN}, "m.toml").wrap(
             model
         ),
     ):
         with AttentionMaps(model.pipeline, "a photo of a nurse and gender") as maps:
-            one.generate(REQUESTS)
-        found.append(
+            wrapped.generate(REQUESTS)
+        overlaps.append(
             [
                 plain_iou(np.stack(pair))
                 for pair in zip(maps.word("gender"), maps.word("nurse"), strict=True)
             ]
         )
-    assert np.mean(found[1]) < np.mean(found[0]) - 0.1
+    assert np.mean(overlaps[1]) < np.mean(overlaps[0]) - 0.1
 
 
 def test_what_it_cannot_work_on_is_refused_by_name(pipeline: Any, tmp_path: Any) -> None:
@@ -202,12 +204,12 @@ def test_what_it_cannot_work_on_is_refused_by_name(pipeline: Any, tmp_path: Any)
         match="entanglement works on pipelines with a UNet, but Flux",
     ):
         Entanglement(targets=EVEN).wrap(flux)
-    kept = pipeline.scheduler
-    pipeline.scheduler = DDIMScheduler.from_config(kept.config, prediction_type="sample")
+    scheduler = pipeline.scheduler
+    pipeline.scheduler = DDIMScheduler.from_config(scheduler.config, prediction_type="sample")
     try:
         with pytest.raises(
             UsageError, match="predicts noise or velocity, not sample of DDIMScheduler"
         ):
             latents(pipeline, Entanglement(targets=EVEN), REQUESTS)
     finally:
-        pipeline.scheduler = kept
+        pipeline.scheduler = scheduler

@@ -53,13 +53,13 @@ def test_what_is_written_is_read_again(policy: PromptPolicy, file: Path) -> None
 @pytest.mark.parametrize(("images", "off"), [(2, 0), (48, 0), (96, 0), (7, 1)])
 def test_a_quota_gives_each_part_its_share(policy: PromptPolicy, images: int, off: int) -> None:
     requests = [Request(NURSE, picture_seed(0, NURSE, k), k) for k in range(images)]
-    asked = Counter(policy.requested_values(one)["gender"] for one in requests)
+    asked = Counter(policy.requested_values(request)["gender"] for request in requests)
     assert abs(asked["male"] - asked["female"]) <= off
     thirds = Policy(
         prompt=NURSE, parts=tuple(PolicyPart(text=f"{k}", weight=1 / 3) for k in range(3))
     )
     uneven = policy.model_copy(update={"policies": (thirds,)})
-    drawn = Counter(uneven.draw(NURSE, one.seed, one.number) for one in requests)
+    drawn = Counter(uneven.draw(NURSE, request.seed, request.number) for request in requests)
     assert all(abs(drawn[str(k)] - images / 3) < 3 for k in range(3))
 
 
@@ -74,15 +74,15 @@ def test_every_command_can_measure_a_mitigated_model(file: Path) -> None:
     plain = registry.model("studio/planted")
     mitigated = open_model("studio/planted", {"mitigation": str(file)})
     wanted = wanted_pictures(mitigated, [NURSE], 8, 0)
-    assert {one.key for one in wanted}.isdisjoint(
-        one.key for one in wanted_pictures(plain, [NURSE], 8, 0)
+    assert {picture.key for picture in wanted}.isdisjoint(
+        picture.key for picture in wanted_pictures(plain, [NURSE], 8, 0)
     )
-    requests = [Request(one.prompt, one.seed or 0, one.number) for one in wanted]
+    requests = [Request(picture.prompt, picture.seed or 0, picture.number) for picture in wanted]
     together = mitigated.generate(requests)
-    assert together == [mitigated.generate([one])[0] for one in requests]
-    said = [mitigated.mitigation.part_for(one).text for one in requests]
+    assert together == [mitigated.generate([request])[0] for request in requests]
+    texts = [mitigated.mitigation.part_for(request).text for request in requests]
     assert together == plain.generate(
-        [Request(text, one.seed) for text, one in zip(said, requests, strict=True)]
+        [Request(text, request.seed) for text, request in zip(texts, requests, strict=True)]
     )
     other = [Request("a photo of a chef", 5, 0)]
     assert mitigated.generate(other) == plain.generate(other)
@@ -93,17 +93,17 @@ def test_another_mitigation_never_uses_a_picture_again(policy: PromptPolicy) -> 
     uneven = HALVES.model_copy(
         update={
             "parts": tuple(
-                one.model_copy(update={"weight": weight})
-                for one, weight in zip(HALVES.parts, (0.25, 0.75), strict=True)
+                part.model_copy(update={"weight": weight})
+                for part, weight in zip(HALVES.parts, (0.25, 0.75), strict=True)
             )
         }
     )
     other = policy.model_copy(update={"policies": (uneven,)})
     model = registry.model("studio/planted")
-    keys = [
-        {one.key for one in wanted_pictures(each.wrap(model), [NURSE], 4, 0)}
-        for each in (policy, other)
-    ]
+    keys = []
+    for technique in (policy, other):
+        wanted = wanted_pictures(technique.wrap(model), [NURSE], 4, 0)
+        keys.append({picture.key for picture in wanted})
     assert keys[0].isdisjoint(keys[1])
 
 

@@ -42,9 +42,9 @@ def test_the_loss_is_a_plain_sum() -> None:
     texts = unit(rng.normal(size=(6, 8)))
     original = unit(rng.normal(size=8))
     pictures = [unit(rng.normal(size=8)) for _ in range(3)]
-    found = direction_loss(
+    loss = direction_loss(
         torch.tensor(texts),
-        [torch.tensor(one) for one in pictures],
+        [torch.tensor(picture) for picture in pictures],
         torch.tensor(original),
         0,
         shape,
@@ -59,15 +59,17 @@ def test_the_loss_is_a_plain_sum() -> None:
             aligned = float(unit(pictures[i] - pictures[j]) @ unit(t_i - t_j))
             parts.append(1 - aligned + max(0.0, 0.8 - float(t_i @ original + t_j @ original) / 2))
         total += float(np.mean(parts))
-    assert float(found) == pytest.approx(total / 2, abs=1e-6)
+    assert float(loss) == pytest.approx(total / 2, abs=1e-6)
 
 
 def test_where_texts_are_equal_the_first_step_is_the_cosine_loss() -> None:
     text = unit(np.ones(4))
     pictures = [unit(np.array([1.0, 0, 0, 0])), unit(np.array([0, 1.0, 0, 0]))]
     texts = torch.tensor(np.stack([text, text]))
-    found = direction_loss(texts, [torch.tensor(one) for one in pictures], texts[0], 0, (2,))
-    assert float(found) == pytest.approx(sum(1 - float(one @ text) for one in pictures), abs=1e-9)
+    loss = direction_loss(texts, [torch.tensor(picture) for picture in pictures], texts[0], 0, (2,))
+    assert float(loss) == pytest.approx(
+        sum(1 - float(picture @ text) for picture in pictures), abs=1e-9
+    )
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +78,7 @@ def learned() -> tuple[StudioEmbedder, dict[str, np.ndarray], list[np.ndarray]]:
     rng = np.random.default_rng(1)
     texts = [embedder.embed_texts([f"a photo of a {value} nurse"])[0] for value in EVEN["gender"]]
     pictures = [
-        unit(one + 0.02 * rng.normal(size=(20, len(one)))).astype(np.float32) for one in texts
+        unit(text + 0.02 * rng.normal(size=(20, len(text)))).astype(np.float32) for text in texts
     ]
     return (
         embedder,
@@ -111,9 +113,9 @@ def test_a_cut_file_and_an_empty_value_are_one_sentence(
         "width": 128,
         "encoder": encoder_digest(embedder.text_tower()[0].text_model),
     }
-    found = mitigation.parse_mitigation(whole, "m.toml")
-    assert isinstance(found, ITIGen)
-    assert np.array_equal(found.table("gender"), tokens["gender"])
+    loaded = mitigation.parse_mitigation(whole, "m.toml")
+    assert isinstance(loaded, ITIGen)
+    assert np.array_equal(loaded.table("gender"), tokens["gender"])
     with pytest.raises(
         UsageError, match="the tokens of 'gender' are incomplete or damaged: 3072 bytes are needed"
     ):
@@ -151,18 +153,18 @@ def test_tokens_are_there_for_others(
     learned: tuple[StudioEmbedder, dict[str, np.ndarray], list[np.ndarray]],
 ) -> None:
     embedder, tokens, _ = learned
-    made = ITIGen(
+    technique = ITIGen(
         targets=EVEN,
         tokens={"gender": encode_tokens(tokens["gender"])},
         width=128,
         encoder=encoder_digest(embedder.text_tower()[0].text_model),
     )
-    assert np.array_equal(load(made.extra_files()[".safetensors"])["gender"], tokens["gender"])
+    assert np.array_equal(load(technique.extra_files()[".safetensors"])["gender"], tokens["gender"])
 
 
 def test_tokens_of_another_text_encoder_are_refused_by_name(tmp_path: Path) -> None:
     tokens = {"gender": encode_tokens(np.ones((2, 3, 32), np.float32))}
-    made = ITIGen(targets=EVEN, tokens=tokens, width=32, encoder="0" * 16)
+    technique = ITIGen(targets=EVEN, tokens=tokens, width=32, encoder="0" * 16)
     for family, kind in (
         ("stable-diffusion", "StableDiffusionPipeline"),
         ("stable-diffusion-xl", "Stable.*XLPipeline"),
@@ -173,7 +175,7 @@ def test_tokens_of_another_text_encoder_are_refused_by_name(tmp_path: Path) -> N
         with pytest.raises(
             UsageError, match=f"learned with another text encoder than that of {kind}"
         ):
-            made.wrap(model).generate([Request(PROMPT, 1, 0)])
+            technique.wrap(model).generate([Request(PROMPT, 1, 0)])
 
 
 def test_no_room_is_said() -> None:
@@ -189,7 +191,7 @@ def test_two_axes_at_once_come_half_as_far_again(tmp_path: Path) -> None:
     """Gender and age of the studio's nurses; behind the prompt alone, in 30 epochs, .24 of .42 was
     left.
     """
-    found = askew.mitigate(
+    findings = askew.mitigate(
         PROMPT,
         axes=["gender", "age"],
         also=["gender", "age"],
@@ -199,7 +201,6 @@ def test_two_axes_at_once_come_half_as_far_again(tmp_path: Path) -> None:
         confirm=96,
         run=tmp_path / "run",
     ).findings
-    before, after = (
-        [getattr(one, when).mark for one in found.ways[0].axes] for when in ("before", "after")
-    )
+    before = [axis.before.mark for axis in findings.ways[0].axes]
+    after = [axis.after.mark for axis in findings.ways[0].axes]
     assert np.mean(after) < np.mean(before) / 2

@@ -32,21 +32,21 @@ HOW = {"num_inference_steps": 6, "guidance_scale": 5.0, "output_type": "latent"}
 
 @pytest.fixture(scope="module")
 def pipeline() -> Any:
-    made = tiny_pipelines.stable_diffusion()
-    made.scheduler = DDIMScheduler.from_config(made.scheduler.config)
-    made.set_progress_bar_config(disable=True)
-    return made
+    tiny = tiny_pipelines.stable_diffusion()
+    tiny.scheduler = DDIMScheduler.from_config(tiny.scheduler.config)
+    tiny.set_progress_bar_config(disable=True)
+    return tiny
 
 
 def latents(
     pipeline: Any, steering: Steering | None, requests: list[Request], **how: Any
 ) -> np.ndarray:
-    generators = [torch.Generator("cpu").manual_seed(one.seed) for one in requests]
+    generators = [torch.Generator("cpu").manual_seed(request.seed) for request in requests]
     with steering.steer(pipeline, requests) if steering else nullcontext():
-        made = pipeline(
-            [one.prompt for one in requests], generator=generators, **(HOW | how)
+        output = pipeline(
+            [request.prompt for request in requests], generator=generators, **(HOW | how)
         ).images
-    return np.asarray(made)
+    return np.asarray(output)
 
 
 def test_fair_diffusion_is_diffusers_semantic_guidance(pipeline: Any) -> None:
@@ -71,9 +71,9 @@ def test_fair_diffusion_is_diffusers_semantic_guidance(pipeline: Any) -> None:
         edit_momentum_scale=0.5,
         edit_mom_beta=0.6,
     ).images
-    found = latents(pipeline, steering, [request])
-    assert np.abs(found - np.asarray(expected)).max() < 1e-5
-    assert np.abs(found - latents(pipeline, None, [request])).max() > 1e-3
+    edited = latents(pipeline, steering, [request])
+    assert np.abs(edited - np.asarray(expected)).max() < 1e-5
+    assert np.abs(edited - latents(pipeline, None, [request])).max() > 1e-3
 
 
 def test_nothing_is_changed_where_nothing_is_asked(pipeline: Any) -> None:
@@ -86,12 +86,12 @@ def test_nothing_is_changed_where_nothing_is_asked(pipeline: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "steering", [FairDiffusion(targets=EVEN), CADS()], ids=lambda one: one.method
+    "steering", [FairDiffusion(targets=EVEN), CADS()], ids=lambda technique: technique.method
 )
 def test_a_picture_does_not_depend_on_its_batch(pipeline: Any, steering: Steering) -> None:
     requests = [Request(PROMPT, 10 + k, k) for k in range(3)]
     together = latents(pipeline, steering, requests)
-    alone = np.concatenate([latents(pipeline, steering, [one]) for one in requests])
+    alone = np.concatenate([latents(pipeline, steering, [request]) for request in requests])
     assert np.abs(together - alone).max() < 1e-4
     assert np.abs(together - latents(pipeline, None, requests)).max() > 1e-3
 
@@ -100,11 +100,11 @@ def test_cads_is_its_formula() -> None:
     rng = np.random.default_rng(0)
     y = rng.normal(2, 3, size=(2, 5, 4))
     n = rng.normal(size=(2, 5, 4))
-    found = anneal(torch.tensor(y), torch.tensor(n), 0.3, 0.25, 0.8).numpy()
-    for row, noise, one in zip(y, n, found, strict=True):
+    annealed = anneal(torch.tensor(y), torch.tensor(n), 0.3, 0.25, 0.8).numpy()
+    for row, noise, annealed_row in zip(y, n, annealed, strict=True):
         noised = np.sqrt(0.3) * row + 0.25 * np.sqrt(0.7) * noise
         scaled = (noised - noised.mean()) / noised.std(ddof=1) * row.std(ddof=1) + row.mean()
-        assert one == pytest.approx(0.8 * scaled + 0.2 * noised, abs=1e-6)
+        assert annealed_row == pytest.approx(0.8 * scaled + 0.2 * noised, abs=1e-6)
     assert [CADS().gamma(step, 10) for step in (0, 1, 2, 4)] == pytest.approx([0, 0, 1 / 3, 1])
 
 
@@ -126,9 +126,9 @@ def test_a_pipeline_of_ones_own(pipeline: Any) -> None:
     generators = [torch.Generator("cpu").manual_seed(k) for k in (5, 6)]
     applied = steering.apply(pipeline)
     assert applied.unet is pipeline.unet
-    found = applied([PROMPT, PROMPT], generator=generators, **HOW).images
+    images = applied([PROMPT, PROMPT], generator=generators, **HOW).images
     requests = [Request(PROMPT, 5, 0), Request(PROMPT, 6, 1)]
-    assert np.array_equal(np.asarray(found), latents(pipeline, steering, requests))
+    assert np.array_equal(np.asarray(images), latents(pipeline, steering, requests))
 
 
 def test_a_steered_model_is_sent_to_workers() -> None:
@@ -147,11 +147,13 @@ def test_semantic_guidance_of_a_transformer_is_the_formula() -> None:
     pipeline.set_progress_bar_config(disable=True)
     how = {"num_inference_steps": 1, "guidance_scale": 5.0, "output_type": "latent"}
 
-    def made(steering: Steering | None, some: list[Request], **more: Any) -> torch.Tensor:
-        generators = [torch.Generator("cpu").manual_seed(one.seed) for one in some]
-        with steering.steer(pipeline, some) if steering else nullcontext():
+    def steered_latents(
+        steering: Steering | None, requests: list[Request], **more: Any
+    ) -> torch.Tensor:
+        generators = [torch.Generator("cpu").manual_seed(request.seed) for request in requests]
+        with steering.steer(pipeline, requests) if steering else nullcontext():
             return pipeline(
-                [one.prompt for one in some], generator=generators, **how, **more
+                [request.prompt for request in requests], generator=generators, **how, **more
             ).images
 
     def velocity(text: str) -> torch.Tensor:
@@ -169,14 +171,18 @@ def test_semantic_guidance_of_a_transformer_is_the_formula() -> None:
     none = velocity("")
     plain = velocity(PROMPT)
     total = none + 5 * (plain - none)
-    for one in EVEN["gender"]:
-        edit = 4.0 * (velocity(f"{one} person") - none)
+    for candidate in EVEN["gender"]:
+        edit = 4.0 * (velocity(f"{candidate} person") - none)
         least = torch.quantile(edit.abs().flatten(2), 0.95, dim=2)[..., None, None]
-        total += torch.where(edit.abs() >= least, edit, 0) * (1 if one == value else -1)
+        total += torch.where(edit.abs() >= least, edit, 0) * (1 if candidate == value else -1)
     noise = torch.randn((1, 4, 16, 16), generator=torch.Generator("cpu").manual_seed(7))
-    assert (made(steering, asked)[:1] - (noise - total)).abs().max() < 1e-4
-    assert (made(steering, asked)[:1] - made(None, asked)[:1]).abs().max() > 1e-3
-    assert torch.equal(made(FairDiffusion(targets=EVEN, scale=0), asked), made(None, asked))
+    assert (steered_latents(steering, asked)[:1] - (noise - total)).abs().max() < 1e-4
+    assert (
+        steered_latents(steering, asked)[:1] - steered_latents(None, asked)[:1]
+    ).abs().max() > 1e-3
+    assert torch.equal(
+        steered_latents(FairDiffusion(targets=EVEN, scale=0), asked), steered_latents(None, asked)
+    )
     assert "forward" not in vars(pipeline.transformer)
 
 

@@ -49,12 +49,12 @@ def test_pictures_are_made_counted_and_found_again(
     code, _, err = audit(capfd, model, run)
     assert code == 0, err
     events = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
-    made = [
+    done_counts = [
         event["done"]
         for event in events
         if event["stage"] == "pictures" and event["kind"] == "batch"
     ]
-    assert made == [2, 4, 6, 8, 9]
+    assert done_counts == [2, 4, 6, 8, 9]
     results = json.loads((run / "results.json").read_text())
     assert results["environment"]["device"] in ("cpu", "cuda", "mps")
     assert results["model"]["name"] == f"diffusers/{model}"

@@ -53,21 +53,23 @@ def arrays(pictures: Sequence[Image.Image | Missing]) -> np.ndarray:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_edits_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None:
-    one = editor(tiny, family)
+    tiny_editor = editor(tiny, family)
     wanted = requests()
-    told: list[int] = []
-    with progress_listener(told.append):
-        together = arrays(one.edit(wanted))
-    assert sum(told) == 8
+    reported: list[int] = []
+    with progress_listener(reported.append):
+        together = arrays(tiny_editor.edit(wanted))
+    assert sum(reported) == 8
     assert together.shape == (8, SIDE, SIDE, 3)
     torch.manual_seed(1)  # what the global generator holds must not matter
-    alone = np.concatenate([arrays(one.edit([request])) for request in reversed(wanted)])[::-1]
+    alone = np.concatenate([arrays(tiny_editor.edit([request])) for request in reversed(wanted)])[
+        ::-1
+    ]
     assert np.abs(alone - together).max() <= 1
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_edits_depend_on_all_that_is_asked_for(tiny: Saved, family: str) -> None:
-    one = editor(tiny, family, guidance_scale=7.5)
+    tiny_editor = editor(tiny, family, guidance_scale=7.5)
     base = requests()[0]
     others = [
         EditRequest(SOURCES[1], base.prompt, base.strength, base.seed),
@@ -75,8 +77,8 @@ def test_edits_depend_on_all_that_is_asked_for(tiny: Saved, family: str) -> None
         EditRequest(base.picture, base.prompt, 1.0, base.seed),
         EditRequest(base.picture, base.prompt, base.strength, base.seed + 1),
     ]
-    found = arrays(one.edit([base, *others]))
-    assert (np.abs(found[1:] - found[0]).max(axis=(1, 2, 3)) >= 2).all()
+    edits = arrays(tiny_editor.edit([base, *others]))
+    assert (np.abs(edits[1:] - edits[0]).max(axis=(1, 2, 3)) >= 2).all()
 
 
 @pytest.mark.parametrize(
@@ -90,38 +92,42 @@ def test_every_family_that_is_said_to_work_edits_and_gives_pictures_back(
     small = (
         {"use_resolution_binning": False} if family == "sana-sprint" else {}
     )  # else it works on a million pixels
-    one = editor(tiny, family, num_inference_steps=steps, **small)
+    tiny_editor = editor(tiny, family, num_inference_steps=steps, **small)
     picture = SOURCES[0].resize((side, side))
-    one.check((side, side), (0.5, 1.0))
+    tiny_editor.check((side, side), (0.5, 1.0))
     base = EditRequest(picture, "a photo of a doctor", 0.5, 7)
     others = [
         EditRequest(SOURCES[1].resize((side, side)), base.prompt, 0.5, 7),
         EditRequest(picture, base.prompt, 0.5, 8),
         base,
     ]
-    first, *rest = arrays(one.edit([base, *others]))
+    first, *rest = arrays(tiny_editor.edit([base, *others]))
     assert first.shape == (side, side, 3)
-    assert [np.abs(found - first).max() > 1 for found in rest] == [True, True, False]
-    back = arrays(one.encode_decode([picture, picture]))
+    assert [np.abs(edit - first).max() > 1 for edit in rest] == [True, True, False]
+    back = arrays(tiny_editor.encode_decode([picture, picture]))
     assert back.shape == (2, side, side, 3)
     np.testing.assert_array_equal(*back)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_encoding_and_decoding_draws_no_noise_and_keeps_the_size(tiny: Saved, family: str) -> None:
-    one = editor(tiny, family)
-    back = arrays(one.encode_decode(SOURCES))
+    tiny_editor = editor(tiny, family)
+    back = arrays(tiny_editor.encode_decode(SOURCES))
     assert back.shape == (2, SIDE, SIDE, 3)
     torch.manual_seed(3)
-    np.testing.assert_array_equal(arrays(one.encode_decode(SOURCES[:1])), back[:1])
+    np.testing.assert_array_equal(arrays(tiny_editor.encode_decode(SOURCES[:1])), back[:1])
 
 
 def test_settings_of_the_model_hold_for_editing_unless_others_are_given(tiny: Saved) -> None:
     model = DiffusersModel(
         tiny("stable-diffusion"), guidance_scale=3.0, num_inference_steps=9, scheduler="DDIM"
     )
-    found = DiffusersEditor(model, {"num_inference_steps": 5}).settings
-    assert (found["guidance_scale"], found["num_inference_steps"], found["scheduler"]) == (
+    settings_of_edits = DiffusersEditor(model, {"num_inference_steps": 5}).settings
+    assert (
+        settings_of_edits["guidance_scale"],
+        settings_of_edits["num_inference_steps"],
+        settings_of_edits["scheduler"],
+    ) == (
         3.0,
         5,
         "DDIMScheduler",
@@ -131,12 +137,12 @@ def test_settings_of_the_model_hold_for_editing_unless_others_are_given(tiny: Sa
 
 
 def test_what_cannot_be_edited_says_what_would_work(tiny: Saved) -> None:
-    one = editor(tiny, "stable-diffusion")
-    one.check((32, 48), (0.5, 1.0))
+    tiny_editor = editor(tiny, "stable-diffusion")
+    tiny_editor.check((32, 48), (0.5, 1.0))
     with pytest.raises(UsageError, match="--resize 32"):
-        one.check((33, 32), (0.5,))
+        tiny_editor.check((33, 32), (0.5,))
     with pytest.raises(UsageError, match="num_inference_steps=6"):
-        one.check((32, 32), (0.2,))
+        tiny_editor.check((32, 32), (0.2,))
     with pytest.raises(
         UsageError,
         match=r"studio/planted makes images from prompts only.*askew edit --model studio",
@@ -163,26 +169,26 @@ class Greedy:
 
 
 def test_memory_that_runs_out_halves_the_batch_and_is_told_of_one_edit_alone(tiny: Saved) -> None:
-    one = editor(tiny, "stable-diffusion")
-    plain = arrays(one.edit(requests()[:4]))
-    whole = one.pipeline
-    one.pipeline = greedy = Greedy(whole, 2)
-    assert np.abs(arrays(one.edit(requests()[:4])) - plain).max() <= 1
+    tiny_editor = editor(tiny, "stable-diffusion")
+    plain = arrays(tiny_editor.edit(requests()[:4]))
+    whole = tiny_editor.pipeline
+    tiny_editor.pipeline = greedy = Greedy(whole, 2)
+    assert np.abs(arrays(tiny_editor.edit(requests()[:4])) - plain).max() <= 1
     assert greedy.sizes == [4, 2, 2]
-    one.pipeline = Greedy(whole, 0)
+    tiny_editor.pipeline = Greedy(whole, 0)
     with pytest.raises(
         ModelError, match=r"memory on cpu for one edit by .*: use -M offload=model.*--resize 256"
     ):
-        one.edit(requests()[:1])
+        tiny_editor.edit(requests()[:1])
 
 
 def test_sides_are_multiples_of_the_patches_of_a_transformer(tiny: Saved) -> None:
-    one = editor(tiny, "stable-diffusion-3")
-    factor = one.pipeline.vae_scale_factor
-    one.check((3 * factor, 4 * factor), (1.0,))
-    one.pipeline.transformer.register_to_config(patch_size=2)
-    one.check((2 * factor, 4 * factor), (1.0,))
+    tiny_editor = editor(tiny, "stable-diffusion-3")
+    factor = tiny_editor.pipeline.vae_scale_factor
+    tiny_editor.check((3 * factor, 4 * factor), (1.0,))
+    tiny_editor.pipeline.transformer.register_to_config(patch_size=2)
+    tiny_editor.check((2 * factor, 4 * factor), (1.0,))
     with pytest.raises(
         UsageError, match=f"takes multiples of {2 * factor}; .*--resize {2 * factor}$"
     ):
-        one.check((3 * factor, 4 * factor), (1.0,))
+        tiny_editor.check((3 * factor, 4 * factor), (1.0,))

@@ -115,11 +115,11 @@ OF_THE_MOMENT = {"denoising_end", "clip_skip", "max_sequence_length", "original_
 
 
 def picture(folder: Path, **given: Any) -> np.ndarray:
-    (made,) = DiffusersModel(folder, num_inference_steps=2, **given).generate(
+    (image,) = DiffusersModel(folder, num_inference_steps=2, **given).generate(
         [Request("a photo of a nurse", 1)]
     )
-    assert isinstance(made, Image.Image)
-    return np.asarray(made)
+    assert isinstance(image, Image.Image)
+    return np.asarray(image)
 
 
 @pytest.mark.parametrize("family", ["stable-diffusion", "stable-diffusion-xl"])

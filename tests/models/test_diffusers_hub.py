@@ -45,24 +45,24 @@ def test_a_repository_is_loaded_at_its_commit_and_found_again_without_a_network(
 ) -> None:
     hub.repositories["some/model"] = tiny("stable-diffusion")
     capfd.readouterr()
-    one = create("some/model", num_inference_steps=2)
-    assert one.name == "diffusers/some/model"
-    assert one.revision == hub.commit("some/model")
+    hub_model = create("some/model", num_inference_steps=2)
+    assert hub_model.name == "diffusers/some/model"
+    assert hub_model.revision == hub.commit("some/model")
     assert not any(path.endswith(".safetensors") for path in hub.paths), (
         "weights wait until they are needed"
     )
-    (made,) = one.generate([Request("a nurse", 1)])
+    (image,) = hub_model.generate([Request("a nurse", 1)])
     (local,) = DiffusersModel(tiny("stable-diffusion"), num_inference_steps=2).generate(
         [Request("a nurse", 1)]
     )
-    assert not isinstance(made, Missing)
+    assert not isinstance(image, Missing)
     assert not isinstance(local, Missing)
-    assert made.tobytes() == local.tobytes()
+    assert image.tobytes() == local.tobytes()
     assert capfd.readouterr() == ("", "")
     use(monkeypatch, UNREACHABLE, tmp_path / "cache")
     again = create("some/model", num_inference_steps=2)
-    assert again.revision == one.revision
-    assert again.generate([Request("a nurse", 1)]) == [made]
+    assert again.revision == hub_model.revision
+    assert again.generate([Request("a nurse", 1)]) == [image]
     assert "Retrying" not in capfd.readouterr().err, (
         "the client would wait half a minute between its attempts"
     )
@@ -87,18 +87,16 @@ def test_a_decoder_is_joined_by_the_prior_that_its_card_names(
     name = "kandinsky-community/kandinsky-2-2-decoder"
     hub.repositories |= {name: decoder, PRIOR: prior}
     small = {"height": 32, "width": 32, "num_inference_steps": 2, "prior_num_inference_steps": 2}
-    one = create(name, **small)
-    assert one.revision == "+".join(hub.commit(part) for part in hub.repositories)
-    assert one.settings["negative_prompt"] == "low quality, bad quality"
-    assert one.settings["prior_guidance_scale"] == 1.0
-    local = DiffusersModel(whole, **{**one.settings, **small})
-    (made,), (expected,) = (
-        one.generate([Request("a nurse", 1)]),
-        local.generate([Request("a nurse", 1)]),
-    )
-    assert not isinstance(made, Missing)
+    hub_model = create(name, **small)
+    assert hub_model.revision == "+".join(hub.commit(part) for part in hub.repositories)
+    assert hub_model.settings["negative_prompt"] == "low quality, bad quality"
+    assert hub_model.settings["prior_guidance_scale"] == 1.0
+    local = DiffusersModel(whole, **{**hub_model.settings, **small})
+    (image,) = hub_model.generate([Request("a nurse", 1)])
+    (expected,) = local.generate([Request("a nurse", 1)])
+    assert not isinstance(image, Missing)
     assert not isinstance(expected, Missing)
-    assert made.tobytes() == expected.tobytes()
+    assert image.tobytes() == expected.tobytes()
 
 
 @pytest.fixture
@@ -143,7 +141,7 @@ def split_kandinsky(whole: Path, decoder: Path, prior: Path) -> None:
     """The combined pipeline as the two repositories in which it is published."""
     index = json.loads((whole / "model_index.json").read_text())
     parts = {name: value for name, value in index.items() if not name.startswith("_")}
-    for folder, kind, own in (
+    for folder, kind, targets in (
         (decoder, "KandinskyV22Pipeline", {n: n for n in parts if not n.startswith("prior_")}),
         (
             prior,
@@ -151,9 +149,9 @@ def split_kandinsky(whole: Path, decoder: Path, prior: Path) -> None:
             {n: n.removeprefix("prior_") for n in parts if n.startswith("prior_")},
         ),
     ):
-        for name, target in own.items():
+        for name, target in targets.items():
             shutil.copytree(whole / name, folder / target)
-        listed = {target: parts[name] for name, target in own.items()}
+        listed = {target: parts[name] for name, target in targets.items()}
         (folder / "model_index.json").write_text(json.dumps({"_class_name": kind, **listed}))
     (decoder / "README.md").write_text(f"---\nprior:\n- {PRIOR}\n---\n")
 
@@ -197,9 +195,9 @@ def dropped(
 ) -> DiffusersModel:
     """A model of which a dry run left the small files, before the network went."""
     hub.repositories["some/model"] = tiny("stable-diffusion")
-    found = create("some/model")
+    hub_model = create("some/model")
     use(monkeypatch, UNREACHABLE, tmp_path / "cache")
-    return found
+    return hub_model
 
 
 def test_a_model_that_a_dry_run_has_seen_is_not_on_this_machine(dropped: DiffusersModel) -> None:
@@ -240,7 +238,7 @@ def test_the_command_line_ends_with_one_sentence(
 ) -> None:
     use(monkeypatch, UNREACHABLE, tmp_path)
     assert run(["audit", "a nurse", "--model", "diffusers/stabilityai/sdxl-turbo"]) == 1
-    said, told = capfd.readouterr()
-    assert told.startswith("askew: 'stabilityai/sdxl-turbo' is not on this machine")
-    assert told.count("\n") == 1
-    assert not said
+    output, errors = capfd.readouterr()
+    assert errors.startswith("askew: 'stabilityai/sdxl-turbo' is not on this machine")
+    assert errors.count("\n") == 1
+    assert not output

@@ -30,16 +30,16 @@ def test_a_folder_is_named_after_the_slash(tiny: Saved, monkeypatch: pytest.Monk
     monkeypatch.chdir(folder.parent)
     names = [f"diffusers/{folder}", f"diffusers/./{folder.name}", f"diffusers/{folder.name}"]
     models = [registry.model(name) for name in names]
-    assert all(isinstance(one, Model) for one in models)
-    assert [one.name for one in models] == names
-    assert len({one.revision for one in models}) == 1
+    assert all(isinstance(model, Model) for model in models)
+    assert [model.name for model in models] == names
+    assert len({model.revision for model in models}) == 1
 
 
 def test_nothing_is_loaded_before_a_picture_is_asked_for(tiny: Saved) -> None:
-    one = DiffusersModel(tiny("stable-diffusion"))
-    assert "pipeline" not in vars(one)
-    assert isinstance(one.pipeline, diffusers.StableDiffusionPipeline)
-    assert one.pipeline is one.pipeline
+    model = DiffusersModel(tiny("stable-diffusion"))
+    assert "pipeline" not in vars(model)
+    assert isinstance(model.pipeline, diffusers.StableDiffusionPipeline)
+    assert model.pipeline is model.pipeline
 
 
 def test_the_revision_follows_the_weights_and_the_configuration(copy: Path) -> None:
@@ -75,8 +75,8 @@ def test_settings_hold_what_changes_the_picture_and_nothing_else(tiny: Saved) ->
 
 def test_defaults_of_the_makers_give_way_to_what_a_user_sets(tiny: Saved) -> None:
     defaults = {"num_inference_steps": 4, "guidance_scale": 0.0, "max_sequence_length": 256}
-    one = DiffusersModel(tiny("stable-diffusion"), defaults=defaults, guidance_scale=2)
-    assert one.settings == {"num_inference_steps": 4, "guidance_scale": 2.0}
+    model = DiffusersModel(tiny("stable-diffusion"), defaults=defaults, guidance_scale=2)
+    assert model.settings == {"num_inference_steps": 4, "guidance_scale": 2.0}
 
 
 def test_recommended_settings_are_ones_that_their_pipelines_take() -> None:
@@ -86,9 +86,9 @@ def test_recommended_settings_are_ones_that_their_pipelines_take() -> None:
     }
     assert recommended_settings("somebody/else") == {}
     paper = {
-        name: dict(one.biasconnect)
-        for name, one in RECOMMENDED.items()
-        if one.biasconnect is not None
+        name: dict(recommendation.biasconnect)
+        for name, recommendation in RECOMMENDED.items()
+        if recommendation.biasconnect is not None
     }
     assert paper["black-forest-labs/FLUX.1-dev"] == {
         "num_inference_steps": 30,
@@ -102,7 +102,10 @@ def test_recommended_settings_are_ones_that_their_pipelines_take() -> None:
         "negative_prompt": "low quality, bad quality"
     }
     assert len(paper) == 5
-    assert all(one.download_gb > 1 and one.memory_gb > 1 for one in RECOMMENDED.values())
+    assert all(
+        recommendation.download_gb > 1 and recommendation.memory_gb > 1
+        for recommendation in RECOMMENDED.values()
+    )
 
 
 @pytest.mark.parametrize(
@@ -202,15 +205,15 @@ def test_cleaning_of_prompts_is_recorded_where_its_packages_are_missing(
 
 
 def test_a_family_that_only_the_general_loader_knows(tiny: Saved) -> None:
-    one = DiffusersModel(tiny("sana-sprint"), batch_size=4)
-    assert type(one.pipeline) is diffusers.SanaSprintPipeline
+    model = DiffusersModel(tiny("sana-sprint"), batch_size=4)
+    assert type(model.pipeline) is diffusers.SanaSprintPipeline
 
 
 def test_memory_is_counted_before_it_is_taken(tiny: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny("stable-diffusion")
-    one = DiffusersModel(folder)
+    model = DiffusersModel(folder)
     models = [
-        part for part in one.pipeline.components.values() if isinstance(part, torch.nn.Module)
+        part for part in model.pipeline.components.values() if isinstance(part, torch.nn.Module)
     ]
     expected = sum(weight.numel() * 4 for part in models for weight in part.parameters())
     files = list(folder.rglob("*.safetensors"))
@@ -242,9 +245,9 @@ def test_the_container_s_limit_counts(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_words_beyond_the_reach_of_the_text_encoder_are_named(tiny: Saved) -> None:
     long = "a photo of a nurse " + "and so on " * 10 + "zebra"
     for family in ("stable-diffusion", "stable-diffusion-xl"):
-        one = DiffusersModel(tiny(family))
-        assert one.unknown_words("a photo of a nurse") == []
-        assert one.unknown_words(long)[-1] == "zebra"
-        seen = len(long.split()) - len(one.unknown_words(long))
+        model = DiffusersModel(tiny(family))
+        assert model.unknown_words("a photo of a nurse") == []
+        assert model.unknown_words(long)[-1] == "zebra"
+        seen = len(long.split()) - len(model.unknown_words(long))
         assert len("".join(long.split()[:seen])) <= 75 < len("".join(long.split()[: seen + 2]))
     assert DiffusersModel(tiny("stable-diffusion-3")).unknown_words(long) == []

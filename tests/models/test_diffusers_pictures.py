@@ -56,17 +56,17 @@ def arrays(pictures: Sequence[Image.Image | Missing]) -> np.ndarray:
     return np.stack([np.asarray(picture, dtype=int) for picture in pictures])
 
 
-def in_batches(one: DiffusersModel, size: int) -> np.ndarray:
+def in_batches(tiny_model: DiffusersModel, size: int) -> np.ndarray:
     parts = [REQUESTS[:4][start : start + size] for start in range(0, 4, size)]
-    return np.concatenate([arrays(one.generate(part)) for part in parts])
+    return np.concatenate([arrays(tiny_model.generate(part)) for part in parts])
 
 
 @pytest.mark.parametrize("family", tiny_pipelines.FAMILIES)
 def test_pictures_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None:
-    one = model(tiny, family, batch_size=4)
-    together = in_batches(one, 4)
+    tiny_model = model(tiny, family, batch_size=4)
+    together = in_batches(tiny_model, 4)
     torch.manual_seed(1)  # what the global generator holds must not matter
-    assert np.abs(in_batches(one, 3) - together).max() <= 1
+    assert np.abs(in_batches(tiny_model, 3) - together).max() <= 1
     torch.manual_seed(2)
     assert np.abs(in_batches(model(tiny, family, batch_size=1), 1) - together).max() <= 1
     by_prompt = together[0] - together[1]
@@ -102,8 +102,8 @@ def test_pictures_are_those_of_the_pipeline_itself(tiny: Saved, family: str) -> 
     bare.set_progress_bar_config(disable=True)
     generator = torch.Generator("cpu").manual_seed(REQUESTS[0].seed)
     expected = bare(REQUESTS[0].prompt, generator=generator, num_inference_steps=2).images[0]
-    (made,) = model(tiny, family).generate(REQUESTS[:1])
-    assert np.abs(arrays([made]) - arrays([expected])).max() == 0
+    (image,) = model(tiny, family).generate(REQUESTS[:1])
+    assert np.abs(arrays([image]) - arrays([expected])).max() == 0
 
 
 def test_a_sampler_that_adds_noise_takes_it_from_the_picture_s_own_generator(tiny: Saved) -> None:
@@ -127,22 +127,22 @@ def test_noise_that_no_generator_reaches_is_found_and_its_pictures_are_made_alon
     tiny: Saved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(diffusers_model, "_draws_noise", lambda part: False)
-    one = model(tiny, "flux-stochastic", batch_size=4)
-    told: list[int] = []
-    with progress_listener(told.append):
-        together = in_batches(one, 4)
-    assert told == [1] * 4
+    tiny_model = model(tiny, "flux-stochastic", batch_size=4)
+    reported: list[int] = []
+    with progress_listener(reported.append):
+        together = in_batches(tiny_model, 4)
+    assert reported == [1] * 4
     torch.manual_seed(5)
     assert np.abs(in_batches(model(tiny, "flux-stochastic", batch_size=1), 1) - together).max() <= 1
 
 
 def test_the_global_generators_are_left_as_they_were(tiny: Saved) -> None:
-    one = model(tiny, "flux-stochastic")
-    one.pipeline  # noqa: B018 - loading may draw
+    tiny_model = model(tiny, "flux-stochastic")
+    tiny_model.pipeline  # noqa: B018 - loading may draw
     before = torch.get_rng_state()
-    one.generate(REQUESTS[:2])
+    tiny_model.generate(REQUESTS[:2])
     assert torch.equal(torch.get_rng_state(), before)
-    assert "step" not in vars(one.pipeline.scheduler)
+    assert "step" not in vars(tiny_model.pipeline.scheduler)
 
 
 class Greedy:
@@ -173,25 +173,25 @@ class Greedy:
     ],
 )
 def test_a_batch_that_is_too_large_is_halved_until_it_fits(tiny: Saved, error: Exception) -> None:
-    one = model(tiny, "stable-diffusion", batch_size=8, **SMALL)
-    expected = arrays(one.generate(REQUESTS))
-    greedy = Greedy(one.pipeline, 2, error)
-    one.__dict__["pipeline"] = greedy
-    assert np.abs(arrays(one.generate(REQUESTS)) - expected).max() <= 1
+    tiny_model = model(tiny, "stable-diffusion", batch_size=8, **SMALL)
+    expected = arrays(tiny_model.generate(REQUESTS))
+    greedy = Greedy(tiny_model.pipeline, 2, error)
+    tiny_model.__dict__["pipeline"] = greedy
+    assert np.abs(arrays(tiny_model.generate(REQUESTS)) - expected).max() <= 1
     assert greedy.sizes == [8, 4, 2, 2, 2, 2]
     greedy.sizes.clear()
-    told: list[int] = []
-    with progress_listener(told.append):
-        one.generate(REQUESTS)
-    assert greedy.sizes == told == [2, 2, 2, 2]
-    assert one.batch_size == 8, "the slices of a run must stay the same"
+    reported: list[int] = []
+    with progress_listener(reported.append):
+        tiny_model.generate(REQUESTS)
+    assert greedy.sizes == reported == [2, 2, 2, 2]
+    assert tiny_model.batch_size == 8, "the slices of a run must stay the same"
 
 
 def test_a_picture_too_large_for_the_memory_says_what_to_do(tiny: Saved) -> None:
-    one = model(tiny, "stable-diffusion", batch_size=2)
-    one.__dict__["pipeline"] = Greedy(one.pipeline, 0, MemoryError())
+    tiny_model = model(tiny, "stable-diffusion", batch_size=2)
+    tiny_model.__dict__["pipeline"] = Greedy(tiny_model.pipeline, 0, MemoryError())
     with pytest.raises(ModelError, match=r"not enough memory on cpu for one image .* -M height"):
-        one.generate(REQUESTS[:2])
+        tiny_model.generate(REQUESTS[:2])
 
 
 @pytest.mark.parametrize(
@@ -215,10 +215,10 @@ def test_a_setting_that_the_pipeline_refuses_is_named(
 
 
 def test_other_failures_are_not_taken_for_a_lack_of_memory(tiny: Saved) -> None:
-    one = model(tiny, "stable-diffusion")
-    one.__dict__["pipeline"] = Greedy(one.pipeline, 0, ValueError("something else"))
+    tiny_model = model(tiny, "stable-diffusion")
+    tiny_model.__dict__["pipeline"] = Greedy(tiny_model.pipeline, 0, ValueError("something else"))
     with pytest.raises(ValueError, match="something else"):
-        one.generate(REQUESTS[:2])
+        tiny_model.generate(REQUESTS[:2])
 
 
 @pytest.mark.parametrize(
@@ -232,12 +232,14 @@ def test_a_picture_that_shows_nothing_is_missing(tiny: Saved, family: str, says:
 
 
 def test_a_safety_checker_that_is_content_hides_nothing(tiny: Saved) -> None:
-    made = arrays(model(tiny, "none hidden").generate(REQUESTS[:2]))
-    assert np.abs(made - arrays(model(tiny, "stable-diffusion").generate(REQUESTS[:2]))).max() == 0
+    images = arrays(model(tiny, "none hidden").generate(REQUESTS[:2]))
+    assert (
+        np.abs(images - arrays(model(tiny, "stable-diffusion").generate(REQUESTS[:2]))).max() == 0
+    )
 
 
 def test_nothing_is_written_to_the_terminal(tiny: Saved, capfd: pytest.CaptureFixture[str]) -> None:
-    one = model(tiny, "all hidden")
+    tiny_model = model(tiny, "all hidden")
     capfd.readouterr()  # what saving the pipeline said
-    one.generate(REQUESTS[:1])
+    tiny_model.generate(REQUESTS[:1])
     assert capfd.readouterr() == ("", "")

@@ -65,9 +65,9 @@ def test_weights_that_are_only_a_variant_need_its_name(copy: Path) -> None:
     weights = copy / "unet" / "diffusion_pytorch_model.safetensors"
     weights.rename(weights.with_name("diffusion_pytorch_model.fp16.safetensors"))
     assert "-M variant=fp16" in refusal(copy)
-    one = DiffusersModel(copy, variant="fp16", num_inference_steps=2)
-    assert one.settings["variant"] == "fp16"
-    assert not isinstance(one.generate([Request("a nurse", 1)])[0], Missing)
+    fp16_model = DiffusersModel(copy, variant="fp16", num_inference_steps=2)
+    assert fp16_model.settings["variant"] == "fp16"
+    assert not isinstance(fp16_model.generate([Request("a nurse", 1)])[0], Missing)
 
 
 def test_what_is_no_pipeline_says_what_would_be_one(copy: Path, tmp_path: Path) -> None:
@@ -96,9 +96,9 @@ def test_damaged_weights_are_named(copy: Path) -> None:
 def test_a_decoder_without_its_prior_is_incomplete(tiny: Saved, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(tiny("kandinsky"), tmp_path / "decoder"))
     index = json.loads((folder / "model_index.json").read_text())
-    kept = {part: value for part, value in index.items() if not part.startswith("prior_")}
+    decoder_index = {part: value for part, value in index.items() if not part.startswith("prior_")}
     (folder / "model_index.json").write_text(
-        json.dumps(kept | {"_class_name": "KandinskyV22Pipeline"})
+        json.dumps(decoder_index | {"_class_name": "KandinskyV22Pipeline"})
     )
     with pytest.raises(UsageError, match="lacks parts of a KandinskyV22CombinedPipeline"):
         DiffusersModel(folder).pipeline  # noqa: B018

@@ -55,8 +55,8 @@ with an error before it generates an image. `pytest tests/models/test_families.p
 
 
 def pictures(model: DiffusersModel) -> None:
-    (made,) = model.generate([Request("a photo of a nurse", 1)])
-    assert isinstance(made, Image.Image)
+    (image,) = model.generate([Request("a photo of a nurse", 1)])
+    assert isinstance(image, Image.Image)
 
 
 def maps(model: DiffusersModel) -> None:
@@ -69,11 +69,11 @@ def edits(model: DiffusersModel) -> None:
     editor = DiffusersEditor(model, {})
     source = Image.effect_noise((SIDE, SIDE), 80).convert("RGB")
     editor.check(source.size, (0.5,))
-    for made in (
+    for image in (
         *editor.edit([EditRequest(source, "a photo of a nurse", 0.5, 1)]),
         *editor.encode_decode([source]),
     ):
-        assert isinstance(made, Image.Image)
+        assert isinstance(image, Image.Image)
 
 
 def classes(model: DiffusersModel) -> None:

@@ -164,8 +164,8 @@ def test_absent_files_are_kept_and_told(folder: Path, write: Write) -> None:
     collection = create(str(folder))
     assert len(collection.pictures()) == 9
     assert set(collection.digests) == {folder / "a.png", folder / "b.png"}
-    (told, outside) = collection.warnings
-    assert told == (
+    (absent, outside) = collection.warnings
+    assert absent == (
         "7 of 9 files that the manifest manifest.csv lists are absent and count as missing (absent_file): "
         "gone0.png, gone1.png, gone2.png, gone3.png, gone4.png and 2 more"
     )
@@ -313,8 +313,8 @@ def test_folders_name_prompts_and_conditions(folder: Path, tmp_path: Path) -> No
     ):
         (root / place).mkdir(parents=True, exist_ok=True)
         shutil.copy(folder / f"{name}.png", root / place)
-    found = {(p.prompt, p.value): p.path.name for p in create(str(root)).pictures()}
-    assert found == {
+    by_condition = {(p.prompt, p.value): p.path.name for p in create(str(root)).pictures()}
+    assert by_condition == {
         ("nurse", None): "a.png",
         ("nurse", "diverse"): "b.png",
         ("ceo", None): "c.png",

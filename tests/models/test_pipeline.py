@@ -63,7 +63,7 @@ COMMANDS = {
 def test_a_finished_run_is_shown_without_importing_what_made_it(
     command: str, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    told = [
+    arguments = [
         command,
         *COMMANDS[command],
         *MODEL,
@@ -71,9 +71,9 @@ def test_a_finished_run_is_shown_without_importing_what_made_it(
         "--run",
         str(tmp_path / "it"),
     ]
-    assert run(told) == 0
+    assert run(arguments) == 0
     written = (tmp_path / "it" / "results.json").read_bytes()
-    code = f"import sys; from askew.cli import run; print(run({told!r}), *sorted({HEAVY!r} & set(sys.modules)))"
+    code = f"import sys; from askew.cli import run; print(run({arguments!r}), *sorted({HEAVY!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "0", done.stderr
     assert (tmp_path / "it" / "results.json").read_bytes() == written

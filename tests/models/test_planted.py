@@ -20,8 +20,10 @@ def test_an_equal_attribute_takes_each_of_its_values() -> None:
     equal = PlantedModel(equal="gender")
     male, female = (drawn(plain, f"a photo of a {value} nurse") for value in ("male", "female"))
     mixed = drawn(equal, "a photo of a nurse")
-    shown = [one == man for one, man in zip(mixed, male, strict=True)]
-    assert all(one in (man, woman) for one, man, woman in zip(mixed, male, female, strict=True))
+    shown = [drawing == man for drawing, man in zip(mixed, male, strict=True)]
+    assert all(
+        drawing in (man, woman) for drawing, man, woman in zip(mixed, male, female, strict=True)
+    )
     assert 3 <= sum(shown) <= 9
 
 

@@ -60,8 +60,8 @@ def test_plain_diffusers_makes_the_same_picture(studio: StudioModel) -> None:
     pipeline.set_progress_bar_config(disable=True)
     noise = torch.Generator().manual_seed(5)
     bare = pipeline("a photo of a pilot", generator=noise, **studio.settings).images[0]
-    (made,) = studio.generate([Request("a photo of a pilot", 5)])
-    assert np.abs(np.asarray(bare, int) - pixels([made])[0]).max() <= 1
+    (image,) = studio.generate([Request("a photo of a pilot", 5)])
+    assert np.abs(np.asarray(bare, int) - pixels([image])[0]).max() <= 1
 
 
 def test_the_weights_are_small_half_precision_and_safe() -> None:
@@ -142,8 +142,10 @@ def test_its_occupations_lean_as_planted_and_those_of_the_balanced_one_less(
     assert abs(lean(cast(StudioModel, registry.model("studio/balanced")))) < planted
 
 
-@pytest.mark.parametrize(("told", "found"), [(None, "passive"), ("active", "active")])
-def test_idle_threads_sleep_unless_the_user_says_otherwise(told: str | None, found: str) -> None:
+@pytest.mark.parametrize(("user_value", "policy"), [(None, "passive"), ("active", "active")])
+def test_idle_threads_sleep_unless_the_user_says_otherwise(
+    user_value: str | None, policy: str
+) -> None:
     code = """if True:
         import os, sys
         from askew import registry
@@ -156,12 +158,12 @@ def test_idle_threads_sleep_unless_the_user_says_otherwise(told: str | None, fou
         registry.model("studio").pipeline"""
     environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
     environment |= {"PYTHONPATH": ":".join(sys.path)} | (
-        {} if told is None else {"OMP_WAIT_POLICY": told}
+        {} if user_value is None else {"OMP_WAIT_POLICY": user_value}
     )
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout == f"{found}\n"
+    assert done.stdout == f"{policy}\n"
 
 
 def test_words_that_it_does_not_know_are_named(studio: StudioModel) -> None:
@@ -173,8 +175,8 @@ def test_words_that_its_pictures_seldom_show_are_named(studio: StudioModel) -> N
     assert studio.unheard_words("a photo of welders in a room") == ["welders"]
     assert studio.unheard_words("a photo of a room") == ["room"]
     assert studio.unheard_words("a photo of women and nurses outside") == []
-    told = unknown_words(studio, ["a photo of a nurse", "a photo of attorneys juggling"])
-    assert [sentence.partition(":")[0] for sentence in told] == [
+    sentences = unknown_words(studio, ["a photo of a nurse", "a photo of attorneys juggling"])
+    assert [sentence.partition(":")[0] for sentence in sentences] == [
         "studio ignores these words because it does not know them",
         "studio shows these words in fewer than nine of ten images",
     ]
