@@ -38,14 +38,14 @@ def bare(model: DiffusersModel, images: int) -> list[Image.Image]:
     in memory.
     """
     wanted = [(prompt, picture_seed(0, prompt, k)) for prompt in PROMPTS for k in range(images)]
-    images: list[Image.Image] = []
+    bare_images: list[Image.Image] = []
     for i in range(0, len(wanted), model.batch_size):
         part = wanted[i : i + model.batch_size]
         noise = [torch.Generator().manual_seed(seed) for _, seed in part]
-        images += model.pipeline(
+        bare_images += model.pipeline(
             [prompt for prompt, _ in part], generator=noise, **model.settings
         ).images
-    return images
+    return bare_images
 
 
 def stored(model: Model, images: int) -> list[Image.Image]:
