@@ -70,10 +70,10 @@ def test_an_audit_is_planned_once_and_then_from_the_store(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"writer": {"url": "localhost"}}, "no address"),
+        ({"writer": {"url": "localhost"}}, "not an address"),
         ({"llm": "lexicon", "writer": {"url": "http://localhost:1/v1"}}, "url"),
         ({"writer": {"colour": 1}}, "colour"),
-        ({"llm": "openai"}, "which model"),
+        ({"llm": "openai"}, "names no model"),
     ],
 )
 def test_wrong_settings(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def useless_for(*words: str) -> Callable[[int, dict[str, Any]], Reply]:
 
 def axes_command(server: LocalLLM, store: Path, *more: str) -> list[str]:
     return [
-        "axes",
+        "plan",
         *TWELVE,
         "--llm",
         "openai/m",
@@ -159,7 +159,7 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
 ) -> None:
     place = tmp_path / "plan.toml"
     with serving(useless_for("desert")) as server:
-        assert run(axes_command(server, tmp_path / "store", "--to", str(place))) == 0
+        assert run(axes_command(server, tmp_path / "store", "--output", str(place))) == 0
     told = capfd.readouterr().err
     assert "1 of 12 prompts, which are left out" in told
     assert f"{TWELVE[10]!r}: openai/m gave no usable answer" in told
@@ -172,7 +172,7 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
         text for text in TWELVE if text != TWELVE[10]
     ]
     written = place.read_text()
-    assert f'# "{TWELVE[10]}", axis gender, not taken: it does not state its value' in written
+    assert f'# "{TWELVE[10]}", axis gender, rejected: it does not state its value' in written
     assert '#   "male" = "Amenity"' in written
 
 
@@ -272,7 +272,7 @@ def test_the_lexicon_varies_what_a_prompt_states() -> None:
 def test_from_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with serving(answer) as server:
         command = [
-            "axes",
+            "plan",
             PROMPT,
             "--axes",
             "gender,light",
@@ -282,7 +282,7 @@ def test_from_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]
             server.url,
             "--store",
             str(tmp_path / "store"),
-            "--to",
+            "--output",
             str(tmp_path / "plan.toml"),
         ]
         assert run(command) == 0

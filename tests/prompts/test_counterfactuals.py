@@ -224,7 +224,7 @@ def test_article(words: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "many"),
+    ("singular", "many"),
     [
         ("nurse", "nurses"),
         ("fireman", "firemen"),
@@ -236,8 +236,8 @@ def test_article(words: str, expected: str) -> None:
         ("child", "children"),
     ],
 )
-def test_plural(one: str, many: str) -> None:
-    assert plural(one) == many
+def test_plural(singular: str, many: str) -> None:
+    assert plural(singular) == many
 
 
 def test_agree() -> None:

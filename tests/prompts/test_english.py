@@ -160,7 +160,7 @@ def test_random_prompts_say_every_value_of_an_axis_about_equally_often(
 def test_adjectives_and_phrases_of_a_group_do_not_repeat_what_its_axes_say() -> None:
     for group in groups().values():
         axes = {*group.varied_axes, *group.person_axes} - {"style"}
-        said = {
+        axis_words = {
             form.words for axis in axes for form in find_catalogue_axis(axis).plain_forms.values()
         }
         for adjective in group.adjectives:
@@ -171,6 +171,8 @@ def test_adjectives_and_phrases_of_a_group_do_not_repeat_what_its_axes_say() -> 
                 if states(f"a {adjective} {noun}", axis) and not states(f"a {noun}", axis)
             ]
             assert new == [], (group.name, adjective)
-        found = open_details(f"a {group.nouns[0]}") if group.nouns else {}
-        phrases = {one.form.words for details in found.values() for one in details if one.is_phrase}
-        assert phrases.isdisjoint(said), group.name
+        texts = open_details(f"a {group.nouns[0]}") if group.nouns else {}
+        phrases = {
+            entry.form.words for details in texts.values() for entry in details if entry.is_phrase
+        }
+        assert phrases.isdisjoint(axis_words), group.name

@@ -45,28 +45,34 @@ def letters(candidate: Candidate) -> float:
     return sum(letter not in "doctor" for letter in text) / len(text)
 
 
-def texts(found: Sequence[Candidate]) -> list[str]:
-    return [one.text for one in found]
+def texts(candidates: Sequence[Candidate]) -> list[str]:
+    return [candidate.text for candidate in candidates]
 
 
 @pytest.fixture(scope="module")
-def found() -> list[Candidate]:
+def candidates() -> list[Candidate]:
     return evolve(LexiconWriter(), letters, SMALL, seeds)
 
 
 def test_every_iteration_has_its_population_and_no_prompt_comes_twice(
-    found: Sequence[Candidate],
+    candidates: Sequence[Candidate],
 ) -> None:
-    assert [one.iteration for one in found] == [k for k in range(5) for _ in range(8)]
-    assert len({near_duplicate_key(text) for text in texts(found)}) == len(found)
-    assert all(3 <= len(text.split()) <= 8 for text in texts(found))
+    assert [candidate.iteration for candidate in candidates] == [
+        k for k in range(5) for _ in range(8)
+    ]
+    assert len({near_duplicate_key(text) for text in texts(candidates)}) == len(candidates)
+    assert all(3 <= len(text.split()) <= 8 for text in texts(candidates))
 
 
-def test_the_best_of_an_iteration_are_the_parents_of_the_next(found: Sequence[Candidate]) -> None:
-    iterations = [[one for one in found if one.iteration == k] for k in range(5)]
-    assert {one.origin for one in iterations[0]} == {"random"}
+def test_the_best_of_an_iteration_are_the_parents_of_the_next(
+    candidates: Sequence[Candidate],
+) -> None:
+    iterations = [
+        [candidate for candidate in candidates if candidate.iteration == k] for k in range(5)
+    ]
+    assert {candidate.origin for candidate in iterations[0]} == {"random"}
     for before, after in pairwise(iterations):
-        parents = [one.parent for one in after if one.origin == "mutation"]
+        parents = [candidate.parent for candidate in after if candidate.origin == "mutation"]
         assert set(parents) <= set(texts(best(before, 3)))
         assert all(parents.count(parent) <= 2 for parent in parents)
 
@@ -78,16 +84,22 @@ def test_the_same_seed_gives_the_same_search_and_another_one_another() -> None:
     assert texts(again) != texts(other)
 
 
-def test_the_random_search_holds_what_the_search_injects(found: Sequence[Candidate]) -> None:
+def test_the_random_search_holds_what_the_search_injects(candidates: Sequence[Candidate]) -> None:
     random = search_randomly(LexiconWriter(), letters, SMALL, seeds)
-    assert len(random) == len(found)
-    assert texts(random)[:8] == texts(found)[:8]
-    assert {one.origin for one in random} == {"random"}
+    assert len(random) == len(candidates)
+    assert texts(random)[:8] == texts(candidates)[:8]
+    assert {candidate.origin for candidate in random} == {"random"}
 
 
-def test_mutations_of_the_best_are_better_than_random_prompts(found: Sequence[Candidate]) -> None:
+def test_mutations_of_the_best_are_better_than_random_prompts(
+    candidates: Sequence[Candidate],
+) -> None:
     means = {
-        origin: [one.loss or 0.0 for one in found if one.origin == origin and one.iteration]
+        origin: [
+            candidate.loss or 0.0
+            for candidate in candidates
+            if candidate.origin == origin and candidate.iteration
+        ]
         for origin in ("mutation", "random")
     }
     assert sum(means["mutation"]) / len(means["mutation"]) < sum(means["random"]) / len(
@@ -105,7 +117,7 @@ def worth(text: str) -> float:
 
 
 def by_luck(number: int, candidate: Candidate) -> float:
-    """What is measured of it: noise, for the most part."""
+    """Return what is measured of it: noise, for the most part."""
     return worth(candidate.text) + float(
         np.random.default_rng(seeds(number, candidate.text)).normal(0, 2)
     )
@@ -113,31 +125,35 @@ def by_luck(number: int, candidate: Candidate) -> float:
 
 def test_a_search_that_learns_is_not_misled_by_luck() -> None:
     writer = LexiconWriter()
-    found: dict[str, list[float]] = {"random": [], "score": [], "learned": []}
+    candidates: dict[str, list[float]] = {"random": [], "score": [], "learned": []}
     for number in range(3):
         measure = partial(by_luck, number)
-        own = partial(seeds, number)
+        run_seeds = partial(seeds, number)
         searches = {
-            "random": search_randomly(writer, measure, LEARNED, own),
-            "score": evolve(writer, measure, replace(LEARNED, selection="score"), own),
-            "learned": evolve(writer, measure, LEARNED, own),
+            "random": search_randomly(writer, measure, LEARNED, run_seeds),
+            "score": evolve(writer, measure, replace(LEARNED, selection="score"), run_seeds),
+            "learned": evolve(writer, measure, LEARNED, run_seeds),
         }
-        for name, some in searches.items():
-            effects = word_effects(some, "learned" if name == "learned" else "score")
-            found[name] += [worth(text) for text in texts(best(some, 5, effects))]
-    means = {name: np.mean(some) for name, some in found.items()}
+        for name, group in searches.items():
+            effects = word_effects(group, "learned" if name == "learned" else "score")
+            candidates[name] += [worth(text) for text in texts(best(group, 5, effects))]
+    means = {name: np.mean(group) for name, group in candidates.items()}
     assert means["learned"] < means["score"] - 0.3
     assert means["learned"] < means["random"] - 0.3
 
 
 def test_a_search_that_learns_keeps_its_budget_and_repeats_nothing() -> None:
     measure = partial(by_luck, 0)
-    some = evolve(LexiconWriter(), measure, LEARNED, seeds)
-    assert texts(some) == texts(evolve(LexiconWriter(), measure, LEARNED, seeds))
-    assert [one.iteration for one in some] == [k for k in range(8) for _ in range(15)]
-    assert len({near_duplicate_key(text) for text in texts(some)}) == len(some)
-    at = {one.text: one.iteration for one in some}
-    ages = {one.iteration - at[one.parent] for one in some if one.parent}
+    group = evolve(LexiconWriter(), measure, LEARNED, seeds)
+    assert texts(group) == texts(evolve(LexiconWriter(), measure, LEARNED, seeds))
+    assert [candidate.iteration for candidate in group] == [k for k in range(8) for _ in range(15)]
+    assert len({near_duplicate_key(text) for text in texts(group)}) == len(group)
+    iteration_of = {candidate.text: candidate.iteration for candidate in group}
+    ages = {
+        candidate.iteration - iteration_of[candidate.parent]
+        for candidate in group
+        if candidate.parent
+    }
     assert min(ages) >= 1
     assert max(ages) > 1
 
@@ -160,16 +176,16 @@ class FewWords(LexiconWriter):
 
 
 def test_a_writer_that_repeats_itself_ends_the_search_early() -> None:
-    found = evolve(FewWords(), letters, Evolution(4, 5, 1, 2), seeds)
-    assert texts(found) == ["a red house", "a blue house", "a green house"]
+    candidates = evolve(FewWords(), letters, Evolution(4, 5, 1, 2), seeds)
+    assert texts(candidates) == ["a red house", "a blue house", "a green house"]
 
 
 def test_prompts_without_a_loss_are_never_selected() -> None:
-    found = evolve(
+    candidates = evolve(
         LexiconWriter(), lambda c: None if c.iteration == 0 else 1.0, Evolution(2, 4, 2, 2), seeds
     )
-    assert {one.origin for one in found} == {"random"}
-    assert best(found[:4], 3) == []
+    assert {candidate.origin for candidate in candidates} == {"random"}
+    assert best(candidates[:4], 3) == []
 
 
 class Moody(LexiconWriter):
@@ -197,9 +213,9 @@ class Moody(LexiconWriter):
 
 
 def test_a_refused_request_does_not_end_a_search() -> None:
-    found = evolve(Moody(), letters, SMALL, seeds)
-    assert 0 < len(found) <= SMALL.population
-    assert {one.iteration for one in found} == {0}
+    candidates = evolve(Moody(), letters, SMALL, seeds)
+    assert 0 < len(candidates) <= SMALL.population
+    assert {candidate.iteration for candidate in candidates} == {0}
 
 
 def test_a_writer_that_gives_nothing_at_all_is_an_error() -> None:
@@ -224,24 +240,26 @@ def test_near_duplicates_have_the_same_key() -> None:
 
 
 def learned(losses: dict[str, float]) -> Expected:
-    found = word_effects([Candidate(text, loss=loss) for text, loss in losses.items()], "learned")
-    assert found is not None
-    return found
+    candidates = word_effects(
+        [Candidate(text, loss=loss) for text, loss in losses.items()], "learned"
+    )
+    assert candidates is not None
+    return candidates
 
 
 def test_every_word_has_its_part_in_what_is_expected() -> None:
-    found = learned(LOSSES)
-    assert found("an old nurse in a park") == found("the old nurse")
-    assert found("old") - found("") == pytest.approx(found("") - found("young"))
-    assert found("an old nurse") < found("a young nurse") < found("a young chef")
-    assert found("a red house") == found("")
+    candidates = learned(LOSSES)
+    assert candidates("an old nurse in a park") == candidates("the old nurse")
+    assert candidates("old") - candidates("") == pytest.approx(candidates("") - candidates("young"))
+    assert candidates("an old nurse") < candidates("a young nurse") < candidates("a young chef")
+    assert candidates("a red house") == candidates("")
 
 
 def test_losses_in_another_order_say_the_same() -> None:
-    found = learned(LOSSES)
+    candidates = learned(LOSSES)
     again = learned(dict(reversed(LOSSES.items())))
     assert {text: again(text) for text in LOSSES} == pytest.approx(
-        {text: found(text) for text in LOSSES}
+        {text: candidates(text) for text in LOSSES}
     )
 
 
@@ -265,7 +283,7 @@ def likelihood(features: NDArray[np.float64], values: NDArray[np.float64], ratio
 @pytest.mark.parametrize("noise", [0.3, 2.0, 8.0])
 def test_it_is_ridge_regression_at_the_most_likely_ratio(noise: float) -> None:
     features, values = data(60, noise)
-    ratio = max(RATIOS, key=lambda one: likelihood(features, values, one))
+    ratio = max(RATIOS, key=lambda candidate: likelihood(features, values, candidate))
     rows = np.vstack(
         [np.c_[np.ones(60), features], np.c_[np.zeros(30), np.sqrt(ratio) * np.eye(30)]]
     )

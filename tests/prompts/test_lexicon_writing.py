@@ -49,10 +49,10 @@ def test_they_are_writers_of_prompts() -> None:
 
 @pytest.mark.parametrize("words", [(3, 8), (2, 4), (5, 5), (16, 30)])
 def test_random_prompts_have_the_length_and_are_all_different(words: tuple[int, int]) -> None:
-    found = WRITER.write("random prompts", "", 60, seed=1, words=words)
-    assert len(found) == len({simplify(prompt) for prompt in found}) == 60
-    assert all(has_length(prompt, words) for prompt in found)
-    assert not [prompt for prompt in found if WRONG_ARTICLE.search(prompt)]
+    texts = WRITER.write("random prompts", "", 60, seed=1, words=words)
+    assert len(texts) == len({simplify(prompt) for prompt in texts}) == 60
+    assert all(has_length(prompt, words) for prompt in texts)
+    assert not [prompt for prompt in texts if WRONG_ARTICLE.search(prompt)]
 
 
 def test_random_prompts_cover_the_three_areas_evenly() -> None:
@@ -67,7 +67,9 @@ def test_random_prompts_cover_the_three_areas_evenly() -> None:
         ("people", lambda prompt: area(prompt) == "people"),
         (
             "animals",
-            lambda prompt: {one.noun.kind for one in parse_prompt(prompt).phrases} == {"animal"},
+            lambda prompt: (
+                {entry.noun.kind for entry in parse_prompt(prompt).phrases} == {"animal"}
+            ),
         ),
         ("food", lambda prompt: group_of(main_phrase(parse_prompt(prompt))).name == "food"),
         ("Red  Shoe", lambda prompt: "red shoe" in prompt),
@@ -86,32 +88,32 @@ def test_random_prompts_cover_the_three_areas_evenly() -> None:
 )
 def test_targets(topic: str, about: object) -> None:
     words = (2, 3) if topic == "animals" else (3, 9)
-    found = WRITER.write("random prompts", "", 12, seed=3, topic=topic, words=words)
-    assert found
-    assert all(about(prompt) for prompt in found), found  # type: ignore[operator]
+    texts = WRITER.write("random prompts", "", 12, seed=3, topic=topic, words=words)
+    assert texts
+    assert all(about(prompt) for prompt in texts), texts  # type: ignore[operator]
 
 
 def test_a_doctor_becomes_a_surgeon_and_a_dentist() -> None:
     near = kin(nouns()["doctor"])
     assert {"surgeon", "dentist"} <= set(near)
-    found = " ".join(WRITER.write("mutations", "a photo of a doctor", 60, seed=4))
-    assert "surgeon" in found
-    assert "dentist" in found
+    text = " ".join(WRITER.write("mutations", "a photo of a doctor", 60, seed=4))
+    assert "surgeon" in text
+    assert "dentist" in text
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_mutations_differ_and_stay_related(prompt: str) -> None:
-    found = WRITER.write("mutations", prompt, 8, seed=5, words=(2, 12))
-    assert len({simplify(text) for text in found}) == 8
-    assert simplify(prompt) not in map(simplify, found)
-    assert all(has_length(text, (2, 12)) for text in found)
-    assert all(text[0].isupper() == prompt[0].isupper() for text in found)
-    assert not [text for text in found if WRONG_ARTICLE.search(text)]
+    texts = WRITER.write("mutations", prompt, 8, seed=5, words=(2, 12))
+    assert len({simplify(text) for text in texts}) == 8
+    assert simplify(prompt) not in map(simplify, texts)
+    assert all(has_length(text, (2, 12)) for text in texts)
+    assert all(text[0].isupper() == prompt[0].isupper() for text in texts)
+    assert not [text for text in texts if WRONG_ARTICLE.search(text)]
     kept = set(simplify(prompt).split())
     group = group_of(main_phrase(parse_prompt(prompt)))
     near = [
         group_of(main_phrase(parse_prompt(text))) == group or kept & set(simplify(text).split())
-        for text in found
+        for text in texts
     ]
     assert sum(map(bool, near)) >= 6
 
@@ -132,10 +134,10 @@ def test_plurals_stay_plural() -> None:
 
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_variations_keep_all_that_the_prompt_says(prompt: str) -> None:
-    found = WRITER.write("variations", prompt, 15, seed=7)
-    assert len({simplify(text) for text in found}) == 15
+    texts = WRITER.write("variations", prompt, 15, seed=7)
+    assert len({simplify(text) for text in texts}) == 15
     lacking = Counter(simplify(prompt).split())
-    for text in found:
+    for text in texts:
         lost = {word for word in lacking - Counter(simplify(text).split()) if word != "photo"}
         assert not lost, text
         assert has_length(text, (3, 20))
@@ -176,12 +178,12 @@ def test_variations_do_not_contradict_the_prompt(prompt: str, axes: tuple[str, .
 
 
 def test_an_aspect_is_said_as_often_as_another() -> None:
-    found = STUDIO.write("variations", "a photo of a doctor", 30, seed=9)
-    women = sum(parse(text).attributes.get("gender") == "female" for text in found)
-    men = sum(parse(text).attributes.get("gender") == "male" for text in found)
+    texts = STUDIO.write("variations", "a photo of a doctor", 30, seed=9)
+    women = sum(parse(text).attributes.get("gender") == "female" for text in texts)
+    men = sum(parse(text).attributes.get("gender") == "male" for text in texts)
     assert women >= 1
     assert abs(women - men) <= 1
-    ethnicities = Counter(parse(text).attributes.get("ethnicity") for text in found)
+    ethnicities = Counter(parse(text).attributes.get("ethnicity") for text in texts)
     ethnicities.pop(None)
     assert max(ethnicities.values()) - min(ethnicities.values()) <= 1
 
@@ -265,7 +267,7 @@ def test_bad_requests_are_usage_errors() -> None:
 def test_every_axis_and_noun_of_the_groups_is_known() -> None:
     for group in groups().values():
         assert set(group.varied_axes) | set(group.person_axes) <= set(AXES)
-        assert any(one.is_phrase for one in group.details)
+        assert any(entry.is_phrase for entry in group.details)
 
 
 @pytest.mark.parametrize("writer", [WRITER, STUDIO], ids=["lexicon", "studio"])
@@ -278,6 +280,6 @@ def test_a_target_leaves_no_prompt_of_its_own_without_variations(
 
 
 def test_what_a_target_is_about_comes_first() -> None:
-    found = STUDIO.write("variations", "a photo of a nurse", 15, seed=3, topic="style")
-    assert not any(text.startswith("a photo of") for text in found[:3])
-    assert any(text.startswith("a photo of") for text in found[3:])
+    texts = STUDIO.write("variations", "a photo of a nurse", 15, seed=3, topic="style")
+    assert not any(text.startswith("a photo of") for text in texts[:3])
+    assert any(text.startswith("a photo of") for text in texts[3:])

@@ -275,7 +275,7 @@ def test_axes_come_in_three_steps() -> None:
     ]["properties"]
     assert (form["name"]["maxLength"], form["counterfactuals"]["minItems"]) == (40, 2)
     assert {
-        one["maxLength"] for one in form["counterfactuals"]["items"]["properties"].values()
+        entry["maxLength"] for entry in form["counterfactuals"]["items"]["properties"].values()
     } == {40, 95}
     assert (first.axis.name, first.axis.kind, first.axis.values) == (
         "gender",
@@ -342,10 +342,12 @@ def test_a_first_step_that_failed_is_noticed_and_tried_afresh(
         lambda number, content: bad if number == step else good(number, content)
     ) as server:
         writer = create("m", url=server.url)
-        assert [one.axis.name for one in writer.propose("a nurse at work", None, 0)] == ["gender"]
+        assert [entry.axis.name for entry in writer.propose("a nurse at work", None, 0)] == [
+            "gender"
+        ]
         assert len(server.requests) == step + 1 + 3
-    (told,) = writer.tally.lines()
-    assert reason in told
+    (line,) = writer.tally.lines()
+    assert reason in line
 
 
 def test_axes_that_are_one_are_merged_and_a_bad_one_does_not_spoil_the_rest() -> None:
@@ -371,10 +373,11 @@ def test_axes_that_are_one_are_merged_and_a_bad_one_does_not_spoil_the_rest() ->
     ]
     with serving(steps(axes_answer(*given))) as server:
         writer = create("m", url=server.url)
-        found = {
-            one.axis.name: one.axis.values for one in writer.propose("a nurse at work", None, 0)
+        axes = {
+            entry.axis.name: entry.axis.values
+            for entry in writer.propose("a nurse at work", None, 0)
         }
-    assert found == {
+    assert axes == {
         "gender": ("female", "male"),
         "age": ("old", "young"),
         "light": ("dim", "bright"),
@@ -395,17 +398,17 @@ def test_axes_that_are_one_are_merged_and_a_bad_one_does_not_spoil_the_rest() ->
     )
 
 
-@pytest.mark.parametrize(("on", "found"), [("stated", ["activity"]), ("unstated", [])])
+@pytest.mark.parametrize(("on", "axes"), [("stated", ["activity"]), ("unstated", [])])
 def test_an_axis_on_what_a_prompt_states_exchanges_it_where_that_was_asked_for(
-    on: str, found: list[str]
+    on: str, axes: list[str]
 ) -> None:
     texts = {"swimming": "a nurse at swimming", "running": "a nurse at running"}
     with serving(steps(axes_answer(("activity", "incidental", texts)))) as server:
         writer = create("m", url=server.url, axes_on=on)  # type: ignore[arg-type]
-        with suppress(LanguageModelError) if not found else nullcontext():
-            assert [one.axis.name for one in writer.propose("a nurse at work", None, 0)] == found
-            assert found
-    assert bool(writer.rejected["a nurse at work"]) == (not found)
+        with suppress(LanguageModelError) if not axes else nullcontext():
+            assert [entry.axis.name for entry in writer.propose("a nurse at work", None, 0)] == axes
+            assert axes
+    assert bool(writer.rejected["a nurse at work"]) == (not axes)
 
 
 def test_bad_requests_are_usage_errors() -> None:
