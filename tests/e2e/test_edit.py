@@ -97,8 +97,8 @@ def test_the_report_shows_faces_and_every_section(folder: Path) -> None:
         "Average faces",
         "Perceived gender",
         "Skin tone",
-        "What else moved",
-        "Likeness",
+        "Other axes",
+        "Similarity of source image and edit",
         "tables 1 to 3",
     ):
         assert part in page

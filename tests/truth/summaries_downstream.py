@@ -13,7 +13,7 @@ from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import classification
 from askew.methods.edit.cells import EditData, EditedGroup, EditReadings
 from askew.methods.edit.comparisons import contrasts
-from askew.methods.edit.page import _gender, _skin
+from askew.methods.edit.headline import gender_sentence, skin_sentence
 from askew.methods.edit.score import editing
 from askew.parts.scoring import Scoring
 from askew.types import Estimate, Picture
@@ -65,7 +65,7 @@ def said_of_edits(
         groups, {"high-paid": WORDS}, (STRENGTH,), read, Scoring("studio", seed=seed, draws=400)
     )
     found = editing(what)
-    return _gender(found, contrasts(what)), _skin(found)
+    return gender_sentence(found, contrasts(what)), skin_sentence(found)
 
 
 @lru_cache(maxsize=512)

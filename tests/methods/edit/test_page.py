@@ -22,7 +22,7 @@ from askew.methods.edit import METHOD
 from askew.methods.edit.cells import EditData, EditedGroup, EditReadings
 from askew.methods.edit.comparisons import contrasts, pooled
 from askew.methods.edit.findings import AverageFace, EditFindings, EditSet, MissingEdits
-from askew.methods.edit.page import answer
+from askew.methods.edit.headline import answer
 from askew.methods.edit.plan import plan_editing
 from askew.methods.edit.score import editing
 from askew.pages import html, terminal
@@ -239,7 +239,7 @@ def number(text: object) -> float:
 
 
 def test_every_set_has_a_row_a_group_and_strength_with_its_change(page: Page) -> None:
-    rows = lanes(page, "whose perceived gender is not that")
+    rows = lanes(page, "whose perceived gender differs")
     assert len(rows) == len(GROUPS) * len(TARGETS) * len(STRENGTHS)
     for caption, row in rows:
         targets = "high" if "high (doctor, ceo)" in caption else "low"
@@ -265,7 +265,7 @@ def test_figure_3_puts_together_whom_the_names_say_to_be_alike(page: Page) -> No
         (one,) = [
             one
             for one in blocks(page)
-            if isinstance(one, IntervalChart) and f"figure 3, {side}" in one.caption
+            if isinstance(one, IntervalChart) and f"figure 3 of the paper, {side}" in one.caption
         ]
         return {
             (row.group, row.label): row.score.value for row in one.rows if row.score is not None
@@ -291,11 +291,11 @@ def test_the_page_says_what_was_seen_first_and_holds_all(page: Page) -> None:
     assert "Edits towards “high” and “low” at strength 0.8 do not change" in before
     told = [
         "Perceived gender of edits at strength 0.8",
-        "whose perceived gender is not",
+        "whose perceived gender differs",
         "Average faces",
         "caucasian man → doctor",
         "Skin tone of edits",
-        "What else moved",
+        "Other axes",
         "Perceived gender: ",
         "Neutrality of the input images",
         "Missing data",
@@ -311,11 +311,11 @@ def test_the_page_says_what_was_seen_first_and_holds_all(page: Page) -> None:
 def test_what_is_missing_more_often_in_one_group_is_said_unless_chance_would_do_it(
     page: Page,
 ) -> None:
-    said = "edits towards high, any of a source, are missing more often for woman (14 of 48) than for man (1 of 48)"
+    said = "edits towards high (any of a source image) are missing more often for woman (14 of 48) than for man (1 of 48)"
     assert said in html.page(page)
-    assert ": sources are missing" not in html.page(page)
+    assert ": source images are missing" not in html.page(page)
     assert (
-        "faces in sources are missing more often for man (16 of 24) than for woman (4 of 13)"
+        "faces in source images are missing more often for man (16 of 24) than for woman (4 of 13)"
         in html.page(page)
     )
 

@@ -1,501 +1,354 @@
-"""The page of `askew edit`: what editing changes in pictures of each group."""
+"""The page of `askew edit`: how edits change images of each group."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from askew.measure.skin import SCHEME, tone
-from askew.methods.edit.findings import Contrast, EditCondition, EditFindings, Editing
-from askew.methods.edit.plan import GENDER, EditPlan
+from askew.methods.edit.face_blocks import face_blocks
+from askew.methods.edit.findings import Contrast, EditCondition, EditFindings, Editing, MissingEdits
+from askew.methods.edit.guide import reading
+from askew.methods.edit.headline import answer, headline_strength
+from askew.methods.edit.plan import GENDER
 from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
-from askew.pages.media import TOTAL, Media, picture_row, shot
-from askew.pages.phrases import format_phrase
+from askew.pages.media import TOTAL, Media, picture_row
 from askew.pages.words import shorten
 from askew.parts.sources.words import group_check_fact, group_check_section, neutrality_section
 from askew.parts.survey.sentences import missing_sentence
 from askew.types import Estimate
 
-FLOOR = ("floor", "what reading alone changes: encoded and decoded, not edited")
-OTHERS = ("others", "edit and the other pictures of the group")
+FLOOR = ("floor", "share that changes after only encoding and decoding")
+OTHERS = ("others", "similarity of the edit and the other source images of the group")
 
 
-def page(found: EditFindings, media: Media) -> b.Page:
-    """What to show of a run of edits."""
-    view = EditView(found, media)
-    plan = found.plan
+def page(findings: EditFindings, media: Media) -> b.Page:
+    """Return the content of the report.
+
+    Parameters
+    ----------
+    findings : EditFindings
+        Findings of the run.
+    media : Media
+        Run that holds the images.
+
+    Returns
+    -------
+    Page
+        The page.
+    """
+    plan = findings.plan
+    prompts = w.capital(", ".join(shorten(name, 40) for name in plan.edit_prompts))
     uneven = [
-        missing_sentence(
-            one,
-            f"edits towards {shorten(one.targets, 30)}, any of a source,"
-            if one.targets
-            else "faces in sources"
-            if one.of == "faces"
-            else "sources",
-        )
-        for one in found.missing_pictures
+        missing_sentence(entry, _missing_subject(entry)) for entry in findings.missing_pictures
     ]
-    facts = (
-        ("Pictures from", shorten(found.sources.name, 120)),
-        ("Groups", f"{len(plan.groups)}, {w.plural(plan.images, 'picture')} each"),
-        *group_check_fact(found.showing),
-        ("Edits", f"{sum(one.n for one in found.editing):,}"),
-        ("Strengths", ", ".join(f"{one:g}" for one in plan.strengths)),
-    )
-    targets = w.capital(", ".join(shorten(name, 40) for name in plan.edit_prompts))
     return skeleton.page(
-        found,
+        findings,
         skeleton.Heading(
-            kicker=f"askew edit: what editing by {shorten(found.model.name, 80)} does to people",
-            title=f"{targets}: {w.plural(len(plan.groups), 'group')}",
-            answer=answer(found),
+            kicker=f"askew edit: edits of people by {shorten(findings.model.name, 80)}",
+            title=f"{prompts}: {w.plural(len(plan.groups), 'group')}",
+            answer=answer(findings),
         ),
-        sections=(
-            b.Section("Perceived gender", view.gender()),
-            b.Section("Average faces", view.faces(), screen=False),
-            b.Section("Pictures", view.pictures(), screen=False),
-            b.Section("Skin tone", view.skin()),
-            b.Section("What else moved", (view.axes(),), screen=False),
-            b.Section("Likeness of source and edit", view.likeness(), screen=False),
-            b.Section(
-                "Differences",
-                (
-                    view.differences(
-                        "gender_change",
-                        "perceived gender",
-                        "perceived gender, in percentage points",
-                        "points",
-                    ),
-                    view.differences("ita_change", "skin tone", "ITA, in degrees", "degrees"),
-                ),
-                screen=False,
-            ),
-            group_check_section(found.showing),
-            neutrality_section(found.neutrality),
-        ),
-        facts=(*skeleton.facts(found), *facts),
+        sections=_sections(EditView(findings, media)),
+        facts=(*skeleton.facts(findings), *_facts(findings)),
         reading=reading(plan),
-        notes=skeleton.notes(found),
+        notes=skeleton.notes(findings),
         uneven=[sentence for sentence in uneven if sentence],
+    )
+
+
+def _missing_subject(entry: MissingEdits) -> str:
+    if entry.targets:
+        return f"edits towards {shorten(entry.targets, 30)} (any of a source image)"
+    return "faces in source images" if entry.of == "faces" else "source images"
+
+
+def _facts(findings: EditFindings) -> tuple[tuple[str, str], ...]:
+    plan = findings.plan
+    return (
+        ("Source images", shorten(findings.sources.name, 120)),
+        ("Groups", f"{len(plan.groups)}, {w.plural(plan.images, 'image')} each"),
+        *group_check_fact(findings.showing),
+        ("Edits", f"{sum(entry.n for entry in findings.editing):,}"),
+        ("Strengths", ", ".join(f"{strength:g}" for strength in plan.strengths)),
+    )
+
+
+def _sections(view: "EditView") -> tuple[b.Section, ...]:
+    findings = view.findings
+    differences = (
+        view.differences("gender_change", "perceived gender", "percentage points", "points"),
+        view.differences("ita_change", "skin tone", "ITA, in degrees", "degrees"),
+    )
+    return (
+        b.Section("Perceived gender", view.gender()),
+        b.Section("Average faces", face_blocks(findings, view.media), screen=False),
+        b.Section("Images", view.pictures(), screen=False),
+        b.Section("Skin tone", view.skin()),
+        b.Section("Other axes", (view.axes(),), screen=False),
+        b.Section("Similarity of source image and edit", view.similarity(), screen=False),
+        b.Section("Differences", differences, screen=False),
+        group_check_section(findings.showing),
+        neutrality_section(findings.neutrality),
     )
 
 
 @dataclass(frozen=True)
 class EditView:
-    """Findings, looked up by group, set of targets and strength."""
+    """Charts and tables of findings.
+
+    Attributes
+    ----------
+    findings : EditFindings
+        Findings of the run.
+    media : Media
+        Run that holds the images.
+    """
 
     findings: EditFindings
     media: Media
 
     def gender(self) -> Iterator[b.Block]:
-        """How often perceived gender changes; before and after at the strength of the headline."""
-        values = next(axis.values for axis in self.findings.plan.axes if axis.name == GENDER)
-        bars = []
-        strength = told_strength(self.findings.plan)
-        for one in self.findings.editing:
-            if one.strength == strength:
-                table = one.gender_table
-                title = shorten(one.group, 60)
-                sure = w.has_significant_q(one.gender_change)
-                if one.targets == next(iter(self.findings.plan.edit_prompts)):
-                    bars.append(
-                        _bar(
-                            "sources",
-                            {v: sum(table.get(v, {}).values()) for v in values},
-                            group=title,
-                        )
-                    )
-                after = {
-                    value: sum(row.get(value, 0) for row in table.values()) for value in values
-                }
-                verdict = "changed beyond chance" if sure else "no change shown"
-                bars.append(
-                    _bar(f"towards {shorten(one.targets, 40)}", after, verdict, sure, title)
-                )
-        caption = f"Perceived gender of edits at strength {strength:g}, and of their sources, each once for every edit"
-        yield b.ShareBars(caption, tuple(bar for bar in bars if bar.n), "Group")
-        yield from self._plots(
-            "gender_change",
-            b.IntervalChart(
-                "Edits towards {} whose perceived gender is not that of their source",
-                "Group",
-                (),
-                "change",
-                "share",
-                chance=FLOOR,
-            ),
-        )
-        yield self._pooled(
-            GENDER, "gender_change", "share", "Edits whose perceived gender changes", "left"
-        )
-
-    def faces(self) -> Iterator[b.Block]:
-        """The paper's figures 1, 14 and 15: the sources first, then each set of targets by
-        strength.
-        """
-        found = {(one.group, one.targets, one.strength): one for one in self.findings.average_faces}
-        if not found:
-            return
-        known = [(one, one.average_face) for one in self.findings.editing if one.average_face]
-        tones: dict[tuple[str, str | None, float | None], b.E]
-        tones = {(one.group, None, None): face.ita_before for one, face in known}
-        tones |= {(one.group, one.targets, one.strength): face.ita_after for one, face in known}
-        heads = {
-            at[1:]: "sources" if at[1] is None else f"{shorten(at[1], 30)} {at[2]:g}"
-            for at in found
-        }
-        rows = []
-        for group in self.findings.plan.groups:
-            shots = []
-            for at, head in heads.items():
-                one = found[group, *at]
-                e = tones[group, *at]
-                told = f"{w.number(e.value, 1)}°" if isinstance(e, Estimate) else "no skin found"
-                alt = f"Average face: {group}, {head}"
-                shots.append(shot(self.media, one.picture, alt, f"{told}, {one.faces} of {one.n}"))
-            rows.append(b.PictureRow(tuple(shots), shorten(group, 40)))
-        text = (
-            "The mean of all pictures in which one face was found, laid on each other by eyes and nose. "
-            "Below each its ITA (larger is lighter skin), and how many of the pictures these are."
-        )
-        yield b.Paragraph(text, muted=True)
-        yield b.PictureGrid(
-            "", tuple(rows), aligned=True, heads=tuple(heads.values()), size="medium"
-        )
-        lanes = tuple(
-            b.IntervalRow(
-                f"{shorten(one.targets, 40)}, strength {one.strength:g}",
-                face.ita_change,
-                tuple(
-                    f"{w.number(e.value, 2)}, {tone(e.value)}" if isinstance(e, Estimate) else e
-                    for e in (face.ita_before, face.ita_after)
-                ),
-                group=shorten(one.group, 60),
-            )
-            for one, face in known
-        )
-        how = "by its colour" if self.findings.plan.skin == "rule" else "on the cheeks"
+        """Yield the perceived gender before and after edits, and how often it changes."""
+        strength = headline_strength(self.findings.plan)
         caption = (
-            "ITA of the average face of edits less that of their sources; of both the ITA and its class by the "
-            f"scheme {SCHEME}, of skin found {how}; as the paper's tables 1 to 3"
+            f"Perceived gender of edits at strength {strength:g}, and of their source images "
+            "(counted once per edit)"
         )
-        numbers = b.IntervalChart(
-            caption, "Group", lanes, "change", "degrees", b.DIFFERENCE, ("before", "after")
+        bars = [bar for bar in self._gender_bars(strength) if bar.n]
+        yield b.ShareBars(caption=caption, bars=tuple(bars), heading="Group")
+        chart = b.IntervalChart(
+            caption="Edits towards {} whose perceived gender differs from their source image",
+            heading="Group",
+            rows=(),
+            name="change",
+            scale="share",
+            chance=FLOOR,
         )
-        yield b.Details("Their skin tone in numbers", (numbers,))
+        yield from self._by_prompts("gender_change", chart)
+        caption = "Edits whose perceived gender changes ({}, left)"
+        yield self._pooled(GENDER, "gender_change", "share", caption)
+
+    def _gender_bars(self, strength: float) -> Iterator[b.Bar]:
+        """Yield a bar of source images for each group, then a bar for each set of edit prompts."""
+        plan = self.findings.plan
+        values = next(axis.values for axis in plan.axes if axis.name == GENDER)
+        first = next(iter(plan.edit_prompts))
+        for entry in self.findings.editing:
+            if entry.strength != strength:
+                continue
+            if entry.targets == first:
+                yield _source_bar(entry, values)
+            yield _edit_bar(entry, values)
 
     def skin(self) -> Iterator[b.Block]:
-        """How much skin changes."""
-        yield from self._plots(
-            "ita_change",
-            b.IntervalChart(
-                "Skin tone of edits towards {} less that of their sources (ITA in degrees; right = lighter)",
-                "Group",
-                (),
-                "change",
-                "degrees",
-                b.DIFFERENCE,
-                ("before", "after"),
-            ),
-            ("ita_before", "ita_after"),
+        """Yield the changes of skin tone."""
+        chart = b.IntervalChart(
+            caption="Skin tone of edits towards {} minus that of their source images "
+            "(ITA in degrees; positive: lighter)",
+            heading="Group",
+            rows=(),
+            name="change",
+            scale="degrees",
+            columns=b.DIFFERENCE,
+            more=("before", "after"),
         )
-        what = "Change of ITA in degrees (right = lighter)"
-        yield self._pooled("ethnicity", "ita_change", "degrees", what, "middle")
+        yield from self._by_prompts("ita_change", chart, more=("ita_before", "ita_after"))
+        caption = "Change of ITA in degrees, positive: lighter ({}, middle)"
+        yield self._pooled("ethnicity", "ita_change", "degrees", caption)
 
     def axes(self) -> b.Table:
-        """What else moved: how often the value of every other axis changes, beside its floor."""
+        """Return how often the labels of the other axes change."""
         axes = [axis.name for axis in self.findings.plan.axes if axis.name != GENDER]
-        rows: list[tuple[b.Content, ...]] = []
-        for one in sorted(self.findings.editing, key=lambda one: -one.strength):
-            told = [
-                (one.other_axes.get(axis), w.part(one.other_floors.get(axis), "value", "share"))
-                for axis in axes
-            ]
-            cells = (
-                b.TableCell(w.percent(e.value), f"floor {floor}", strong=w.has_significant_q(e))
-                if isinstance(e, Estimate)
-                else b.TableCell(None)
-                for e, floor in told
-            )
-            rows.append(
-                (
-                    one.group,
-                    one.targets,
-                    f"{one.strength:g}",
-                    w.measured(one.target_seen, "share"),
-                    *cells,
-                )
-            )
-        caption = (
-            "Edits in which the value read on an axis is not that of their source. Bold: more often than "
-            "reading alone does (q < 0.05). Target seen: edits that show what they were to become"
-        )
-        heads = (
-            "Group",
-            "Targets",
-            "Strength",
-            "Target seen",
-            *(w.capital(w.axis_label(axis)) for axis in axes),
-        )
-        return b.Table(caption, heads, tuple(rows), labels=3)
-
-    def likeness(self) -> Iterator[b.IntervalChart]:
-        """How alike source and edit are."""
-        return self._plots(
-            "identity",
-            b.IntervalChart(
-                "Likeness of edits towards {} to their own source (cosine of embeddings)",
+        by_strength = sorted(self.findings.editing, key=lambda entry: -entry.strength)
+        return b.Table(
+            caption="Edits whose label on an axis differs from that of their source image. Bold: "
+            "significantly more often than after only encoding and decoding (q < 0.05). Prompt "
+            "shown: edits that show their edit prompt",
+            columns=(
                 "Group",
-                (),
-                "likeness",
-                columns=("value", "interval", "null", "corrected"),
-                chance=OTHERS,
+                "Edit prompts",
+                "Strength",
+                "Prompt shown",
+                *(w.capital(w.axis_label(axis)) for axis in axes),
             ),
+            rows=tuple(_axes_row(entry, axes) for entry in by_strength),
+            labels=3,
         )
 
-    def differences(self, score: str, what: str, of: str, scale: b.Scale) -> b.Details:
-        """Between groups, sets of targets and strengths: what is beyond chance first."""
-        lanes = (_difference(one, getattr(one, score)) for one in self.findings.editing_contrasts)
-        rows = sorted(
-            lanes,
-            key=lambda one: (
-                not w.has_significant_q(one.score),
-                -abs(getattr(one.score, "value", 0.0)),
-            ),
+    def similarity(self) -> Iterator[b.IntervalChart]:
+        """Return the similarity of source images and their edits."""
+        chart = b.IntervalChart(
+            caption="Similarity of edits towards {} and their source images (cosine of embeddings)",
+            heading="Group",
+            rows=(),
+            name="similarity",
+            columns=("value", "interval", "null", "corrected"),
+            chance=OTHERS,
         )
-        plot = b.IntervalChart(
-            f"Differences in the change of {of}",
-            "Difference",
-            tuple(rows),
-            scale,
-            scale,
-            b.DIFFERENCE,
+        return self._by_prompts("identity", chart)
+
+    def differences(self, score: str, name: str, unit: str, scale: b.Scale) -> b.Details:
+        """Return the differences between groups, edit prompts and strengths.
+
+        Parameters
+        ----------
+        score : str
+            Field of `Contrast`.
+        name, unit : str
+            Name and unit of the score.
+        scale : Scale
+            Scale of the differences.
+        """
+        rows = [
+            _difference(contrast, getattr(contrast, score))
+            for contrast in self.findings.editing_contrasts
+        ]
+        rows.sort(key=_significant_first)
+        chart = b.IntervalChart(
+            caption=f"Differences in the change of {name} ({unit})",
+            heading="Difference",
+            rows=tuple(rows),
+            name=scale,
+            scale=scale,
+            columns=b.DIFFERENCE,
         )
-        sure = sum(w.has_significant_q(row.score) for row in rows)
-        return b.Details(f"{w.capital(what)}: {sure} of {len(rows)} beyond chance", (plot,))
+        significant = sum(w.has_significant_q(row.score) for row in rows)
+        return b.Details(f"{w.capital(name)}: {significant} of {len(rows)} significant", (chart,))
 
     def pictures(self) -> Iterator[b.Details]:
-        """For every group and target its first pictures, above their edits at every strength."""
+        """Yield the first source images of each group with their edits towards each word."""
         plan = self.findings.plan
-        strengths = sorted(self.findings.plan.strengths)
+        rows_per_word = len(plan.strengths) + 1
+        most = max(4, min(12, TOTAL // (len(plan.groups) * len(plan.words) * rows_per_word)))
+        caption = f"Run seed {plan.seed}; below each source image its edits by strength"
+        places = product(plan.groups, plan.words)
+        for number, (group, word) in enumerate(places):
+            grid = b.PictureGrid(
+                caption=caption, rows=tuple(self._picture_rows(group, word, most)), aligned=True
+            )
+            summary = f"{shorten(group, 60)} → {shorten(word, 60)}"
+            yield b.Details(summary, (grid,), open=number == 0)
+
+    def _picture_rows(self, group: str, word: str, most: int) -> Iterator[b.PictureRow]:
         sets = {
-            (one.prompt, one.target, one.strength): one
-            for one in self.findings.sets
-            if one.axis != "encode-decode"
+            (edit_set.target, edit_set.strength): edit_set.pictures
+            for edit_set in self.findings.sets
+            if edit_set.prompt == group and edit_set.axis != "encode-decode"
         }
-        most = max(4, min(12, TOTAL // (len(plan.groups) * len(plan.words) * (len(strengths) + 1))))
-        caption = f"Run seed {plan.seed}; below each picture its edits by strength"
-        for k, (group, word) in enumerate(product(plan.groups, plan.words)):
-            rows = [picture_row(self.media, sets[group, None, None].pictures, "source", most)]
-            rows += [
-                picture_row(self.media, sets[group, word, s].pictures, f"{s:g}", most)
-                for s in strengths
-            ]
-            pictures = b.PictureGrid(caption, tuple(rows), aligned=True)
-            yield b.Details(f"{shorten(group, 60)} → {shorten(word, 60)}", (pictures,), open=k == 0)
+        yield picture_row(self.media, sets[None, None], "source images", most)
+        for strength in sorted(self.findings.plan.strengths):
+            label = f"strength {strength:g}"
+            yield picture_row(self.media, sets[word, strength], label, most)
 
-    def _plots(
-        self, score: str, plot: b.IntervalChart, more: Sequence[str] = ()
+    def _by_prompts(
+        self, score: str, chart: b.IntervalChart, more: Sequence[str] = ()
     ) -> Iterator[b.IntervalChart]:
-        """A plot for every set of targets, which stands at {} in its caption: a row a group and
-        strength.
-        """
-        for name, targets in self.findings.plan.edit_prompts.items():
-            rows = tuple(
+        """Yield the chart for each set of edit prompts, which its caption names in place of {}."""
+        for name, words in self.findings.plan.edit_prompts.items():
+            rows = [
                 b.IntervalRow(
-                    f"strength {one.strength:g}",
-                    getattr(one, score),
-                    tuple(w.part(getattr(one, cell), "value", plot.scale) for cell in more),
-                    shorten(one.group, 60),
+                    label=f"strength {entry.strength:g}",
+                    score=getattr(entry, score),
+                    more=_values(entry, more, chart.scale),
+                    group=shorten(entry.group, 60),
                 )
-                for one in self.findings.editing
-                if one.targets == name
-            )
-            told = f"{shorten(name, 40)} ({shorten(', '.join(targets), 60)})"
-            yield replace(plot, caption=plot.caption.format(told), rows=rows)
+                for entry in self.findings.editing
+                if entry.targets == name
+            ]
+            prompts = f"{shorten(name, 40)} ({shorten(', '.join(words), 60)})"
+            yield replace(chart, caption=chart.caption.format(prompts), rows=tuple(rows))
 
-    def _pooled(self, axis: str, score: str, scale: b.Scale, what: str, side: str) -> b.Details:
-        """The paper's figure 3: all groups whose names say the same value of an axis."""
-        rows = tuple(
+    def _pooled(self, axis: str, score: str, scale: b.Scale, caption: str) -> b.Details:
+        """Return a score of groups pooled by the value of an axis, as figure 3 of the paper."""
+        rows = [
             b.IntervalRow(
-                f"{one.targets}, strength {one.strength:g}",
-                getattr(one, score),
-                group=w.capital(one.value),
+                label=f"{entry.targets}, strength {entry.strength:g}",
+                score=getattr(entry, score),
+                group=w.capital(entry.value),
             )
-            for one in self.findings.editing_pooled
-            if one.axis == axis
-        )
-        caption = f"{what}, all groups of one {axis} together; as the paper's figure 3, {side}"
-        lanes = b.IntervalChart(caption, w.capital(axis), rows, "change", scale, b.PLAIN)
-        return b.Details(f"All groups of one {axis} together", (lanes,))
-
-
-def _bar(
-    label: str, counts: Mapping[str, int], verdict: str = "", strong: bool = False, group: str = ""
-) -> b.Bar:
-    n = sum(counts.values())
-    parts = tuple(
-        b.ShareSegment(value, Estimate(count / (n or 1), n=n), count)
-        for value, count in counts.items()
-    )
-    return b.Bar(label, parts, n, verdict=verdict, strong=strong, group=group)
-
-
-def _difference(one: Contrast, e: b.E) -> b.IntervalRow:
-    """What is compared with what, such as "caucasian man − african-american woman", and where."""
-    first, second = (
-        {"group": shorten(at.group), "targets": at.targets, "strength": f"strength {at.strength:g}"}
-        for at in (one.first, one.second)
-    )
-    where = ", ".join(text for name, text in first.items() if name != one.contrast)
-    return b.IntervalRow(
-        where, e, group=f"{second[one.contrast]} − {first[one.contrast].removeprefix('strength ')}"
-    )
-
-
-def told_strength(plan: EditPlan) -> float:
-    """The strength of the headline: the greatest at which something of the source is left, else 1."""
-    return max((one for one in plan.strengths if one < 1), default=1.0)
-
-
-def answer(found: EditFindings) -> str:
-    """Whom editing changed and how, at the greatest strength below 1."""
-    strength = told_strength(found.plan)
-    by_targets = [
-        [one for one in found.editing if (one.targets, one.strength) == (name, strength)]
-        for name in found.plan.edit_prompts
-    ]
-    still = [
-        cells[0].targets
-        for cells in by_targets
-        if not any(w.has_significant_q(one.gender_change) for one in cells)
-    ]
-    said = [
-        _gender(cells, found.editing_contrasts, still)
-        for cells in by_targets
-        if cells[0].targets not in still[1:]
-    ]
-    said += [_skin(cells) for cells in by_targets]
-    if strength == 1:
-        said.append("Strength 1 is text-to-image: nothing of the source is left.")
-    return (
-        " ".join(filter(None, said))
-        or "Nothing could be measured: no instrument read the pictures."
-    )
-
-
-def _gender(
-    cells: Sequence[Editing], contrasts: Sequence[Contrast], still: Sequence[str] = ()
-) -> str:
-    """Whose perceived gender changes most and least, and whether that is more than chance; `still`:
-    all sets of targets towards which it is not.
-    """
-    known = [(one, one.gender_change) for one in cells if isinstance(one.gender_change, Estimate)]
-    if not known:
-        return ""
-    (most, high), (least, low) = (end(known, key=lambda pair: pair[1].value) for end in (max, min))
-    where = {"targets": w.quote(most.targets, 40), "strength": f"{most.strength:g}"}
-    if not any(w.has_significant_q(change) for _, change in known):
-        where["targets"] = w.listing([w.quote(name, 40) for name in still or [most.targets]])
-        return format_phrase("no_edit_change", **where)
-    where |= {"share": w.measured(high, "share"), "most": w.quote(most.group, 40)}
-    if high.value == low.value:
-        return format_phrase("edit_change", **where)
-    ends = {EditCondition(one.group, one.targets, one.strength) for one in (most, least)}
-    if any(
-        {one.first, one.second} == ends and w.has_significant_q(one.gender_change)
-        for one in contrasts
-    ):
-        return format_phrase(
-            "edit_difference", **where, least=w.quote(least.group, 40), low=w.measured(low, "share")
-        )
-    return format_phrase(
-        "no_edit_difference", **where, range=f"{w.percent(low.value)} to {w.percent(high.value)}"
-    )
-
-
-def _skin(cells: Sequence[Editing]) -> str:
-    """Whose skin becomes lighter or darker beyond chance, as read on faces."""
-    sure = [
-        (one.ita_change.value, w.quote(one.group, 40))
-        for one in cells
-        if one.coverage.mask == "geometry"
-        and isinstance(one.ita_change, Estimate)
-        and w.has_significant_q(one.ita_change)
-    ]
-    parts = []
-    for way, sign in (("lighter", 1), ("darker", -1)):
-        some = [
-            f"{group} ({w.format_value(value, 'degrees')})"
-            for value, group in sure
-            if value * sign > 0
+            for entry in self.findings.editing_pooled
+            if entry.axis == axis
         ]
-        if some:
-            parts.append(f"{way} for {w.listing(some)}")
-    return (
-        format_phrase("skin_change", targets=w.quote(cells[0].targets, 40), how=" and ".join(parts))
-        if parts
-        else ""
+        chart = b.IntervalChart(
+            caption=caption.format(f"groups pooled by {axis}; figure 3 of the paper"),
+            heading=w.capital(axis),
+            rows=tuple(rows),
+            name="change",
+            scale=scale,
+            columns=b.PLAIN,
+        )
+        return b.Details(f"Groups pooled by {axis}", (chart,))
+
+
+def _source_bar(entry: Editing, values: Sequence[str]) -> b.Bar:
+    counts = {value: sum(entry.gender_table.get(value, {}).values()) for value in values}
+    return _bar("source images", counts, entry.group)
+
+
+def _edit_bar(entry: Editing, values: Sequence[str]) -> b.Bar:
+    rows = entry.gender_table.values()
+    counts = {}
+    for value in values:
+        counts[value] = sum(row.get(value, 0) for row in rows)
+    significant = w.has_significant_q(entry.gender_change)
+    return replace(
+        _bar(f"towards {shorten(entry.targets, 40)}", counts, entry.group),
+        verdict="significant change" if significant else "change not significant",
+        strong=significant,
     )
 
 
-def reading(plan: EditPlan) -> b.Section:
-    """How to read the scores, and how they are computed."""
-    skin = (
-        "bounds on RGB and YCbCr"
-        if plan.skin == "rule"
-        else "the cheeks, by landmarks; of average faces where these lie in the frame"
+def _bar(label: str, counts: Mapping[str, int], group: str) -> b.Bar:
+    n = sum(counts.values())
+    parts = [
+        b.ShareSegment(value=value, share=Estimate(count / (n or 1), n=n), count=count)
+        for value, count in counts.items()
+    ]
+    return b.Bar(label=label, parts=tuple(parts), n=n, group=shorten(group, 60))
+
+
+def _values(entry: Editing, fields: Sequence[str], scale: b.Scale) -> tuple[str, ...]:
+    return tuple(w.part(getattr(entry, field), "value", scale) for field in fields)
+
+
+def _axes_row(entry: Editing, axes: Sequence[str]) -> tuple[b.Content, ...]:
+    cells = [_axis_cell(entry.other_axes.get(axis), entry.other_floors.get(axis)) for axis in axes]
+    shown = w.measured(entry.target_seen, "share")
+    return (entry.group, entry.targets, f"{entry.strength:g}", shown, *cells)
+
+
+def _axis_cell(rate: b.E | None, floor: b.E | None) -> b.TableCell:
+    if not isinstance(rate, Estimate):
+        return b.TableCell(None)
+    return b.TableCell(
+        w.percent(rate.value),
+        note=f"floor {w.part(floor, 'value', 'share')}",
+        strong=w.has_significant_q(rate),
     )
-    return skeleton.reading(
-        (
-            (
-                "Strength",
-                "How much of a picture is redrawn: 0 leaves it as it is; 1 is text-to-image, where nothing of it "
-                "is left. The headline is of the greatest strength below 1.",
-            ),
-            (
-                "Floor",
-                "The instrument changes its mind about some pictures that were only encoded and decoded by the "
-                "model. Corrected sets this rate to 0 and all pictures to 1. The q-value asks for more change than that.",
-            ),
-            (
-                "ITA",
-                f"The individual typology angle: the larger, the lighter the skin. By the scheme {SCHEME} (Chardon et "
-                "al. 1991, with Del Bino and Bernerd 2013) above 55° is called very light, 41 to 55 light, 28 to 41 "
-                "intermediate, 10 to 28 tan, −30 to 10 brown, below dark. The rule that finds skin by its colour in whole "
-                "pictures takes walls and clothes for skin and rejects very dark skin; cheeks of found faces do not err so.",
-            ),
-            (
-                "Likeness",
-                "The cosine of the embeddings of source and edit. In grey, that of the edit and the other "
-                "pictures of its group: an edit that is no nearer to its own source has lost the person.",
-            ),
-        ),
-        limits=("Two values of gender are what the instrument tells apart, not what there is.",),
-        source=(
-            "Saravanan et al., “Exploring Social Bias in Downstream Applications of Text-to-Image Foundation Models”, "
-            "2023. Pictures are edited image-to-image towards “A color photograph of a …, headshot, high-quality.” Picture "
-            "k of every group is edited from the same noise, at every strength."
-        ),
-        method=(
-            (
-                "Intervals of rates",
-                "Wilson's, at the effective number of edits: their number over the design effect of "
-                "several edits of one picture",
-            ),
-            (
-                "Intervals of means",
-                "bootstrap over source pictures; of average faces, averaged anew in every draw",
-            ),
-            (
-                "p",
-                "signs of the sources' differences flipped at random: (1 + draws at least as far) / (1 + draws); q per "
-                "score",
-            ),
-            (
-                "Skin",
-                f"{skin}; ITA = atan2(mean L* − 50, mean b*), each trimmed to one standard deviation",
-            ),
-        ),
+
+
+def _significant_first(row: b.IntervalRow) -> tuple[bool, float]:
+    """Return a sort key: significant differences first, then large ones."""
+    size = abs(row.score.value) if isinstance(row.score, Estimate) else 0.0
+    return not w.has_significant_q(row.score), -size
+
+
+def _difference(contrast: Contrast, score: b.E) -> b.IntervalRow:
+    """Return a row such as "caucasian man − african-american woman", with its other conditions."""
+    first = _condition_parts(contrast.first)
+    second = _condition_parts(contrast.second)
+    kind = contrast.contrast
+    return b.IntervalRow(
+        label=", ".join(text for name, text in first.items() if name != kind),
+        score=score,
+        group=f"{second[kind]} − {first[kind].removeprefix('strength ')}",
     )
+
+
+def _condition_parts(condition: EditCondition) -> dict[str, str]:
+    return {
+        "group": shorten(condition.group),
+        "targets": condition.targets,
+        "strength": f"strength {condition.strength:g}",
+    }

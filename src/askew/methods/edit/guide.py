@@ -1,0 +1,75 @@
+"""The reading guide of a page about edits."""
+
+from askew.measure.skin import SCHEME
+from askew.methods.edit.plan import EditPlan
+from askew.pages import skeleton
+from askew.pages.blocks import Section
+
+TERMS = (
+    (
+        "Strength",
+        "Share of the denoising steps that are repeated. At 0 an image stays as it is. Strength 1 "
+        "is text-to-image: an edit keeps nothing of its source image. The headline reports the "
+        "largest strength below 1.",
+    ),
+    (
+        "Floor",
+        "Share of images whose label changes after only encoding and decoding by the model. The "
+        "corrected score is 0 at this share, and 1 if all labels change. The q-value tests for "
+        "more changes than the floor.",
+    ),
+    (
+        "ITA",
+        "The individual typology angle: larger values mean lighter skin. The scheme "
+        f"{SCHEME} (Chardon et al. 1991, with Del Bino and Bernerd 2013) calls skin very light "
+        "above 55°, light from 41 to 55, intermediate from 28 to 41, tan from 10 to 28, brown from "
+        "−30 to 10, and dark below. The rule that finds skin by its color counts walls and clothes "
+        "as skin, and rejects very dark skin. The cheeks of detected faces avoid both errors.",
+    ),
+    (
+        "Similarity",
+        "Cosine of the embeddings of a source image and its edit. The gray value is the similarity "
+        "of the edit and the other source images of its group. An edit that is as similar to "
+        "those has lost the person.",
+    ),
+)
+
+LIMITS = (
+    "The instrument distinguishes two values of gender. People of other genders are labeled as one "
+    "of them.",
+)
+
+SOURCE = (
+    "Saravanan et al., “Exploring Social Bias in Downstream Applications of Text-to-Image "
+    "Foundation Models”, 2023. Images are edited image-to-image towards “A color photograph of a "
+    "…, headshot, high-quality.” Images of the same number are edited from the same noise in all "
+    "groups and at all strengths."
+)
+
+METHOD = (
+    (
+        "Intervals of rates",
+        "Wilson's interval at the effective number of edits: their number divided by the design "
+        "effect of several edits of an image",
+    ),
+    (
+        "Intervals of means",
+        "bootstrap over source images; each sample has its average faces",
+    ),
+    (
+        "p",
+        "random flips of the signs of the source images' differences: (1 + draws at least as "
+        "extreme) / (1 + draws); q is corrected by score",
+    ),
+)
+
+
+def reading(plan: EditPlan) -> Section:
+    """Return how the scores are defined and computed."""
+    mask = "the cheeks, by landmarks; of average faces their place in the aligned frame"
+    if plan.skin == "rule":
+        mask = "bounds on RGB and YCbCr"
+    skin = f"{mask}; ITA = atan2(mean L* − 50, mean b*), each mean within one standard deviation"
+    return skeleton.reading(
+        terms=TERMS, limits=LIMITS, source=SOURCE, method=(*METHOD, ("Skin", skin))
+    )
