@@ -1,8 +1,6 @@
-"""What a classifier takes pictures of social groups for ("downstream", Saravanan et al., sections
-3, 4.2.2 and 7.2).
-"""
+"""Scores of a classification ("downstream", Saravanan et al., sections 3, 4.2.2 and 7.2)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Self
@@ -11,8 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.findings import Head, with_q
-from askew.methods.classify import findings as f
-from askew.methods.classify.findings import ClassificationFindings
+from askew.methods.classify.findings import (
+    Accuracy,
+    Association,
+    Classification,
+    ClassificationFindings,
+    Differential,
+    DistinctPair,
+    MeanErrors,
+    PairShare,
+    family,
+)
 from askew.methods.classify.gather import ClassesGathered, ErrorsOfClasses
 from askew.methods.classify.plan import GENDER, ClassificationPlan
 from askew.parts.scoring import Scoring, or_missing
@@ -23,18 +30,26 @@ from askew.stats.clustered import clustered_rate
 from askew.types import Estimate, Missing
 
 Decisions = NDArray[np.float64]
-SKEWED = 0.75
-"""A pair is listed if more than this share of a group's pictures is given to one of its classes
-(tables 6 and 7).
-"""
+"""Shape (images, pairs): 1 for the first class of a pair, 0 for the second, NaN if missing."""
 
-NO_TRUTH = Missing("not_asked", "which class is right is not known")
+SKEWED = 0.75
+"""A pair is skewed if one class gets more than this share of a group's images (tables 6 and 7)."""
+
+NO_TRUTH = Missing("not_asked", "the true class is unknown")
 
 
 @dataclass(frozen=True, slots=True)
 class ClassDecisions:
-    """Errors with their decisions (pictures, pairs) by group, and for each gender of several
-    groups.
+    """Decisions between classes.
+
+    Attributes
+    ----------
+    readings : ErrorsOfClasses
+        The errors that decide.
+    decisions : mapping of str to Decisions
+        Decisions by group; then those of all groups of a gender, pooled.
+    pooled : mapping of str to sequence of str
+        Names of the pooled groups, with their members.
     """
 
     readings: ErrorsOfClasses
@@ -43,32 +58,67 @@ class ClassDecisions:
 
     @classmethod
     def of(cls, readings: ErrorsOfClasses, pairs: Sequence[tuple[str, str]]) -> Self:
-        """The decisions between these classes."""
-        at = {word: place for place, word in enumerate(readings.classes)}
-        places = [(at[a], at[b]) for a, b in pairs]
-        own = {
+        """Return the decisions between the classes of each pair."""
+        place = {word: number for number, word in enumerate(readings.classes)}
+        places = [(place[a], place[b]) for a, b in pairs]
+        decisions = {
             group: stats.pair_decisions(errors, places) for group, errors in readings.errors.items()
         }
-        genders: dict[str, list[str]] = {}
-        for group in own:
-            gender = stated_value(group, GENDER)
-            if gender:
-                genders.setdefault(f"all {gender}", []).append(group)
-        pooled = (
-            genders if len(genders) == 2 and all(len(some) > 1 for some in genders.values()) else {}
-        )
-        together = {
-            name: np.concatenate([own[group] for group in groups])
-            for name, groups in pooled.items()
-        }
-        return cls(readings, own | together, pooled)
+        pooled = _groups_by_gender(decisions)
+        together = {}
+        for name, groups in pooled.items():
+            together[name] = np.concatenate([decisions[group] for group in groups])
+        return cls(readings=readings, decisions=decisions | together, pooled=pooled)
+
+    @property
+    def of_groups(self) -> dict[str, Decisions]:
+        """The decisions by group, without pooled groups."""
+        return {group: self.decisions[group] for group in self.readings.errors}
 
 
-def score(plan: ClassificationPlan, found: ClassesGathered, head: Head) -> ClassificationFindings:
-    """The findings of a run."""
-    scoring = Scoring("denoising", plan.seed, plan.bootstrap_samples, plan.confidence)
+def _groups_by_gender(groups: Iterable[str]) -> dict[str, list[str]]:
+    """Return two pooled groups by gender, or nothing unless both have several members."""
+    by_gender: dict[str, list[str]] = {}
+    for group in groups:
+        gender = stated_value(group, GENDER)
+        if gender:
+            by_gender.setdefault(f"all {gender}", []).append(group)
+    several = all(len(members) > 1 for members in by_gender.values())
+    return by_gender if len(by_gender) == 2 and several else {}
+
+
+def score(
+    plan: ClassificationPlan, gathered: ClassesGathered, head: Head
+) -> ClassificationFindings:
+    """Compute the findings of a run.
+
+    Parameters
+    ----------
+    plan : ClassificationPlan
+        Plan of the run.
+    gathered : ClassesGathered
+        Errors of the classes.
+    head : Head
+        Beginning of the findings.
+
+    Returns
+    -------
+    ClassificationFindings
+        The content of results.json.
+    """
+    scoring = Scoring(
+        instrument="denoising",
+        seed=plan.seed,
+        draws=plan.bootstrap_samples,
+        level=plan.confidence,
+    )
     section = classification(
-        plan, found.targets, found.labels, scoring, found.showing, found.neutrality
+        plan=plan,
+        targets=gathered.targets,
+        labels=gathered.labels,
+        scoring=scoring,
+        showing=gathered.showing,
+        neutrality=gathered.neutrality,
     )
     return head.into(ClassificationFindings, classification=section)
 
@@ -80,94 +130,131 @@ def classification(
     scoring: Scoring,
     showing: tuple[GroupCheck, ...] = (),
     neutrality: tuple[Neutrality, ...] = (),
-) -> f.Classification:
-    """What the errors say of the section `classification`, with q-values.
+) -> Classification:
+    """Compute the section `classification` of the findings, with q-values.
 
-    `targets` are readings with the target classes, `labels` with those of which one is right, both
-    by rising samples.
+    Parameters
+    ----------
+    plan : ClassificationPlan
+        Plan of the run.
+    targets, labels : sequence of ErrorsOfClasses
+        Errors of the target classes, and of the classes of the accuracy, by rising number of noise
+        samples.
+    scoring : Scoring
+        Settings of the intervals.
+    showing, neutrality
+        Checks of the source images.
     """
-    decided = [ClassDecisions.of(one, plan.pairs) for one in targets]
-    section = f.Classification(
-        accuracy=tuple(
-            entry for read in labels for entry in _accuracy(read, plan.true_classes, scoring)
-        ),
-        association=tuple(entry for one in decided for entry in _association(one, scoring)),
-        differential=tuple(entry for one in decided for entry in _differential(one, scoring)),
-        pairs=tuple(_pairs(decided[-1], plan.pairs, scoring)),
-        comparison=_comparison(decided[-1], plan.pairs),
+    by_samples = [ClassDecisions.of(errors, plan.pairs) for errors in targets]
+    most = by_samples[-1]
+    accuracy: list[Accuracy] = []
+    association: list[Association] = []
+    differential: list[Differential] = []
+    mean_errors: list[MeanErrors] = []
+    for errors in labels:
+        accuracy += _accuracy(errors, plan.true_classes, scoring)
+    for decided in by_samples:
+        association += _association(decided, scoring)
+        differential += _differential(decided, scoring)
+    for errors in (*targets, *labels):
+        mean_errors += _mean_errors(errors)
+    section = Classification(
+        accuracy=tuple(accuracy),
+        association=tuple(association),
+        differential=tuple(differential),
+        pairs=tuple(_pairs(most, plan.pairs, scoring)),
+        comparison=_comparison(most, plan.pairs),
         showing=showing,
         neutrality=neutrality,
-        errors=tuple(entry for read in (*targets, *labels) for entry in _mean_errors(read)),
+        errors=tuple(mean_errors),
     )
-    return with_q(section, f.family)
+    return with_q(section, family)
 
 
-def _association(one: ClassDecisions, scoring: Scoring) -> Iterator[f.Association]:
-    """By group, pooled ones last (Eq. 2)."""
-    samples = one.readings.samples
-    for group, decisions in one.decisions.items():
+def _association(decided: ClassDecisions, scoring: Scoring) -> Iterator[Association]:
+    """Yield the association of each group (Eq. 2), pooled groups last."""
+    samples = decided.readings.samples
+    for group, decisions in decided.decisions.items():
         rng = scoring.rng("association", "denoising", str(samples), group)
-        found = or_missing(stats.association, decisions, rng=rng, **scoring.interval_options)
-        yield f.Association(group, samples, group in one.pooled, found)
+        yield Association(
+            group=group,
+            samples=samples,
+            pooled=group in decided.pooled,
+            S=or_missing(stats.association, decisions, rng=rng, **scoring.interval_options),
+        )
 
 
-def _differential(one: ClassDecisions, scoring: Scoring) -> Iterator[f.Differential]:
-    """By pair of groups, pooled ones last (Eq. 3)."""
-    samples = one.readings.samples
-    for x, y in (*combinations(one.readings.errors, 2), *combinations(one.pooled, 2)):
+def _differential(decided: ClassDecisions, scoring: Scoring) -> Iterator[Differential]:
+    """Yield the difference of every two groups (Eq. 3), pooled groups last."""
+    samples = decided.readings.samples
+    pairs = (*combinations(decided.readings.errors, 2), *combinations(decided.pooled, 2))
+    for x, y in pairs:
         rng = scoring.rng("differential", "denoising", str(samples), x, y)
-        found = or_missing(
+        difference = or_missing(
             stats.differential,
-            one.decisions[x],
-            one.decisions[y],
+            decided.decisions[x],
+            decided.decisions[y],
             rng=rng,
             **scoring.interval_options,
         )
-        yield f.Differential(x, y, samples, x in one.pooled, found)
+        yield Differential(
+            group_x=x, group_y=y, samples=samples, pooled=x in decided.pooled, S=difference
+        )
 
 
 def _pairs(
-    one: ClassDecisions, pairs: Sequence[tuple[str, str]], scoring: Scoring
-) -> Iterator[f.PairShare]:
-    """By group and pair of classes."""
-    for group in one.readings.errors:
-        for (a, b), column in zip(pairs, one.decisions[group].T, strict=True):
-            found = or_missing(stats.pair_share, column, level=scoring.level)
-            skewed = isinstance(found, Estimate) and max(found.value, 1 - found.value) > SKEWED
-            yield f.PairShare(group, one.readings.samples, a, b, found, skewed)
+    decided: ClassDecisions, pairs: Sequence[tuple[str, str]], scoring: Scoring
+) -> Iterator[PairShare]:
+    """Yield the share of the first class, by group and pair of classes."""
+    for group, decisions in decided.of_groups.items():
+        for (a, b), column in zip(pairs, decisions.T, strict=True):
+            share = or_missing(stats.pair_share, column, level=scoring.level)
+            yield PairShare(
+                group=group,
+                samples=decided.readings.samples,
+                a=a,
+                b=b,
+                share_a=share,
+                skewed=isinstance(share, Estimate) and max(share.value, 1 - share.value) > SKEWED,
+            )
 
 
 def _accuracy(
-    read: ErrorsOfClasses, true: Mapping[str, str], scoring: Scoring
-) -> Iterator[f.Accuracy]:
-    """By group, by its right class in `true`."""
-    for group, errors in read.errors.items():
-        right = true.get(group)
-        hits = None if right is None else stats.hits(errors, read.classes.index(right))
-        found = NO_TRUTH if hits is None else or_missing(clustered_rate, hits, level=scoring.level)
-        yield f.Accuracy(group, right, read.samples, found)
+    errors: ErrorsOfClasses, true_classes: Mapping[str, str], scoring: Scoring
+) -> Iterator[Accuracy]:
+    """Yield the share of each group's images that get the true class."""
+    for group, of_group in errors.errors.items():
+        true_class = true_classes.get(group)
+        estimate: Estimate | Missing = NO_TRUTH
+        if true_class is not None:
+            hits = stats.hits(of_group, errors.classes.index(true_class))
+            estimate = or_missing(clustered_rate, hits, level=scoring.level)
+        yield Accuracy(group=group, right=true_class, samples=errors.samples, estimate=estimate)
 
 
-def _mean_errors(read: ErrorsOfClasses) -> Iterator[f.MeanErrors]:
-    for group, errors in read.errors.items():
-        means = map(tuple, errors.mean(axis=2, dtype=float).round(9).tolist())
-        yield f.MeanErrors(group, read.samples, read.classes, tuple(means))
+def _mean_errors(errors: ErrorsOfClasses) -> Iterator[MeanErrors]:
+    for group, of_group in errors.errors.items():
+        means = of_group.mean(axis=2, dtype=float).round(9).tolist()
+        yield MeanErrors(
+            group=group,
+            samples=errors.samples,
+            classes=errors.classes,
+            values=tuple(map(tuple, means)),
+        )
 
 
-def _comparison(one: ClassDecisions, pairs: Sequence[tuple[str, str]]) -> f.DistinctPair | None:
-    """The pair of classes between which the groups differ most, and by group which pictures went to
-    its first class.
-    """
-    own = {group: one.decisions[group] for group in one.readings.errors}
-    shares = np.ma.stack(
-        [np.ma.masked_invalid(decisions).mean(axis=0) for decisions in own.values()]
-    )
+def _comparison(decided: ClassDecisions, pairs: Sequence[tuple[str, str]]) -> DistinctPair | None:
+    """Return the pair of classes on which the groups differ most, with all its decisions."""
+    all_decisions = map(np.ma.masked_invalid, decided.of_groups.values())
+    shares = np.ma.stack([decisions.mean(axis=0) for decisions in all_decisions])
     spread = np.ptp(shares.filled(np.nan), axis=0)
     if np.isnan(spread).all():
         return None
-    at = int(np.nanargmax(spread))
-    chosen = {
-        group: tuple(None if np.isnan(d) else bool(d) for d in some[:, at])
-        for group, some in own.items()
-    }
-    return f.DistinctPair(*pairs[at], one.readings.samples, chosen)
+    place = int(np.nanargmax(spread))
+    a, b = pairs[place]
+    chosen = {group: _chosen(decisions[:, place]) for group, decisions in decided.of_groups.items()}
+    return DistinctPair(a=a, b=b, samples=decided.readings.samples, to_a=chosen)
+
+
+def _chosen(decisions: Decisions) -> tuple[bool | None, ...]:
+    return tuple(None if np.isnan(decision) else bool(decision) for decision in decisions)
