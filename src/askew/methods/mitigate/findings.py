@@ -1,6 +1,4 @@
-"""What a mitigation changed: on every axis, between axes, of the subject and the pictures, and at
-what cost.
-"""
+"""Findings of `askew mitigate`: changes of axes, pairs, subject and images, and the cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,19 +14,31 @@ from askew.mitigations.base import Mitigation
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.shares import SetShares
 from askew.stats.intervals import ends
+from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.store.files import write_file
 from askew.types import Estimate, record
 
 
 @record
 class AxisChange:
-    """One axis before and after.
+    """An axis before and after a technique.
 
-    aimed      whether the way to mitigate was for this axis
-    change     distance from the target after less that before, debiased; below 0 is nearer
-    by_others  the same change by every other instrument
-    predicted  the true distance of the policy, as its planning pictures foretell it; None where nothing was planned
-    obeyed     share of pictures in which that was read which was asked of them; None where nothing was asked
+    Attributes
+    ----------
+    axis : str
+        Name of the axis.
+    is_target : bool
+        True for a target axis, False for a monitored axis.
+    before, after : Estimate or Missing
+        Deviation from the target shares, or from the reference of a monitored axis.
+    change : Estimate or Missing
+        Debiased deviation after minus before. Negative: closer to the target.
+    by_others : mapping of instrument to Estimate or Missing
+        The same change by the other instruments.
+    predicted : Estimate, Missing or None
+        True deviation of the policy, predicted from the planning images. None without a policy.
+    followed : Estimate, Missing or None
+        Share of images labeled with the value that was requested. None without requests.
     """
 
     axis: str
@@ -42,19 +52,19 @@ class AxisChange:
 
     @property
     def fell(self) -> bool:
-        """Whether the axis is nearer to its target, beyond chance."""
-        return settled(self.change, -1)
+        """True if the axis is significantly closer to its target."""
+        return is_significant_change(self.change, -1)
 
     @property
     def doubted(self) -> list[str]:
-        """Instruments that do not see the change that the first one sees: it may have fooled that
-        one.
-        """
-        return [name for name, one in self.by_others.items() if self.fell and not _beyond(one, -1)]
+        """Instruments whose labels do not confirm a significant improvement."""
+        if not self.fell:
+            return []
+        return [name for name, change in self.by_others.items() if not _excludes_zero(change, -1)]
 
     @property
     def as_predicted(self) -> bool:
-        """Whether the distance after lies within what was predicted."""
+        """True if the deviation after lies in the predicted interval."""
         if not (isinstance(self.predicted, Estimate) and isinstance(self.after, Estimate)):
             return False
         low, high = ends(self.predicted)
@@ -62,17 +72,27 @@ class AxisChange:
 
     @property
     def rose(self) -> bool:
-        """Whether the axis is further from its target, beyond chance."""
-        return settled(self.change)
+        """True if the axis deviates significantly more from its target."""
+        return is_significant_change(self.change)
 
 
 @record
 class PairChange:
-    """How much more two axes hang together after than before (Cramér's V).
+    """Change of the association of two axes (Cramér's V).
 
-    V also rises where rare values get frequent. `carried` is the V that the axes would have at
-    their shares after, did they hang together as before (by odds ratios); None where a value after
-    was seen in fewer than five pictures before.
+    V also rises when rare values become frequent.
+
+    Attributes
+    ----------
+    axes : tuple of str
+        Names of the axes.
+    before, after : float
+        Cramér's V in [0, 1].
+    carried : float or None
+        V at the shares after with the odds ratios before. None where a value after was labeled in
+        fewer than five images before.
+    rise : Estimate or Missing
+        V after minus before.
     """
 
     axes: tuple[str, str]
@@ -84,14 +104,29 @@ class PairChange:
 
 @record
 class TechniqueFindings:
-    """What one way to mitigate did to one prompt.
+    """Changes of a prompt's images by a technique.
 
-    cost            evaluations of the network for a picture, as a multiple of those before
-    subject         share of pictures whose occupation reads as the prompt's, after less before; None for no such prompt
-    subject_before  that share before
-    unread          share of pictures in which an aimed axis could not be read, after less before
-    nearness        mean cosine of pictures and the prompt, after less before; None without an embedder
-    quality         kernel distance of the pictures after from those before; None without an embedder
+    Attributes
+    ----------
+    prompt, technique : str
+        Prompt and technique.
+    cost : float
+        Evaluations of the network per image, as a multiple of those before.
+    axes : tuple of AxisChange
+        Changes of target axes and monitored axes.
+    pairs : tuple of PairChange
+        Changes of the association of axes.
+    subject : Estimate, Missing or None
+        Share of images with the prompt's occupation, after minus before. None for a prompt without
+        an occupation.
+    subject_before : Estimate, Missing or None
+        The share before.
+    unlabeled : Estimate or Missing
+        Share of images without a label on a target axis, after minus before.
+    nearness : Estimate, Missing or None
+        Mean cosine of images and prompt, after minus before. None without an embedder.
+    quality : Estimate, Missing or None
+        Kernel distance of the images after from those before. None without an embedder.
     """
 
     prompt: str
@@ -107,33 +142,33 @@ class TechniqueFindings:
 
     @property
     def helped(self) -> list[AxisChange]:
-        """Aimed axes that are nearer to their target, beyond chance."""
-        return [one for one in self.axes if one.is_target and one.fell]
+        """Target axes that are significantly closer to their target."""
+        return [change for change in self.axes if change.is_target and change.fell]
 
     @property
     def harmed(self) -> list[AxisChange]:
-        """Axes that are further from their target, beyond chance."""
-        return [one for one in self.axes if one.rose]
+        """Axes that deviate significantly more."""
+        return [change for change in self.axes if change.rose]
 
     @property
     def built(self) -> list[PairChange]:
-        """Pairs of axes that hang together more, beyond chance."""
-        return [one for one in self.pairs if settled(one.rise)]
+        """Pairs of axes that are significantly more associated."""
+        return [change for change in self.pairs if is_significant_change(change.rise)]
 
     @property
     def broken(self) -> list[str]:
-        """What the pictures lost, beyond chance, as phrases."""
-        lost = {
-            "technique_subject_loss": _beyond(self.subject, -1),
-            "technique_prompt_loss": _beyond(self.nearness, -1),
-            "technique_label_loss": _beyond(self.unlabeled, 1),
+        """Keys of phrases about significant losses of the images."""
+        losses = {
+            "technique_subject_loss": _excludes_zero(self.subject, -1),
+            "technique_prompt_loss": _excludes_zero(self.nearness, -1),
+            "technique_label_loss": _excludes_zero(self.unlabeled, 1),
         }
-        return [phrase for phrase, so in lost.items() if so]
+        return [phrase for phrase, is_lost in losses.items() if is_lost]
 
 
 @record
 class MitigationFindings(Head):
-    """The content of results.json. `mitigations` holds the file of every way."""
+    """Content of results.json. `mitigations` has the text of each mitigation file."""
 
     plan: MitigationPlan
     shares: tuple[SetShares, ...]
@@ -147,39 +182,48 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
     """A finished run of `askew mitigate`."""
 
     def file(self, technique: str | None = None) -> Path:
-        """Where the file of a way lies, by default that of the first. Raises UsageError."""
+        """Return the path of a mitigation file.
+
+        Parameters
+        ----------
+        technique
+            Name of the technique. By default the first one.
+
+        Raises
+        ------
+        UsageError
+            If the run has no such technique.
+        """
         name = technique or self.plan.techniques[0]
         if name not in self.findings.mitigations:
             raise UsageError(
-                f"this run has no way {name!r}; it has: {', '.join(self.findings.mitigations)}"
+                f"this run has no technique {name!r}; it has: {', '.join(self.findings.mitigations)}"
             )
         return self.folder / f"mitigation-{name}.toml"
 
     @property
     def mitigation(self) -> Mitigation:
-        """The first way's mitigation, to wrap a model or to draw prompts from."""
+        """Mitigation of the first technique, to wrap a model with."""
         return mitigation.load_mitigation(self.file())
 
     def write_files(self) -> None:
-        """Write the file of every way into the run's folder, and beside it what else others may use
-        of it.
-        """
+        """Write the mitigation file of each technique, and its further files, into the run folder."""
         for technique, text in self.findings.mitigations.items():
             path = write_file(self.file(technique), text.encode())
             for suffix, content in mitigation.load_mitigation(path).extra_files().items():
                 write_file(path.with_suffix(suffix), content)
 
 
-def settled(score: E, sign: int = 1) -> bool:
-    """Whether a change upwards, or of the other sign, is beyond chance in its family."""
+def is_significant_change(score: E, sign: int = 1) -> bool:
+    """Check whether a change has this sign and is significant in its family."""
     return (
         isinstance(score, Estimate)
         and score.q is not None
-        and score.q < 0.05
+        and score.q < SIGNIFICANCE_LEVEL
         and sign * score.value > 0
     )
 
 
-def _beyond(score: E | None, sign: int) -> bool:
-    """Whether an interval lies on one side of 0."""
+def _excludes_zero(score: E | None, sign: int) -> bool:
+    """Check whether an interval lies on one side of 0."""
     return isinstance(score, Estimate) and min(sign * end for end in ends(score)) > 0

@@ -1,14 +1,14 @@
-"""What `askew mitigate` costs: pictures that plan, pictures that refine, and fresh ones before and
-after.
+"""Data of `askew mitigate`: planning images, refining images and held-out images.
 
-Nothing that chose a mitigation judges it: the three kinds have seeds of their own. Those before and
-after share theirs.
+The three kinds of images have separate seeds, so that no image that chose a mitigation evaluates it.
+Images before and after a technique share their seeds.
 """
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,7 @@ from askew.errors import UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
 from askew.methods.mitigate.plan import PROMPTS, TOKENS, MitigationPlan
 from askew.methods.mitigate.policy import PolicyTables, SolvedPolicy, choose, most_drawn
-from askew.mitigations import base as mitigation
-from askew.mitigations.base import Mitigation
+from askew.mitigations.base import Mitigation, parse_mitigation
 from askew.models.base import Model, Request
 from askew.parts.survey import reader as survey
 from askew.parts.survey.confusion import calibrations
@@ -35,21 +34,35 @@ from askew.store.keys import derived_seed, picture_seed
 from askew.types import Missing, Picture, Prompt, Question
 
 SUBJECT = Question(table_question("occupation"), (), "occupation")
-"""What tells whether the subject of a prompt about people is still there."""
-
+"""Question whether the subject of a prompt about people is still shown."""
 
 TECHNIQUE_AXIS = "mitigation"
-"""The axis of the sets of pictures after a way to mitigate, whose value is the way's name."""
+"""Axis of the image sets after a technique. Its value is the name of the technique."""
+
+CHOSEN_BY_ASKEW = {"method", "targets", "policies"}
+"""Fields of a mitigation that are not settings of the user."""
+
 Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSet:
-    """Fresh pictures of one prompt, before (`way` None) or after.
+    """Held-out images of a prompt, before or after a technique.
 
-    asked     by axis what was asked of each picture; None of those of which nothing was
-    subjects  what each picture's occupation is read as
-    vectors   by their places those of pictures that are there, and `text` of the prompt; none without an embedder
+    Attributes
+    ----------
+    technique : str or None
+        None before.
+    observed : ObservedSet
+        Images with labels.
+    asked : mapping of axis to sequence of str or None
+        Values that were requested of each image. None where nothing was requested.
+    subjects : sequence of Answer
+        Labels of the occupation.
+    vectors : mapping of int to array
+        Vectors of the present images, by their place. Empty without an embedder.
+    text : array or None
+        Vector of the prompt.
     """
 
     technique: str | None
@@ -62,8 +75,16 @@ class EvaluationSet:
 
 @dataclass(frozen=True)
 class MitigationGathered(survey.SurveyData):
-    """All of a run: `chosen` policies by prompt, the `ways` by name, what is `judged` by prompt,
-    before it first.
+    """Data of a mitigation.
+
+    Attributes
+    ----------
+    chosen : mapping of prompt to SolvedPolicy
+        Policies, if the technique prompts is tried.
+    techniques : mapping of name to Mitigation
+        The mitigations.
+    judged : mapping of prompt to EvaluationSet
+        Held-out images: before, then after each technique.
     """
 
     chosen: Mapping[str, SolvedPolicy]
@@ -71,220 +92,307 @@ class MitigationGathered(survey.SurveyData):
     judged: Mapping[str, Sequence[EvaluationSet]]
 
 
+@dataclass(frozen=True)
+class _Workshop:
+    """Plan, run, model and instruments of a mitigation."""
+
+    plan: MitigationPlan
+    run: Run
+    model: Model
+    reader: SurveyReader
+    embedder: Embedder | None
+
+    @property
+    def texts(self) -> list[str]:
+        return [prompt.text for prompt in self.plan.prompts]
+
+
 def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
-    """Plan, refine, and measure again. Raises UsageError for pictures that exist already and ways
-    that do not fit.
+    """Plan and refine the mitigations, and evaluate them on held-out images.
+
+    Raises
+    ------
+    UsageError
+        For a collection of images, or a technique that does not fit the model.
     """
     model = mitigations.open_model(plan.model, plan.model_args)
     if not isinstance(model, Model):
         raise UsageError(
-            f"{model.name} holds pictures that exist already; a mitigation needs a model to work on"
+            f"{model.name} contains existing images. A mitigation needs a model; name one with "
+            "--model"
         )
     for technique in plan.techniques:
-        known = registry.named("mitigation", technique).model_fields.keys() - {
-            "method",
-            "targets",
-            "policies",
-        }
-        unknown = plan.settings_of(technique).keys() - known
-        if unknown:
-            raise UnknownName(f"setting of {technique}", min(unknown), known)
+        _check_settings(plan, technique)
+    embedder = None
+    if plan.embedder != "none":
+        embedder = registry.embedder(plan.embedder, **plan.embedder_args)
     reader = SurveyReader(run, instruments_of(plan, model), person=True)
-    embedder = (
-        None if plan.embedder == "none" else registry.embedder(plan.embedder, **plan.embedder_args)
-    )
-    planning = (
-        survey.observed_sets(plan, model, reader) if {*plan.techniques} & {PROMPTS, TOKENS} else {}
-    )
-    chosen = _policies(plan, run, model, reader, planning) if PROMPTS in plan.techniques else {}
+    workshop = _Workshop(plan=plan, run=run, model=model, reader=reader, embedder=embedder)
+    planning: Observed = {}
+    if {*plan.techniques} & {PROMPTS, TOKENS}:
+        planning = survey.observed_sets(plan, model, reader)
+    policies = _policies(workshop, planning) if PROMPTS in plan.techniques else {}
+    techniques = _techniques(workshop, planning, policies)
+    judged = _evaluate(workshop, techniques)
+    observed = {text: [images.observed for images in sets] for text, sets in judged.items()}
+    data = survey.surveyed(plan, model, reader, observed, embedder)
+    return data.into(MitigationGathered, chosen=policies, techniques=techniques, judged=judged)
+
+
+def _check_settings(plan: MitigationPlan, technique: str) -> None:
+    """Raise UnknownName for a setting that a technique does not have."""
+    known = registry.named("mitigation", technique).model_fields.keys() - CHOSEN_BY_ASKEW
+    unknown = plan.settings_of(technique).keys() - known
+    if unknown:
+        raise UnknownName(f"setting of {technique}", min(unknown), known)
+
+
+def _techniques(
+    workshop: _Workshop, planning: Observed, policies: Mapping[str, SolvedPolicy]
+) -> dict[str, Mitigation]:
+    """Return the mitigations; a counting run lacks those that follow from images."""
+    plan = workshop.plan
     learned: dict[str, Mapping[str, object]] = {technique: {} for technique in plan.techniques}
-    if chosen:
-        learned[PROMPTS] = {"policies": [one.policy.model_dump() for one in chosen.values()]}
+    if policies:
+        dumped = [solved.policy.model_dump() for solved in policies.values()]
+        learned[PROMPTS] = {"policies": dumped}
     if TOKENS in plan.techniques:
-        learned[TOKENS] = _tokens(plan, run, planning, embedder)
-    techniques = {
-        technique: _technique(plan, technique, own)
-        for technique, own in learned.items()
-        if own or technique not in (PROMPTS, TOKENS)
+        learned[TOKENS] = _tokens(workshop, planning)
+    return {
+        technique: _technique(plan, technique, fields)
+        for technique, fields in learned.items()
+        if fields or technique not in (PROMPTS, TOKENS)
     }
-    models: dict[str | None, Model] = {
-        None: model,
-        **{technique: one.wrap(model) for technique, one in techniques.items()},
-    }
+
+
+def _evaluate(
+    workshop: _Workshop, techniques: Mapping[str, Mitigation]
+) -> dict[str, list[EvaluationSet]]:
+    """Generate and label held-out images of all prompts, before and after each technique."""
+    plan = workshop.plan
     seed = derived_seed(plan.seed, "confirm")
-    texts = [prompt.text for prompt in plan.prompts]
-    made = {
-        technique: run.pictures(one, texts, plan.eval_images, seed)
-        for technique, one in models.items()
+    models: dict[str | None, Model] = {None: workshop.model}
+    for name, value in techniques.items():
+        models[name] = value.wrap(workshop.model)
+    pictures = {
+        name: workshop.run.pictures(model, workshop.texts, plan.eval_images, seed)
+        for name, model in models.items()
     }
-    for technique in (
-        learned.keys() - techniques.keys()
-    ):  # only counted: pictures under a mitigation that nobody knows yet
-        run.decide(
-            f"pictures under {technique}",
-            dict,
-            _unknown(plan, model, reader, lambda _: plan.eval_images),
-            {},
-        )
-    judged = {
-        prompt.text: [
-            _judged(
-                reader, prompt, technique, made[technique][prompt.text], techniques, embedder, seed
+    for technique in plan.techniques:
+        if technique not in techniques:  # a counting run does not know this mitigation
+            work = _unknown(workshop, lambda prompt: plan.eval_images)
+            workshop.run.decide(f"images under {technique}", dict, work, {})
+    evaluated: dict[str, list[EvaluationSet]] = {}
+    for prompt in plan.prompts:
+        evaluated[prompt.text] = [
+            _evaluation_set(
+                workshop,
+                prompt,
+                technique=name,
+                mitigation=None if name is None else techniques[name],
+                pictures=pictures[name][prompt.text],
+                seed=seed,
             )
-            for technique in models
+            for name in models
         ]
-        for prompt in plan.prompts
-    }
-    observed = {text: [one.observed for one in some] for text, some in judged.items()}
-    found = survey.surveyed(plan, model, reader, observed, embedder)
-    return found.into(MitigationGathered, chosen=chosen, techniques=techniques, judged=judged)
+    return evaluated
 
 
-def _policies(
-    plan: MitigationPlan, run: Run, model: Model, reader: SurveyReader, observed: Observed
-) -> dict[str, SolvedPolicy]:
-    """The policy of every prompt; none where the run only counts."""
+def _policies(workshop: _Workshop, observed: Observed) -> dict[str, SolvedPolicy]:
+    """Return the policy of each prompt; a counting run has none."""
+    plan = workshop.plan
     seed = derived_seed(plan.seed, "refine")
-    known = calibrations(plan.prompts, reader.instruments)
+    errors = calibrations(plan.prompts, workshop.reader.instruments)
 
     def draw(prompt: PromptPlan, text: str) -> ObservedSet:
-        pictures = run.pictures(model, [text], plan.refine, seed)[text]
-        return reader.read(prompt, [(Prompt(text), pictures)])[0]
+        pictures = workshop.run.pictures(workshop.model, [text], plan.refine, seed)[text]
+        return workshop.reader.read(prompt, [(Prompt(text), pictures)])[0]
 
-    def flow() -> dict[str, SolvedPolicy]:
-        tables = [
-            PolicyTables.of(one, plan.target_axes, observed[one.text], plan.vqa[0], known)
-            for one in plan.prompts
+    def solve() -> dict[str, SolvedPolicy]:
+        all_tables = [
+            PolicyTables.of(prompt, plan.target_axes, observed[prompt.text], plan.vqa[0], errors)
+            for prompt in plan.prompts
         ]
-        return {one.prompt.text: choose(plan, one, partial(draw, one.prompt)) for one in tables}
+        policies = {}
+        for tables in all_tables:
+            policies[tables.prompt.text] = choose(plan, tables, partial(draw, tables.prompt))
+        return policies
 
-    return run.decide(
-        "the policy", flow, _unknown(plan, model, reader, partial(most_drawn, plan)), {}
-    )
+    work = _unknown(workshop, partial(most_drawn, plan))
+    return workshop.run.decide("the policy", solve, work, {})
 
 
-def _tokens(
-    plan: MitigationPlan, run: Run, observed: Observed, embedder: Embedder | None
-) -> Mapping[str, object]:
-    """What ITI-GEN learns from the counterfactual pictures of all prompts; nothing where the run
-    only counts.
+def _tokens(workshop: _Workshop, observed: Observed) -> Mapping[str, object]:
+    """Learn ITI-GEN's tokens from the counterfactual images of all prompts.
+
+    A counting run returns nothing.
     """
+    embedder = workshop.embedder
     tower = getattr(embedder, "text_tower", None)
     if embedder is None or tower is None:
         raise UsageError(
-            f"{TOKENS} learns by an embedder of pictures and texts with a CLIP text tower, not by "
-            f"{plan.embedder!r}: studio or clip/ID"
+            f"--technique {TOKENS} needs an embedder with a CLIP text tower, but the embedder is "
+            f"{workshop.plan.embedder!r}. Use --embedder studio or --embedder clip/ID"
         )
+    vectors = _vectors_by_axis(workshop, embedder, observed)
+
+    def learn() -> Mapping[str, object]:
+        return _learned_tokens(workshop, tower, vectors)
+
+    return workshop.run.decide("the tokens", learn, Work(), {})
+
+
+def _vectors_by_axis(
+    workshop: _Workshop, embedder: Embedder, observed: Observed
+) -> dict[str, list[Vectors]]:
+    """Return the vectors of counterfactual images, by target axis and value."""
+    pictures: dict[tuple[str | None, str | None], list[Picture]] = {}
+    for of_prompt in observed.values():
+        for image_set in of_prompt:
+            key = (image_set.prompt.axis, image_set.prompt.value)
+            present = [item for item in image_set.pictures if isinstance(item, Picture)]
+            pictures.setdefault(key, []).extend(present)
+    vectors: dict[str, list[Vectors]] = {}
+    for axis in workshop.plan.prompts[0].closed:
+        if axis.name in workshop.plan.target_axes:
+            vectors[axis.name] = [
+                workshop.run.read(embedder, pictures.get((axis.name, value), []))
+                for value in axis.values
+            ]
+    return vectors
+
+
+def _learned_tokens(
+    workshop: _Workshop, tower: Callable[[], Any], vectors: Mapping[str, list[Vectors]]
+) -> Mapping[str, object]:
+    """Learn tokens, or read them from the store, and return the fields of the mitigation."""
     from askew.mitigations import iti_gen
 
-    first = plan.prompts[0]
-    sets: dict[tuple[str | None, str | None], list[Picture]] = {}
-    for one in (one for some in observed.values() for one in some):
-        shown = sets.setdefault((one.prompt.axis, one.prompt.value), [])
-        shown += [picture for picture in one.pictures if isinstance(picture, Picture)]
-    vectors = {
-        axis.name: [run.read(embedder, sets.get((axis.name, value), [])) for value in axis.values]
-        for axis in first.closed
-        if axis.name in plan.target_axes
+    plan = workshop.plan
+    model, tokenizer = tower()
+    encoder = iti_gen.encoder_digest(model.text_model)
+    texts = list(dict.fromkeys([*workshop.texts, iti_gen.ANYBODY]))
+    seed = derived_seed(plan.seed, TOKENS)
+    recipe = json.dumps([encoder, texts, iti_gen.EPOCHS, seed, *vectors]).encode()
+    image_bytes = [rows.tobytes() for of_axis in vectors.values() for rows in of_axis]
+    digest = sha256(b"".join([recipe, *image_bytes]))
+    with workshop.run.steps("tokens", TOKENS, iti_gen.EPOCHS) as steps:
+        tables = iti_gen.learn_tokens(
+            model,
+            tokenizer,
+            texts,
+            vectors,
+            seed,
+            workshop.run.store.path / TOKENS / digest,
+            steps.advance,
+        )
+    return {
+        "tokens": {axis: iti_gen.encode_tokens(table) for axis, table in tables.items()},
+        "width": next(iter(tables.values())).shape[-1],
+        "encoder": encoder,
     }
 
-    def flow() -> Mapping[str, object]:
-        model, tokenizer = tower()
-        encoder = iti_gen.encoder_digest(model.text_model)
-        texts = [*dict.fromkeys([*(one.text for one in plan.prompts), iti_gen.ANYBODY])]
-        seed = derived_seed(plan.seed, TOKENS)
-        pictures = [one.tobytes() for some in vectors.values() for one in some]
-        recipe = json.dumps([encoder, texts, iti_gen.EPOCHS, seed, *vectors]).encode()
-        kept = sha256(b"".join([recipe, *pictures]))
-        with run.steps("tokens", TOKENS, iti_gen.EPOCHS) as steps:
-            found = iti_gen.learn_tokens(
-                model,
-                tokenizer,
-                texts,
-                vectors,
-                seed,
-                run.store.path / TOKENS / kept,
-                steps.advance,
-            )
-        tokens = {axis: iti_gen.encode_tokens(table) for axis, table in found.items()}
-        return {"tokens": tokens, "width": next(iter(found.values())).shape[-1], "encoder": encoder}
 
-    return run.decide("the tokens", flow, Work(), {})
-
-
-def _unknown(
-    plan: MitigationPlan, model: Model, reader: SurveyReader, images: Callable[[PromptPlan], int]
-) -> Work:
-    """So many pictures for every prompt of the plan, whose texts nobody can say yet."""
-    return sum(
-        (
-            unmade(
-                model, images(prompt), [len(reader.questions(prompt, name)) for name in plan.vqa]
-            )
-            for prompt in plan.prompts
-        ),
-        Work(),
-    )
+def _unknown(workshop: _Workshop, images: Callable[[PromptPlan], int]) -> Work:
+    """Return the work of this many images for each prompt, whose texts are not known yet."""
+    work = Work()
+    for prompt in workshop.plan.prompts:
+        questions = [len(workshop.reader.questions(prompt, name)) for name in workshop.plan.vqa]
+        work = work + unmade(workshop.model, images(prompt), questions)
+    return work
 
 
 def _technique(plan: MitigationPlan, technique: str, learned: Mapping[str, object]) -> Mitigation:
-    """A way to mitigate with the targets that hold for every prompt."""
-    first, *others = (plan.targets(prompt) for prompt in plan.prompts)
+    """Return a mitigation with the target shares that all prompts have in common."""
+    first, *others = [plan.targets(prompt) for prompt in plan.prompts]
     common = {
-        axis: shares for axis, shares in first.items() if all(one[axis] == shares for one in others)
+        axis: shares
+        for axis, shares in first.items()
+        if all(targets[axis] == shares for targets in others)
     }
-    own: dict[str, object] = {
+    fields: dict[str, object] = {
         "method": technique,
         "targets": common,
         **plan.settings_of(technique),
         **learned,
     }
-    return mitigation.parse_mitigation(own, f"the mitigation {technique}")
+    return parse_mitigation(fields, f"the mitigation {technique}")
 
 
-def _judged(
-    reader: SurveyReader,
+def _evaluation_set(
+    workshop: _Workshop,
     prompt: PromptPlan,
+    *,
     technique: str | None,
+    mitigation: Mitigation | None,
     pictures: Sequence[Outcome],
-    techniques: Mapping[str, Mitigation],
-    embedder: Embedder | None,
     seed: int,
 ) -> EvaluationSet:
-    own = (
-        Prompt(prompt.text) if technique is None else Prompt(prompt.text, TECHNIQUE_AXIS, technique)
+    """Label held-out images, and note what the mitigation requested of each."""
+    set_prompt = Prompt(prompt.text)
+    if technique is not None:
+        set_prompt = Prompt(prompt.text, TECHNIQUE_AXIS, technique)
+    observed = workshop.reader.read(prompt, [(set_prompt, pictures)])[0]
+    evaluation = EvaluationSet(
+        technique=technique,
+        observed=observed,
+        asked=_requested_values(prompt.text, mitigation, len(pictures), seed),
+        subjects=_subjects(workshop.reader, pictures),
+        vectors={},
+        text=None,
     )
-    observed = reader.read(prompt, [(own, pictures)])[0]
+    if workshop.embedder is None:
+        return evaluation
+    return _with_vectors(evaluation, workshop.run, workshop.embedder, prompt.text, pictures)
+
+
+def _requested_values(
+    prompt: str, mitigation: Mitigation | None, images: int, seed: int
+) -> dict[str, list[str | None]]:
+    """Return what a mitigation requests of each image, by axis."""
+    if mitigation is None:
+        return {}
     requests = [
-        Request(prompt.text, picture_seed(seed, prompt.text, k), k) for k in range(len(pictures))
+        Request(prompt, picture_seed(seed, prompt, number), number) for number in range(images)
     ]
-    said = [
-        techniques[technique].requested_values(one) if technique is not None else {}
-        for one in requests
-    ]
-    asked = {
-        axis: [one.get(axis) for one in said]
-        for axis in dict.fromkeys(a for one in said for a in one)
-    }
+    requested = [mitigation.requested_values(request) for request in requests]
+    axes = dict.fromkeys(axis for values in requested for axis in values)
+    return {axis: [values.get(axis) for values in requested] for axis in axes}
+
+
+def _subjects(reader: SurveyReader, pictures: Sequence[Outcome]) -> list[Answer]:
+    """Ask the first instrument for the occupation of each image."""
     first: VQA = next(iter(reader.instruments.values()))
-    subjects = reader.run.ask(first, pictures, [SUBJECT])
-    read = [
-        one
-        if isinstance(one, Missing)
-        else subjects[one.id][0]
-        if one.id in subjects
-        else Missing("not_asked")
-        for one in pictures
-    ]
-    if embedder is None:
-        return EvaluationSet(technique, observed, asked, read, {}, None)
-    present = {k: one for k, one in enumerate(pictures) if isinstance(one, Picture)}
-    vectors = (
-        dict(zip(present, reader.run.read(embedder, [*present.values()]), strict=True))
-        if present
-        else {}
-    )
-    text = reader.run.decide(
-        "the prompt's vector", lambda: embedder.embed_texts([prompt.text])[0], Work(), None
-    )
-    return EvaluationSet(technique, observed, asked, read, vectors, text)
+    answers = reader.run.ask(first, pictures, [SUBJECT])
+    subjects: list[Answer] = []
+    for picture in pictures:
+        if isinstance(picture, Missing):
+            subjects.append(picture)
+        elif picture.id in answers:
+            subjects.append(answers[picture.id][0])
+        else:
+            subjects.append(Missing("not_asked"))
+    return subjects
+
+
+def _with_vectors(
+    evaluation: EvaluationSet,
+    run: Run,
+    embedder: Embedder,
+    prompt: str,
+    pictures: Sequence[Outcome],
+) -> EvaluationSet:
+    """Return a set with the vectors of its images and of the prompt."""
+    present = {
+        place: picture for place, picture in enumerate(pictures) if isinstance(picture, Picture)
+    }
+    vectors: dict[int, Vectors] = {}
+    if present:
+        vectors = dict(zip(present, run.read(embedder, list(present.values())), strict=True))
+
+    def embed() -> Vectors:
+        vector: Vectors = embedder.embed_texts([prompt])[0]
+        return vector
+
+    text = run.decide("the prompt's vector", embed, Work(), None)
+    return replace(evaluation, vectors=vectors, text=text)

@@ -1,10 +1,8 @@
-"""The page of `askew mitigate`: what was asked for, what became of it, what else changed, and what
-it costs.
-"""
+"""Page of `askew mitigate`: shares, deviations, side effects and predictions."""
 
 from collections.abc import Iterator, Sequence
 
-from askew.findings import E
+from askew.findings import E, PictureSet
 from askew.methods.mitigate.findings import AxisChange, MitigationFindings, TechniqueFindings
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
@@ -26,281 +24,303 @@ from askew.parts.survey import blocks as survey
 from askew.parts.survey.sentences import LIMITS
 from askew.types import Estimate
 
-FIRST = 12
-"""Pictures of each way that stand side by side."""
+IMAGES_OF_PROMPT = 12
+"""Number of images of each technique, shared by all prompts."""
+
+FEWEST_IMAGES = 4
+MOST_PAIRS = 10
+"""Number of pairs of axes in the table of associations."""
 
 TERMS = (
     (
-        "Fresh pictures",
-        "They judge: their seeds are none of those that planned. Those before and after have the same "
-        "seeds, and are compared in pairs.",
+        "Held-out images",
+        "They evaluate. Their seeds differ from those of planning. Images before and after have equal "
+        "seeds and are compared in pairs.",
     ),
     (
         "Distance",
-        "Of the shares from the target; of axes that were not aimed at, from their ideal. Debiased for the "
-        "number of pictures. The aimed axes and the watched ones are families of q of their own.",
+        "Deviation of the shares from the target shares; of monitored axes, from their reference. It "
+        "is bias-corrected. Target axes and monitored axes form separate families of q.",
     ),
     (
-        "Hang together more",
-        "Cramér's V of two axes rose beyond chance. It also rises where rare values get frequent: "
-        "by the new shares alone is what it would be, did each value still go with the others as before.",
+        "More strongly associated",
+        "Cramér's V of two axes rose significantly. V also rises when rare values become frequent. "
+        "“Expected” is V if only the shares had changed and the odds ratios had not.",
     ),
     (
-        "Unlike those before",
-        "A distance of the embedder's vectors between all pictures before and all after, squared "
-        "and free of chance; 0 where one model could have made both.",
+        "Difference from the images before",
+        "Squared kernel distance between the embedder's vectors of all images before and all images "
+        "after, corrected for chance. 0: the same model could have generated both.",
     ),
 )
 
 
-def page(found: MitigationFindings, media: Media) -> b.Page:
-    """What to show of a run."""
-    prompts = [prompt.text for prompt in found.plan.prompts]
-    told = [verdict(technique, len(prompts) > 1) for technique in found.techniques]
-    files = (
-        b.Details(f"mitigation-{technique}.toml", (b.CodeBlock(text),))
-        for technique, text in found.mitigations.items()
-    )
-    aimed_at = {
-        one.axis for technique in found.techniques for one in technique.axes if one.is_target
-    }
-    is_target, others = (
-        [one for one in found.shares if (one.axis in aimed_at) is wanted]
-        for wanted in (True, False)
-    )
-    watched = b.Details("Axes that were not aimed at", survey.seen(others))
-    pictures = (
-        b.Details(one.caption, (one,)) if k else one
-        for k, one in enumerate(_pictures(found, media))
-    )
-    sections = (
-        b.Section("Who was seen, before and after", (*survey.seen(is_target), watched)),
-        b.Section("The same seeds, before and after", pictures, screen=False),
-        b.Section("Distance from the target", map(_distances, found.techniques)),
-        b.Section("What else changed", map(_others, found.techniques)),
-        b.Section("Predicted and measured", _predicted(found), screen=False),
-        b.Section("The files", files, screen=False),
-    )
+def page(findings: MitigationFindings, media: Media) -> b.Page:
+    """Return the page of a mitigation."""
+    prompts = [prompt.text for prompt in findings.plan.prompts]
+    verdicts = [verdict(entry, len(prompts) > 1) for entry in findings.techniques]
+    images = plural(findings.plan.eval_images, "held-out image")
     return skeleton.page(
-        found,
+        findings,
         skeleton.Heading(
-            kicker=f"askew mitigate · {skeleton.identity(found.model)}",
+            kicker=f"askew mitigate · {skeleton.identity(findings.model)}",
             title=quote(prompts[0], 160) if len(prompts) == 1 else plural(len(prompts), "prompt"),
-            answer=" ".join(told[:2]),
-            detail=" ".join(told[2:]),
+            answer=" ".join(verdicts[:2]),
+            detail=" ".join(verdicts[2:]),
         ),
-        sections=sections,
-        facts=(
-            *skeleton.facts(found),
-            ("Judged by", f"{plural(found.plan.eval_images, 'fresh picture')} before and after"),
-        ),
+        sections=_sections(findings, media),
+        facts=(*skeleton.facts(findings), ("Evaluation", f"{images} before and after")),
         reading=skeleton.reading(TERMS, LIMITS),
-        notes=skeleton.notes(found),
+        notes=skeleton.notes(findings),
     )
 
 
-def verdict(technique: TechniqueFindings, several: bool = False) -> str:
-    """What a way did, in one sentence: never "helped" where the subject, the pictures or another
-    axis paid for it.
-    """
-    where = (
-        f"{capital(technique.technique)}, {quote(technique.prompt, 60)}"
-        if several
-        else capital(technique.technique)
-    )
-    is_target = [one for one in technique.axes if one.is_target]
-    text = (
-        format_phrase(
-            "technique_improvement",
-            technique=where,
-            axes=listing([_moved(one) for one in technique.helped]),
-        )
-        if technique.helped
-        else format_phrase(
-            "no_technique_improvement",
-            technique=where,
-            axes=listing([_moved(one) for one in is_target]),
-        )
-    )
-    paid = (
-        [format_phrase("technique_harm", axes=listing([_moved(one) for one in technique.harmed]))]
-        if technique.harmed
-        else []
-    )
-    paid += (
-        [
-            format_phrase(
-                "technique_association", pairs=listing([_pair(one.axes) for one in technique.built])
-            )
-        ]
-        if technique.built
-        else []
-    )
-    paid += map(format_phrase, technique.broken)
-    paid += [
-        format_phrase(
-            "technique_doubt", instruments=listing(one.doubted), axis=axis_label(one.axis)
-        )
-        for one in is_target
-        if one.doubted
+def _sections(findings: MitigationFindings, media: Media) -> tuple[b.Section, ...]:
+    target_axes = {
+        change.axis for entry in findings.techniques for change in entry.axes if change.is_target
+    }
+    of_targets = [entry for entry in findings.shares if entry.axis in target_axes]
+    of_monitored = [entry for entry in findings.shares if entry.axis not in target_axes]
+    monitored = b.Details("Monitored axes", survey.seen(of_monitored))
+    files = [
+        b.Details(f"mitigation-{name}.toml", (b.CodeBlock(text),))
+        for name, text in findings.mitigations.items()
     ]
-    cost = f" A picture costs {technique.cost:.1f} times." if technique.cost != 1 else ""
-    return f"{text}{f'; but {listing(paid)}' if paid else ''}.{cost}"
-
-
-def _moved(one: AxisChange) -> str:
     return (
-        f"{perceived(one.axis)} (distance {words.part(one.before, 'mark')} → {measured(one.after)})"
+        b.Section("Shares before and after", (*survey.seen(of_targets), monitored)),
+        b.Section("Images of equal seeds", _images(findings, media), screen=False),
+        b.Section("Deviation from the target", map(_deviations, findings.techniques)),
+        b.Section("Side effects", map(_side_effects, findings.techniques)),
+        b.Section("Predicted and measured deviations", _predicted(findings), screen=False),
+        b.Section("Mitigation files", files, screen=False),
     )
+
+
+def verdict(entry: TechniqueFindings, several_prompts: bool = False) -> str:
+    """Return what a technique changed, in one sentence.
+
+    A technique is never called an improvement without its losses: of the subject, of the fit to the
+    prompt, of another axis.
+
+    Parameters
+    ----------
+    entry
+        Findings of the technique.
+    several_prompts
+        True to name the prompt.
+    """
+    name = capital(entry.technique)
+    if several_prompts:
+        name = f"{name}, {quote(entry.prompt, 60)}"
+    key = "technique_improvement" if entry.helped else "no_technique_improvement"
+    changes = entry.helped or [change for change in entry.axes if change.is_target]
+    text = format_phrase(key, technique=name, axes=_changes(changes))
+    losses = _losses(entry)
+    but = f"; but {listing(losses)}" if losses else ""
+    cost = ""
+    if entry.cost != 1:
+        cost = f" An image takes {entry.cost:.1f} times the computation."
+    return f"{text}{but}.{cost}"
+
+
+def _losses(entry: TechniqueFindings) -> list[str]:
+    """Return phrases about everything that became worse."""
+    losses = []
+    if entry.harmed:
+        losses.append(format_phrase("technique_harm", axes=_changes(entry.harmed)))
+    if entry.built:
+        pairs = listing([_pair(change.axes) for change in entry.built])
+        losses.append(format_phrase("technique_association", pairs=pairs))
+    losses += [format_phrase(key) for key in entry.broken]
+    for change in entry.axes:
+        if change.is_target and change.doubted:
+            doubt = format_phrase(
+                "technique_doubt",
+                instruments=listing(change.doubted),
+                axis=axis_label(change.axis),
+            )
+            losses.append(doubt)
+    return losses
+
+
+def _changes(changes: Sequence[AxisChange]) -> str:
+    return listing([_change(change) for change in changes])
+
+
+def _change(change: AxisChange) -> str:
+    before = words.part(change.before, "mark")
+    return f"{perceived(change.axis)} (distance {before} → {measured(change.after)})"
 
 
 def _ring(score: E, name: str) -> tuple[b.ReferenceMark, ...]:
-    return (b.ReferenceMark(score.mark, name, "ring"),) if isinstance(score, Estimate) else ()
+    if not isinstance(score, Estimate):
+        return ()
+    return (b.ReferenceMark(score.mark, name, "ring"),)
 
 
 def _pair(axes: tuple[str, str]) -> str:
-    return " and ".join(map(axis_label, axes))
+    first, second = axes
+    return f"{axis_label(first)} and {axis_label(second)}"
 
 
-def _pictures(found: MitigationFindings, media: Media) -> Iterator[b.PictureGrid]:
-    """Of every prompt, the fewer the more prompts there are."""
-    most = max(4, FIRST // len(found.plan.prompts))
-    for prompt in found.plan.prompts:
+def _images(findings: MitigationFindings, media: Media) -> Iterator[b.Block]:
+    """Yield the images of each prompt, equal seeds below each other; further prompts folded."""
+    most = max(FEWEST_IMAGES, IMAGES_OF_PROMPT // len(findings.plan.prompts))
+    for place, prompt in enumerate(findings.plan.prompts):
         rows = tuple(
-            b.PictureRow(
-                tuple(
-                    shot(media, name, f"Picture {k + 1}, {_label(one.value)}")
-                    for k, name in enumerate(one.pictures[:most])
-                ),
-                _label(one.value),
-            )
-            for one in found.sets
-            if one.prompt == prompt.text
+            _row(image_set, media, most)
+            for image_set in findings.sets
+            if image_set.prompt == prompt.text
         )
-        yield b.PictureGrid(
-            f"{quote(prompt.text, 100)}: one seed under another", rows, aligned=True
-        )
+        caption = f"{quote(prompt.text, 100)}: equal seeds below each other"
+        grid = b.PictureGrid(caption, rows, aligned=True)
+        yield b.Details(caption, (grid,)) if place else grid
 
 
-def _label(technique: str | None) -> str:
-    return "before" if technique is None else f"after {technique}"
-
-
-def _distances(technique: TechniqueFindings) -> b.IntervalChart:
-    rows = tuple(
-        b.IntervalRow(
-            f"{capital(axis_label(one.axis))}{'' if one.is_target else ' (watched)'}",
-            one.after,
-            (
-                measured(one.change, "signed"),
-                words.part(one.change, "q"),
-                f"{percent(one.followed.value)} of {one.followed.n}"
-                if isinstance(one.followed, Estimate)
-                else None,
-            ),
-            strong=one.fell or one.rose,
-            marks=_ring(one.before, "before"),
-        )
-        for one in technique.axes
+def _row(image_set: PictureSet, media: Media, most: int) -> b.PictureRow:
+    label = "before" if image_set.value is None else f"after {image_set.value}"
+    thumbnails = tuple(
+        shot(media, name, f"Image {number}, {label}")
+        for number, name in enumerate(image_set.pictures[:most], start=1)
     )
+    return b.PictureRow(thumbnails, label)
+
+
+def _deviations(entry: TechniqueFindings) -> b.IntervalChart:
+    """Return the deviation of all axes after a technique, with the change."""
     return b.IntervalChart(
-        f"{capital(technique.technique)}, {quote(technique.prompt, 60)}: distance after",
+        f"{capital(entry.technique)}, {quote(entry.prompt, 60)}: distance after",
         "Axis",
-        rows,
+        tuple(_deviation(change) for change in entry.axes),
         "distance",
         columns=("mark", "interval"),
         more=("change", "q", "followed"),
     )
 
 
-def _others(technique: TechniqueFindings) -> b.Details:
-    was = (
-        f" ({words.part(technique.subject_before, 'mark', 'share')} before)"
-        if technique.subject_before is not None
-        else ""
+def _deviation(change: AxisChange) -> b.IntervalRow:
+    label = capital(axis_label(change.axis))
+    followed = None
+    if isinstance(change.followed, Estimate):
+        followed = f"{percent(change.followed.value)} of {change.followed.n}"
+    return b.IntervalRow(
+        label if change.is_target else f"{label} (monitored)",
+        change.after,
+        (measured(change.change, "signed"), words.part(change.change, "q"), followed),
+        strong=change.fell or change.rose,
+        marks=_ring(change.before, "before"),
     )
+
+
+def _side_effects(entry: TechniqueFindings) -> b.Details:
+    """Return changes of subject, images, pairs of axes and monitored axes."""
+    monitored = [change for change in entry.axes if not change.is_target]
+    text = _monitored_sentence(monitored, entry) if monitored else ""
+    name = f"{capital(entry.technique)}, {quote(entry.prompt, 60)}"
+    return b.Details(
+        f"{name}: subject, images, pairs of axes, monitored axes",
+        (b.Paragraph(text), *_image_changes(entry), _associations(entry)),
+        screen=True,
+    )
+
+
+def _monitored_sentence(monitored: Sequence[AxisChange], entry: TechniqueFindings) -> str:
+    worse = [
+        change
+        for change in monitored
+        if isinstance(change.change, Estimate) and change.change.value > 0
+    ]
+    significant = [change for change in entry.harmed if not change.is_target]
+    return (
+        f"{len(worse)} of {len(monitored)} monitored axes deviate more from their reference than "
+        f"before, {len(significant)} significantly. Without any mitigation, about half would do so "
+        "by chance."
+    )
+
+
+def _image_changes(entry: TechniqueFindings) -> tuple[b.IntervalChart, b.IntervalChart]:
+    """Return changes of subject and labels, and of vectors."""
+    before = ""
+    if entry.subject_before is not None:
+        before = f" ({words.part(entry.subject_before, 'mark', 'share')} before)"
     shares = [
-        (f"subject shown{was}", technique.subject),
-        ("aimed axis unread", technique.unlabeled),
+        (f"images that show the subject{before}", entry.subject),
+        ("images without a label on a target axis", entry.unlabeled),
     ]
-    small = [
-        ("fit to the prompt (cosine)", technique.nearness),
-        ("unlike those before, as a whole", technique.quality),
+    vectors = [
+        ("fit to the prompt (cosine)", entry.nearness),
+        ("difference from the images before", entry.quality),
     ]
-    lanes = (
+    return (
         b.IntervalChart(
-            "After less before, in percentage points",
-            "What",
-            _lanes(shares),
+            "After minus before, in percentage points",
+            "Measure",
+            _rows(shares),
             "change",
             "points",
             b.DIFFERENCE,
         ),
-        b.IntervalChart("After less before", "What", _lanes(small), "change", "fine", b.DIFFERENCE),
+        b.IntervalChart(
+            "After minus before", "Measure", _rows(vectors), "change", "fine", b.DIFFERENCE
+        ),
     )
-    rows = tuple(
+
+
+def _rows(scores: Sequence[tuple[str, E | None]]) -> tuple[b.IntervalRow, ...]:
+    return tuple(b.IntervalRow(name, score) for name, score in scores if score is not None)
+
+
+def _associations(entry: TechniqueFindings) -> b.IntervalChart:
+    """Return the pairs of axes with the largest rise of Cramér's V."""
+    largest = sorted(entry.pairs, key=lambda change: words.largest_first(change.rise))
+    rows = [
         b.IntervalRow(
-            capital(_pair(one.axes)),
-            one.rise,
-            (*map(number, (one.before, one.carried, one.after)),),
+            capital(_pair(change.axes)),
+            change.rise,
+            (number(change.before), number(change.carried), number(change.after)),
         )
-        for one in sorted(technique.pairs, key=lambda one: words.largest_first(one.rise))[:10]
-    )
-    tied = b.IntervalChart(
+        for change in largest[:MOST_PAIRS]
+    ]
+    return b.IntervalChart(
         "Pairs of axes: rise of Cramér's V",
         "Pair",
-        rows,
+        tuple(rows),
         "rise",
         "signed",
         b.DIFFERENCE,
-        more=("before", "by the new shares alone", "after"),
+        more=("before", "expected", "after"),
     )
-    worse = [
-        one
-        for one in technique.axes
-        if not one.is_target and isinstance(one.change, Estimate) and one.change.value > 0
+
+
+def _predicted(findings: MitigationFindings) -> Iterator[b.Block]:
+    """Yield the deviations that policies predicted, with the measured ones."""
+    predictions = [
+        (entry.prompt, change)
+        for entry in findings.techniques
+        for change in entry.axes
+        if change.predicted is not None
     ]
-    watched = sum(not one.is_target for one in technique.axes)
-    sides = (
-        f"{len(worse)} of {watched} watched axes are further from their ideal than before, "
-        f"{len([one for one in technique.harmed if not one.is_target])} beyond chance; where nothing is done, chance moves "
-        "about half of them so."
-    )
-    summary = f"{capital(technique.technique)}, {quote(technique.prompt, 60)}: subject, pictures, pairs of axes, watched axes"
-    return b.Details(summary, (b.Paragraph(sides if watched else ""), *lanes, tied), screen=True)
-
-
-def _lanes(told: Sequence[tuple[str, E | None]]) -> tuple[b.IntervalRow, ...]:
-    return tuple(b.IntervalRow(name, score) for name, score in told if score is not None)
-
-
-def _predicted(found: MitigationFindings) -> Iterator[b.Block]:
-    """Of policies over prompts, which alone are predicted."""
-    told = [
-        (technique.prompt, one)
-        for technique in found.techniques
-        for one in technique.axes
-        if one.predicted is not None
-    ]
-    if told:
-        within = f"{sum(one.as_predicted for _, one in told)} of {plural(len(told), 'measured distance')}"
+    if predictions:
+        within = sum(change.as_predicted for _, change in predictions)
+        deviations = plural(len(predictions), "measured deviation")
         yield b.Paragraph(
-            f"{within} lie within what was predicted; pictures that measure err by themselves."
+            f"{within} of {deviations} lie in the predicted interval. The measurements have sampling "
+            "error, too."
         )
-    rows = tuple(
-        b.IntervalRow(
-            capital(axis_label(one.axis)),
-            one.predicted,
-            (words.part(one.before, "mark"), measured(one.after)),
+    rows = []
+    for prompt, change in predictions:
+        row = b.IntervalRow(
+            capital(axis_label(change.axis)),
+            change.predicted,
+            (words.part(change.before, "mark"), measured(change.after)),
             shorten(prompt, 50),
-            marks=_ring(one.after, "measured"),
+            marks=_ring(change.after, "measured"),
         )
-        for prompt, one in told
-    )
+        rows.append(row)
     yield b.IntervalChart(
-        "Distances from the target, of watched axes from their ideal",
+        "Deviation from the target shares; of monitored axes, from their reference",
         "Axis",
-        rows,
+        tuple(rows),
         "predicted",
         columns=("mark", "interval"),
         more=("before", "measured"),

@@ -219,7 +219,7 @@ def _foretold(
     """
     rng = np.random.default_rng(derived_seed(plan.seed, "predicted", tables.prompt.text, axis.name))
     distance = DISTANCE[axis.scale]
-    reference = wanted(axis)
+    reference = target_shares(axis)
     seen, drawn = (
         np.tensordot(weights, [one.shares(cell, [axis]) for cell in among], axes=1)
         for one in (tables, replace(tables, rng=rng, _counted={}))
@@ -253,7 +253,7 @@ def _cells(plan: MitigationPlan, prompt: PromptPlan) -> list[Cell]:
     )
 
 
-def wanted(axis: AxisPlan) -> Counts:
+def target_shares(axis: AxisPlan) -> Counts:
     """The shares that an axis should have, in the order of its values."""
     return np.array([*reference_of(axis).values()])
 
@@ -273,7 +273,7 @@ def _solved(
         return np.array([tables.shares(cell, axes) for cell in among])
 
     goals = [
-        Goal(of(axis), wanted(axis), DISTANCE[axis.scale], weight.get(axis.name, 0.0))
+        Goal(of(axis), target_shares(axis), DISTANCE[axis.scale], weight.get(axis.name, 0.0))
         for axis in tables.prompt.closed
     ]
     is_target = [goal for goal in goals if goal.weight]
@@ -288,7 +288,7 @@ def _solved(
     )
     for one, other in pairs:
         table = of(one, other).reshape(len(among), len(one.values), len(other.values))
-        apart = table - wanted(one)[:, None] * table.sum(axis=1, keepdims=True)
+        apart = table - target_shares(one)[:, None] * table.sum(axis=1, keepdims=True)
         importance = plan.independence_weight * weight[one.name] * weight.get(other.name, 1.0)
         goals.append(
             Goal(apart.reshape(len(among), -1), np.zeros(apart[0].size), weight=importance)

@@ -1,12 +1,11 @@
-"""From pictures before and after to what a mitigation changed: nothing that chose it has a part in
-this.
-"""
+"""Findings of a mitigation: changes from held-out images before to held-out images after."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.findings import E, Head, with_q
@@ -18,8 +17,9 @@ from askew.methods.mitigate.findings import (
 )
 from askew.methods.mitigate.gather import EvaluationSet, MitigationGathered
 from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
-from askew.methods.mitigate.policy import wanted
+from askew.methods.mitigate.policy import target_shares
 from askew.parts.scoring import Scoring, or_missing
+from askew.parts.survey.observed import Answer
 from askew.parts.survey.shares import DISTANCE, SetShares, shares
 from askew.parts.survey.verdicts import with_verdicts
 from askew.plan import AxisPlan, PromptPlan
@@ -37,231 +37,359 @@ from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import share_intervals
 from askew.types import Estimate, Missing
 
-ONE_VALUE = "a single value of one of them was seen, before or after"
-FEWEST = 5
-"""Pictures of a value before, from which it is known how it hangs together with others."""
+ONE_VALUE = "the images before or after show a single value of one of the axes"
+FEWEST_IMAGES = 5
+"""Images of a value before that are enough to know its association with another axis."""
 
 
-def score(plan: MitigationPlan, found: MitigationGathered, head: Head) -> MitigationFindings:
-    """The findings of a run.
+@dataclass(frozen=True)
+class Evaluation:
+    """Images of a prompt before or after a technique, with the shares of all axes."""
 
-    q-values: changes of the aimed axes are one family, those of the watched axes another, rises of
-    dependence a third.
+    images: EvaluationSet
+    shares: Sequence[SetShares]
+
+
+def score(plan: MitigationPlan, gathered: MitigationGathered, head: Head) -> MitigationFindings:
+    """Return the findings of a run. Images that chose a mitigation do not evaluate it.
+
+    Changes of target axes form a family of q-values, changes of monitored axes a second, rises of
+    association a third.
     """
     scoring = Scoring.of(plan)
-    prompts = {prompt.text: prompt for prompt in plan.prompts}
-    seen: list[SetShares] = []
+    entries: list[SetShares] = []
     techniques: list[TechniqueFindings] = []
-    for text, judged in found.judged.items():
-        own = [
-            [
-                shares(
-                    one.observed, axis, text, scoring, found.errors.get((plan.vqa[0], axis.name))
-                )
-                for axis in prompts[text].closed
-            ]
-            for one in judged
+    for prompt in plan.prompts:
+        evaluations = [
+            Evaluation(images=images, shares=_shares(plan, prompt, images, gathered, scoring))
+            for images in gathered.judged[prompt.text]
         ]
-        seen += [entry for entries in own for entry in entries]
-        techniques += [
-            _technique(plan, prompts[text], found, (judged[0], after), (own[0], entries), scoring)
-            for after, entries in zip(judged[1:], own[1:], strict=True)
-        ]
+        before, *afters = evaluations
+        for evaluation in evaluations:
+            entries += evaluation.shares
+        for after in afters:
+            techniques.append(_technique(plan, prompt, gathered, before, after, scoring))
 
-    def family(at: tuple[str | int, ...]) -> str | None:
-        if at[-1] == "change":
-            return "is_target" if techniques[int(at[0])].axes[int(at[2])].is_target else "watched"
-        return "pairs" if at[-1] == "rise" else None
+    def family(address: tuple[str | int, ...]) -> str | None:
+        if address[-1] == "change":
+            change = techniques[int(address[0])].axes[int(address[2])]
+            return "target" if change.is_target else "monitored"
+        return "pairs" if address[-1] == "rise" else None
 
+    judged, _ = with_verdicts(entries)
     return head.into(
         MitigationFindings,
-        shares=with_verdicts(seen)[0],
-        confusion=found.confusion,
+        shares=judged,
+        confusion=gathered.confusion,
         techniques=with_q(tuple(techniques), family),
-        mitigations={name: technique.to_toml() for name, technique in found.techniques.items()},
+        mitigations={name: value.to_toml() for name, value in gathered.techniques.items()},
     )
+
+
+def _shares(
+    plan: MitigationPlan,
+    prompt: PromptPlan,
+    images: EvaluationSet,
+    gathered: MitigationGathered,
+    scoring: Scoring,
+) -> list[SetShares]:
+    """Return the shares of all axes in a set."""
+    entries = []
+    for axis in prompt.closed:
+        errors = gathered.errors.get((plan.vqa[0], axis.name))
+        entries.append(shares(images.observed, axis, prompt.text, scoring, errors))
+    return entries
 
 
 def _technique(
     plan: MitigationPlan,
     prompt: PromptPlan,
-    found: MitigationGathered,
-    judged: tuple[EvaluationSet, EvaluationSet],
-    seen: tuple[Sequence[SetShares], Sequence[SetShares]],
+    gathered: MitigationGathered,
+    before: Evaluation,
+    after: Evaluation,
     scoring: Scoring,
 ) -> TechniqueFindings:
-    """What the second of two sets of pictures shows against the first."""
-    (before, after), technique = judged, str(judged[1].technique)
-    chosen = found.chosen.get(prompt.text) if technique == PROMPTS else None
-    axes = tuple(
-        AxisChange(
-            axis.name,
-            axis.name in plan.target_axes,
-            one.distance,
-            other.distance,
-            _change(before, after, axis, scoring, (one.distance, other.distance)),
-            {
-                name: _change(before, after, axis, replace(scoring, instrument=name))
-                for name in plan.vqa[1:]
-            },
-            chosen.predicted[axis.name] if chosen else None,
-            _followed(after, axis, scoring),
+    """Return the changes from the images before to those after a technique."""
+    name = str(after.images.technique)
+    policy = gathered.chosen.get(prompt.text) if name == PROMPTS else None
+    changes = []
+    for place, axis in enumerate(prompt.closed):
+        changes.append(
+            AxisChange(
+                axis=axis.name,
+                is_target=axis.name in plan.target_axes,
+                before=before.shares[place].distance,
+                after=after.shares[place].distance,
+                change=_debiased_change(before, after, place, axis, scoring),
+                by_others=_changes_by_others(plan, before.images, after.images, axis, scoring),
+                predicted=policy.predicted[axis.name] if policy else None,
+                followed=_followed(after.images, axis, scoring),
+            )
         )
-        for axis, one, other in zip(prompt.closed, *seen, strict=True)
-    )
-    kept = [_kept(one, prompt.text) for one in (after, before)]
-    read = [
-        zip(
-            *(one.observed.values[scoring.instrument][name] for name in plan.target_axes),
-            strict=True,
-        )
-        for one in (after, before)
-    ]
-    unlabeled = [
-        [any(isinstance(value, Missing) for value in row) for row in rows] for rows in read
-    ]
+    similarity = _by_vectors(before.images, after.images, scoring)
+    subject_before = _shows_subject(before.images, prompt.text)
+    subject_after = _shows_subject(after.images, prompt.text)
     return TechniqueFindings(
-        prompt.text,
-        technique,
-        found.techniques[technique].cost,
-        axes,
-        tuple(_pairs(prompt, before, after, scoring)),
-        or_missing(_more, kept[0], kept[1], plan.confidence) if kept[0] else None,
-        share_intervals([kept[1].count(True), kept[1].count(False)], level=plan.confidence)[0]
-        if any(kept[1])
-        else None,
-        _more(unlabeled[0], unlabeled[1], plan.confidence),
-        *_by_vectors(before, after, scoring),
+        prompt=prompt.text,
+        technique=name,
+        cost=gathered.techniques[name].cost,
+        axes=tuple(changes),
+        pairs=tuple(_pairs(prompt, before.images, after.images, scoring)),
+        subject=_subject_change(subject_after, subject_before, plan.confidence),
+        subject_before=_share_of_true(subject_before, plan.confidence),
+        unlabeled=_change_of_frequency(
+            _is_unlabeled(after.images, plan, scoring),
+            _is_unlabeled(before.images, plan, scoring),
+            plan.confidence,
+        ),
+        nearness=similarity.nearness,
+        quality=similarity.quality,
     )
+
+
+def _changes_by_others(
+    plan: MitigationPlan,
+    before: EvaluationSet,
+    after: EvaluationSet,
+    axis: AxisPlan,
+    scoring: Scoring,
+) -> dict[str, E]:
+    """Return the change of an axis by each further instrument."""
+    changes = {}
+    for instrument in plan.vqa[1:]:
+        by_instrument = replace(scoring, instrument=instrument)
+        changes[instrument] = _change(before, after, axis, by_instrument)
+    return changes
+
+
+def _subject_change(
+    after: Sequence[bool | None], before: Sequence[bool | None], level: float
+) -> E | None:
+    """Return how much more often images show the subject; None for a prompt without one."""
+    return or_missing(_change_of_frequency, after, before, level) if after else None
+
+
+def _share_of_true(answers: Sequence[bool | None], level: float) -> Estimate | None:
+    """Return the share of true among known answers; None if none is true."""
+    if not any(answers):
+        return None
+    return share_intervals([answers.count(True), answers.count(False)], level=level)[0]
+
+
+def _is_unlabeled(images: EvaluationSet, plan: MitigationPlan, scoring: Scoring) -> list[bool]:
+    """Return for each image whether a label on a target axis is missing."""
+    labels = images.observed.values[scoring.instrument]
+    rows = zip(*(labels[name] for name in plan.target_axes), strict=True)
+    return [any(isinstance(label, Missing) for label in row) for row in rows]
 
 
 def paired(
     after: Sequence[object], before: Sequence[object], values: Sequence[object]
 ) -> PairedSets:
-    """A column for each value, and a row for each answer that is one; answers about one seed are a
-    pair.
+    """Return two sets of answers as indicator rows, paired by seed.
 
-    Raises NotEnoughData for a set without any.
+    Parameters
+    ----------
+    after, before
+        Answers about equal seeds. Answers that are not in `values` are left out.
+    values
+        Values, with a column each.
+
+    Raises
+    ------
+    NotEnoughData
+        If a set has no answer in `values`.
     """
-    places = [[k for k, answer in enumerate(some) if answer in values] for some in (after, before)]
-    rows = [
-        np.array([[float(some[k] == value) for value in values] for k in at]).reshape(
-            -1, len(values)
-        )
-        for some, at in zip((after, before), places, strict=True)
-    ]
-    return PairedSets.of(rows[0], rows[1], places[0], places[1])
+    after_places = [place for place, answer in enumerate(after) if answer in values]
+    before_places = [place for place, answer in enumerate(before) if answer in values]
+    return PairedSets.of(
+        _indicators(after, after_places, values),
+        _indicators(before, before_places, values),
+        after_places,
+        before_places,
+    )
 
 
-def _more(after: Sequence[bool | None], before: Sequence[bool | None], level: float) -> Estimate:
-    """How much more often something holds; None is not known."""
+def _indicators(
+    answers: Sequence[object], places: Sequence[int], values: Sequence[object]
+) -> NDArray[np.float64]:
+    rows = []
+    for place in places:
+        rows.append([float(answers[place] == value) for value in values])
+    return np.array(rows).reshape(-1, len(values))
+
+
+def _change_of_frequency(
+    after: Sequence[bool | None], before: Sequence[bool | None], level: float
+) -> Estimate:
+    """Return how much more often something holds after; None means not known."""
     return share_difference(paired(after, before, (True, False)), 0, level=level)
 
 
-def _change(
-    before: EvaluationSet,
-    after: EvaluationSet,
-    axis: AxisPlan,
-    scoring: Scoring,
-    beside: Sequence[E] = (),
-) -> E:
-    """The distance after less that before: of debiased ones that stand `beside` it, and then within
-    its interval.
-    """
-    answers = [one.observed.values[scoring.instrument][axis.name] for one in (after, before)]
+def _change(before: EvaluationSet, after: EvaluationSet, axis: AxisPlan, scoring: Scoring) -> E:
+    """Return the deviation after minus the deviation before."""
+    after_labels = after.observed.values[scoring.instrument][axis.name]
+    before_labels = before.observed.values[scoring.instrument][axis.name]
     rng = scoring.rng(
-        before.observed.prompt.text, str(after.technique), axis.name, scoring.instrument, "change"
+        before.observed.prompt.text,
+        str(after.technique),
+        axis.name,
+        scoring.instrument,
+        "change",
     )
 
     def change() -> Estimate:
-        sets = paired(answers[0], answers[1], axis.values)
         return distance_difference(
-            sets, wanted(axis), distance=DISTANCE[axis.scale], rng=rng, **scoring.interval_options
+            paired(after_labels, before_labels, axis.values),
+            target_shares(axis),
+            distance=DISTANCE[axis.scale],
+            rng=rng,
+            **scoring.interval_options,
         )
 
-    found = or_missing(change, detail="no picture before or after has an answer")
-    marks = [one.mark for one in beside if isinstance(one, Estimate)]
-    if not isinstance(found, Estimate) or len(marks) < 2:
-        return found
-    value, (low, high) = marks[1] - marks[0], ends(found)
-    return replace(found, value=value, low=min(low, value), high=max(high, value))
+    return or_missing(change, detail="no image before or after has a label")
+
+
+def _debiased_change(
+    before: Evaluation, after: Evaluation, place: int, axis: AxisPlan, scoring: Scoring
+) -> E:
+    """Return the difference of the debiased deviations, within the interval of the change."""
+    change = _change(before.images, after.images, axis, scoring)
+    deviations = (before.shares[place].distance, after.shares[place].distance)
+    marks = [deviation.mark for deviation in deviations if isinstance(deviation, Estimate)]
+    if not isinstance(change, Estimate) or len(marks) < 2:
+        return change
+    difference = marks[1] - marks[0]
+    low, high = ends(change)
+    return replace(change, value=difference, low=min(low, difference), high=max(high, difference))
 
 
 def _followed(after: EvaluationSet, axis: AxisPlan, scoring: Scoring) -> Estimate | None:
-    """How often that is read which was asked of a picture; what cannot be read counts as missing,
-    not as disobeyed.
-    """
-    read = after.observed.values[scoring.instrument][axis.name]
-    asked = after.asked.get(axis.name) or [None] * len(read)
-    pairs = [(a, b) for a, b in zip(asked, read, strict=True) if a is not None]
-    known = [a == b for a, b in pairs if not isinstance(b, Missing)]
-    if not known:
+    """Return the share of images with the requested label. Unlabeled images count as missing."""
+    labels = after.observed.values[scoring.instrument][axis.name]
+    requested = after.asked.get(axis.name) or [None] * len(labels)
+    pairs = [pair for pair in zip(requested, labels, strict=True) if pair[0] is not None]
+    results = [value == label for value, label in pairs if not isinstance(label, Missing)]
+    if not results:
         return None
-    counts = [sum(known), len(known) - sum(known)]
-    return share_intervals(counts, level=scoring.level, missing=len(pairs) - len(known))[0]
+    counts = [sum(results), len(results) - sum(results)]
+    missing = len(pairs) - len(results)
+    return share_intervals(counts, level=scoring.level, missing=missing)[0]
 
 
 def _pairs(
     prompt: PromptPlan, before: EvaluationSet, after: EvaluationSet, scoring: Scoring
 ) -> list[PairChange]:
-    """Every pair of axes."""
-    found = []
-    for one, other in combinations(prompt.closed, 2):
-        values = [judged.observed.values[scoring.instrument] for judged in (after, before)]
-        answers = [[*zip(own[one.name], own[other.name], strict=True)] for own in values]
-        shape = (len(one.values), len(other.values))
-        try:
-            sets = paired(answers[0], answers[1], [*product(one.values, other.values)])
-        except NotEnoughData:
-            continue
-        became, was = (rows.sum(axis=0).reshape(shape) for rows in (sets.first, sets.second))
-        rng = scoring.rng(prompt.text, str(after.technique), one.name, other.name, "dependence")
-        varied = all(
-            (table.sum(axis=side) > 0).sum() > 1 for table in (became, was) for side in (0, 1)
-        )
-        rise = (
-            dependence_change(sets, shape, rng=rng, **scoring.interval_options)
-            if varied
-            else Missing("not_asked", ONE_VALUE)
-        )
-        known = all(
-            (was.sum(axis=side)[became.sum(axis=side) > 0] >= FEWEST).all() for side in (0, 1)
-        )
-        v, carried, v_after = (
-            float(cramers_v(table)) for table in (was, raked(was, became), became)
-        )
-        found.append(
-            PairChange((one.name, other.name), v, carried if known else None, v_after, rise)
-        )
-    return found
+    """Return the change of association of all pairs of axes with labels."""
+    changes = []
+    for first, second in combinations(prompt.closed, 2):
+        change = _pair(prompt, (first, second), before, after, scoring)
+        if change is not None:
+            changes.append(change)
+    return changes
 
 
-def _kept(judged: EvaluationSet, prompt: str) -> list[bool | None]:
-    """Of each picture whether its occupation reads as the prompt's; empty where the prompt names
-    none.
-    """
-    nouns = [one.lower() for one in occupations_in(prompt)]
-    read = (
-        [None if isinstance(one, Missing) else str(one).lower() for one in judged.subjects]
-        if nouns
-        else []
+def _pair(
+    prompt: PromptPlan,
+    axes: tuple[AxisPlan, AxisPlan],
+    before: EvaluationSet,
+    after: EvaluationSet,
+    scoring: Scoring,
+) -> PairChange | None:
+    """Return the change of association of two axes; None without labels before or after."""
+    first, second = axes
+    combined_values = list(product(first.values, second.values))
+    try:
+        sets = paired(
+            _combined_labels(after, axes, scoring),
+            _combined_labels(before, axes, scoring),
+            combined_values,
+        )
+    except NotEnoughData:
+        return None
+    shape = (len(first.values), len(second.values))
+    table_after = sets.first.sum(axis=0).reshape(shape)
+    table_before = sets.second.sum(axis=0).reshape(shape)
+    rise: E = Missing("not_asked", ONE_VALUE)
+    if _varies(table_after) and _varies(table_before):
+        rng = scoring.rng(prompt.text, str(after.technique), first.name, second.name, "dependence")
+        rise = dependence_change(sets, shape, rng=rng, **scoring.interval_options)
+    carried = None
+    if _association_is_known(table_before, table_after):
+        carried = float(cramers_v(raked(table_before, table_after)))
+    return PairChange(
+        axes=(first.name, second.name),
+        before=float(cramers_v(table_before)),
+        carried=carried,
+        after=float(cramers_v(table_after)),
+        rise=rise,
     )
-    return [
-        None if text is None else any(noun in text or text in noun for noun in nouns)
-        for text in read
-    ]
 
 
-def _by_vectors(
-    before: EvaluationSet, after: EvaluationSet, scoring: Scoring
-) -> tuple[Estimate | None, Estimate | None]:
-    """How much nearer pictures are to the prompt, and how far from those before; of seeds that have
-    both.
+def _combined_labels(
+    images: EvaluationSet, axes: tuple[AxisPlan, AxisPlan], scoring: Scoring
+) -> list[tuple[Answer, Answer]]:
+    """Return the labels of each image on two axes."""
+    labels = images.observed.values[scoring.instrument]
+    first, second = axes
+    return list(zip(labels[first.name], labels[second.name], strict=True))
+
+
+def _varies(table: NDArray[np.float64]) -> bool:
+    """Check whether both axes of a table show more than a single value."""
+    return all((table.sum(axis=side) > 0).sum() > 1 for side in (0, 1))
+
+
+def _association_is_known(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
+    """Check whether enough images before show each value that images after show."""
+    for side in (0, 1):
+        shown_after = after.sum(axis=side) > 0
+        if not (before.sum(axis=side)[shown_after] >= FEWEST_IMAGES).all():
+            return False
+    return True
+
+
+def _shows_subject(images: EvaluationSet, prompt: str) -> list[bool | None]:
+    """Return for each image whether it shows the prompt's occupation; empty without one."""
+    nouns = [noun.lower() for noun in occupations_in(prompt)]
+    if not nouns:
+        return []
+    results: list[bool | None] = []
+    for label in images.subjects:
+        if isinstance(label, Missing):
+            results.append(None)
+        else:
+            text = str(label).lower()
+            results.append(any(noun in text or text in noun for noun in nouns))
+    return results
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Changes of the vectors of images.
+
+    Attributes
+    ----------
+    nearness : Estimate or None
+        Mean cosine with the prompt, after minus before.
+    quality : Estimate or None
+        Kernel distance of the images after from those before.
     """
-    both = sorted(after.vectors.keys() & before.vectors.keys())
-    if len(both) < 2 or before.text is None:
-        return None, None
-    a, b = (np.array([one.vectors[k] for k in both], dtype=float) for one in (after, before))
-    nearness = student_mean((a - b) @ before.text, scoring.level, "Student's t, paired", null=0.0)
+
+    nearness: Estimate | None
+    quality: Estimate | None
+
+
+def _by_vectors(before: EvaluationSet, after: EvaluationSet, scoring: Scoring) -> Similarity:
+    """Compare the vectors of seeds with an image before and after."""
+    places = sorted(after.vectors.keys() & before.vectors.keys())
+    if len(places) < 2 or before.text is None:
+        return Similarity(nearness=None, quality=None)
+    vectors_after = np.array([after.vectors[place] for place in places], dtype=float)
+    vectors_before = np.array([before.vectors[place] for place in places], dtype=float)
+    cosine_changes = (vectors_after - vectors_before) @ before.text
     rng = scoring.rng(before.observed.prompt.text, str(after.technique), "pictures")
-    return nearness, kernel_distance(a, b, rng=rng, draws=scoring.draws)
+    return Similarity(
+        nearness=student_mean(cosine_changes, scoring.level, "Student's t, paired", null=0.0),
+        quality=kernel_distance(vectors_after, vectors_before, rng=rng, draws=scoring.draws),
+    )
