@@ -78,7 +78,7 @@ def test_what_is_predicted_is_told_with_what_was_measured(mitigated: MitigationR
     assert ends(gender.predicted)[1] > 0.03
     within = sum(one.as_predicted for one in technique.axes)
     assert (
-        f"{within} of 3 measured distances lie within what was predicted"
+        f"{within} of 3 measured deviations lie in the predicted interval"
         in mitigated.report.read_text(encoding="utf-8")
     )
 
