@@ -1,4 +1,4 @@
-"""What interactions say of worlds whose truth is known."""
+"""Claims of interactions about worlds whose truth is known."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from askew.methods.interact.charts import summary
 from askew.methods.interact.counts import GraphCounts, count_answers
@@ -14,6 +15,7 @@ from askew.methods.interact.graph import graphs, over_prompts
 from askew.methods.interact.sentences import answer, answer_over_prompts, associated_pairs
 from askew.pages.phrases import format_phrase
 from askew.parts.scoring import Scoring
+from askew.plan import AxisPlan
 from askew.stats.distance import distance_for
 from askew.stats.interaction_graph import correlation
 from askew.stats.sensitivity import debiased_value
@@ -25,134 +27,142 @@ from planted_answers import INSTRUMENT, observed, planned
 from truth.summary import Summary
 
 AXES = ("gender", "age", "clothing", "environment", "emotion")
-PROMPTS = [f"a photo of a {one}" for one in ("nurse", "firefighter", "chef")]
+PROMPTS = [f"a photo of a {occupation}" for occupation in ("nurse", "firefighter", "chef")]
 PLAN = planned(PROMPTS, AXES, bootstrap_samples=100)
 NURSE = PROMPTS[0]
 PAIRS = f"{len(AXES) * (len(AXES) - 1)} pairs"
 
 
-def fair(rng: np.random.Generator, images: int = 48) -> GraphCounts:
-    """The tables of a prompt in a world where every axis is even, whatever the prompt says of the
-    others.
-    """
-    axes = tuple(
-        GraphAxis(
-            a.name,
-            a.values,
-            a.values,
-            a.scale,
-            False,
-            distance_for("auto", a.scale),
-            (1 / len(a.values),) * len(a.values),
-            None,
-        )
-        for a in PLAN.prompts[0].axes
-    )
-    after = {
-        (x.name, y.name): np.array(
-            [
-                [
-                    rng.multinomial(images, np.eye(len(y.values))[k] if x is y else y.reference)
-                    for k in range(len(x.values))
-                ]
-            ]
-        )
-        for x in axes
-        for y in axes
-    }
+def fair_counts(rng: np.random.Generator, images: int = 48) -> GraphCounts:
+    """Counts of a prompt in a world where all axes are uniform and independent."""
+    axes = [_fair_axis(axis) for axis in PLAN.prompts[0].axes]
+    after = {}
+    for source in axes:
+        for target in axes:
+            after[source.name, target.name] = _fair_table(source, target, images, rng)
     initial = {axis.name: rng.multinomial(images, axis.reference)[None] for axis in axes}
-    return GraphCounts(axes, initial, after, dict.fromkeys(initial, 0))
+    return GraphCounts(
+        axes=tuple(axes), initial=initial, after=after, missing=dict.fromkeys(initial, 0)
+    )
+
+
+def _fair_axis(axis: AxisPlan) -> GraphAxis:
+    return GraphAxis(
+        name=axis.name,
+        values=axis.values,
+        counterfactuals=axis.values,
+        scale=axis.scale,
+        open=False,
+        distance=distance_for("auto", axis.scale),
+        reference=(1 / len(axis.values),) * len(axis.values),
+        known_errors=None,
+    )
+
+
+def _fair_table(
+    source: GraphAxis, target: GraphAxis, images: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Counts (1, K, m) of the target in the counterfactual sets of the source."""
+    rows = []
+    for k in range(len(source.values)):
+        is_direct = source is target
+        shares = np.eye(len(target.values))[k] if is_direct else target.reference
+        rows.append(rng.multinomial(images, shares))
+    return np.array([rows])
 
 
 @cache
-def alone(seed: int, bias: float = 0.0, prompt: int = 0) -> Graph:
-    """The graph of a prompt in the planted world; at bias 0 in a fair one, where all prompts are
-    alike.
-    """
-    one = PLAN.prompts[prompt]
-    sets = [observed(p, one.axes, 48, bias, seed=seed) for p in one.prompts()] if bias else []
-    counted = (
-        count_answers(sets, one.axes, INSTRUMENT) if bias else fair(np.random.default_rng(seed))
-    )
-    return graphs({one.text: counted}, PLAN, Scoring.of(PLAN))[0]
+def single_graph(seed: int, bias: float = 0.0, prompt: int = 0) -> Graph:
+    """Graph of a prompt in the planted world; at bias 0 in a fair world, equal for all prompts."""
+    planned_prompt = PLAN.prompts[prompt]
+    axes = planned_prompt.axes
+    if bias:
+        sets = [observed(text, axes, 48, bias, seed=seed) for text in planned_prompt.prompts()]
+        counts = count_answers(sets, axes, INSTRUMENT)
+    else:
+        counts = fair_counts(np.random.default_rng(seed))
+    return graphs({planned_prompt.text: counts}, PLAN, Scoring.of(PLAN))[0]
 
 
-def claims_alone(seed: int) -> bool:
-    none = format_phrase("no_association", where=f"For “{NURSE}”", pairs=PAIRS)
-    told = dict(summary(alone(seed)).terms)
-    return answer(alone(seed)) != none or not told["Determined directions"].startswith(
-        "0 increase and 0 decrease"
-    )
+def graph_claims(seed: int) -> bool:
+    no_claim = format_phrase("no_association", where=f"For “{NURSE}”", pairs=PAIRS)
+    facts = dict(summary(single_graph(seed)).terms)
+    if answer(single_graph(seed)) != no_claim:
+        return True
+    return not facts["Determined directions"].startswith("0 increase and 0 decrease")
 
 
 def sum_claims(seed: int) -> bool:
-    told = dict(summary(alone(seed)).terms)["Amplification, Σ |IS| minus chance"]
-    return "not significantly above chance" not in told
+    facts = dict(summary(single_graph(seed)).terms)
+    return "not significantly above chance" not in facts["Amplification, Σ |IS| minus chance"]
 
 
-def named_alone(seed: int) -> bool:
+def planted_edges_are_found(seed: int) -> bool:
     """Gender → age and clothing → emotion were planted."""
-    found = {(one.source, one.target) for one in alone(seed, 1.0).drawn}
-    return found >= {("gender", "age"), ("clothing", "emotion")}
+    edges = {(edge.source, edge.target) for edge in single_graph(seed, 1.0).drawn}
+    return edges >= {("gender", "age"), ("clothing", "emotion")}
 
 
-def together_claims(seed: int) -> bool:
-    found = over_prompts(
-        [replace(alone(3 * seed + k), prompt=one) for k, one in enumerate(PROMPTS)], 0.95
-    )
-    assert (
-        answer_over_prompts(found)
-        == f"Over 3 prompts, none of {PAIRS} of axes is significantly associated."
-    ) is (not associated_pairs(found))
-    return bool(associated_pairs(found))
+def prompts_claim(seed: int) -> bool:
+    of_prompts = [
+        replace(single_graph(3 * seed + k), prompt=prompt) for k, prompt in enumerate(PROMPTS)
+    ]
+    entries = over_prompts(of_prompts, 0.95)
+    claims = bool(associated_pairs(entries))
+    no_claim = f"Over 3 prompts, none of {PAIRS} of axes is significantly associated."
+    assert (answer_over_prompts(entries) == no_claim) is not claims
+    return claims
 
 
-def named_together(seed: int) -> bool:
-    found = associated_pairs(over_prompts([alone(seed, 1.0, k) for k in range(2)], 0.95))
-    return {("gender", "age"), ("clothing", "emotion")} <= {
-        (one.source, one.target) for one in found
+def planted_pairs_are_found(seed: int) -> bool:
+    of_prompts = [single_graph(seed, 1.0, k) for k in range(2)]
+    pairs = {
+        (entry.source, entry.target) for entry in associated_pairs(over_prompts(of_prompts, 0.95))
     }
+    return pairs >= {("gender", "age"), ("clothing", "emotion")}
 
 
-def graphs_claim(seed: int) -> bool:
+def model_graphs_claim(seed: int) -> bool:
     """Two runs of one model with other seeds."""
-    runs = {"a": findings(alone(2 * seed)), "b": findings(alone(2 * seed + 1))}
-    found = model_graphs(runs)
-    none = format_phrase("no_graph_difference", pairs=PAIRS, run="b", first="a")
-    assert (list(difference_sentences(runs, found)) == [none]) is not any(
-        one.determined for one in found.changes
-    )
-    return any(one.determined for one in found.changes)
+    runs = {
+        "a": findings(single_graph(2 * seed)),
+        "b": findings(single_graph(2 * seed + 1)),
+    }
+    differences = model_graphs(runs)
+    claims = any(change.determined for change in differences.changes)
+    no_claim = format_phrase("no_graph_difference", pairs=PAIRS, run="b", first="a")
+    assert (list(difference_sentences(runs, differences)) == [no_claim]) is not claims
+    return claims
 
 
-def harm_claims(seed: int) -> bool:
-    """As a mitigation that does nothing is measured: sets of the same world in the place of
-    mitigated pictures.
-    """
-    found = alone(seed).negative_share
-    return isinstance(found, Estimate) and (found.low or 0) > 0
+def worsening_claims(seed: int) -> bool:
+    """A mitigation without effect: sets of the same world in the place of mitigated images."""
+    share = single_graph(seed).negative_share
+    return isinstance(share, Estimate) and (share.low or 0) > 0
 
 
 def correlation_claims(seed: int) -> bool:
-    """A mitigation that does nothing, each side with initial pictures of its own."""
+    """A mitigation without effect, with separate baseline images on each side."""
     rng = np.random.default_rng(seed)
     sides = np.full((2, len(AXES), len(AXES)), np.nan)
     for side in sides:
-        counted = fair(rng)
-        for x, y in counted.pairs():
-            if x != y:
-                side[AXES.index(x), AXES.index(y)] = debiased_value(counted.pair(x, y))
-    found = correlation(*sides, rng=rng, draws=99)
-    return (getattr(found, "p", None) or 1) < 0.05
+        counts = fair_counts(rng)
+        for source, target in counts.pairs():
+            if source != target:
+                value = debiased_value(counts.pair(source, target))
+                side[AXES.index(source), AXES.index(target)] = value
+    estimate = correlation(*sides, rng=rng, draws=99)
+    return (getattr(estimate, "p", None) or 1) < 0.05
 
 
 ROWS = [
     Summary(
         "A graph of interactions",
         ("no_association", "association", "effects", "no_effects"),
-        "One prompt, five axes, 48 images per set. In a world without bias all axes are uniform and independent.",
-        claims_alone,
-        named_alone,
+        "One prompt, five axes, 48 images per set. In a world without bias all axes are uniform "
+        "and independent.",
+        graph_claims,
+        planted_edges_are_found,
         0.9,
         runs=60,
         named_runs=10,
@@ -171,9 +181,10 @@ ROWS = [
             "association_over_prompts",
             "prompt_disagreement",
         ),
-        "Three prompts in a world without bias. A nurse and a firefighter with planted associations.",
-        together_claims,
-        named_together,
+        "Three prompts in a world without bias. A nurse and a firefighter with planted "
+        "associations.",
+        prompts_claim,
+        planted_pairs_are_found,
         0.9,
         runs=25,
         named_runs=5,
@@ -182,7 +193,7 @@ ROWS = [
         "Graphs of two models",
         ("graph_difference", "no_graph_difference"),
         "Two runs of one model with different seeds, in a world without bias.",
-        graphs_claim,
+        model_graphs_claim,
         runs=60,
     ),
     Summary(
@@ -196,7 +207,7 @@ ROWS = [
         "Axes that a mitigation makes worse",
         ("worsening",),
         "A mitigation without effect, in the graph of a world without bias.",
-        harm_claims,
+        worsening_claims,
         runs=60,
     ),
 ]

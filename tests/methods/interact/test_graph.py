@@ -47,9 +47,9 @@ def graph(counted: GraphCounts, prompt: str | None) -> Graph:
 
 
 def edge(entry: Graph, source: str, target: str) -> Edge:
-    found = entry.edge(source, target)
-    assert found is not None
-    return found
+    matching = entry.edge(source, target)
+    assert matching is not None
+    return matching
 
 
 def test_tables_hold_a_row_per_counterfactual_and_a_column_per_value(sets: dict[str, Any]) -> None:
@@ -57,18 +57,18 @@ def test_tables_hold_a_row_per_counterfactual_and_a_column_per_value(sets: dict[
     table = counted.contingency("gender", "age")
     assert table.shape == (2, 3)
     assert table.sum(axis=1).tolist() == [96, 96]
-    own = next(s for s in sets[NURSE] if s.name == "gender: female")
-    assert table[1, 0] == sum(value == "young" for value in own.values[INSTRUMENT]["age"])
+    female = next(s for s in sets[NURSE] if s.name == "gender: female")
+    assert table[1, 0] == sum(value == "young" for value in female.values[INSTRUMENT]["age"])
 
 
 def test_the_test_of_a_pair_is_pearsons(entry: Graph) -> None:
-    found = edge(entry, "gender", "age")
+    tested = edge(entry, "gender", "age")
     table = np.array(entry.counts.after["gender"]["age"])
-    assert found.chi2 == pytest.approx(
+    assert tested.chi2 == pytest.approx(
         chi2_contingency(table, correction=False).statistic, abs=1e-10
     )
-    assert found.significant
-    assert (found.q or 0) >= (found.p or 1)
+    assert tested.significant
+    assert (tested.q or 0) >= (tested.p or 1)
 
 
 def test_the_planted_edges_are_found_and_the_direct_effect_is_kept(entry: Graph) -> None:
@@ -79,13 +79,13 @@ def test_the_planted_edges_are_found_and_the_direct_effect_is_kept(entry: Graph)
 
 
 def test_equation_4_stands_beside_its_debiased_value(entry: Graph) -> None:
-    found = edge(entry, "gender", "age")
+    measured = edge(entry, "gender", "age")
     counts = entry.counts
     after = np.mean([np.array(row) / sum(row) for row in counts.after["gender"]["age"]], axis=0)
     plain = float(sensitivity(counts.initial["age"], after, np.ones(3), "wasserstein"))
-    assert found.plug_in == pytest.approx(plain, abs=1e-12)
-    assert known(found.sensitivity).value != found.plug_in
-    assert found.as_read is None  # nothing was corrected
+    assert measured.plug_in == pytest.approx(plain, abs=1e-12)
+    assert known(measured.sensitivity).value != measured.plug_in
+    assert measured.as_read is None  # nothing was corrected
 
 
 def test_pictures_of_a_reference_err_too(sets: dict[str, Any]) -> None:
@@ -99,11 +99,13 @@ def test_pictures_of_a_reference_err_too(sets: dict[str, Any]) -> None:
         for axis, pictures in zip(PLAN.prompts[0].axes[:2], (None, 24), strict=True)
     ]
     exact, counted = (
-        graph(count_answers(sets[NURSE], some, INSTRUMENT), NURSE)
-        for some in (PLAN.prompts[0].axes[:2], axes)
+        graph(count_answers(sets[NURSE], planned_axes, INSTRUMENT), NURSE)
+        for planned_axes in (PLAN.prompts[0].axes[:2], axes)
     )
     for source, wider in (("gender", False), ("age", True)):
-        e, c = (known(edge(one, "gender", source).sensitivity) for one in (exact, counted))
+        e, c = (
+            known(edge(measured, "gender", source).sensitivity) for measured in (exact, counted)
+        )
         assert (c.high - c.low > e.high - e.low + 0.01) is wider
 
 
@@ -112,22 +114,22 @@ def test_no_family_of_q_holds_an_axis_with_itself(entry: Graph) -> None:
     .05.
     """
     for direct in (False, True):
-        own = [one for one in entry.edges if one.direct is direct]
-        effects = [known(one.sensitivity) for one in own]
+        family = [measured for measured in entry.edges if measured.direct is direct]
+        effects = [known(measured.sensitivity) for measured in family]
         expected = benjamini_hochberg([e.p for e in effects]).tolist()
         assert [e.q for e in effects] == pytest.approx(expected)
-    between = [one for one in entry.edges if not one.direct]
-    assert [one.q for one in between] == pytest.approx(
-        benjamini_hochberg([one.p for one in between]).tolist()
+    between = [measured for measured in entry.edges if not measured.direct]
+    assert [measured.q for measured in between] == pytest.approx(
+        benjamini_hochberg([measured.p for measured in between]).tolist()
     )
-    assert {one.q for one in entry.edges if one.direct} == {None}
+    assert {measured.q for measured in entry.edges if measured.direct} == {None}
 
 
 def test_without_a_bias_there_are_only_direct_effects() -> None:
     fair = planted(PLAN, 48, bias=0.0)
-    found = graph(count_answers(fair[NURSE], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
-    assert [e for e in found.edges if e.significant and e.source != e.target] == []
-    assert found.most_influenced is None
+    fair_graph = graph(count_answers(fair[NURSE], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
+    assert [e for e in fair_graph.edges if e.significant and e.source != e.target] == []
+    assert fair_graph.most_influenced is None
 
 
 def test_pooling_adds_up_tables_and_has_stricter_edges(sets: dict[str, Any]) -> None:
@@ -137,13 +139,13 @@ def test_pooling_adds_up_tables_and_has_stricter_edges(sets: dict[str, Any]) -> 
         together.contingency("gender", "age").tolist()
         == sum(part.contingency("gender", "age") for part in parts).tolist()
     )
-    found = graph(together, None)
-    assert found.scope == "global"
-    for one in found.edges:
-        if one.significant:
-            assert one.p is not None
-            assert one.p < PLAN.global_threshold
-            assert one.size > PLAN.least_sensitivity
+    pooled_graph = graph(together, None)
+    assert pooled_graph.scope == "global"
+    for measured in pooled_graph.edges:
+        if measured.significant:
+            assert measured.p is not None
+            assert measured.p < PLAN.global_threshold
+            assert measured.size > PLAN.least_sensitivity
 
 
 @pytest.mark.parametrize("erring", [False, True])
@@ -160,42 +162,48 @@ def test_graphs_made_at_once_are_those_made_one_by_one(sets: dict[str, Any], err
         alone = graph(counted[prompt], prompt)
         assert together.prompt == prompt
         assert known(together.amplification).null == pytest.approx(known(alone.amplification).null)
-        for one in together.edges:
-            same = known(edge(alone, one.source, one.target).sensitivity)
-            found = known(one.sensitivity)
-            assert (found.value, found.low, found.high, found.p) == pytest.approx(
+        for measured in together.edges:
+            same = known(edge(alone, measured.source, measured.target).sensitivity)
+            estimate = known(measured.sensitivity)
+            assert (estimate.value, estimate.low, estimate.high, estimate.p) == pytest.approx(
                 (same.value, same.low, same.high, same.p)
             )
 
 
 def test_missing_answers_give_missing_and_a_reason() -> None:
     prompt = PLAN.prompts[0]
-    gone = [observed(one, prompt.axes, 8, skip=8) for one in prompt.prompts()]
-    found = graph(count_answers(gone, prompt.axes, INSTRUMENT), NURSE)
+    gone = [observed(variant, prompt.axes, 8, skip=8) for variant in prompt.prompts()]
+    empty_graph = graph(count_answers(gone, prompt.axes, INSTRUMENT), NURSE)
     assert all(
-        isinstance(e.untested, Missing) and e.p is None and not e.significant for e in found.edges
+        isinstance(e.untested, Missing) and e.p is None and not e.significant
+        for e in empty_graph.edges
     )
-    assert all(isinstance(e.sensitivity, Missing) for e in found.edges)
-    assert isinstance(found.amplification, Missing)
+    assert all(isinstance(e.sensitivity, Missing) for e in empty_graph.edges)
+    assert isinstance(empty_graph.amplification, Missing)
 
 
 def test_open_answers_of_nobody_are_missing_too() -> None:
     opened = [axis.model_copy(update={"values": ()}) for axis in PLAN.prompts[0].axes[:2]]
     gone = [
-        observed(one, opened, 8, skip=8)
-        for one in PLAN.prompts[0].prompts()
-        if one.axis in (None, "gender", "age")
+        observed(variant, opened, 8, skip=8)
+        for variant in PLAN.prompts[0].prompts()
+        if variant.axis in (None, "gender", "age")
     ]
-    found = graph(count_answers(gone, opened, INSTRUMENT), NURSE)
-    assert all(isinstance(one.sensitivity, Missing) and one.p is None for one in found.edges)
+    empty_graph = graph(count_answers(gone, opened, INSTRUMENT), NURSE)
+    assert all(
+        isinstance(measured.sensitivity, Missing) and measured.p is None
+        for measured in empty_graph.edges
+    )
 
 
 def test_a_prompt_without_initial_pictures_has_tests_and_no_sensitivity(
     sets: dict[str, Any],
 ) -> None:
-    found = graph(count_answers(sets[NURSE][1:], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
-    assert edge(found, "gender", "age").p is not None
-    assert isinstance(edge(found, "gender", "age").sensitivity, Missing)
+    without_baseline = graph(
+        count_answers(sets[NURSE][1:], PLAN.prompts[0].axes, INSTRUMENT), NURSE
+    )
+    assert edge(without_baseline, "gender", "age").p is not None
+    assert isinstance(edge(without_baseline, "gender", "age").sensitivity, Missing)
 
 
 def test_open_answers_become_concepts_and_have_the_papers_threshold(sets: dict[str, Any]) -> None:
@@ -205,21 +213,21 @@ def test_open_answers_become_concepts_and_have_the_papers_threshold(sets: dict[s
     gender = next(axis for axis in counted.axes if axis.name == "gender")
     assert set(gender.values) == {"male", "female"}
     assert gender.reference == (0.5, 0.5)
-    found = graph(counted, NURSE)
-    assert all(e.significant == (e.p < 0.05) for e in found.edges)
+    open_graph = graph(counted, NURSE)
+    assert all(e.significant == (e.p < 0.05) for e in open_graph.edges)
 
 
 def test_the_order_of_the_axes_changes_nothing(sets: dict[str, Any], entry: Graph) -> None:
     axes = PLAN.prompts[0].axes[::-1]
     other = graph(count_answers(sets[NURSE], axes, INSTRUMENT), NURSE)
-    for one in entry.edges:
-        assert one == edge(other, one.source, one.target)
+    for measured in entry.edges:
+        assert measured == edge(other, measured.source, measured.target)
 
 
 def test_scores_hold_all_that_was_asked_for(sets: dict[str, Any]) -> None:
-    found = scored(PLAN, sets)
-    assert [g.prompt for g in found.biasconnect] == [None, NURSE, MECHANIC]
-    assert {s.set for s in found.shares} == {"initial"}
+    findings = scored(PLAN, sets)
+    assert [g.prompt for g in findings.biasconnect] == [None, NURSE, MECHANIC]
+    assert {s.set for s in findings.shares} == {"initial"}
 
 
 def test_halves_share_no_picture_and_leave_none_out(sets: dict[str, Any]) -> None:
@@ -237,7 +245,8 @@ def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entr
         for axis in prompt.axes
     }
     mitigated = {
-        axis: count_answers([some], prompt.axes, INSTRUMENT) for axis, some in drawn.items()
+        axis: count_answers([observed_set], prompt.axes, INSTRUMENT)
+        for axis, observed_set in drawn.items()
     }
     alone = validation({NURSE: counted}, [entry], {NURSE: mitigated}, SCORING)
     assert isinstance(
@@ -245,15 +254,15 @@ def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entr
     )  # no initial pictures but those of the estimates
     again = observed(Prompt(NURSE), prompt.axes, 96, seed=1)
     mitigated[UNMITIGATED] = count_answers([again], prompt.axes, INSTRUMENT)
-    found = validation({NURSE: counted}, [entry], {NURSE: mitigated}, SCORING)
-    (only,) = found.prompts
+    validated = validation({NURSE: counted}, [entry], {NURSE: mitigated}, SCORING)
+    (only,) = validated.prompts
     assert {(e.source, e.target) for e in only.edges} >= {
         ("gender", "age"),
         ("clothing", "emotion"),
     }
     for e in only.edges:
         assert known(e.measured).value == pytest.approx(known(e.estimated).value, abs=0.15)
-    assert 0 <= known(found.made_worse).value <= 1
+    assert 0 <= known(validated.made_worse).value <= 1
 
 
 def test_where_nothing_is_done_the_papers_correlation_stands_at_its_null_and_ours_at_nothing() -> (
@@ -269,7 +278,7 @@ def test_where_nothing_is_done_the_papers_correlation_stands_at_its_null_and_our
     papers = []
     claims = []
     for seed in range(6):
-        sets = [observed(one, prompt.axes, 32, 0.0, seed=seed) for one in prompt.prompts()]
+        sets = [observed(variant, prompt.axes, 32, 0.0, seed=seed) for variant in prompt.prompts()]
         counted = count_answers(sets, prompt.axes, INSTRUMENT)
         read = {
             name: count_answers(
@@ -279,16 +288,18 @@ def test_where_nothing_is_done_the_papers_correlation_stands_at_its_null_and_our
             )
             for k, name in enumerate((*AXES, UNMITIGATED), 50)
         }
-        found = validation(
+        validated = validation(
             {NURSE: counted}, graphs({NURSE: counted}, plan, scoring), {NURSE: read}, scoring
         )
-        ours.append(known(found.overall_correlation).value)
-        claims.append(known(found.overall_correlation).p < 0.05)
-        papers.append((known(found.paper_correlation).value, known(found.paper_correlation).null))
+        ours.append(known(validated.overall_correlation).value)
+        claims.append(known(validated.overall_correlation).p < 0.05)
+        papers.append(
+            (known(validated.paper_correlation).value, known(validated.paper_correlation).null)
+        )
     assert abs(np.mean(ours)) < 0.25
     assert sum(claims) <= 2
     value, null = np.mean(papers, axis=0)
-    assert 0.35 < null < 0.75  # by 400 simulations .48, of one r .3 as standard deviation
+    assert 0.35 < null < 0.75  # by 400 simulations .48, of a single r .3 as standard deviation
     assert value > null - 0.35
 
 
@@ -298,43 +309,45 @@ def test_changes_are_told_within_their_bounds(sets: dict[str, Any]) -> None:
     """
     small = PLAN.model_copy(update={"prompts": PLAN.prompts[:1]})
     few = {NURSE: [s.picked(range(0, 96, 6)) for s in sets[NURSE]]}
-    for one in simulated(few, small, SCORING, repeats=2):
+    for change in simulated(few, small, SCORING, repeats=2):
         for name, column in COLUMNS.items():
             least, most = column.bounds
-            found = getattr(one, name)
-            if isinstance(found, Estimate) and found.low is not None:
-                assert least <= found.low < found.high <= most
+            score = getattr(change, name)
+            if isinstance(score, Estimate) and score.low is not None:
+                assert least <= score.low < score.high <= most
 
 
 @pytest.mark.slow
 def test_fewer_pictures_and_more_errors_change_more(sets: dict[str, Any]) -> None:
     small = PLAN.model_copy(update={"prompts": PLAN.prompts[:1]})
     fewer = {NURSE: [s.picked(range(0, 96, 2)) for s in sets[NURSE]]}
-    found = {(one.kind, one.size): one for one in simulated(fewer, small, SCORING, repeats=2)}
-    moved = {at: known(one.sensitivity_change).value for at, one in found.items()}
+    changes = {
+        (change.kind, change.size): change for change in simulated(fewer, small, SCORING, repeats=2)
+    }
+    moved = {at: known(change.sensitivity_change).value for at, change in changes.items()}
     assert (
-        known(found["pictures", 40].rank_correlation).value
-        > known(found["errors", 0.4].rank_correlation).value
+        known(changes["pictures", 40].rank_correlation).value
+        > known(changes["errors", 0.4].rank_correlation).value
     )
     assert (
-        known(found["errors", 0.4].edges_kept).value
-        < known(found["pictures", 40].edges_kept).value
+        known(changes["errors", 0.4].edges_kept).value
+        < known(changes["pictures", 40].edges_kept).value
         <= 1
     )
     assert moved["pictures", 8] > moved["pictures", 40] > 0
     assert moved["errors", 0.4] > moved["errors", 0.05] > 0
     assert (
-        known(found["errors", 0.4].sensitivity_change).low is not None
-    )  # over simulations, of one prompt
+        known(changes["errors", 0.4].sensitivity_change).low is not None
+    )  # over simulations, of a single prompt
 
 
 def test_another_runs_initial_pictures_can_be_the_mitigation(sets: dict[str, Any]) -> None:
     prompt = PLAN.prompts[0]
     other = scored(PLAN, sets).shares
-    found = counts_of_run("runs/other", other, prompt, INSTRUMENT)
+    counts_there = counts_of_run("runs/other", other, prompt, INSTRUMENT)
     here = count_answers([sets[NURSE][0]], prompt.axes, INSTRUMENT)
-    assert found is not None
-    assert {axis: counts.tolist() for axis, counts in found.initial.items()} == {
+    assert counts_there is not None
+    assert {axis: counts.tolist() for axis, counts in counts_there.initial.items()} == {
         axis: counts.tolist() for axis, counts in here.initial.items()
     }
     assert (
@@ -364,7 +377,10 @@ class Erring:
         rng = np.random.default_rng(len(axis.values))
         return rng.multinomial(300, self.rates(len(axis.values)))
 
-    def reads(self, some: Any, plan: InteractionPlan, rng: np.random.Generator) -> Any:
+    def reads_all(self, sets: Any, plan: InteractionPlan, rng: np.random.Generator) -> list[Any]:
+        return [self.reads(observed_set, plan, rng) for observed_set in sets]
+
+    def reads(self, observed_set: Any, plan: InteractionPlan, rng: np.random.Generator) -> Any:
         """A set as this instrument reads it."""
         columns = {
             axis.name: tuple(
@@ -373,18 +389,18 @@ class Erring:
                         axis.values, p=self.rates(len(axis.values))[axis.values.index(value)]
                     )
                 )
-                for value in some.values[INSTRUMENT][axis.name]
+                for value in observed_set.values[INSTRUMENT][axis.name]
             )
             for axis in plan.prompts[0].axes
         }
-        return replace(some, values={INSTRUMENT: columns})
+        return replace(observed_set, values={INSTRUMENT: columns})
 
 
 def true_sensitivity(occupation: str, source: str, target: str) -> float:
-    """By total variation or ranks, the ideal uniform, from the planted world itself."""
+    """Sensitivity in the planted world itself, with a uniform reference."""
 
-    def shares(said: dict[str, str]) -> Any:
-        table = conditional(CaptionContent(said, occupation, True, ()), 1.0)
+    def shares(stated: dict[str, str]) -> Any:
+        table = conditional(CaptionContent(stated, occupation, True, ()), 1.0)
         return table.sum(axis=tuple(k for k, name in enumerate(NAMES) if name != target))
 
     after = np.mean([shares({source: value}) for value in ATTRIBUTES[source]], axis=0)
@@ -394,12 +410,13 @@ def true_sensitivity(occupation: str, source: str, target: str) -> float:
 
 def test_correction_for_a_noisy_instrument_comes_closer_to_the_planted_truth() -> None:
     plan = planned(
-        [f"a photo of a {one}" for one in ("nurse", "mechanic", "ceo")], ("gender", "age")
+        [f"a photo of a {occupation}" for occupation in ("nurse", "mechanic", "ceo")],
+        ("gender", "age"),
     )
     noisy = Erring(0.8)
     rng = np.random.default_rng(0)
     read = {
-        text: [noisy.reads(s, plan, rng) for s in some] for text, some in planted(plan, 96).items()
+        text: noisy.reads_all(of_prompt, plan, rng) for text, of_prompt in planted(plan, 96).items()
     }
     errors = {
         (INSTRUMENT, axis.name): noisy.known_errors(axis.axis()) for axis in plan.prompts[0].axes
@@ -411,10 +428,10 @@ def test_correction_for_a_noisy_instrument_comes_closer_to_the_planted_truth() -
         for source, target in (("gender", "gender"), ("gender", "age"), ("age", "age")):
             edge_found = edge(graph, source, target)
             truth = true_sensitivity(prompt.text.split()[-1], source, target)
-            found = known(edge_found.sensitivity)
+            estimate = known(edge_found.sensitivity)
             off["as read"].append(abs((edge_found.as_read or 0) - truth))
-            off["corrected"].append(abs(found.value - truth))
-            covered.append(found.low <= truth <= found.high)
+            off["corrected"].append(abs(estimate.value - truth))
+            covered.append(estimate.low <= truth <= estimate.high)
     assert np.mean(covered) > 0.8
     assert np.mean(off["corrected"]) < 0.7 * np.mean(off["as read"])
     plain = plan.model_copy(update={"no_error_correction": True})
@@ -425,15 +442,14 @@ def test_correction_for_a_noisy_instrument_comes_closer_to_the_planted_truth() -
     )
 
 
-def _together(some: list[Any]) -> Any:
-    columns = {
-        name: tuple(v for s in some for v in s.values[INSTRUMENT][name])
-        for name in some[0].values[INSTRUMENT]
-    }
-    pictures = tuple(p for s in some for p in s.pictures)
-    captions = tuple(c for s in some for c in s.captions)
+def _together(sets: list[Any]) -> Any:
+    columns = {}
+    for name in sets[0].values[INSTRUMENT]:
+        columns[name] = tuple(v for s in sets for v in s.values[INSTRUMENT][name])
+    pictures = tuple(p for s in sets for p in s.pictures)
+    captions = tuple(c for s in sets for c in s.captions)
     return replace(
-        some[0],
+        sets[0],
         prompt=Prompt(NURSE),
         pictures=pictures,
         values={INSTRUMENT: columns},
