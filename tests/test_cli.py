@@ -14,8 +14,10 @@ from importlib.util import find_spec
 
 import pytest
 from cyclopts import App
+from rich.table import Table
 
-from askew.cli import application, commands, first_line, run
+from askew.cli import application, commands, documentation, first_line, run, show
+from askew.studio.planted import NAMES as NAMES_OF_AXES
 from tools import cli_reference
 
 NAMES = [
@@ -59,6 +61,58 @@ def test_the_list_of_commands_says_what_the_function_says(name: str) -> None:
     assert first_line(dict(commands())[name]) == told.partition("\n")[0] != ""
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_help_shows_the_examples_of_the_docstring(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*name.split(), "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    description = re.split(
+        r"\n\n(?=[A-Z]\w*\n-+\n)(?!Examples)", documentation(dict(commands())[name])
+    )[0]
+    examples = re.findall(r"`(askew [^`]+)`", description)
+    assert examples
+    assert [text for text in examples if " ".join(text.split()) not in shown] == []
+
+
+@pytest.mark.parametrize("group", ["runs", "store", "studio"])
+def test_help_describes_subcommands(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([group, "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    for name in NAMES:
+        if name.startswith(f"{group} "):
+            line = first_line(dict(commands())[name]).replace("`", "")
+            assert f"{name.split()[1]} {line.removesuffix('.')}" in shown
+
+
+def test_help_groups_options_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", "--help"]) == 0
+    titles = re.findall("^╭─ (.*?) ─", capsys.readouterr().out, re.MULTILINE)
+    assert titles == [
+        "Parameters",
+        "Model",
+        "Instruments",
+        "Your own images",
+        "Statistics",
+        "Run",
+    ]
+
+
+def test_the_truth_of_every_axis_is_shown_by_default(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["studio", "truth"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    axes = [line for line in lines if not line.startswith(" ")]
+    assert axes == list(NAMES_OF_AXES)
+    assert "  male             0.500" in lines
+
+
+def test_names_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("name")
+    table.add_row("gender=male:x: [red]")
+    show(table)
+    assert "gender=male:x: [red]" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], []])
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     heavy = {"numpy", "scipy", "torch", "transformers", "diffusers", "pydantic", "openai", "PIL"}
@@ -75,7 +129,7 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     [
         (["no-such-command"], "no-such-command"),
         (["check"], "run"),
-        (["studio", "truth"], "prompt"),
+        (["studio", "path", "embedder", "more"], "more"),
         (["studio", "truth", "a nurse", "--bias", "much"], "much"),
         (["studio", "truth", "a nurse", "--no-such-option"], "--no-such-option"),
         (["check", "no/such/folder"], "no/such/folder"),

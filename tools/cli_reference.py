@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-from cyclopts import App
+from cyclopts import App, Group
 
 from askew.cli import application, commands
 
@@ -47,20 +46,26 @@ def text() -> str:
 def _command(app: App, name: str) -> str:
     for part in name.split():
         app = app[part]
+    parts = [f"## askew {name}", app.help]
+    for group, options in _options(app).items():
+        title = "option" if group in ("Arguments", "Parameters") else group
+        rows = [f"| {names} | {help} |" for names, help in options]
+        parts.append("\n".join([f"| {title} | meaning |", "| --- | --- |", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _options(app: App) -> dict[str, list[tuple[str, str]]]:
+    """Return options with their help text, by group in the order of help."""
     documentation = inspect.getdoc(app.default_command) or ""
-    description = re.split(r"\n\n(?=Parameters\n---|Raises\n---)", documentation)[0]
-    rows = [f"| {option} | {help} |" for option, help in _options(app, documentation)]
-    table = ["", "| option | meaning |", "| --- | --- |", *rows] if rows else []
-    return "\n".join([f"## askew {name}", "", description, *table, ""])
-
-
-def _options(app: App, documentation: str) -> Iterator[tuple[str, str]]:
-    """Yield options with their help text."""
+    groups: dict[Group, list[tuple[str, str]]] = {}
     for argument in app.assemble_argument_collection():
         if argument.show and argument.names:
             names = ", ".join(f"`{name}`" for name in argument.names)
             help = argument.parameter.help or _documented(argument.field_info.name, documentation)
-            yield names, help.replace("|", "\\|")
+            row = (names, help.replace("|", "\\|"))
+            groups.setdefault(argument.parameter.group[0], []).append(row)
+    ordered = sorted(groups, key=lambda group: group.sort_key or 0)
+    return {group.name: groups[group] for group in ordered}
 
 
 def _documented(parameter: str, documentation: str) -> str:

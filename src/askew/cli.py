@@ -1,10 +1,10 @@
-"""The command line: the commands of all methods, by their own functions and signatures, and a few
-of its own.
+"""The command line: the commands of all methods, and the commands on finished runs.
 
-Nothing is imported before the command that needs it is called: `askew --help` reads first lines of
-documentation.
+A command is a function; its signature gives the options. No function is imported before its command
+is called: help is read from the source files.
 """
 
+import inspect
 import json
 import re
 import sys
@@ -26,7 +26,7 @@ from askew.errors import STOPPED, AskewError, CheckFailed, UsageError
 if TYPE_CHECKING:
     from cyclopts import App
 
-OWN: Mapping[str, str] = {
+COMMANDS: Mapping[str, str] = {
     "plan": "askew.methods.audit.preview:plan",
     "sensitivity": "askew.studies.reading_errors:sensitivity",
     "compare": "askew.studies.compare.command:compare",
@@ -42,19 +42,31 @@ OWN: Mapping[str, str] = {
     "studio path": "askew.commands:studio_path",
     "studio truth": "askew.commands:studio_truth",
 }
-"""Commands that are no method's: by name the function."""
+"""Commands that belong to no method, each with its function."""
 
 GROUPS = {
-    "runs": "What runs lie on the disk: askew runs FOLDER.",
-    "store": "What runs share on a disk.",
-    "studio": "The embedded portrait world, whose bias is known.",
+    "runs": "List or remove runs. `askew runs FOLDER` lists the runs in a folder.",
+    "store": "Manage the store of images and answers that runs share.",
+    "studio": "Show the networks and the planted biases of the built-in portrait world.",
 }
-"""Commands that have commands of their own."""
+"""Commands that have subcommands, each with its description."""
 
-ABOUT = 'Measure which way a text-to-image model leans.\n\nStart with: `askew audit "a photo of a nurse"`'
+FLAGS = {
+    "--help (-h)": "Show this list. After a command, show its options and examples.",
+    "--install-completion": "Let the shell complete commands and options.",
+    "--version": "Show the version.",
+}
 
-out = NeutralConsole()
-err = NeutralConsole(stderr=True)
+ABOUT = (
+    'Measure the biases of a text-to-image model.\n\nStart with: `askew audit "a photo of a nurse"`'
+)
+
+SECTION = re.compile(r"\n\n(?=[A-Z]\w*\n-+\n)")
+"""The start of a section in a NumPy docstring."""
+
+# labels and names may look like markup ("[red]") or like an emoji (":x:")
+out = NeutralConsole(markup=False, emoji=False)
+err = NeutralConsole(stderr=True, markup=False, emoji=False)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -70,51 +82,51 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(str(error) or STOPPED, error.code)
     except KeyboardInterrupt:
         return _fail(STOPPED, 130)
-    except OSError as error:  # of a name that no file can have, a disk that fails
-        return _fail(
-            f"{error.strerror or error}: {error.filename!r}" if error.filename else str(error), 1
-        )
+    except OSError as error:  # a name that no file can have, or a disk that fails
+        message = str(error)
+        if error.filename:
+            message = f"{error.strerror or error}: {error.filename!r}"
+        return _fail(message, 1)
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """By name the function of every command: those of the methods, installed from wherever, then
-    askew's own.
+    """Yield the name and the function of each command.
+
+    The methods' commands come first; a method may come from any installed package.
     """
     for point in sorted(entry_points(group="askew.methods"), key=lambda point: point.name):
         yield point.name, f"{point.module}.command:{point.name.replace('-', '_')}"
-    yield from OWN.items()
+    yield from COMMANDS.items()
 
 
 def overview() -> RenderableType:
-    """All commands, each with its first line. Without cyclopts, whose import takes longer than the
-    rest.
+    """Return the list of all commands, each with the first line of its documentation.
+
+    The import of cyclopts takes longer than all the rest, so this does without it.
     """
-    told = {name: first_line(function) for name, function in commands() if " " not in name} | GROUPS
+    lines = {name: first_line(function) for name, function in commands() if " " not in name}
+    lines |= GROUPS
     rows = Table.grid(padding=(0, 2))
-    flags = {
-        "--help (-h)": "Show this list; after a command, how to use it.",
-        "--install-completion": "Let the shell complete commands and options.",
-        "--version": "Show the version.",
-    }
-    for name, line in [*sorted(told.items()), *flags.items()]:
-        rows.add_row(Text(name, "cyan"), Text(line))
-    return Group(
-        f"Usage: askew COMMAND\n\n{ABOUT}\n", Panel(rows, title="Commands", title_align="left")
-    )
+    for name, line in [*sorted(lines.items()), *FLAGS.items()]:
+        rows.add_row(Text(name, "cyan"), Text(line.replace("`", "")))
+    usage = f"Usage: askew COMMAND\n\n{ABOUT}\n"
+    return Group(usage, Panel(rows, title="Commands", title_align="left"))
 
 
 def application() -> "App":
-    """The commands, each imported when it is called."""
+    """Return the commands. Each is imported when it is called."""
     from cyclopts import App, Parameter
+    from cyclopts import Group as Panels
 
     app = App(
         name="askew",
         help=ABOUT,
         version=lambda: version("askew"),
         help_format="markdown",
-        default_parameter=Parameter(
-            allow_repeating=True
-        ),  # of an option that takes one value, the last one holds
+        # the last value holds where an option of one value is repeated
+        default_parameter=Parameter(allow_repeating=True),
+        # the command's own options come before the groups of shared options
+        group_parameters=Panels("Parameters", sort_key=0),
         console=out,
         error_console=err,
     )
@@ -122,41 +134,69 @@ def application() -> "App":
     for group in groups.values():
         app.command(group)
     for name, function in commands():
-        under, _, own = name.rpartition(" ")
-        (groups[under] if under else app).command(function, name=own)
+        group_name, _, command_name = name.rpartition(" ")
+        parent = groups[group_name] if group_name else app
+        parent.command(function, name=command_name, help=help_text(documentation(function)))
     app.register_install_completion_command()
     return app
 
 
-def first_line(function: str) -> str:
-    """The first line of a function's documentation, read from its file without importing it."""
+def documentation(function: str) -> str:
+    """Return the docstring of a function, read from its file without importing it.
+
+    Parameters
+    ----------
+    function
+        The function, as "package.module:name".
+    """
     module, _, name = function.partition(":")
     package, *rest = module.split(".")
     spec = find_spec(package)
     if not (spec and spec.origin):
         return ""
     source = Path(spec.origin).parent.joinpath(*rest).with_suffix(".py").read_text(encoding="utf-8")
-    found = re.search(rf'^def {name}\(.*?"""(.*?)(?:"""|$)', source, re.DOTALL | re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(rf'^def {name}\(.*?"""(.*?)"""', source, re.DOTALL | re.MULTILINE)
+    return inspect.cleandoc(match[1]) if match else ""
+
+
+def first_line(function: str) -> str:
+    """Return the first line of a function's docstring, without importing the function."""
+    return documentation(function).partition("\n")[0]
+
+
+def help_text(documentation: str) -> str:
+    """Return the description and the examples of a command, in Markdown.
+
+    Parameters
+    ----------
+    documentation
+        A NumPy docstring. Each paragraph of its section Examples is an example.
+    """
+    description, *sections = SECTION.split(documentation)
+    parts = [re.sub(r"^(Examples?):", r"**\1:**", description, flags=re.MULTILINE)]
+    for section in sections:
+        title, _, paragraphs = section.split("\n", maxsplit=2)
+        if title == "Examples":
+            examples = [" ".join(text.split()) for text in paragraphs.strip().split("\n\n")]
+            parts += ["**Examples:**", *(f"- {example}" for example in examples)]
+    return "\n\n".join(parts)
 
 
 def _call(arguments: Sequence[str]) -> None:
+    """Call the command that the arguments name, and print its result."""
     from cyclopts import CycloptsError
 
     if arguments[0] == "runs" and arguments[1:2] not in (["list"], ["rm"], ["--help"], ["-h"]):
         arguments = ["runs", "list", *arguments[1:]]
-
     try:
         function, bound, _ = application().parse_args(
             list(arguments), exit_on_error=False, print_error=False
         )
     except CycloptsError as error:
-        raise UsageError(
-            f"{re.sub(r'(?<![.])[.]$', '', str(error))} (--help tells how to use it)"
-        ) from None
-    progress = (
-        {"progress": True} if "options" in getattr(function, "__annotations__", {}) else {}
-    )  # of what runs plans
+        message = re.sub(r"(?<![.])[.]$", "", str(error))
+        raise UsageError(f"{message}. Add --help to see the options of the command") from None
+    runs_a_plan = "options" in getattr(function, "__annotations__", {})
+    progress = {"progress": True} if runs_a_plan else {}
     as_json = bool(bound.kwargs.get("json"))
     try:
         show(function(*bound.args, **progress, **bound.kwargs), as_json)
@@ -166,35 +206,38 @@ def _call(arguments: Sequence[str]) -> None:
 
 
 def show(result: Any, as_json: bool = False) -> None:
-    """Print what a command returned: a document as its table, with warnings and the place of its
-    page; or as JSON.
+    """Print the result of a command.
+
+    Parameters
+    ----------
+    result
+        A document is printed as its table, with its warnings and the path of its report. A tuple of
+        records, an object with `lines` or anything that rich prints may be given, too.
+    as_json
+        Print a document or a tuple as JSON.
     """
     if hasattr(result, "report"):
-        if as_json:
-            sys.stdout.write(result.numbers.read_text(encoding="utf-8"))
-            return
-        for warning in result.warnings:
-            err.print(
-                f"warning: {warning}", style="yellow", soft_wrap=True, markup=False, highlight=False
-            )
-        out.print(result.table())
-        out.print(
-            f"report: {result.report.resolve()}", soft_wrap=True, markup=False, highlight=False
-        )
+        _show_document(result, as_json)
     elif as_json and isinstance(result, tuple):
         sys.stdout.write(json.dumps([asdict(row) for row in result], indent=1) + "\n")
     elif hasattr(result, "lines"):
-        out.print("\n".join(result.lines()), soft_wrap=True, markup=False, highlight=False)
+        out.print("\n".join(result.lines()), soft_wrap=True, highlight=False)
     elif result is not None:
         out.print(result)
 
 
-def _fail(told: str, code: int) -> int:
-    err.print(
-        f"askew: {told}",
-        style="red" if code != 130 else None,
-        soft_wrap=True,
-        markup=False,
-        highlight=False,
-    )
+def _show_document(document: Any, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(document.numbers.read_text(encoding="utf-8"))
+        return
+    for warning in document.warnings:
+        err.print(f"warning: {warning}", style="yellow", soft_wrap=True, highlight=False)
+    out.print(document.table())
+    out.print(f"report: {document.report.resolve()}", soft_wrap=True, highlight=False)
+
+
+def _fail(message: str, code: int) -> int:
+    """Print an error in red, or an interruption (code 130) in no color, and return the code."""
+    style = "red" if code != 130 else None
+    err.print(f"askew: {message}", style=style, soft_wrap=True, highlight=False)
     return code

@@ -1,10 +1,9 @@
-"""Commands that are no method's: on finished runs and what these leave, on what can be named, on
-the studio.
-"""
+"""Commands on finished runs, on the store, on the names of providers, and on the studio."""
 
 import json as jsons
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -24,92 +23,131 @@ from askew.findings import RESULTS_FILE, Head
 from askew.method import load
 from askew.options import Flag
 from askew.plan import PLAN_FILE, read_toml
-from askew.presets import presets
+from askew.presets import Preset, presets
+from askew.run.check import CheckReport, set_aside
 from askew.run.check import check as check_run
-from askew.run.check import set_aside
 from askew.run.folder import HASH_FILE, plan_hash_in
 from askew.store.files import changed_files
 from askew.store.store import Store, default_store, is_store
 from askew.studies.compare import COMPARISON_FILE
 from askew.studio import weights
+from askew.studio.planted import NAMES as STUDIO_AXES
 from askew.studio.planted import truth as planted_truth
 
 RunFolder = Annotated[Path, Parameter(help="Folder of the run.")]
-StoreOfRun = Annotated[Path | None, Parameter(help="Its store; default: .askew beside the run.")]
-ConfirmFlag = Annotated[Flag, Parameter(help="Do it; without, it is only said what would be done.")]
+StoreOfRun = Annotated[
+    Path | None, Parameter(help="Store of the run. [default: .askew beside the run folder]")
+]
+DeleteFlag = Annotated[
+    Flag, Parameter(help="Delete. Without --yes, only list what would be deleted.")
+]
+
+NUMERIC_COLUMNS = ("download", "GPU memory", "size")
+"""Columns of tables that are aligned to the right."""
 
 
 def report(run: RunFolder, /, *, store: StoreOfRun = None, json: Flag = False) -> Document:
-    """Show a finished run or comparison again, and write its report anew.
+    """Print the results of a finished run or comparison, and write its report again.
 
-    Example: `askew report runs/mine`
+    Examples
+    --------
+    `askew report runs/mine`
 
     Parameters
     ----------
     json
         Print results.json instead of the table.
+
+    Returns
+    -------
+    Document
+        The finished run or comparison.
     """
     result = _finished(run, store)
     try:
         result.write_report()
     except RunError as error:
-        print(f"warning: the report was not written anew: {error}", file=sys.stderr)
+        print(f"warning: the report could not be written: {error}", file=sys.stderr)
     return result
 
 
 def check(
     run: Path, /, *, store: StoreOfRun = None, repair: Flag = False, rebuild: Flag = False
 ) -> Text:
-    """Check that a run is whole: planned = stored + missing, and every file and row is what it was.
+    """Check that a run is complete and that no file or row has changed.
 
-    Examples:
+    A run is complete if each planned image is stored or has a reason why it is missing.
 
-    - `askew check runs/mine`
+    Examples
+    --------
+    `askew check runs/mine`
 
-    - `askew check runs/.askew --rebuild`
+    `askew check runs/.askew --rebuild`
 
     Parameters
     ----------
     run
         Folder of the run, or of a store.
     repair
-        Set aside what is damaged, so that the same command makes it again.
+        Set damaged files aside. The command of the run then makes them again.
     rebuild
-        Make the index of the store again, from its journal and what is intact of the index.
+        Make the index of the store again, from its journal and the intact rows of the index.
+
+    Returns
+    -------
+    Text
+        The state of the run or the store.
 
     Raises
     ------
     AskewError
-        Where something is left or wrong; what, is printed before.
+        If the run is incomplete, or if something is damaged. The message lists the faults.
     """
-    place = run if is_store(run) else store or default_store(run)
-    if rebuild or (place is run and repair):
+    checks_store = is_store(run)
+    place = run if checks_store else store or default_store(run)
+    if rebuild or (checks_store and repair):
         return Text("\n".join(Store.rebuild(place)))
+    if checks_store:
+        return _check_store(place)
+    state = _check_run(run, place, store)
+    if repair and state.faults:
+        return _repair(run, place, state)
+    if not state.ok:
+        raise AskewError("\n".join([*state.lines(), f"the run {run} is incomplete or damaged"]))
+    return Text("\n".join(state.lines()))
+
+
+def _check_store(place: Path) -> Text:
     with Store(place, create=False) as opened:
-        if place is run:
-            faults = opened.faults()
-            if faults:
-                raise AskewError(
-                    "\n".join([*faults, f"the store {place} is damaged: --rebuild mends it"])
-                )
-            return Text(f"the store {place} is intact")
-        found: Head | AskewError
+        faults = opened.faults()
+    if faults:
+        advice = f"the store {place} is damaged. Repair it: askew check {place} --rebuild"
+        raise AskewError("\n".join([*faults, advice]))
+    return Text(f"the store {place} is intact")
+
+
+def _check_run(run: Path, place: Path, store: Path | None) -> CheckReport:
+    """Return the state of a run, whose findings may be unreadable."""
+    with Store(place, create=False) as opened:
+        results: Head | AskewError
         try:
-            found = load(run, store).findings
+            results = load(run, store).findings
         except AskewError as error:
-            found = error
-        report = check_run(run, opened, found)
-    if repair and report.faults:
-        told = [
-            f"set aside: {', '.join(set_aside(run, report)) or 'no file of the run'}",
-            *Store.rebuild(place),
-        ]
-        return Text(
-            "\n".join([*report.faults, *told, "the same command makes again what is missing now"])
-        )
-    if not report.ok:
-        raise AskewError("\n".join([*report.lines(), f"the run {run} is not whole"]))
-    return Text("\n".join(report.lines()))
+            results = error
+        return check_run(run, opened, results)
+
+
+def _repair(run: Path, place: Path, state: CheckReport) -> Text:
+    """Set damaged files of a run aside, and return what was done."""
+    names = set_aside(run, state)
+    files = ", ".join(names) if names else "no file of the run"
+    lines = [
+        *state.faults,
+        f"set aside: {files}",
+        *Store.rebuild(place),
+        "Repeat the command of the run to make what is missing.",
+    ]
+    return Text("\n".join(lines))
 
 
 def export(
@@ -120,10 +158,13 @@ def export(
     output: Path | None = None,
     store: StoreOfRun = None,
 ) -> str | None:
-    """Write all estimates of a finished run or comparison as csv, parquet or json, or its main
-    results as markdown.
+    """Write the estimates of a finished run or comparison as csv, parquet, json or markdown.
 
-    Example: `askew export runs/mine --format csv --output mine.csv`
+    Markdown contains the main results, the other formats contain all estimates.
+
+    Examples
+    --------
+    `askew export runs/mine --format csv --output mine.csv`
 
     Parameters
     ----------
@@ -131,6 +172,16 @@ def export(
         Format of the output.
     output
         File to write, instead of standard output. parquet needs a file.
+
+    Returns
+    -------
+    str or None
+        The written file; None if the estimates were printed.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be written, or if parquet has no file.
     """
     content = _finished(run, store).export(format)
     if output is None:
@@ -146,7 +197,7 @@ def export(
 
 
 def _finished(folder: Path, store: Path | None) -> Document:
-    """The run or the comparison in a folder. Raises UsageError."""
+    """Return the run or the comparison in a folder."""
     if not (folder / COMPARISON_FILE).exists():
         return load(folder, store)
     from askew.studies.compare.command import load_comparison
@@ -155,18 +206,25 @@ def _finished(folder: Path, store: Path | None) -> Document:
 
 
 def models(*, json: Flag = False) -> RenderableType | None:
-    """List the models, instruments, methods and presets that can be named on the command line.
+    """List the models, instruments, methods and presets that the command line accepts.
 
-    Example: `askew models`
+    Examples
+    --------
+    `askew models`
 
     Parameters
     ----------
     json
-        Print them as JSON.
+        Print the list as JSON.
+
+    Returns
+    -------
+    RenderableType or None
+        Tables of providers and presets; None if JSON was printed.
     """
-    named = [
+    rows = [
         {
-            "option": f"--{kind}" if kind != "method" else "askew",
+            "option": "askew" if kind == "method" else f"--{kind}",
             "name": name,
             "summary": registry.summary(point),
         }
@@ -174,58 +232,80 @@ def models(*, json: Flag = False) -> RenderableType | None:
         for name, point in registry.providers(kind).items()
     ]
     if json:
-        sets_up = [
-            {"option": "--preset", "name": name, **asdict(one)} for name, one in presets().items()
+        preset_rows = [
+            {"option": "--preset", "name": name, **asdict(preset)}
+            for name, preset in presets().items()
         ]
-        print(jsons.dumps([*named, *sets_up], indent=2))
+        print(jsons.dumps([*rows, *preset_rows], indent=2))
         return None
-    providers = _table("option", "name", "what it is")
-    sets = _table("--preset", "what it is", "download", "GPU memory")
-    for row in named:
+    providers = _table("option", "name", "description")
+    for row in rows:
         providers.add_row(*row.values())
-    for name, one in presets().items():
-        sets.add_row(
-            name, one.summary, *(f"{size:.0f} GB" for size in (one.download_gb, one.memory_gb))
-        )
-    return Group(providers, sets)
+    return Group(providers, _preset_table(presets().items()))
+
+
+def _preset_table(named_presets: Iterable[tuple[str, Preset]]) -> Table:
+    table = _table("--preset", "description", "download", "GPU memory")
+    for name, preset in named_presets:
+        download = f"{preset.download_gb:.0f} GB"
+        memory = f"{preset.memory_gb:.0f} GB"
+        table.add_row(name, preset.summary, download, memory)
+    return table
 
 
 def runs_list(folder: Path = Path("runs"), /, *, store: Path | None = None) -> RenderableType:
-    """List the runs in a folder, with state, size and age.
+    """List the runs in a folder, with state, size and date. The latest run comes first.
 
-    Example: `askew runs runs`
+    Examples
+    --------
+    `askew runs runs`
 
     Parameters
     ----------
     folder
-        A folder that holds run folders.
+        Folder that contains run folders.
     store
-        Their store; default: .askew in the folder.
+        Store of the runs. [default: .askew in the folder]
+
+    Returns
+    -------
+    RenderableType
+        A table with a row for each run.
+
+    Raises
+    ------
+    UsageError
+        If there is no such folder.
     """
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}")
-    table = _table("run", "method", "model", "state", "size", "last change")
-    found = {
-        one: max(file.stat().st_mtime for file in one.rglob("*"))
-        for one in sorted(folder.iterdir())
-        if (one / PLAN_FILE).is_file()
+    changes = {
+        run: _last_change(run) for run in sorted(folder.iterdir()) if (run / PLAN_FILE).is_file()
     }
+    table = _table("run", "method", "model", "state", "size", "last change")
+    # a run is named on the command line by its folder: long names go on in the next line
+    table.columns[0].overflow = "fold"
+    table.columns[0].min_width = min(40, max((len(run.name) for run in changes), default=0))
     with Store(store or default_store(folder / "any"), create=False) as opened:
-        for one, changed in sorted(found.items(), key=lambda item: -item[1]):
-            when = datetime.fromtimestamp(changed).strftime("%Y-%m-%d %H:%M")
-            table.add_row(one.name, *_told(one, opened), _size(one), when)
+        for run, changed in sorted(changes.items(), key=lambda item: -item[1]):
+            date = datetime.fromtimestamp(changed).strftime("%Y-%m-%d %H:%M")
+            table.add_row(run.name, *_description(run, opened), _size(run), date)
     return table
 
 
-def _told(folder: Path, store: Store) -> tuple[str, str, str]:
-    """The method of a run, its model and its state."""
+def _last_change(folder: Path) -> float:
+    return max(file.stat().st_mtime for file in folder.rglob("*"))
+
+
+def _description(folder: Path, store: Store) -> tuple[str, str, str]:
+    """Return the method of a run, its model and its state."""
     try:
         plan = read_toml(folder / PLAN_FILE)
         planned = store.planned(str(plan_hash_in(folder)))
     except AskewError:
         return "?", "?", "damaged plan"
-    done = sum(one.id is not None or one.reason is not None for one in planned)
-    state = f"{done} of {len(planned)} pictures"
+    done = sum(image.id is not None or image.reason is not None for image in planned)
+    state = f"{done} of {len(planned)} images"
     if changed_files(folder):
         state = "damaged"
     elif (folder / RESULTS_FILE).exists() and done == len(planned):
@@ -233,82 +313,139 @@ def _told(folder: Path, store: Store) -> tuple[str, str, str]:
     return str(plan.get("method", "audit")), str(plan.get("model", "")), state
 
 
-def runs_rm(*runs: RunFolder, store: StoreOfRun = None, yes: ConfirmFlag = False) -> str:
-    """Remove runs. What they made stays in the store until `askew store gc`.
+def runs_rm(*runs: RunFolder, store: StoreOfRun = None, yes: DeleteFlag = False) -> str:
+    """Remove run folders. Their images and answers stay in the store until `askew store gc`.
 
-    Example: `askew runs rm runs/mine --yes`
+    Examples
+    --------
+    `askew runs rm runs/mine --yes`
+
+    Returns
+    -------
+    str
+        What was removed, or would be.
+
+    Raises
+    ------
+    UsageError
+        If a folder is not a run folder.
     """
     if not runs:
-        raise UsageError("which runs? Write their folders: askew runs rm runs/mine")
-    told = []
+        raise UsageError("no run is given. Name run folders: askew runs rm runs/mine")
+    action = "removed" if yes else "would remove"
+    lines = []
     for folder in runs:
         plan_hash = plan_hash_in(folder) if folder.is_dir() else None
         if plan_hash is None:
             raise UsageError(
-                f"{folder} is no run folder: it holds neither {HASH_FILE} nor {PLAN_FILE}"
+                f"{folder} is not a run folder: it contains neither {HASH_FILE} nor {PLAN_FILE}"
             )
-        told.append(f"{'removed' if yes else 'would remove'} {folder} ({_size(folder)})")
+        lines.append(f"{action} {folder} ({_size(folder)})")
         if yes:
-            if (place := store or default_store(folder)).is_dir():
-                with Store(place) as opened:
-                    opened.index.delete("planned", "run", [plan_hash])
-            shutil.rmtree(folder)
-    return "\n".join(told if yes else [*told, "nothing was removed; --yes does it"])
+            _remove_run(folder, plan_hash, store or default_store(folder))
+    if not yes:
+        lines.append("nothing was removed. Add --yes to remove it")
+    return "\n".join(lines)
 
 
-def store_gc(store: Path = Path("runs/.askew"), /, *, yes: ConfirmFlag = False) -> str:
-    """Free what no run needs: pictures that none plans, with their answers and vectors, and what is
-    in quarantine.
+def _remove_run(folder: Path, plan_hash: str, store: Path) -> None:
+    if store.is_dir():
+        with Store(store) as opened:
+            opened.index.delete("planned", "run", [plan_hash])
+    shutil.rmtree(folder)
 
-    Example: `askew store gc runs/.askew --yes`
+
+def store_gc(store: Path = Path("runs/.askew"), /, *, yes: DeleteFlag = False) -> str:
+    """Delete images that no run plans, with their answers and vectors, and files in quarantine.
+
+    Examples
+    --------
+    `askew store gc runs/.askew --yes`
 
     Parameters
     ----------
     store
         Folder of the store.
+
+    Returns
+    -------
+    str
+        What was deleted, or would be.
+
+    Raises
+    ------
+    UsageError
+        If there is no such store.
     """
     if not store.is_dir():
         raise UsageError(f"there is no store {store}")
     with Store(store, create=bool(yes)) as opened:
         ids, files = opened.unneeded()
-        told = f"{len(ids)} pictures, {len(files)} files ({decimal(sum(file.stat().st_size for file in files))})"
+        size = decimal(sum(file.stat().st_size for file in files))
+        unneeded = f"{len(ids)} images, {len(files)} files ({size})"
         if yes:
             opened.free(ids, files)
-    return f"freed {told}" if yes else f"no run needs {told}; --yes frees them"
+            return f"deleted {unneeded}"
+    return f"no run needs {unneeded}. Add --yes to delete them"
 
 
 def studio_path(name: str = "studio", /) -> str:
     """Print the folder of a studio network.
 
-    Example: `askew studio path embedder`
+    Examples
+    --------
+    `askew studio path embedder`
 
     Parameters
     ----------
     name
         Name of a studio network.
+
+    Returns
+    -------
+    str
+        The folder.
     """
     return str(weights(name))
 
 
-def studio_truth(prompt: str, /, *, axis: str = "gender", bias: float = 1.0) -> Text:
-    """Print the planted distribution of an axis: what an audit of studio/planted should find.
+def studio_truth(
+    prompt: str = "a photo of a person", /, *, axis: str | None = None, bias: float = 1.0
+) -> Text:
+    """Print the planted distribution of each axis, which an audit of studio/planted estimates.
 
-    Example: `askew studio truth "a photo of a nurse" --axis age`
+    Examples
+    --------
+    `askew studio truth "a photo of a nurse"`
+
+    `askew studio truth "a photo of a nurse" --axis age`
 
     Parameters
     ----------
     prompt
         A prompt in the studio's words.
     axis
-        The axis.
+        Print only this axis.
     bias
-        The bias knob, 0 to 1.
+        Strength of the planted biases, from 0 (uniform) to 1.
+
+    Returns
+    -------
+    Text
+        A line for each value, with its probability.
     """
-    return Text(
-        "\n".join(
-            f"{value:<16} {share:.3f}" for value, share in planted_truth(prompt, axis, bias).items()
-        )
-    )
+    if axis is not None:
+        return Text("\n".join(_truth_lines(prompt, axis, bias)))
+    lines: list[str] = []
+    for name in STUDIO_AXES:
+        lines.append(name)
+        lines += [f"  {line}" for line in _truth_lines(prompt, name, bias)]
+    return Text("\n".join(lines))
+
+
+def _truth_lines(prompt: str, axis: str, bias: float) -> list[str]:
+    shares = planted_truth(prompt, axis, bias)
+    return [f"{value:<16} {share:.3f}" for value, share in shares.items()]
 
 
 def _size(folder: Path) -> str:
@@ -318,7 +455,5 @@ def _size(folder: Path) -> str:
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(
-            column, justify="right" if column in ("download", "GPU memory", "size") else "left"
-        )
+        table.add_column(column, justify="right" if column in NUMERIC_COLUMNS else "left")
     return table

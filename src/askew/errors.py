@@ -34,10 +34,11 @@ class UsageError(AskewError):
 class UnknownName(UsageError):
     """A name that is not in a list of known names."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], advice: str = "") -> None:
         names = sorted(known)
         near = difflib.get_close_matches(name, names, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint += f" {advice}" if advice else ""
         listed = ", ".join(names) if names else "none"
         super().__init__(f"unknown {kind} {name!r}.{hint} Known: {listed}.")
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, TypeVar, cast
 
-from cyclopts import Parameter, Token
+from cyclopts import Group, Parameter, Token
 
 from askew.engine.base import Engine
 from askew.errors import UnknownName, UsageError
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from askew.prompts.llm import CompletionCache
 
 T = TypeVar("T")
+
+MODEL = Group("Model", sort_key=1)
+INSTRUMENTS = Group("Instruments", sort_key=2)
+IMAGES = Group("Your own images", sort_key=3)
+STATISTICS = Group("Statistics", sort_key=4)
+RUN = Group("Run", sort_key=5)
+"""Groups of shared options in help."""
 
 
 def pairs(
@@ -185,16 +192,18 @@ class RunOptions(TypedDict, total=False):
     run: Annotated[
         PathOption,
         Parameter(
-            help="Run folder. Repeating the command resumes the run. [default: runs/METHOD-LABEL-HASH]"
+            group=RUN,
+            help="Run folder. Repeating the command resumes the run. [default: runs/METHOD-LABEL-HASH]",
         ),
     ]
     store: Annotated[
         PathOption,
         Parameter(
-            help="Store of images and answers, shared by runs. [default: .askew beside the run folder]"
+            group=RUN,
+            help="Store of images and answers, shared by runs. [default: .askew beside the run folder]",
         ),
     ]
-    json: Annotated[Flag, Parameter(help="Print results.json instead of the table.")]
+    json: Annotated[Flag, Parameter(group=RUN, help="Print results.json instead of the table.")]
     progress: Annotated[
         bool | Progress,
         Parameter(
@@ -211,21 +220,25 @@ class RunOptions(TypedDict, total=False):
         Parameter(parse=False, help="A flag that ends the run between batches when it is set."),
     ]
     dry_run: Annotated[
-        Flag, Parameter(help="Print the numbers of images, questions and calls, and stop.")
+        Flag,
+        Parameter(group=RUN, help="Print the numbers of images, questions and calls, and stop."),
     ]
     budget: Annotated[
         int | str | None,
         Parameter(
-            help='Stop before more than 500 (images), "90min" or "$5 at $0.02" (price of an image).'
+            group=RUN,
+            help='Stop before more than 500 (images), "90min" or "$5 at $0.02" (price of an image).',
         ),
     ]
     log: Annotated[
-        PathOption, Parameter(help="Append events to this file, one JSON object per line.")
+        PathOption,
+        Parameter(group=RUN, help="Append events to this file, one JSON object per line."),
     ]
     fail_if: Annotated[
         TextsOption,
         Parameter(
-            help='Exit with code 3 if this condition holds: "SCORE.q < 0.05". May be repeated.'
+            group=RUN,
+            help='Exit with code 3 if this condition holds: "SCORE.q < 0.05". May be repeated.',
         ),
     ]
 
@@ -233,24 +246,31 @@ class RunOptions(TypedDict, total=False):
 class StatisticsOptions(TypedDict, total=False):
     """Options for the statistics of all scores."""
 
-    seed: Annotated[int, Parameter(help="Seed of all random draws. [default: 0]")]
+    seed: Annotated[int, Parameter(group=STATISTICS, help="Seed of all random draws. [default: 0]")]
     confidence: Annotated[
-        float, Parameter(help="Confidence level of the intervals. [default: 0.95]")
+        float,
+        Parameter(group=STATISTICS, help="Confidence level of the intervals. [default: 0.95]"),
     ]
     bootstrap_samples: Annotated[
-        int, Parameter(help="Bootstrap samples per interval. [default: 1000]")
+        int, Parameter(group=STATISTICS, help="Bootstrap samples per interval. [default: 1000]")
     ]
 
 
 class SettingOptions(TypedDict, total=False):
     """Settings of a model."""
 
-    model_args: Annotated[SettingsOption, Parameter("-M", help="Model setting, such as bias=0.5.")]
+    model_args: Annotated[
+        SettingsOption, Parameter("-M", group=MODEL, help="Model setting, such as bias=0.5.")
+    ]
     offload: Annotated[
-        Flag, Parameter(help="Keep only the active part in GPU memory; same as -M offload=model.")
+        Flag,
+        Parameter(
+            group=MODEL, help="Keep only the active part in GPU memory; same as -M offload=model."
+        ),
     ]
     preset: Annotated[
-        str | None, Parameter(help="Model and instruments under one name, see `askew models`.")
+        str | None,
+        Parameter(group=MODEL, help="Model and instruments under one name, see `askew models`."),
     ]
 
 
@@ -258,7 +278,8 @@ class MitigationOptions(TypedDict, total=False):
     """The mitigation under which a model is measured."""
 
     mitigation: Annotated[
-        PathOption, Parameter(help="Mitigation file of `askew mitigate`, applied to the model.")
+        PathOption,
+        Parameter(group=MODEL, help="Mitigation file of `askew mitigate`, applied to the model."),
     ]
 
 
@@ -268,12 +289,15 @@ class VQAOptions(TypedDict, total=False):
     vqa: Annotated[
         NamesOption,
         Parameter(
-            help="Instruments that label images, separated by commas. [default: studio; labels for a folder]"
+            group=INSTRUMENTS,
+            help="Instruments that label images, separated by commas. [default: studio; labels for a folder]",
         ),
     ]
     vqa_args: Annotated[
         SettingsOption,
-        Parameter("--vqa-arg", help="Setting of an instrument, such as max_tokens=32."),
+        Parameter(
+            "--vqa-arg", group=INSTRUMENTS, help="Setting of an instrument, such as max_tokens=32."
+        ),
     ]
 
 
@@ -281,11 +305,16 @@ class EmbedderOptions(TypedDict, total=False):
     """The embedder of images and texts."""
 
     embedder: Annotated[
-        str | None, Parameter(help="Embedder of images and texts, or none. [default: studio]")
+        str | None,
+        Parameter(
+            group=INSTRUMENTS, help="Embedder of images and texts, or none. [default: studio]"
+        ),
     ]
     embedder_args: Annotated[
         SettingsOption,
-        Parameter("--embedder-arg", help="Setting of the embedder, such as device=cpu."),
+        Parameter(
+            "--embedder-arg", group=INSTRUMENTS, help="Setting of the embedder, such as device=cpu."
+        ),
     ]
 
 
@@ -293,20 +322,32 @@ class WriterOptions(TypedDict, total=False):
     """The prompt generator, which proposes axes, counterfactuals and prompts."""
 
     llm: Annotated[
-        str, Parameter(help="Prompt generator for axes and counterfactuals. [default: lexicon]")
+        str,
+        Parameter(
+            group=INSTRUMENTS,
+            help="Prompt generator for axes and counterfactuals. [default: lexicon]",
+        ),
     ]
     llm_url: Annotated[
         str | None,
-        Parameter(help="Server of --llm openai/MODEL, such as http://localhost:11434/v1."),
+        Parameter(
+            group=INSTRUMENTS,
+            help="Server of --llm openai/MODEL, such as http://localhost:11434/v1.",
+        ),
     ]
     llm_args: Annotated[
         SettingsOption,
-        Parameter("--llm-arg", help="Setting of the language model, such as budget=20000."),
+        Parameter(
+            "--llm-arg",
+            group=INSTRUMENTS,
+            help="Setting of the language model, such as budget=20000.",
+        ),
     ]
     axes_on: Annotated[
         Literal["unstated", "stated", "all"] | None,
         Parameter(
-            help="Axes about details that a prompt leaves unstated, that it states, or all. [default: unstated]"
+            group=INSTRUMENTS,
+            help="Axes about details that a prompt leaves unstated, that it states, or all. [default: unstated]",
         ),
     ]
 
@@ -326,20 +367,25 @@ class ManifestOptions(TypedDict, total=False):
     """The manifest of a folder of existing images."""
 
     manifest: Annotated[
-        PathOption, Parameter(help="CSV file that describes the images of a folder.")
+        PathOption, Parameter(group=IMAGES, help="CSV file that describes the images of a folder.")
     ]
     file_column: Annotated[
-        str | None, Parameter(help="Manifest column with the file names. [default: file]")
+        str | None,
+        Parameter(group=IMAGES, help="Manifest column with the file names. [default: file]"),
     ]
     label: Annotated[
-        TextsOption, Parameter(help="AXIS=COLUMN, a column with labels by people. May be repeated.")
+        TextsOption,
+        Parameter(
+            group=IMAGES, help="AXIS=COLUMN, a column with labels by people. May be repeated."
+        ),
     ]
     where: Annotated[
-        TextsOption, Parameter(help="COLUMN=VALUE, use only these rows. May be repeated.")
+        TextsOption,
+        Parameter(group=IMAGES, help="COLUMN=VALUE, use only these rows. May be repeated."),
     ]
-    strict: Annotated[Flag, Parameter(help="Stop if a listed image is absent.")]
+    strict: Annotated[Flag, Parameter(group=IMAGES, help="Stop if a listed image is absent.")]
     allow_outside: Annotated[
-        Flag, Parameter(help="Read images outside the folder, as links may point to.")
+        Flag, Parameter(group=IMAGES, help="Read images outside the folder, as links may point to.")
     ]
 
 
@@ -347,17 +393,27 @@ class FolderOptions(ManifestOptions, total=False):
     """The description of existing images."""
 
     prompt_column: Annotated[
-        str | None, Parameter(help="Manifest column of the prompt, or several. [default: prompt]")
+        str | None,
+        Parameter(
+            group=IMAGES, help="Manifest column of the prompt, or several. [default: prompt]"
+        ),
     ]
-    condition: Annotated[str | None, Parameter(help="Manifest column of the condition.")]
+    condition: Annotated[
+        str | None, Parameter(group=IMAGES, help="Manifest column of the condition.")
+    ]
     baseline_condition: Annotated[
-        str | None, Parameter(help="Condition of the baseline images, such as baseline.")
+        str | None,
+        Parameter(group=IMAGES, help="Condition of the baseline images, such as baseline."),
     ]
     aliases: Annotated[
-        PairsOption, Parameter("--alias", help="Replace a label by another, such as both=missing.")
+        PairsOption,
+        Parameter(
+            "--alias", group=IMAGES, help="Replace a label by another, such as both=missing."
+        ),
     ]
     values: Annotated[
-        ListsOption, Parameter(help="Values of an axis, such as ethnicity=white,black.")
+        ListsOption,
+        Parameter(group=IMAGES, help="Values of an axis, such as ethnicity=white,black."),
     ]
 
 
@@ -367,17 +423,22 @@ class SourceOptions(ManifestOptions, total=False):
     sources: Annotated[
         str | None,
         Parameter(
-            help="Source of the groups' images: folder/PATH or a model. [default: the model]"
+            group=IMAGES,
+            help="Source of the groups' images: folder/PATH or a model. [default: the model]",
         ),
     ]
     sources_args: Annotated[
         SettingsOption,
-        Parameter("--source-arg", help="Setting of the source of images, such as bias=0."),
+        Parameter(
+            "--source-arg", group=IMAGES, help="Setting of the source of images, such as bias=0."
+        ),
     ]
     group_column: Annotated[
         str | None,
         Parameter(
-            ("--group-column", "--prompt-column"), help="Manifest column of the group, or several."
+            ("--group-column", "--prompt-column"),
+            group=IMAGES,
+            help="Manifest column of the group, or several.",
         ),
     ]
 

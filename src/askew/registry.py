@@ -8,14 +8,17 @@ imported before a provider is asked for.
 
 import ast
 import copyreg
+import difflib
 import os
 import pickle
+import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.resources import files
 from importlib.util import find_spec
 from inspect import Parameter, signature
 from pathlib import Path
@@ -71,6 +74,9 @@ GROUPS = {
     "mitigation": "askew.mitigations",
 }
 """Entry-point groups by kind of provider."""
+
+HUGGING_FACE = {"model": "diffusers", "vqa": "transformers"}
+"""Providers of networks from Hugging Face, by kind."""
 
 WRONG_ARGUMENTS = ("unexpected keyword argument", "multiple values for")
 """Parts of the TypeError for settings that a factory does not take."""
@@ -151,7 +157,26 @@ def find(kind: str, string: str) -> tuple[EntryPoint, str]:
     provider, _, name = string.partition("/")
     if name and provider in known:
         return known[provider], name
-    raise UnknownName(kind, string, known)
+    raise UnknownName(kind, string, known, _advice(kind, string))
+
+
+def _advice(kind: str, string: str) -> str:
+    """Return how to name a network of Hugging Face, and the nearest preset of models."""
+    provider = HUGGING_FACE.get(kind)
+    if provider is None:
+        return ""
+    advice = f"A model of Hugging Face is --{kind} {provider}/ID."
+    near = difflib.get_close_matches(string, preset_names(), n=1, cutoff=0.3)
+    if kind == "model" and near:
+        advice += f" The nearest preset is --preset {near[0]}."
+    return advice
+
+
+@lru_cache
+def preset_names() -> tuple[str, ...]:
+    """Return the names of all presets, without what they consist of."""
+    text = files("askew").joinpath("presets.toml").read_text(encoding="utf-8")
+    return tuple(tomllib.loads(text)["presets"])
 
 
 def _load(kind: str, string: str, settings: Mapping[str, object]) -> Any:

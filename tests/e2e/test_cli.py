@@ -190,6 +190,9 @@ def test_what_fails_a_check_is_shown_all_the_same(
             "Did you mean 'rule'",
         ),
         (["audit", "a nurse", "--model", "studio/plantd"], "Did you mean 'studio/planted'"),
+        (["audit", "a nurse", "--model", "sdxl"], "--model diffusers/ID"),
+        (["audit", "a nurse", "--model", "sdxl"], "--preset sdxl-clip"),
+        (["audit", "a nurse", "--vqa", "blip"], "--vqa transformers/ID"),
         (["audit", "a nurse", "-M", "bias"], "NAME=VALUE"),
         (
             ["audit", "a nurse", "--model", "studio/planted", "-M", "bias=3"],

@@ -113,7 +113,7 @@ def test_damage_is_named_mended_and_just_that_made_again(
     DAMAGE[damage](place)
     assert run(["check", str(place / "run")]) == 1
     said = capsys.readouterr().err
-    assert "is not whole" in said
+    assert "is incomplete or damaged" in said
     assert len(said.splitlines()) > 2
     assert run(["check", str(place / "run"), "--repair"]) == 0
     assert run([*COMMAND, str(place / "run")]) == 0

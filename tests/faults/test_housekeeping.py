@@ -58,6 +58,15 @@ def test_runs_are_listed_with_their_state(place: Path, capsys: pytest.CaptureFix
     assert "damaged" in second
 
 
+def test_names_of_runs_are_listed_in_full(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "audit-" + "a-photo-of-" * 8 + "a-nurse"
+    (place / "run4").rename(place / name)
+    assert run(["runs", str(place)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "…" not in "".join(lines)
+    assert name in "".join(line[:40].strip() for line in lines)
+
+
 def test_what_no_run_needs_is_freed_and_the_rest_stays(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

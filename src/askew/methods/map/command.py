@@ -35,7 +35,7 @@ def map(
 
     Examples:
 
-    - `askew map "a photo of the face of a nurse" --concept gender --concept race --against nurse`
+    - `askew map "a photo of a nurse" --concept woman --concept man --against nurse`
 
     - `askew map --professions --concept gender --concept race --model studio,diffusers/folder`
 
