@@ -33,6 +33,9 @@ from tiny_transformers import (
 FULL = "thefaceofanursewhosmilesatthecamerainabrighthospitalwardonarainydayinwinter"
 """A prompt that fills all 77 CLIP rows, letter by letter."""
 
+ROUNDING = 2e-6
+"""Largest rounding error of a stream in float32. Processors differ: 1.03e-6 was seen for AuraFlow."""
+
 every_family = pytest.mark.parametrize("family", FAMILIES)
 
 
@@ -67,7 +70,7 @@ def stream_error(family: str, monkeypatch: pytest.MonkeyPatch) -> float:
 def test_the_prompt_itself_gives_its_own_stream(
     family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert stream_error(family, monkeypatch) <= 1e-6
+    assert stream_error(family, monkeypatch) <= ROUNDING
 
 
 @every_family
