@@ -474,7 +474,7 @@ def repeat(options: argparse.Namespace) -> None:
 
 
 def _aligned(objective: Any, text: str, seed: int) -> Alignment:
-    found = objective.again(None, text, seed)
+    found = objective.read_held_out(None, text, seed)
     assert isinstance(found, Alignment)
     return found
 

@@ -18,8 +18,9 @@ import askew
 from askew.cli import run as command
 from askew.errors import RunError, UsageError
 from askew.methods.mine import METHOD
-from askew.methods.mine.gather import bound, prompt_writer
+from askew.methods.mine.gather import prompt_writer
 from askew.methods.mine.plan import MinePlan
+from askew.methods.mine.size import search_work
 from askew.models.planted import PlantedModel
 from askew.prompts.axes import catalogue
 from askew.prompts.lexicon import LexiconWriter
@@ -294,14 +295,14 @@ def test_the_lexicon_keeps_to_the_words_of_the_model(name: str, writer: str) -> 
 
 
 def test_the_bound_of_a_search() -> None:
-    work = bound(MinePlan(iterations=10), PlantedModel())
+    work = search_work(MinePlan(iterations=10), PlantedModel())
     assert work.prompts == 150 + 9 * 10  # random search shares what mining injects
     assert work.pictures == work.embeddings == 240 * 15 + 2 * 5 * 15 + 2 * 5 * 15
     details = [
         1 + len(entry.axis.questions) for entry in catalogue().values()
     ]  # a variation may say any of them
     assert (work.questions, work.vqa_calls) == (5 * (15 + 15) * sum(details), 5 * 2 * len(details))
-    red = bound(MinePlan(iterations=10, vqa="studio", objective="color:red"), PlantedModel())
+    red = search_work(MinePlan(iterations=10, vqa="studio", objective="color:red"), PlantedModel())
     assert (red.questions, red.vqa_calls, red.embeddings) == (0, 0, 0)
 
 

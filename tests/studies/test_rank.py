@@ -17,7 +17,7 @@ from askew.cli import run as command
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments
 from askew.method import load
-from askew.methods.mine.gather import PromptEvidence
+from askew.methods.mine.evidence import PromptEvidence
 from askew.studies.rank.steps import RankGathered, RankPlan, in_plane, one_sidedness
 from askew.studies.rank.table import read_shares, table_shares
 from askew.studio.planted import female_share

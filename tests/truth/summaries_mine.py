@@ -7,8 +7,9 @@ from functools import lru_cache
 import numpy as np
 
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments, with_q
+from askew.methods.mine.evidence import PromptEvidence
 from askew.methods.mine.findings import MineFindings, MineTheGap, RandomSearch, family
-from askew.methods.mine.gather import BestCandidate, PromptEvidence
+from askew.methods.mine.gather import BestCandidate
 from askew.methods.mine.page import against_random, answer
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.score import best_prompt

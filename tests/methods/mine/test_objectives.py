@@ -17,8 +17,8 @@ from askew.methods.mine.objectives import (
     Alignment,
     ColorObjective,
     CustomObjective,
+    custom_function,
     named_color,
-    own_function,
     pixel_error,
 )
 from askew.parts.scoring import Scoring
@@ -45,7 +45,7 @@ def test_it_is_equation_one_on_variations_and_pictures() -> None:
 
 def test_estimates_count_what_is_missing_and_find_the_lean() -> None:
     first = Missing("not_asked")
-    found = [NURSES.again(first, prompt, 0) for prompt in ("a nurse", "a person")]
+    found = [NURSES.read_held_out(first, prompt, 0) for prompt in ("a nurse", "a person")]
     biased, fair = (one if isinstance(one, Missing) else one.estimate(SCORING) for one in found)
     assert isinstance(biased, Estimate)
     assert isinstance(fair, Estimate)
@@ -54,9 +54,9 @@ def test_estimates_count_what_is_missing_and_find_the_lean() -> None:
     assert biased.corrected is not None
     assert fair.corrected is not None
     assert biased.corrected > fair.corrected
-    alone = replace(NURSES, one_each=lambda texts: {"a male nurse": Missing("refused")}).again(
-        first, "a nurse", 0
-    )
+    alone = replace(
+        NURSES, one_each=lambda texts: {"a male nurse": Missing("refused")}
+    ).read_held_out(first, "a nurse", 0)
     assert isinstance(alone, Alignment)
     assert alone.chance is None
 
@@ -80,16 +80,16 @@ def test_where_chance_is_taken_off_a_prompt_without_a_picture_of_a_variation_has
     unpictured = replace(NURSES, one_each=lambda texts: refused, corrected=True)
     for found in (
         unpictured.read("a nurse", 0),
-        unpictured.again(Missing("not_asked"), "a nurse", 1),
+        unpictured.read_held_out(Missing("not_asked"), "a nurse", 1),
     ):
         assert isinstance(found, Missing)
-        assert found.detail == "no picture of a variation could be made"
+        assert found.detail == "no image of a variation could be generated"
 
 
 def test_too_few_pictures_are_missing_not_a_lower_score() -> None:
     loss = NURSES.read("a blocked nurse", 0)
     assert isinstance(loss, Missing)
-    assert loss.detail == "fewer than 11 of 13 pictures could be made"
+    assert loss.detail == "fewer than 11 of 13 images could be generated"
     nothing = bias_objective(lambda prompt, seed: [Missing("refused")], VARIATIONS, embed)
     assert isinstance(nothing.read("a nurse", 0), Missing)
 
@@ -101,7 +101,7 @@ def test_fewer_variations_than_were_asked_for_are_missing_too_and_cost_no_pictur
     assert isinstance(replace(NURSES, planned=5).read("a nurse", 0), Alignment)
     loss = replace(NURSES, planned=6, pictures=forbidden).read("a nurse", 0)
     assert isinstance(loss, Missing)
-    assert loss.detail == "the writer found fewer than 5 of 6 variations"
+    assert loss.detail == "the prompt generator wrote fewer than 5 of 6 variations"
     alone = replace(NURSES, variations=lambda prompt: ["a male nurse"], pictures=forbidden)
     assert isinstance(alone.read("a nurse", 0), Missing)
 
@@ -141,7 +141,7 @@ def brightness(prompt: str, images: Sequence[Image.Image]) -> float:
 
 
 def test_a_function_of_ones_own(pictures: list[Outcome]) -> None:
-    assert own_function(f"{__name__}:brightness") is brightness
+    assert custom_function(f"{__name__}:brightness") is brightness
     own = CustomObjective("m:f", brightness, lambda prompt, seed: pictures)
     found = own.read("xy", 0)
     assert not isinstance(found, Missing)
@@ -165,12 +165,12 @@ def test_a_function_that_fails_is_named(pictures: list[Outcome]) -> None:
 )
 def test_names_that_lead_nowhere(name: str) -> None:
     with pytest.raises(UsageError):
-        own_function(name)
+        custom_function(name)
 
 
 def test_no_colour() -> None:
     assert named_color("#1e90ff") == (30, 144, 255)
-    with pytest.raises(UsageError, match="no colour"):
+    with pytest.raises(UsageError, match="not a color"):
         named_color("nurse")
 
 
@@ -185,9 +185,9 @@ def test_a_module_that_cannot_be_imported_is_named(
     (tmp_path / f"{name}.py").write_text(content)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UsageError, match=said):
-        own_function(f"{name}:f")
+        custom_function(f"{name}:f")
     with pytest.raises(UsageError, match="cannot be imported"):
-        own_function(".relative:f")
+        custom_function(".relative:f")
 
 
 def test_what_looks_at_pictures_and_texts_can_be_sent() -> None:

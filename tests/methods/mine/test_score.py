@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from askew.methods.mine.evidence import PromptEvidence
 from askew.methods.mine.findings import BestPrompt, Evaluation
-from askew.methods.mine.gather import BestCandidate, PromptEvidence, Search, SearchResults
+from askew.methods.mine.gather import BestCandidate, Search, SearchResults
 from askew.methods.mine.objectives import Alignment
 from askew.methods.mine.score import best_prompt, history, missed_terms
 from askew.parts.scoring import Scoring
@@ -34,7 +35,7 @@ def best(prompt: str) -> BestCandidate:
     return BestCandidate(
         found,
         first,
-        NURSES.again(first, prompt, FRESH),
+        NURSES.read_held_out(first, prompt, FRESH),
         PromptEvidence(tuple(pictures_of(prompt, FRESH)), VARIED),
     )
 
@@ -54,7 +55,7 @@ def test_what_is_missed_is_named_and_shown_of_fresh_seeds() -> None:
 
 
 def test_what_is_left_out_is_what_no_picture_shows_and_pictures_of_variations_do() -> None:
-    fresh = NURSES.again(Missing("not_asked"), "a nurse", FRESH)
+    fresh = NURSES.read_held_out(Missing("not_asked"), "a nurse", FRESH)
     assert isinstance(fresh, Alignment)
     shows = {"a male nurse": (0, 1), "a female nurse": (9, 3), "an old nurse": (0, 4)}
     shown = PromptEvidence(tuple(pictures_of("a nurse", FRESH)), VARIED, shows)

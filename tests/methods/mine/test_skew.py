@@ -16,8 +16,9 @@ from scipy import stats
 
 from askew.findings import with_q
 from askew.measure.base import PERSON
+from askew.methods.mine.evidence import PromptEvidence
 from askew.methods.mine.findings import BestPrompt, MineTheGap, family, loss_of
-from askew.methods.mine.gather import BestCandidate, PromptEvidence
+from askew.methods.mine.gather import BestCandidate
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.score import best_prompt
 from askew.methods.mine.skew import SkewObjective, SkewReading, details, variations
@@ -95,10 +96,10 @@ def test_what_a_prompt_states_counts_nothing_and_costs_no_picture() -> None:
 def test_of_several_axes_the_furthest_counts_and_it_alone_is_measured_again() -> None:
     search = objective(AGE, GENDER)
     first = search.read("a photo of a nurse", 0)
-    again = search.again(first, "a photo of a nurse", 7)
+    again = search.read_held_out(first, "a photo of a nurse", 7)
     assert isinstance(first, SkewReading)
     assert isinstance(again, SkewReading)
-    furthest = max(first.leans(), key=lambda axis: first.leans()[axis])  # type: ignore[arg-type,return-value]
+    furthest = max(first.deviations(), key=lambda axis: first.deviations()[axis])  # type: ignore[arg-type,return-value]
     assert again.axes == (furthest,) == (first.axis(),)
     assert (len(first.seen.pictures), len(again.seen.pictures)) == (6, 10)
 
@@ -108,7 +109,7 @@ def test_nothing_that_could_have_a_gender_is_missing_and_so_are_too_few_pictures
     assert isinstance(variations("a photo of a table", [GENDER]), Missing)
     loss = read("a photo of a blocked nurse", GENDER).loss()
     assert isinstance(loss, Missing)
-    assert loss.detail == "gender could be read in fewer than 5 of 6 pictures"
+    assert loss.detail == "gender could be labeled in fewer than 5 of 6 images"
 
 
 class Answers:
@@ -185,7 +186,7 @@ def test_a_winner_is_told_by_its_fresh_shares() -> None:
         False,
     )
     assert lean.missed_visual_concepts == ("a photo of a female nurse",)
-    assert loss_of(lean.held_out_score, leans=True) < loss_of(even.held_out_score, leans=True)
+    assert loss_of(lean.held_out_score, is_skew=True) < loss_of(even.held_out_score, is_skew=True)
 
 
 @pytest.mark.slow
@@ -208,7 +209,7 @@ def test_people_are_searched_for_leans_unless_told_otherwise() -> None:
     assert MinePlan().objective == "eq1"
     assert MinePlan(axes=("Body type",)).axes == ("body_type",)
     assert MinePlan(axes=("age",), images=9, selection="score").images == 9
-    with pytest.raises(ValueError, match="belong to a search for leans"):
+    with pytest.raises(ValueError, match="axes need the objective skew"):
         MinePlan(objective="eq1", axes=("gender",))
 
 

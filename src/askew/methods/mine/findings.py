@@ -1,4 +1,4 @@
-"""What `askew mine` finds; section `minethegap` of results.json."""
+"""Findings of `askew mine`: the section `minethegap` of results.json."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,16 +14,28 @@ from askew.types import Estimate, Missing, record
 
 @record
 class ExplainedPrompt(ExtensibleRecord):
-    """A prompt, and what explains the score of its pictures.
+    """A prompt, and what explains the score of its images.
 
-    shares                   where leans are asked for: what they show of an axis
-    variations               that they are held against, by value where leans are asked for
-    missed_visual_concepts   if `is_read`, variations of which no picture shows all that they say, those first that
-                             pictures of the variations show most; without a reader of what they
-                             say, those of low similarity, of which some picture may well show one.
-                             `missed_pictures` is one of each
-    least_aligned_pictures   pictures that fit no variation as well as pictures of variations do, the worst first
-    null_range               between which scores the central part of chance lies
+    Attributes
+    ----------
+    prompt
+        The prompt.
+    shares
+        Shares of the values of an axis, with the objective skew.
+    variations
+        Variations that the images are compared with; one per value with the objective skew.
+    missed_visual_concepts
+        Variations that the images leave out. If `is_read`, no image shows all their details, and
+        variations whose details occur in most images of variations come first. If not, they are
+        only the variations of low similarity, which an image may show.
+    is_read
+        True if an instrument labeled the details of the variations.
+    missed_pictures
+        One image of each missed concept.
+    least_aligned_pictures
+        Images that fit no variation as well as images of variations do, the worst first.
+    null_range
+        Central range of the scores expected by chance.
     """
 
     prompt: str
@@ -38,11 +50,20 @@ class ExplainedPrompt(ExtensibleRecord):
 
 @record
 class BestPrompt(ExplainedPrompt):
-    """One of the best prompts of a search, explained by its pictures of fresh seeds.
+    """One of the best prompts of a search, explained by its held-out images.
 
-    score        of the pictures that it was found by: the luckiest of many
-    held_out_score  of pictures of fresh seeds: what it is worth
-    parent       the prompt that it is a mutation of
+    Attributes
+    ----------
+    run
+        Number of the search, from 0.
+    score
+        Score of the images by which the search selected the prompt. It is too optimistic.
+    held_out_score
+        Score of images with held-out seeds.
+    iteration
+        Iteration in which the prompt was written, from 0.
+    parent
+        Prompt that it is a mutation of; None for a random prompt.
     """
 
     run: int
@@ -54,7 +75,7 @@ class BestPrompt(ExplainedPrompt):
 
 @record
 class Evaluation:
-    """A prompt that a search looked at, with its loss."""
+    """A prompt that a search evaluated, with its loss."""
 
     prompt: str
     score: float | None
@@ -64,7 +85,19 @@ class Evaluation:
 
 @record
 class Iteration:
-    """An iteration of a search: its lowest and its median loss, and the lowest so far."""
+    """An iteration of a search.
+
+    Attributes
+    ----------
+    run, iteration
+        Numbers of the search and the iteration, from 0.
+    best, median
+        Lowest and median loss of the iteration.
+    best_so_far
+        Lowest loss of this and all earlier iterations.
+    prompts
+        Prompts of the iteration.
+    """
 
     run: int
     iteration: int
@@ -76,8 +109,14 @@ class Iteration:
 
 @record
 class RandomSearch:
-    """Random searches on the same budget, and by how much mining finds lower losses, on fresh
-    seeds.
+    """Random searches with the same budget.
+
+    Attributes
+    ----------
+    best, history
+        Best prompts and iterations, as of mining.
+    difference
+        Mean held-out loss of the best mined prompts minus that of the best random prompts.
     """
 
     best: tuple[BestPrompt, ...]
@@ -87,8 +126,14 @@ class RandomSearch:
 
 @record
 class MissedTerms:
-    """Over the prompts found, how many miss a word, and how many a kind of thing, the most frequent
-    first.
+    """Words and kinds of things that images leave out, the most frequent first.
+
+    Attributes
+    ----------
+    prompts
+        Number of prompts whose images leave something out.
+    terms, categories
+        Words and kinds of things, each with the number of prompts that miss it.
     """
 
     prompts: int
@@ -98,8 +143,18 @@ class MissedTerms:
 
 @record
 class MineTheGap:
-    """Everything about a search. Losses are what was sought when low: of a search for leans, less
-    the lean.
+    """Results of a search. Losses are minimized; with the objective skew they are minus the skew.
+
+    Attributes
+    ----------
+    objective
+        Objective of the search.
+    best, history
+        Best prompts and iterations of all searches.
+    random
+        Random searches; None without them.
+    missed
+        Words that images leave out; None if there are none.
     """
 
     objective: str
@@ -110,30 +165,40 @@ class MineTheGap:
 
     @property
     def evaluated(self) -> int:
-        """How many prompts the searches looked at."""
-        return sum(len(entry.prompts) for entry in self.history)
+        """Number of prompts that the searches evaluated."""
+        return sum(len(iteration.prompts) for iteration in self.history)
 
 
-def ranked(best: Sequence[BestPrompt], leans: bool) -> list[BestPrompt]:
-    """The best prompts, each once, the lowest loss on fresh seeds first, those without a score
-    last.
+def ranked(best: Sequence[BestPrompt], is_skew: bool) -> list[BestPrompt]:
+    """Return the best prompts by held-out loss, each once, the lowest first.
+
+    Prompts without a score come last.
+
+    Parameters
+    ----------
+    best
+        The prompts.
+    is_skew
+        True for scores of the objective skew.
     """
     first: dict[str, BestPrompt] = {}
-    for one in sorted(best, key=lambda one: loss_of(one.held_out_score, leans)):
-        first.setdefault(one.prompt, one)
+    for prompt in sorted(best, key=lambda prompt: loss_of(prompt.held_out_score, is_skew)):
+        first.setdefault(prompt.prompt, prompt)
     return list(first.values())
 
 
-def loss_of(score: Estimate | Missing, leans: bool) -> float:
-    """The loss that a score of fresh seeds stands for; without one the last in every order."""
+def loss_of(score: Estimate | Missing, is_skew: bool) -> float:
+    """Return the loss of a held-out score; infinity if the score is missing."""
     if isinstance(score, Missing):
         return float("inf")
-    return -(score.corrected or 0.0) if leans else score.value
+    if is_skew:
+        return -(score.corrected or 0.0)
+    return score.value
 
 
 @record
 class MineFindings(Head):
-    """The content of results.json."""
+    """Content of results.json."""
 
     plan: MinePlan
     minethegap: MineTheGap
@@ -145,36 +210,46 @@ class MiningResult(Result[MinePlan, MineFindings]):
 
     @property
     def prompts(self) -> list[str]:
-        """The prompts found, each once, the lowest loss on fresh seeds first."""
-        return [
-            one.prompt for one in ranked(self.findings.minethegap.best, self.plan.objective == SKEW)
-        ]
+        """Best prompts, each once, the lowest held-out loss first."""
+        best = ranked(self.findings.minethegap.best, self.plan.objective == SKEW)
+        return [prompt.prompt for prompt in best]
 
     def score(self, prompt: str | None = None) -> Estimate | Missing:
-        """The score of a prompt (the first found by default) on fresh seeds. Raises UnknownName for
-        one not found.
+        """Return the held-out score of a prompt.
+
+        Parameters
+        ----------
+        prompt
+            One of the best prompts; by default the first.
+
+        Raises
+        ------
+        UnknownName
+            If the prompt is not one of the best.
         """
-        scores = {one.prompt: one.held_out_score for one in self.findings.minethegap.best}
-        wanted = prompt or self.prompts[0]
-        UnknownName.unless_known("prompt of this search", wanted, scores)
-        return scores[wanted]
+        scores = {best.prompt: best.held_out_score for best in self.findings.minethegap.best}
+        name = prompt or self.prompts[0]
+        UnknownName.unless_known("prompt of this search", name, scores)
+        return scores[name]
 
     def difference(self) -> Estimate | Missing:
-        """The loss of the prompts found less that of random prompts on the same budget; below 0,
-        mining found better.
+        """Return the held-out loss of mined prompts minus that of random prompts.
 
-        Missing where no random search was made.
+        Below 0, mining found better prompts. Missing without a random search.
         """
         random = self.findings.minethegap.random
-        return random.difference if random else Missing("not_asked", "no random search was made")
+        if random is None:
+            return Missing("not_asked", "there is no random search")
+        return random.difference
 
 
 def family(at: Address) -> Address | None:
-    """Tests that are adjusted together: fresh scores of all best prompts, which are their distances
-    once more.
+    """Return the family of tests that an estimate is corrected with; None for no correction.
+
+    A distance of shares is the same test as the held-out score of its prompt.
     """
     name = pattern(at)
-    fresh = ("best", "held_out_score")
+    held_out = ("best", "held_out_score")
     if name == ("best", "shares", "distance"):
-        return fresh
-    return name if name in (fresh, ("random", *fresh)) else None
+        return held_out
+    return name if name in (held_out, ("random", *held_out)) else None

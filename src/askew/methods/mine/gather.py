@@ -1,6 +1,4 @@
-"""What `askew mine` costs: searches for prompts, a random one beside each, and the best prompts on
-fresh seeds.
-"""
+"""Searches for prompts, random searches of the same size, and held-out images of the best prompts."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -14,11 +12,13 @@ from askew.errors import LanguageModelError, UsageError
 from askew.findings import GatheredData, Instruments, PictureSet
 from askew.measure.base import VQA, Embedder
 from askew.methods.mine import objectives, skew
+from askew.methods.mine.evidence import PromptEvidence, count_details
 from askew.methods.mine.objectives import Objective, ObjectiveReading
-from askew.methods.mine.plan import COLOR, EQ1_CORRECTED, SKEW, MinePlan, runs_code
+from askew.methods.mine.plan import COLOR, EQ1_CORRECTED, NO_VQA, SKEW, MinePlan, runs_code
+from askew.methods.mine.size import search_work
 from askew.models.base import Model
 from askew.parts.survey.instruments import identity_of, studio_warnings, unknown_words
-from askew.prompts.axes import catalogue, find_axis
+from askew.prompts.axes import find_axis
 from askew.prompts.base import LENGTHS, Writer
 from askew.prompts.evolution import (
     Candidate,
@@ -33,41 +33,39 @@ from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.llm import CompletionCache, report_usage
 from askew.run.base import Outcome, Run
 from askew.run.progress import Stage
-from askew.run.work import SLICE, Work
 from askew.store.keys import derived_seed
 from askew.types import Missing
 
 LEXICON = "lexicon"
-NO_VQA = "none"
 
-SearchBy = Callable[
+UNKNOWN_WORD_PROMPT = "a photo of a xqzzy"
+"""A prompt with a word that no model knows. A model that says so knows its vocabulary."""
+
+SearchFunction = Callable[
     [Writer, Callable[[Candidate], float | None], Evolution, Seeds], list[Candidate]
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class PromptEvidence:
-    """What a prompt that was mined is explained by: its `pictures` of fresh seeds.
-
-    variations  by text one picture of each: of what a writer varies, or of the values of the axis that it leans on
-    shows       by variation whose details are known: of how many pictures all are true, and of how many variations
-    """
-
-    pictures: tuple[Outcome, ...]
-    variations: Mapping[str, Outcome]
-    shows: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class BestCandidate:
-    """One of the best prompts of a search: what the objective read in the pictures that found it,
-    and in fresh ones.
+    """One of the best prompts of a search.
+
+    Attributes
+    ----------
+    candidate
+        The prompt.
+    first
+        Measurement of the images by which the search selected the prompt.
+    held_out
+        Measurement of held-out images.
+    evidence
+        Images that explain the score; None for a prompt of a random search.
     """
 
     candidate: Candidate
     first: ObjectiveReading | Missing
-    fresh: ObjectiveReading | Missing
-    shown: PromptEvidence | None = None
+    held_out: ObjectiveReading | Missing
+    evidence: PromptEvidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,132 +78,118 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """All searches of a run; `random` is empty where there is no random search."""
+    """All searches of a run; `random` is empty without random searches."""
 
     mined: tuple[Search, ...] = ()
     random: tuple[Search, ...] = ()
 
     def best(self) -> dict[str, PromptEvidence]:
-        """The best prompts mined, each once."""
+        """Return the evidence of the best mined prompts, by prompt."""
         return {
-            one.candidate.text: one.shown
+            prompt.candidate.text: prompt.evidence
             for search in self.mined
-            for one in search.best
-            if one.shown
+            for prompt in search.best
+            if prompt.evidence
         }
 
 
 @dataclass(frozen=True, slots=True)
 class MineGathered(GatheredData):
-    """All of a run. `sets` are the fresh pictures of the best prompts, and those of their
-    variations.
+    """Everything that a run gathers.
+
+    Its `sets` are the held-out images of the best prompts, and images of their variations.
     """
 
     searches: SearchResults
 
 
 def gather(plan: MinePlan, run: Run) -> MineGathered:
-    """Raises UsageError for names that do not exist or cannot search."""
+    """Search for prompts.
+
+    Raises
+    ------
+    UsageError
+        If a model, an instrument or an objective does not exist, or cannot be used for a search.
+    """
     miner = Miner.prepare(plan, run)
     model = miner.model
     try:
-        found = run.decide("the search", miner.search, bound(plan, model), SearchResults())
+        results = run.decide("the search", miner.search, search_work(plan, model), SearchResults())
     finally:
         report_usage(miner.writer, run.tell)
     instruments = miner.instruments()
-    unscored = Counter(loss.detail for loss in miner.losses.values() if isinstance(loss, Missing))
     run.warn(
-        *(
-            f"{count} of {len(miner.losses)} prompts have no score: {why}"
-            for why, count in unscored.items()
-        ),
-        *unknown_words(model, list(found.best())),
+        *_unscored_warnings(miner.losses),
+        *unknown_words(model, list(results.best())),
         *studio_warnings([model.name], instruments.vqa, instruments.embedder),
     )
     sets: list[PictureSet] = []
-    for prompt, own in found.best().items():
-        varied = (
-            PictureSet.of(prompt, [one], "variation", text, text)
-            for text, one in own.variations.items()
-        )
-        sets += [PictureSet.of(prompt, own.pictures), *varied]
+    for prompt, evidence in results.best().items():
+        sets += _picture_sets(prompt, evidence)
     return MineGathered(
-        identity_of(model, {}), getattr(model, "device", None), instruments, tuple(sets), found
+        model=identity_of(model, {}),
+        device=getattr(model, "device", None),
+        instruments=instruments,
+        sets=tuple(sets),
+        searches=results,
     )
 
 
-def bound(plan: MinePlan, model: Model) -> Work:
-    """The size of a search. Prompts that several searches have in common are made once, so it is an
-    upper bound.
-    """
-    bred = (plan.iterations - 1) * plan.selected * plan.mutations
-    prompts = plan.runs * (plan.iterations * plan.population + bred * plan.random_search)
-    again = plan.winners * (1 + plan.random_search)
-    leans = plan.objective == SKEW
-    axes = [find_axis(name) for name in plan.axes]
-    many = {EQ1_CORRECTED: prompts, SKEW: plan.winners}.get(
-        plan.objective, again if plan.is_eq1 else 0
-    )
-    size = max(len(axis.values) for axis in axes) if leans else plan.variations
-    sets = (
-        (prompts, plan.images),
-        (again, plan.eval_images if leans else plan.images),
-        (many, size),
-    )
+def _unscored_warnings(losses: Mapping[str, float | Missing]) -> list[str]:
+    reasons = Counter(loss.detail for loss in losses.values() if isinstance(loss, Missing))
+    return [
+        f"{count} of {len(losses)} prompts have no score: {reason}"
+        for reason, count in reasons.items()
+    ]
 
-    def calls(batch: int) -> int:
-        return sum(number * -(-each // batch) for number, each in sets)
 
-    pictures = sum(number * each for number, each in sets)
-    asks = plan.vqa != NO_VQA
-    embedded = pictures if plan.is_eq1 else pictures - many * size if leans and not asks else 0
-    questions = answering = 0
-    if leans:
-        questions = (
-            (pictures - many * size) * (1 + sum(len(axis.questions) for axis in axes)) * asks
-        )
-        answering = calls(SLICE) * asks
-    elif plan.is_eq1:  # what variations say is read in the pictures of the best prompts
-        details = sum(1 + len(entry.axis.questions) for entry in catalogue().values())
-        questions = plan.winners * (plan.images + plan.variations) * details
-        answering = (
-            plan.winners
-            * len(catalogue())
-            * (-(-plan.images // SLICE) - (-plan.variations // SLICE))
-        )
-    return Work(
-        prompts,
-        pictures,
-        0,
-        calls(model.batch_size),
-        questions,
-        questions,
-        answering,
-        embedded,
-        embedded,
-        calls(SLICE) if embedded else 0,
-    )
+def _picture_sets(prompt: str, evidence: PromptEvidence) -> list[PictureSet]:
+    """Return the held-out images of a prompt, and one set for each of its variations."""
+    varied = [
+        PictureSet.of(prompt, [picture], "variation", text, text)
+        for text, picture in evidence.variations.items()
+    ]
+    return [PictureSet.of(prompt, evidence.pictures), *varied]
 
 
 def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = None) -> Writer:
-    """The writer of the plan; `cache` keeps what a language model answers, so that a search that
-    goes on is the same.
+    """Return the prompt generator of a plan.
 
-    The lexicon keeps to the words of a model that knows which it knows, or to a registered lexicon
-    of the model's own.
+    The lexicon uses only words that the model knows, or a registered lexicon of the model's
+    provider.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    model
+        The model that images are generated by.
+    cache
+        Store of a language model's answers, so that a resumed search repeats them.
     """
-    # no model knows this word; one that says so knows its vocabulary
-    if plan.llm != LEXICON or not model.unknown_words("a photo of a xqzzy"):
+    if plan.llm != LEXICON or not model.unknown_words(UNKNOWN_WORD_PROMPT):
         return registry.writer(plan.llm, cache=cache, **plan.llm_args)
-    family = model.name.partition("/")[0]
-    if f"{LEXICON}/{family}" in registry.providers("llm"):
-        return registry.writer(f"{LEXICON}/{family}", **plan.llm_args)
-    return LexiconWriter(knows=lambda text: not model.unknown_words(text), vocabulary=family)
+    provider = model.name.partition("/")[0]
+    if f"{LEXICON}/{provider}" in registry.providers("llm"):
+        return registry.writer(f"{LEXICON}/{provider}", **plan.llm_args)
+    return LexiconWriter(knows=lambda text: not model.unknown_words(text), vocabulary=provider)
 
 
 @dataclass(frozen=True)
 class Miner:
-    """A plan of a search with the model, the writer and the instruments that it names, at work."""
+    """A search with the model, the prompt generator and the instruments of its plan.
+
+    Attributes
+    ----------
+    plan, run
+        The plan, and the run that carries it out.
+    model, writer
+        The model and the prompt generator.
+    embedder, vqa
+        Instruments; None if the objective does not need them.
+    losses
+        Loss of each evaluated prompt.
+    """
 
     plan: MinePlan
     run: Run
@@ -220,204 +204,253 @@ class Miner:
     def prepare(
         cls, plan: MinePlan, run: Run, given: Mapping[str, Sequence[str]] | None = None
     ) -> Self:
-        """Load what the plan names; `given` are variations that some prompts have already. Raises
-        UsageError.
+        """Open the model and the instruments of a plan.
+
+        Parameters
+        ----------
+        plan
+            The plan.
+        run
+            The run that carries it out.
+        given
+            Known variations of prompts.
+
+        Raises
+        ------
+        UsageError
+            If a name is unknown, or the model only has existing images.
         """
         model = mitigations.open_model(plan.model, plan.model_args)
         if not isinstance(model, Model):
             raise UsageError(
-                f"{plan.model} holds pictures that exist already; a search needs a model to make new ones"
+                f"{plan.model} has only existing images. "
+                "A search needs a --model that generates images, such as --model studio"
             )
+        needs_embedder = plan.is_eq1 or (plan.objective == SKEW and plan.vqa == NO_VQA)
+        embedder = (
+            registry.embedder(plan.embedder, **plan.embedder_args) if needs_embedder else None
+        )
         return cls(
-            plan,
-            run,
-            model,
-            prompt_writer(plan, model, run.completions),
-            registry.embedder(plan.embedder, **plan.embedder_args)
-            if plan.is_eq1 or (plan.objective == SKEW and plan.vqa == NO_VQA)
-            else None,
-            None if plan.vqa == NO_VQA else registry.vqa(plan.vqa),
+            plan=plan,
+            run=run,
+            model=model,
+            writer=prompt_writer(plan, model, run.completions),
+            embedder=embedder,
+            vqa=None if plan.vqa == NO_VQA else registry.vqa(plan.vqa),
             _variations={prompt: list(texts) for prompt, texts in (given or {}).items()},
         )
 
     def search(self) -> SearchResults:
-        """All searches, their best prompts scored once more. What the store holds is not made
-        again.
-        """
+        """Run all searches, and measure held-out images of their best prompts."""
         plan = self.plan
-        runs = range(self.plan.runs)
-        total = (plan.runs * plan.iterations * plan.population + plan.winners) * (
-            1 + plan.random_search
-        )
+        numbers = range(plan.runs)
+        searches_per_run = 2 if plan.random_search else 1
+        evaluated = plan.runs * plan.iterations * plan.population
+        total = (evaluated + plan.winners) * searches_per_run
+        random: tuple[Search, ...] = ()
         with self.run.steps("prompts", self.model.name, total) as steps:
-            mined = tuple(self._search("mining", evolve, k, steps) for k in runs)
-            random = (
-                tuple(self._search("random", search_randomly, k, steps) for k in runs)
-                if plan.random_search
-                else ()
-            )
-        return SearchResults(mined, random)
+            mined = tuple(self._search("mining", evolve, number, steps) for number in numbers)
+            if plan.random_search:
+                random = tuple(
+                    self._search("random", search_randomly, number, steps) for number in numbers
+                )
+        return SearchResults(mined=mined, random=random)
 
     @cached_property
     def objective(self) -> Objective:
-        """What the plan searches for."""
+        """Objective of the plan."""
         plan = self.plan
         if runs_code(plan.objective):
-            return objectives.CustomObjective(
-                plan.objective, objectives.own_function(plan.objective), self.pictures
-            )
+            function = objectives.custom_function(plan.objective)
+            return objectives.CustomObjective(plan.objective, function, self.pictures)
         if plan.objective.startswith(COLOR):
             color = objectives.named_color(plan.objective.removeprefix(COLOR))
             return objectives.ColorObjective(self.run, color, self.pictures)
-        if plan.objective == SKEW and (reader := self.vqa or self.embedder):
-            axes = tuple(find_axis(name) for name in plan.axes)
+        reader = self.vqa or self.embedder
+        if plan.objective == SKEW and reader:
             return skew.SkewObjective(
-                self.run, reader, self.pictures, axes, plan.images, plan.eval_images
+                run=self.run,
+                reader=reader,
+                pictures=self.pictures,
+                axes=tuple(find_axis(name) for name in plan.axes),
+                images=plan.images,
+                eval_images=plan.eval_images,
             )
         assert self.embedder is not None  # loaded for this objective
         return objectives.BiasObjective(
-            self.run,
-            self.embedder,
-            self.pictures,
-            self.variations,
-            plan.variations,
-            plan.quantile,
-            plan.is_unit,
-            self.one_each,
-            plan.objective == EQ1_CORRECTED,
+            run=self.run,
+            embedder=self.embedder,
+            pictures=self.pictures,
+            variations=self.variations,
+            planned=plan.variations,
+            quantile=plan.quantile,
+            is_unit=plan.is_unit,
+            one_each=self.one_each,
+            corrected=plan.objective == EQ1_CORRECTED,
         )
 
     def pictures(self, prompt: str, seed: int, images: int | None = None) -> Sequence[Outcome]:
-        """The pictures of a prompt, as many as the plan says unless told otherwise."""
+        """Return images of a prompt; by default as many as the plan states."""
         return self.run.pictures(self.model, [prompt], images or self.plan.images, seed)[prompt]
 
     def one_each(self, texts: Sequence[str]) -> dict[str, Outcome]:
-        """By text a picture of it."""
-        return {
-            text: made[0]
-            for text, made in self.run.pictures(self.model, texts, 1, self.plan.seed).items()
-        }
+        """Return one image of each text."""
+        pictures = self.run.pictures(self.model, texts, 1, self.plan.seed)
+        return {text: of_text[0] for text, of_text in pictures.items()}
 
     def variations(self, prompt: str) -> Sequence[str]:
-        """The variations of a prompt. Their seed knows nothing of the model, so every model gets
-        the same ones.
+        """Return the variations of a prompt; none if the language model refuses to write them.
+
+        Their seed does not depend on the model, so that all models get the same variations.
         """
         if prompt not in self._variations:
-            seed = derived_seed(self.plan.seed, "variations", prompt)
-            shortest, longest = LENGTHS["variations"]
-            longest = max(longest, self.plan.words[1] + longest - shortest)
-            with suppress(
-                LanguageModelError
-            ):  # one prompt that a language model refuses must not end the search
-                self._variations[prompt] = self.writer.write(
-                    "variations",
-                    prompt,
-                    self.plan.variations,
-                    seed=seed,
-                    topic=self.plan.topic or None,
-                    words=(shortest, longest),
-                )
-        return self._variations.setdefault(prompt, [])
+            self._variations[prompt] = []
+            with suppress(LanguageModelError):  # one refused prompt must not end the search
+                self._variations[prompt] = self._written_variations(prompt)
+        return self._variations[prompt]
 
-    def instruments(self) -> Instruments:
-        """Who read pictures and wrote prompts."""
-        vqa = self.vqa
-        embedder = self.embedder
-        objective = self.objective
-        return Instruments(
-            {vqa.name: vqa.fingerprint} if vqa else None,
-            {embedder.name: embedder.fingerprint} if embedder else None,
-            {self.plan.llm: self.writer.fingerprint},
-            {objective.name: objective.fingerprint}
-            if isinstance(objective, objectives.CustomObjective)
-            else None,
+    def _written_variations(self, prompt: str) -> list[str]:
+        plan = self.plan
+        shortest, longest = LENGTHS["variations"]
+        longest = max(longest, plan.words[1] + longest - shortest)
+        return self.writer.write(
+            "variations",
+            prompt,
+            plan.variations,
+            seed=derived_seed(plan.seed, "variations", prompt),
+            topic=plan.topic or None,
+            words=(shortest, longest),
         )
 
-    def _search(self, name: str, by: SearchBy, number: int, steps: Stage) -> Search:
-        plan = self.plan
-        fresh = derived_seed(self.plan.seed, "fresh")
-        leads: list[tuple[float, str]] = []
+    def instruments(self) -> Instruments:
+        """Return the instruments that labeled images and wrote prompts."""
+        objective = self.objective
+        functions = None
+        if isinstance(objective, objectives.CustomObjective):
+            functions = {objective.name: objective.fingerprint}
+        return Instruments(
+            {self.vqa.name: self.vqa.fingerprint} if self.vqa else None,
+            {self.embedder.name: self.embedder.fingerprint} if self.embedder else None,
+            {self.plan.llm: self.writer.fingerprint},
+            functions,
+        )
 
-        def evaluate(candidate: Candidate) -> float | None:
-            text = candidate.text
-            run = f" {number + 1}/{plan.runs}" if plan.runs > 1 else ""
-            if text not in self.losses:
-                read = self.objective.read(text, plan.seed)
-                self.losses[text] = read if isinstance(read, Missing) else read.loss()
-            loss = self.losses[text]
-            if not isinstance(loss, Missing):
-                leads[:] = [min([*leads, (loss, text)], key=lambda lead: lead[0])]
-            lead = "".join(f"; best {loss:.4f} {text:.48}" for loss, text in leads)
-            steps.note = f"{name}{run}, iteration {candidate.iteration + 1}/{plan.iterations}{lead}"
-            steps.advance(1)
-            return None if isinstance(loss, Missing) else loss
+    def _search(self, kind: str, search: SearchFunction, number: int, steps: Stage) -> Search:
+        """Run one search. The store returns images and answers that it already has."""
+        plan = self.plan
+        evaluation = _Evaluation(miner=self, kind=kind, number=number, steps=steps)
 
         def seeds(*names: object) -> int:
             return derived_seed(plan.seed, f"search {number}", *map(str, names))
 
-        evaluated = by(self.writer, evaluate, plan.evolution, seeds)
+        evaluated = search(self.writer, evaluation.loss, plan.evolution, seeds)
         chosen = []
-        for one in best(evaluated, plan.top, word_effects(evaluated, plan.selection)):
-            text = one.text
-            first = self.objective.read(text, plan.seed)
-            again = self.objective.again(first, text, fresh)
-            shown = (
-                again.seen.pictures
-                if isinstance(again, skew.SkewReading)
-                else self.pictures(text, fresh)
-            )
-            chosen.append(
-                BestCandidate(
-                    one, first, again, self.shown(text, again, shown) if by is evolve else None
-                )
-            )
-            steps.note = f"{name}, the best prompts on fresh seeds"
+        for candidate in best(evaluated, plan.top, word_effects(evaluated, plan.selection)):
+            chosen.append(self._best_candidate(candidate, with_evidence=search is evolve))
+            steps.note = f"{kind}, the best prompts with held-out seeds"
             steps.advance(1)
         return Search(tuple(evaluated), tuple(chosen))
 
-    def shown(
+    def _best_candidate(self, candidate: Candidate, with_evidence: bool) -> BestCandidate:
+        """Measure held-out images of a selected prompt."""
+        seed = derived_seed(self.plan.seed, "fresh")
+        prompt = candidate.text
+        first = self.objective.read(prompt, self.plan.seed)
+        held_out = self.objective.read_held_out(first, prompt, seed)
+        if isinstance(held_out, skew.SkewReading):
+            pictures = held_out.seen.pictures
+        else:
+            pictures = tuple(self.pictures(prompt, seed))
+        evidence = self.evidence(prompt, held_out, pictures) if with_evidence else None
+        return BestCandidate(candidate, first, held_out, evidence)
+
+    def evidence(
         self, prompt: str, reading: ObjectiveReading | Missing, pictures: Sequence[Outcome]
     ) -> PromptEvidence:
-        """The pictures with what explains them: one of each variation, or of each value of an axis."""
+        """Return images of a prompt with images of its variations, or of each value of its axes.
+
+        Parameters
+        ----------
+        prompt
+            The prompt.
+        reading
+            Measurement of its images.
+        pictures
+            Its images.
+        """
         if isinstance(reading, skew.SkewReading):
-            forms = skew.variations(prompt, reading.axes)
-            texts = (
-                []
-                if isinstance(forms, Missing)
-                else [text for one in forms.values() for text in one.values()]
-            )
+            texts = _texts(skew.variations(prompt, reading.axes))
             return PromptEvidence(tuple(pictures), self.one_each(texts))
-        plan = self.plan
-        reader = self.vqa
-        varied = self.one_each(self.variations(prompt)) if plan.is_eq1 else {}
-        said = {text: told for text in varied if (told := skew.details(prompt, text))}
-        # what a variation says is read by the VQA, else by that of the embedder's provider; without
-        # either nobody can tell: the nearest text alone calls every third one left out that is
-        # shown
-        if said and reader is None and plan.embedder.partition("/")[0] in registry.providers("vqa"):
-            reader = registry.vqa(plan.embedder, **plan.embedder_args)
-        if not said or reader is None:
+        varied = self.one_each(self.variations(prompt)) if self.plan.is_eq1 else {}
+        stated = {text: skew.details(prompt, text) for text in varied}
+        stated = {text: values for text, values in stated.items() if values}
+        vqa = self._details_vqa() if stated else None
+        if vqa is None:
             return PromptEvidence(tuple(pictures), varied)
         objective = skew.SkewObjective(
-            self.run, reader, self.pictures, (), plan.images, plan.images
+            run=self.run,
+            reader=vqa,
+            pictures=self.pictures,
+            axes=(),
+            images=self.plan.images,
+            eval_images=self.plan.images,
         )
-        axes = [
-            find_axis(name) for name in dict.fromkeys(name for one in said.values() for name in one)
-        ]
-        own = dict[str, Sequence[object]]()
-        other = dict[str, Sequence[object]]()
-        for axis in axes:
-            with suppress(UsageError):  # an instrument that does not know these values
-                read = [
-                    objective.observed(prompt, some, [axis]).values[reader.name]
-                    for some in (pictures, [*varied.values()])
-                ]
-                own |= read[0]
-                other |= read[1]
+        counts = count_details(objective, prompt, stated, pictures, list(varied.values()))
+        return PromptEvidence(tuple(pictures), varied, counts)
 
-        def count(one: Mapping[str, str], values: Mapping[str, Sequence[object]]) -> int:
-            return [*zip(*(values[axis] for axis in one), strict=True)].count(tuple(one.values()))
+    def _details_vqa(self) -> VQA | None:
+        """Return the VQA model that labels details of variations.
 
-        known = {text: one for text, one in said.items() if one.keys() <= own.keys()}
-        shows = {text: (count(one, own), count(one, other)) for text, one in known.items()}
-        return PromptEvidence(tuple(pictures), varied, shows)
+        It is the VQA model of the plan, else of the embedder's provider. The similarity to a text
+        alone would report every third detail as left out although images show it.
+        """
+        plan = self.plan
+        if self.vqa or plan.embedder.partition("/")[0] not in registry.providers("vqa"):
+            return self.vqa
+        return registry.vqa(plan.embedder, **plan.embedder_args)
+
+
+def _texts(variations: Mapping[str, Mapping[str, str]] | Missing) -> list[str]:
+    """Return the variations of all axes and values."""
+    if isinstance(variations, Missing):
+        return []
+    return [text for by_value in variations.values() for text in by_value.values()]
+
+
+@dataclass
+class _Evaluation:
+    """Evaluation of the prompts of one search, with its progress."""
+
+    miner: Miner
+    kind: str
+    number: int
+    steps: Stage
+    lowest: tuple[float, str] | None = None
+    """Loss and text of the best prompt so far."""
+
+    def loss(self, candidate: Candidate) -> float | None:
+        """Return the loss of a prompt; None if it has none."""
+        loss = self._measured(candidate.text)
+        if not isinstance(loss, Missing) and (self.lowest is None or loss < self.lowest[0]):
+            self.lowest = (loss, candidate.text)
+        self._report(candidate.iteration)
+        return None if isinstance(loss, Missing) else loss
+
+    def _measured(self, prompt: str) -> float | Missing:
+        losses = self.miner.losses
+        if prompt not in losses:
+            reading = self.miner.objective.read(prompt, self.miner.plan.seed)
+            losses[prompt] = reading if isinstance(reading, Missing) else reading.loss()
+        return losses[prompt]
+
+    def _report(self, iteration: int) -> None:
+        plan = self.miner.plan
+        note = self.kind
+        if plan.runs > 1:
+            note += f" {self.number + 1}/{plan.runs}"
+        note += f", iteration {iteration + 1}/{plan.iterations}"
+        if self.lowest:
+            loss, text = self.lowest
+            note += f"; best {loss:.4f} {text:.48}"
+        self.steps.note = note
+        self.steps.advance(1)

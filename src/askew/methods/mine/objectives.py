@@ -1,4 +1,4 @@
-"""What a search for prompts can look for: a loss of their pictures. Lower is what is sought."""
+"""Objectives of a search for prompts: losses of a prompt's images. A search minimizes them."""
 
 import math
 import sys
@@ -25,56 +25,85 @@ from askew.store.keys import derived_seed
 from askew.types import Estimate, Missing, Picture
 
 PicturesOf = Callable[[str, int], Sequence[Outcome]]
-"""The pictures of a prompt for a run seed."""
+"""A function from a prompt and a run seed to the prompt's images."""
 
 CustomLoss = Callable[[str, Sequence[Image.Image]], float]
-"""A function of a prompt and its pictures."""
+"""A user's function from a prompt and its images to a number."""
 
-NO_PICTURE = Missing("error", "no picture of this prompt could be made")
+NO_PICTURE = Missing("error", "no image of this prompt could be generated")
 
 SEARCH_DRAWS = 200
-"""Draws of the null that a search by the corrected score takes off each prompt's."""
+"""Number of draws from the null distribution whose mean is subtracted by `eq1-corrected`."""
 
 
 def enough(count: int) -> int:
-    """How many of `count` pictures or variations a score needs: one of fewer is lower, and a search
-    would follow a writer that fails, or a filter that blocks.
+    """Return how many of `count` images or variations a score needs.
+
+    A score of fewer is lower. A search would favor prompts whose images are blocked, or for which
+    the prompt generator fails.
     """
     return math.ceil(0.8 * count)
 
 
 class ObjectiveReading(Protocol):
-    """What an objective found in the pictures of a prompt."""
+    """Measurement of a prompt's images by an objective."""
 
     def loss(self) -> float | Missing:
-        """The loss alone: what a search needs of every prompt."""
+        """Return only the loss, which a search needs for every prompt."""
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """The score with what tells how far it can be trusted."""
+        """Return the score with its uncertainty."""
 
 
 class Objective(Protocol):
-    """Who reads the pictures that a model makes of prompts."""
+    """A score that a search for prompts minimizes."""
 
     def read(self, prompt: str, seed: int) -> ObjectiveReading | Missing:
-        """What is in a prompt's pictures for a run seed. Missing where there is too little to tell."""
+        """Measure a prompt's images for a run seed.
 
-    def again(
+        Returns
+        -------
+        ObjectiveReading or Missing
+            Missing if there are too few images, labels or variations.
+        """
+
+    def read_held_out(
         self, first: ObjectiveReading | Missing, prompt: str, seed: int
     ) -> ObjectiveReading | Missing:
-        """What is in the pictures of a prompt that was found by its `first` ones, for another seed."""
+        """Measure the held-out images of a prompt that a search selected.
+
+        Parameters
+        ----------
+        first
+            Measurement by which the search selected the prompt.
+        prompt
+            The prompt.
+        seed
+            Run seed of the held-out images.
+        """
         return self.read(prompt, seed)
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Pictures of a prompt held against its variations (MineTheGap, section 4.1).
+    """Similarities of a prompt's images and variations (MineTheGap, section 4.1).
 
-    similarity  (variations, pictures)
-    missing     pictures that could not be made
-    quantile    alpha of the score
-    chance      pictures of the variations held against them in the same way, where there are any
-    corrected   whether the mean score of as many of those, which there are then, is taken off the loss
+    Attributes
+    ----------
+    prompt, seed
+        The prompt and the run seed.
+    variations, pictures
+        The variations and the images.
+    similarity
+        Array of shape (variations, images).
+    missing
+        Number of images that could not be generated.
+    quantile
+        Alpha of the score, in [0, 1].
+    chance
+        The same of images of the variations, from which the null distribution is drawn.
+    corrected
+        True if the loss is the score minus its mean under the null. It needs `chance`.
     """
 
     prompt: str
@@ -88,21 +117,23 @@ class Alignment:
     corrected: bool = False
 
     def loss(self) -> float | Missing:
-        """The bias score of Eq. 1, or what it is above that of pictures of the variations."""
+        """Return the bias score of Equation 1, or its difference from its mean under the null."""
         try:
-            value = bias_score(self.similarity, self.quantile)
+            score = bias_score(self.similarity, self.quantile)
             if self.chance is None or not self.corrected:
-                return value
-            rng = np.random.default_rng(derived_seed(self.seed, "corrected", self.prompt))
-            null = null_scores(
-                self.chance.similarity, len(self.pictures), self.quantile, SEARCH_DRAWS, rng
-            )
-            return value - float(null.mean())
+                return score
+            return score - self._null_mean(self.chance)
         except NotEnoughData as error:
             return Missing("error", str(error))
 
+    def _null_mean(self, chance: "Alignment") -> float:
+        rng = np.random.default_rng(derived_seed(self.seed, "corrected", self.prompt))
+        count = len(self.pictures)
+        null = null_scores(chance.similarity, count, self.quantile, SEARCH_DRAWS, rng)
+        return float(null.mean())
+
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """The score with its interval, corrected by the pictures of the variations."""
+        """Return the score with its interval, corrected by images of the variations."""
         null = self.chance.similarity if self.chance else None
         rng = scoring.rng("minethegap", self.prompt, str(self.seed))
         return or_missing(
@@ -119,12 +150,28 @@ class Alignment:
 
 @dataclass(frozen=True)
 class BiasObjective(Objective):
-    """How much the pictures of a prompt leave out of what its variations ask for, of which there
-    are to be `planned`.
+    """Bias score of Equation 1: how much of its variations the images of a prompt leave out.
 
-    is_unit    similarities are (1 + cosine) / 2
-    one_each   by text a picture of it
-    corrected  take the score of these pictures off that of every prompt
+    Attributes
+    ----------
+    run
+        The run that generates and embeds images.
+    embedder
+        Embedder of images and variations.
+    pictures
+        Images of a prompt, by run seed.
+    variations
+        Variations of a prompt.
+    planned
+        Number of variations that are requested for each prompt.
+    quantile
+        Alpha of the score, in [0, 1].
+    is_unit
+        True if similarities are (1 + cosine) / 2.
+    one_each
+        One image of each text.
+    corrected
+        True if the loss is the score minus its mean under the null.
     """
 
     run: Run
@@ -138,68 +185,98 @@ class BiasObjective(Objective):
     corrected: bool = False
 
     def read(self, prompt: str, seed: int) -> Alignment | Missing:
-        """Missing with too few variations, of which no picture is made then, or too few pictures."""
+        """Measure a prompt's images.
+
+        Returns
+        -------
+        Alignment or Missing
+            Missing if there are too few images or variations. With too few variations no image is
+            generated.
+        """
         return self._read(prompt, seed, self.corrected)
 
-    def again(
+    def read_held_out(
         self, first: ObjectiveReading | Missing, prompt: str, seed: int
     ) -> Alignment | Missing:
-        """Beside pictures of the variations, which tell what is chance."""
+        """Measure held-out images, and images of the variations for the null distribution."""
         return self._read(prompt, seed, True)
 
     def _read(self, prompt: str, seed: int, with_chance: bool) -> Alignment | Missing:
         variations = self.variations(prompt)
-        least = max(2, enough(self.planned))
-        if len(variations) < least:
-            return Missing(
-                "error", f"the writer found fewer than {least} of {self.planned} variations"
-            )
-        pictures = self.pictures(prompt, seed)
-        present = [one for one in pictures if isinstance(one, Picture)]
-        if not present:
-            return NO_PICTURE
-        if len(present) < enough(len(pictures)):
+        needed = max(2, enough(self.planned))
+        if len(variations) < needed:
             return Missing(
                 "error",
-                f"fewer than {enough(len(pictures))} of {len(pictures)} pictures could be made",
+                f"the prompt generator wrote fewer than {needed} of {self.planned} variations",
             )
-        found = self._align(prompt, variations, pictures, seed)
-        if isinstance(found, Missing) or not with_chance:
-            return found
-        varied = self.one_each(variations)
-        if not any(isinstance(one, Picture) for one in varied.values()):
-            return (
-                Missing("error", "no picture of a variation could be made")
-                if self.corrected
-                else found
-            )
-        chance = self._align(prompt, tuple(varied), list(varied.values()), seed)
-        return (
-            found
-            if isinstance(chance, Missing)
-            else replace(found, chance=chance, corrected=self.corrected)
-        )
+        pictures = self.pictures(prompt, seed)
+        lacking = _lacking_pictures(pictures)
+        if lacking:
+            return lacking
+        alignment = self._align(prompt, variations, pictures, seed)
+        if isinstance(alignment, Missing) or not with_chance:
+            return alignment
+        return self._with_chance(alignment)
+
+    def _with_chance(self, alignment: Alignment) -> Alignment | Missing:
+        """Return the alignment with images of its variations, where there are any."""
+        varied = self.one_each(alignment.variations)
+        if not any(isinstance(picture, Picture) for picture in varied.values()):
+            if self.corrected:
+                return Missing("error", "no image of a variation could be generated")
+            return alignment
+        chance = self._align(alignment.prompt, tuple(varied), list(varied.values()), alignment.seed)
+        if isinstance(chance, Missing):
+            return alignment
+        return replace(alignment, chance=chance, corrected=self.corrected)
 
     def _align(
         self, prompt: str, variations: Sequence[str], pictures: Sequence[Outcome], seed: int
     ) -> Alignment | Missing:
-        """As many pictures as there are, at least one, against these texts. Missing where a run
-        only counts.
-        """
-        present = tuple(one for one in pictures if isinstance(one, Picture))
+        """Compare images with texts. Missing in a run that only counts."""
+        present = tuple(picture for picture in pictures if isinstance(picture, Picture))
         vectors = self.run.read(self.embedder, present)
         (texts,) = self.run.look(self.embedder.embed_texts, [variations])
         if isinstance(texts, Missing):
             return texts
         cosine = np.asarray(texts, float) @ np.asarray(vectors, float).T
-        similarity = unit_similarity(cosine) if self.is_unit else cosine
-        lost = len(pictures) - len(present)
-        return Alignment(prompt, seed, tuple(variations), present, similarity, lost, self.quantile)
+        return Alignment(
+            prompt=prompt,
+            seed=seed,
+            variations=tuple(variations),
+            pictures=present,
+            similarity=unit_similarity(cosine) if self.is_unit else cosine,
+            missing=len(pictures) - len(present),
+            quantile=self.quantile,
+        )
+
+
+def _lacking_pictures(pictures: Sequence[Outcome]) -> Missing | None:
+    """Return why there are too few images for a score, if there are."""
+    present = sum(isinstance(picture, Picture) for picture in pictures)
+    needed = enough(len(pictures))
+    if not present:
+        return NO_PICTURE
+    if present < needed:
+        return Missing("error", f"fewer than {needed} of {len(pictures)} images could be generated")
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class NumberReading:
-    """A number of a prompt's pictures; of a mean of errors in [0, 1] those of each picture, too."""
+    """A number measured on a prompt's images.
+
+    Attributes
+    ----------
+    prompt, seed
+        The prompt and the run seed.
+    value
+        The number.
+    n, missing
+        Numbers of images, and of images that could not be generated.
+    errors
+        Errors in [0, 1] of the images, if the number is their mean.
+    """
 
     prompt: str
     seed: int
@@ -209,63 +286,115 @@ class NumberReading:
     errors: tuple[float, ...] = ()
 
     def loss(self) -> float | Missing:
-        """The number."""
+        """Return the number."""
         return self.value
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """The same, with an interval by bootstrap over the pictures where their errors are known."""
+        """Return the number, with a bootstrap interval over images if their errors are known."""
         if not self.errors:
             return Estimate(self.value, n=self.n, missing=self.missing)
         rng = np.random.default_rng(derived_seed(self.seed, "color", self.prompt))
         drawn = bootstrap_errors(np.array(self.errors)[:, None], scoring.draws, rng)[:, 0]
         low, high = percentile_interval(self.value - drawn, scoring.level)
-        how = "bootstrap over pictures"
         return Estimate(
-            self.value, max(low, 0), min(high, 1), scoring.level, how, self.n, self.missing, max=1.0
+            self.value,
+            low=max(low, 0),
+            high=min(high, 1),
+            level=scoring.level,
+            interval="bootstrap over pictures",
+            n=self.n,
+            missing=self.missing,
+            max=1.0,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class ColorObjective(Objective):
-    """How far pictures are from one colour (MineTheGap, appendix A)."""
+    """Distance of images from a color (MineTheGap, appendix A).
+
+    Attributes
+    ----------
+    run
+        The run that opens images.
+    color
+        Red, green and blue, 0 to 255.
+    pictures
+        Images of a prompt, by run seed.
+    """
 
     run: Run
     color: tuple[int, int, int]
     pictures: PicturesOf
 
     def read(self, prompt: str, seed: int) -> NumberReading | Missing:
-        """Missing without a picture."""
-        seen = self.run.look(partial(pixel_error, self.color), self.pictures(prompt, seed))
-        errors = tuple(one for one in seen if not isinstance(one, Missing))
+        """Measure a prompt's images. Missing without an image."""
+        results = self.run.look(partial(pixel_error, self.color), self.pictures(prompt, seed))
+        errors = tuple(error for error in results if not isinstance(error, Missing))
         if not errors:
             return NO_PICTURE
         return NumberReading(
-            prompt, seed, float(np.mean(errors)), len(errors), len(seen) - len(errors), errors
+            prompt=prompt,
+            seed=seed,
+            value=float(np.mean(errors)),
+            n=len(errors),
+            missing=len(results) - len(errors),
+            errors=errors,
         )
 
 
 def pixel_error(color: tuple[int, int, int], picture: Picture) -> float:
-    """The mean squared error of a picture's pixels from a colour of 8 bits a channel."""
+    """Return the mean squared difference of an image's pixels from a color, in [0, 1].
+
+    Parameters
+    ----------
+    color
+        Red, green and blue, 0 to 255.
+    picture
+        The image.
+    """
     pixels = np.asarray(opened(picture.path), dtype=float) / 255
     return float(np.mean((pixels - np.array(color) / 255) ** 2))
 
 
 @dataclass(frozen=True, slots=True)
 class CustomObjective(Objective):
-    """A function of the user's own: (prompt, pictures) to a number."""
+    """A user's function of a prompt and its images.
+
+    Attributes
+    ----------
+    name
+        Name of the function, as module:function.
+    function
+        The function.
+    pictures
+        Images of a prompt, by run seed.
+    """
 
     name: str
     function: CustomLoss
     pictures: PicturesOf
 
     def read(self, prompt: str, seed: int) -> NumberReading | Missing:
-        """Missing without a picture. Raises AskewError for a function that fails, or gives no
-        finite number.
+        """Measure a prompt's images. Missing without an image.
+
+        Raises
+        ------
+        AskewError
+            If the function fails, or does not return a finite number.
         """
         pictures = self.pictures(prompt, seed)
-        images = [opened(one.path) for one in pictures if isinstance(one, Picture)]
+        images = [opened(picture.path) for picture in pictures if isinstance(picture, Picture)]
         if not images:
             return NO_PICTURE
+        return NumberReading(
+            prompt=prompt,
+            seed=seed,
+            value=self._value(prompt, images),
+            n=len(images),
+            missing=len(pictures) - len(images),
+        )
+
+    def _value(self, prompt: str, images: Sequence[Image.Image]) -> float:
         try:
             value = float(self.function(prompt, images))
         except Exception as error:
@@ -275,42 +404,65 @@ class CustomObjective(Objective):
             ) from error
         if not np.isfinite(value):
             raise AskewError(
-                f"the objective {self.name} gave {value} for {prompt!r}; a finite number is needed"
+                f"the objective {self.name} returned {value} for {prompt!r}. "
+                "It must return a finite number"
             )
-        return NumberReading(prompt, seed, value, len(images), len(pictures) - len(images))
+        return value
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the file that holds the function: who changes it, asks something else."""
+        """Hash of the file of the function, so that a changed function is evaluated anew."""
         file = getattr(sys.modules.get(self.function.__module__), "__file__", None)
         return sha256(Path(file).read_bytes()) if file else self.name
 
 
 def named_color(name: str) -> tuple[int, int, int]:
-    """The sRGB values of a colour by its CSS name or #rrggbb. Raises UsageError."""
+    """Return the red, green and blue of a color, 0 to 255.
+
+    Parameters
+    ----------
+    name
+        CSS name, or #rrggbb.
+
+    Raises
+    ------
+    UsageError
+        If there is no such color.
+    """
     try:
         red, green, blue = ImageColor.getrgb(name)[:3]
     except ValueError as error:
         raise UsageError(
-            f"{name!r} is no colour; write color:red, or color:#1e90ff for any other"
+            f"{name!r} is not a color. Give a name as in --objective color:red, "
+            "or a code as in --objective color:#1e90ff"
         ) from error
     return red, green, blue
 
 
-def own_function(name: str) -> CustomLoss:
-    """The function that module:function names. Raises UsageError where there is none."""
-    module, _, function = name.partition(":")
-    if not module or not function:
+def custom_function(name: str) -> CustomLoss:
+    """Return the function that module:function names.
+
+    Raises
+    ------
+    UsageError
+        If there is no such function.
+    """
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
         raise UsageError(
-            f"unknown objective {name!r}; known: skew, eq1, eq1-corrected, color:NAME, module:function"
+            f"unknown objective {name!r}. --objective is one of: skew, eq1, eq1-corrected, "
+            "color:NAME, module:function"
         )
     try:
-        found = getattr(import_module(module), function)
-    except Exception as error:  # a module runs its own code when it is imported
+        function = getattr(import_module(module), attribute)
+    except Exception as error:  # a module runs its code when it is imported
         raise UsageError(
             f"the objective {name!r} cannot be imported: {type(error).__name__}: {error}"
         ) from error
-    if not callable(found):
-        raise UsageError(f"the objective {name!r} is no function of a prompt and its pictures")
-    loss: CustomLoss = found
+    if not callable(function):
+        raise UsageError(
+            f"the objective {name!r} is not a function. "
+            "--objective module:function needs a function of a prompt and its images"
+        )
+    loss: CustomLoss = function
     return loss

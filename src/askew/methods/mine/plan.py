@@ -1,4 +1,4 @@
-"""The plan of a search for prompts: everything that decides what it finds."""
+"""Plan of a search for prompts: everything that its results depend on."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -16,21 +16,47 @@ SKEW = "skew"
 EQ1 = "eq1"
 EQ1_CORRECTED = "eq1-corrected"
 COLOR = "color:"
+NO_VQA = "none"
+PEOPLE = "people"
 
-REACHING = frozenset(("url", "timeout", "concurrency", "budget"))
-"""Settings of a language model that say how to reach it and what it may cost: another one goes on
-with the search.
-"""
+CONNECTION_SETTINGS = frozenset(("url", "timeout", "concurrency", "budget"))
+"""Settings of a language model about its server and costs. They may change when a run resumes."""
 
 
 class ScoredPlan(RunPlan):
-    """How the prompts of a search, or given ones, are scored."""
+    """Settings by which prompts of a search, or given prompts, are scored.
+
+    Attributes
+    ----------
+    llm, llm_args
+        Prompt generator and its settings.
+    embedder, embedder_args
+        Embedder and its settings.
+    vqa
+        VQA model, or "none".
+    objective
+        Score: skew, eq1, eq1-corrected, color:NAME, or module:function.
+    topic
+        Topic of the prompts; empty for any.
+    words
+        Smallest and largest number of words of a prompt.
+    axes
+        Axes of skew.
+    images, variations
+        Numbers of images and variations per prompt.
+    quantile
+        Alpha of Equation 1, in [0, 1].
+    similarity
+        Similarity of Equation 1: cosine, unit, or auto.
+    seed, confidence, bootstrap_samples
+        Settings of the statistics.
+    """
 
     llm: NonEmptyText = "lexicon"
     llm_args: Settings = Field(default_factory=dict)
     embedder: NonEmptyText = "studio"
     embedder_args: Settings = Field(default_factory=dict)
-    vqa: NonEmptyText = "none"
+    vqa: NonEmptyText = NO_VQA
     objective: NonEmptyText = EQ1
     topic: str = ""
     words: tuple[SearchSize, SearchSize] = (3, 8)
@@ -45,27 +71,45 @@ class ScoredPlan(RunPlan):
 
     @property
     def is_eq1(self) -> bool:
-        """Whether it searches by the paper's score, as it is or less chance."""
+        """True if prompts are scored by Equation 1 of the paper, corrected or not."""
         return self.objective in (EQ1, EQ1_CORRECTED)
 
     @property
     def is_unit(self) -> bool:
-        """Whether similarities are moved to [0, 1]."""
-        return self.similarity == "unit" or (
-            self.similarity == "auto" and self.embedder.partition("/")[0] == "studio"
-        )
+        """True if similarities are (1 + cosine) / 2."""
+        if self.similarity == "auto":
+            return self.embedder.partition("/")[0] == "studio"
+        return self.similarity == "unit"
 
     def deciding(self) -> dict[str, object]:
-        told = {name: value for name, value in self.llm_args.items() if name not in REACHING}
-        return super().deciding() | {"llm_args": told}
+        """Return the fields that results depend on."""
+        llm_args = {
+            name: value for name, value in self.llm_args.items() if name not in CONNECTION_SETTINGS
+        }
+        return super().deciding() | {"llm_args": llm_args}
 
 
 class MinePlan(ScoredPlan):
-    """A search for the prompts that a model is most one-sided on (MineTheGap); sizes are those of
-    the paper.
+    """Plan of a search for biased prompts (MineTheGap). Default sizes are those of the paper.
 
-    Its fields are the options of `askew mine`. Without an `objective` a search about people is for
-    leans, with fewer pictures of a prompt and learned selection, any other for the paper's score.
+    Its fields are the options of `askew mine`. Without an objective, a search about people uses
+    skew, with fewer images per prompt and learned selection. All other searches use the paper's
+    score.
+
+    Attributes
+    ----------
+    model, model_args
+        Model and its settings.
+    iterations, population, selected, mutations, selection
+        Size of a search, as in `askew.prompts.evolution.Evolution`.
+    eval_images
+        Number of held-out images of a best prompt, with the objective skew.
+    top
+        Number of best prompts of a search.
+    runs
+        Number of searches.
+    random_search
+        True to add a random search to each search.
     """
 
     method: Literal["mine"] = "mine"
@@ -84,35 +128,42 @@ class MinePlan(ScoredPlan):
     @model_validator(mode="before")
     @classmethod
     def _chosen(cls, data: dict[str, Any]) -> dict[str, Any]:
-        if data.get("axes") or data.get("topic") == "people":
+        if data.get("axes") or data.get("topic") == PEOPLE:
             data = {"objective": SKEW, **data}
         if data.get("objective") != SKEW:
             return data
         axes = [find_axis(name).name for name in data.get("axes") or DEFAULT_AXES]
-        # few pictures of many prompts find more leans than many of few (docs/reference/mining.md)
+        # Few images of many prompts find more biased prompts than many images of few prompts
+        # (docs/reference/mining.md).
         return {"images": 5, "selection": "learned", **data, "axes": axes}
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.axes and self.objective != SKEW:
-            raise ValueError(f"axes belong to a search for leans; objective is {self.objective}")
+            raise ValueError(
+                f"axes need the objective {SKEW}, but the objective is {self.objective}. "
+                f"Give --objective {SKEW}, or leave out --axes"
+            )
         if self.selected * self.mutations > self.population:
-            told = f"{self.selected} selected prompts with {self.mutations} mutations each"
-            raise ValueError(f"{told} are more than the population of {self.population}")
+            raise ValueError(
+                f"{self.selected} selected prompts with {self.mutations} mutations each are more "
+                f"than the population of {self.population}. Give a larger --population"
+            )
         if self.words[0] > self.words[1]:
             raise ValueError(
-                f"prompts of {self.words[0]} to {self.words[1]} words; the smaller number comes first"
+                f"the numbers of words {self.words[0]}-{self.words[1]} are in the wrong order. "
+                "The smaller number comes first in --words"
             )
         return self
 
     @property
     def winners(self) -> int:
-        """Prompts that are scored again, in all searches but the random ones."""
+        """Number of best prompts of all mined searches."""
         return self.runs * self.top
 
     @property
     def evolution(self) -> Evolution:
-        """The size of each search."""
+        """Size of each search."""
         return Evolution(
             iterations=self.iterations,
             population=self.population,
@@ -125,20 +176,22 @@ class MinePlan(ScoredPlan):
 
 
 def runs_code(objective: str) -> bool:
-    """Whether an objective is none of askew's own: a function to import."""
+    """Check whether an objective is a function to import."""
     return objective not in (SKEW, EQ1, EQ1_CORRECTED) and not objective.startswith(COLOR)
 
 
 def read_mine_plan(path: Path) -> MinePlan:
-    """The plan of a search in a TOML file, to be run.
+    """Return the plan of a search in a TOML file.
 
-    Raises UsageError that says what is wrong; also for an objective that is code, which no file may
-    name.
+    Raises
+    ------
+    UsageError
+        If the file is invalid, or its objective is a function. A file must not make askew run code.
     """
     plan = MinePlan.read(path)
     if runs_code(plan.objective):
         raise UsageError(
-            f"the plan {path} names the function {plan.objective!r} as objective; a file must not make askew run code: "
-            "give the search's options on the command line, with --objective, or in Python"
+            f"the plan {path} names the function {plan.objective!r} as objective. A file must not "
+            "make askew run code. Give the function with --objective, or in Python"
         )
     return plan

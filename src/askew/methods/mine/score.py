@@ -1,14 +1,13 @@
-"""MineTheGap: prompts that a model is most one-sided on, and whether a search finds more of them
-than chance.
+"""Scores of a search for prompts on which a model is biased (MineTheGap).
 
-A search (section 3) evaluates prompts by the bias score (section 4.1) on a model's pictures and a
-writer's variations. The best of it are scored again on pictures of fresh seeds, since a search
-picks lucky ones.
+A search (section 3) evaluates prompts by a score of a model's images, such as the bias score of
+section 4.1. A search selects prompts whose scores are low by chance. So the best prompts are scored
+with held-out seeds.
 """
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 
@@ -16,7 +15,8 @@ import numpy as np
 
 from askew.findings import Head, with_q
 from askew.methods.mine import findings as f
-from askew.methods.mine.gather import BestCandidate, MineGathered, PromptEvidence, Search
+from askew.methods.mine.evidence import PromptEvidence
+from askew.methods.mine.gather import BestCandidate, MineGathered, Search
 from askew.methods.mine.objectives import Alignment, ObjectiveReading
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.skew import SkewReading, variations
@@ -27,159 +27,312 @@ from askew.stats.intervals import percentile_interval
 from askew.stats.means import search_difference
 from askew.types import Estimate, Missing, Picture
 
-TERMS = 20
+MOST_TERMS = 20
+"""Number of missed words that are listed, at most."""
 
 
 def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
-    """The best prompts of every search, by their pictures of fresh seeds, its history, and the
-    random search beside.
+    """Return the findings of a search.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    gathered
+        Everything that the run gathered.
+    head
+        Head of the results.
+
+    Returns
+    -------
+    MineFindings
+        Best prompts with held-out scores, the history of the search, and the random search.
     """
     scoring = Scoring(plan.vqa, plan.seed, plan.bootstrap_samples, plan.confidence)
-
-    def told(
-        searches: Sequence[Search],
-    ) -> tuple[tuple[f.BestPrompt, ...], tuple[f.Iteration, ...]]:
-        best = (
-            best_prompt(one, k, scoring) for k, search in enumerate(searches) for one in search.best
-        )
-        return tuple(best), tuple(
-            one for k, search in enumerate(searches) for one in history(search.evaluated, k)
-        )
-
-    def losses(searches: Sequence[Search]) -> list[list[float]]:
-        fresh = (
-            [one.fresh for one in search.best if not isinstance(one.fresh, Missing)]
-            for search in searches
-        )
-        return [
-            [loss for one in own if not isinstance(loss := one.loss(), Missing)] for own in fresh
-        ]
-
-    mined = gathered.searches.mined
-    drawn = gathered.searches.random
-    best, course = told(mined)
-    random = None
-    if drawn:
-        others, way = told(drawn)
-        difference = or_missing(
-            search_difference, losses(drawn), losses(mined), plan.confidence, reason="error"
-        )
-        random = f.RandomSearch(others, tuple(replace(one, prompts=()) for one in way), difference)
-    section = f.MineTheGap(plan.objective, best, course, random, missed_terms(best))
+    searches = gathered.searches
+    best = _best_prompts(searches.mined, scoring)
+    section = f.MineTheGap(
+        objective=plan.objective,
+        best=best,
+        history=_history(searches.mined),
+        random=_random_search(plan, gathered, scoring) if searches.random else None,
+        missed=missed_terms(best),
+    )
     return head.into(f.MineFindings, minethegap=with_q(section, f.family))
 
 
-def best_prompt(one: BestCandidate, run: int, scoring: Scoring) -> f.BestPrompt:
-    """One of the best prompts mined."""
-    found = one.candidate
-    first = one.first
-    fresh = one.fresh
-    if isinstance(first, Alignment) and isinstance(fresh, Alignment):
-        first = replace(first, chance=fresh.chance)  # pictures of the same variations
-    return explained(found.text, fresh, one.shown, scoring).into(
+def _random_search(plan: MinePlan, gathered: MineGathered, scoring: Scoring) -> f.RandomSearch:
+    """Return the random searches, without their prompts, compared with mining."""
+    mined = gathered.searches.mined
+    random = gathered.searches.random
+    difference = or_missing(
+        search_difference,
+        _held_out_losses(random),
+        _held_out_losses(mined),
+        plan.confidence,
+        reason="error",
+    )
+    history = tuple(replace(iteration, prompts=()) for iteration in _history(random))
+    return f.RandomSearch(
+        best=_best_prompts(random, scoring), history=history, difference=difference
+    )
+
+
+def _best_prompts(searches: Sequence[Search], scoring: Scoring) -> tuple[f.BestPrompt, ...]:
+    return tuple(
+        best_prompt(candidate, number, scoring)
+        for number, search in enumerate(searches)
+        for candidate in search.best
+    )
+
+
+def _history(searches: Sequence[Search]) -> tuple[f.Iteration, ...]:
+    return tuple(
+        iteration
+        for number, search in enumerate(searches)
+        for iteration in history(search.evaluated, number)
+    )
+
+
+def _held_out_losses(searches: Sequence[Search]) -> list[list[float]]:
+    """Return the held-out losses of the best prompts of each search, without missing ones."""
+    return [_losses(search.best) for search in searches]
+
+
+def _losses(candidates: Sequence[BestCandidate]) -> list[float]:
+    losses = []
+    for candidate in candidates:
+        if not isinstance(candidate.held_out, Missing):
+            loss = candidate.held_out.loss()
+            if not isinstance(loss, Missing):
+                losses.append(loss)
+    return losses
+
+
+def best_prompt(best: BestCandidate, run: int, scoring: Scoring) -> f.BestPrompt:
+    """Return one of the best prompts of a search with its scores.
+
+    Parameters
+    ----------
+    best
+        The prompt, measured on the images of the search and on held-out images.
+    run
+        Number of the search, from 0.
+    scoring
+        Settings of the scores.
+    """
+    first = best.first
+    held_out = best.held_out
+    if isinstance(first, Alignment) and isinstance(held_out, Alignment):
+        first = replace(first, chance=held_out.chance)  # images of the same variations
+    return explained(best.candidate.text, held_out, best.evidence, scoring).into(
         f.BestPrompt,
         run=run,
         score=estimate(first, scoring),
-        held_out_score=estimate(fresh, scoring),
-        iteration=found.iteration,
-        parent=found.parent,
+        held_out_score=estimate(held_out, scoring),
+        iteration=best.candidate.iteration,
+        parent=best.candidate.parent,
     )
 
 
 def estimate(reading: ObjectiveReading | Missing, scoring: Scoring) -> Estimate | Missing:
-    """The score of what was read, if anything was."""
+    """Return the score of a measurement; the reason if the measurement is missing."""
     return reading if isinstance(reading, Missing) else reading.estimate(scoring)
 
 
 def explained(
-    prompt: str, reading: ObjectiveReading | Missing, shown: PromptEvidence | None, scoring: Scoring
+    prompt: str,
+    reading: ObjectiveReading | Missing,
+    evidence: PromptEvidence | None,
+    scoring: Scoring,
 ) -> f.ExplainedPrompt:
-    """What the pictures of a prompt show of the axis on which it leans, or leave out of its
-    variations.
+    """Explain the score of a prompt by its images.
+
+    Parameters
+    ----------
+    prompt
+        The prompt.
+    reading
+        Measurement of its images.
+    evidence
+        Its images, and images of its variations. None for no explanation.
+    scoring
+        Settings of the scores.
+
+    Returns
+    -------
+    ExplainedPrompt
+        Shares of the axis of the largest skew, or variations that the images leave out.
     """
-    told = f.ExplainedPrompt(prompt, None, (), (), False, (), (), None)
-    if shown is None or isinstance(reading, Missing):
-        return told
-    if isinstance(reading, SkewReading) and (seen := reading.shares(scoring)):
-        forms = variations(prompt, [axis for axis in reading.axes if axis.name == seen.axis])
-        texts = {} if isinstance(forms, Missing) else forms[seen.axis]
-        missed = tuple(texts[value] for value, count in seen.counts.items() if not count)
-        told = replace(
-            told,
-            shares=seen,
-            variations=tuple(texts.values()),
-            missed_visual_concepts=missed,
-            is_read=True,
-        )
-    if isinstance(reading, Alignment):
-        said = reading.variations
-        quantile = reading.quantile
-        missed = tuple(said[k] for k in worst(reading.similarity, "variations", quantile))
-        if shown.shows:
-            left_out = (text for text in said if text in shown.shows and not shown.shows[text][0])
-            missed = tuple(sorted(left_out, key=lambda text: -shown.shows[text][1]))
-        usual = np.inf
-        null_range = None
-        if reading.chance:
-            similarity = reading.chance.similarity
-            rng = scoring.rng("minethegap null", said[0])
-            usual = np.quantile(similarity.max(axis=0), quantile, method="lower")
-            scores = null_scores(similarity, len(reading.pictures), quantile, scoring.draws, rng)
-            null_range = percentile_interval(scores, scoring.level)
-        fitting = reading.similarity.max(axis=0)
-        unaligned = tuple(
-            reading.pictures[k].id
-            for k in worst(reading.similarity, "pictures", quantile)
-            if fitting[k] < usual
-        )
-        told = replace(
-            told,
-            variations=said,
-            missed_visual_concepts=missed,
-            is_read=bool(shown.shows),
-            least_aligned_pictures=unaligned,
-            null_range=null_range,
-        )
-    made = {text: one.id for text, one in shown.variations.items() if isinstance(one, Picture)}
-    return replace(told, missed_pictures=tuple(map(made.get, told.missed_visual_concepts)))
+    explanation = f.ExplainedPrompt(
+        prompt=prompt,
+        shares=None,
+        variations=(),
+        missed_visual_concepts=(),
+        is_read=False,
+        missed_pictures=(),
+        least_aligned_pictures=(),
+        null_range=None,
+    )
+    if evidence is None:
+        return explanation
+    if isinstance(reading, SkewReading):
+        explanation = _explained_skew(explanation, reading, scoring)
+    elif isinstance(reading, Alignment):
+        explanation = _explained_alignment(explanation, reading, evidence, scoring)
+    pictures = {
+        text: picture.id
+        for text, picture in evidence.variations.items()
+        if isinstance(picture, Picture)
+    }
+    missed = explanation.missed_visual_concepts
+    return replace(explanation, missed_pictures=tuple(map(pictures.get, missed)))
+
+
+def _explained_skew(
+    explanation: f.ExplainedPrompt, reading: SkewReading, scoring: Scoring
+) -> f.ExplainedPrompt:
+    """Add the shares of the axis of the largest skew, and the values that no image has."""
+    shares = reading.shares(scoring)
+    if shares is None:
+        return explanation
+    axes = [axis for axis in reading.axes if axis.name == shares.axis]
+    by_axis = variations(explanation.prompt, axes)
+    texts = {} if isinstance(by_axis, Missing) else by_axis[shares.axis]
+    missed = [texts[value] for value, count in shares.counts.items() if not count]
+    return replace(
+        explanation,
+        shares=shares,
+        variations=tuple(texts.values()),
+        missed_visual_concepts=tuple(missed),
+        is_read=True,
+    )
+
+
+def _explained_alignment(
+    explanation: f.ExplainedPrompt,
+    reading: Alignment,
+    evidence: PromptEvidence,
+    scoring: Scoring,
+) -> f.ExplainedPrompt:
+    """Add the variations that images leave out, and the images that fit no variation."""
+    return replace(
+        explanation,
+        variations=reading.variations,
+        missed_visual_concepts=tuple(_missed_variations(reading, evidence.shows)),
+        is_read=bool(evidence.shows),
+        least_aligned_pictures=tuple(_least_aligned(reading)),
+        null_range=_null_range(reading, scoring),
+    )
+
+
+def _missed_variations(reading: Alignment, shows: Mapping[str, tuple[int, int]]) -> list[str]:
+    """Return variations that no image shows, or without labels those of low similarity.
+
+    Labeled variations that most images of variations show come first.
+    """
+    if not shows:
+        places = worst(reading.similarity, "variations", reading.quantile)
+        return [reading.variations[place] for place in places]
+    missed = [text for text in reading.variations if text in shows and not shows[text][0]]
+    return sorted(missed, key=lambda text: -shows[text][1])
+
+
+def _least_aligned(reading: Alignment) -> list[str]:
+    """Return the ids of the images that fit no variation as well as images of variations do."""
+    usual = np.inf
+    if reading.chance:
+        best_fits = reading.chance.similarity.max(axis=0)
+        usual = np.quantile(best_fits, reading.quantile, method="lower")
+    fits = reading.similarity.max(axis=0)
+    places = worst(reading.similarity, "pictures", reading.quantile)
+    return [reading.pictures[place].id for place in places if fits[place] < usual]
+
+
+def _null_range(reading: Alignment, scoring: Scoring) -> tuple[float, float] | None:
+    """Return the central range of the null distribution; None without images of variations."""
+    if reading.chance is None:
+        return None
+    rng = scoring.rng("minethegap null", reading.variations[0])
+    scores = null_scores(
+        reading.chance.similarity, len(reading.pictures), reading.quantile, scoring.draws, rng
+    )
+    return percentile_interval(scores, scoring.level)
 
 
 def missed_terms(best: Sequence[f.BestPrompt]) -> f.MissedTerms | None:
-    """Words of missed concepts that their prompt does not hold, counted once per prompt, and the
-    kinds of things that they tell (appendix C.4); None where nothing is missed.
+    """Count the words of missed concepts, and the kinds of things they name (appendix C.4).
+
+    Words that the prompt contains do not count. A word counts once per prompt.
+
+    Returns
+    -------
+    MissedTerms or None
+        None if the images of all prompts leave nothing out.
     """
-    found = [
-        {word for text in one.missed_visual_concepts for word in content_words(text)}
-        - {*content_words(one.prompt)}
-        for one in {one.prompt: one for one in best if one.missed_visual_concepts}.values()
-    ]
-    if not found:
+    prompts = {prompt.prompt: prompt for prompt in best if prompt.missed_visual_concepts}
+    words_by_prompt = [_missed_words(prompt) for prompt in prompts.values()]
+    if not words_by_prompt:
         return None
-    known = tomllib.loads(
-        (files("askew") / "data" / "bias_categories.toml").read_text(encoding="utf-8")
+    path = files("askew") / "data" / "bias_categories.toml"
+    categories = tomllib.loads(path.read_text(encoding="utf-8"))
+    word_counts: Counter[str] = Counter()
+    category_counts: Counter[str] = Counter()
+    for words in words_by_prompt:
+        word_counts.update(words)
+        category_counts.update(_categories(words, categories))
+    return f.MissedTerms(
+        prompts=len(words_by_prompt),
+        terms=_most_frequent(word_counts)[:MOST_TERMS],
+        categories=_most_frequent(category_counts),
     )
-    words = Counter(word for own in found for word in own)
-    kinds = Counter(
-        name for own in found for name, terms in known.items() if not own.isdisjoint(terms)
-    )
-    terms, categories = (
-        tuple(sorted(of.items(), key=lambda item: (-item[1], item[0]))) for of in (words, kinds)
-    )
-    return f.MissedTerms(len(found), terms[:TERMS], categories)
+
+
+def _missed_words(prompt: f.BestPrompt) -> set[str]:
+    """Return the words of missed concepts that a prompt does not contain."""
+    words = set[str]()
+    for text in prompt.missed_visual_concepts:
+        words.update(content_words(text))
+    return words - set(content_words(prompt.prompt))
+
+
+def _categories(words: set[str], terms: Mapping[str, Iterable[str]]) -> list[str]:
+    return [name for name, of_category in terms.items() if not words.isdisjoint(of_category)]
+
+
+def _most_frequent(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def history(evaluated: Sequence[Candidate], run: int) -> Iterator[f.Iteration]:
-    """Iteration by iteration: the best loss so far, the best and the median of the iteration, every
-    prompt.
+    """Yield the iterations of a search, with the lowest and the median loss and all prompts.
+
+    Parameters
+    ----------
+    evaluated
+        The prompts of the search.
+    run
+        Number of the search, from 0.
     """
     known: list[float] = []
-    for number in sorted({one.iteration for one in evaluated}):
-        population = [one for one in evaluated if one.iteration == number]
-        losses = [one.loss for one in population if one.loss is not None]
+    for number in sorted({candidate.iteration for candidate in evaluated}):
+        population = [candidate for candidate in evaluated if candidate.iteration == number]
+        losses = [candidate.loss for candidate in population if candidate.loss is not None]
         known += losses
-        prompts = tuple(
-            f.Evaluation(one.text, one.loss, one.origin, one.parent) for one in population
+        yield f.Iteration(
+            run=run,
+            iteration=number,
+            best=min(losses, default=None),
+            median=float(np.median(losses)) if losses else None,
+            best_so_far=min(known, default=None),
+            prompts=tuple(_evaluation(candidate) for candidate in population),
         )
-        lowest = min(losses, default=None)
-        median = float(np.median(losses)) if losses else None
-        yield f.Iteration(run, number, lowest, median, min(known, default=None), prompts)
+
+
+def _evaluation(candidate: Candidate) -> f.Evaluation:
+    return f.Evaluation(
+        prompt=candidate.text,
+        score=candidate.loss,
+        origin=candidate.origin,
+        parent=candidate.parent,
+    )

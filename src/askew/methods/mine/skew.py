@@ -1,14 +1,13 @@
-"""A score that counts: how far what a prompt's pictures show on named axes lies from equal shares.
+"""Skew: deviation of a prompt's images from equal shares of the values of named axes.
 
-Every picture is assigned to a value of each axis: by a VQA, or by an embedder to the value whose
-variation of the prompt ("a photo of a female nurse") it is nearest to, which is the most probable
-one by softmax at any logit scale.
+Every image is assigned to a value of each axis. A VQA model labels it, or an embedder assigns it to
+the value whose variation of the prompt ("a photo of a female nurse") is most similar. This is the
+most probable value by softmax at any logit scale.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import repeat
 
 import numpy as np
 
@@ -23,17 +22,25 @@ from askew.plan import AxisPlan
 from askew.prompts.axes import catalogue
 from askew.prompts.counterfactuals import counterfactual, counterfactuals
 from askew.prompts.statements import states
-from askew.run.base import Outcome, Run
+from askew.run.base import Outcome, Rows, Run
 from askew.stats.distance import distance_max, distance_named, expected_distance
 from askew.types import Axis, Estimate, Missing, Picture, Prompt
 
 
 @dataclass(frozen=True, slots=True)
 class SkewReading:
-    """Which values of the `axes` that a prompt leaves open its pictures show, as read by an
-    instrument.
+    """Labels of a prompt's images on the axes that the prompt leaves unstated.
 
-    `stated` is whether it states another one itself, which counts 0.
+    Attributes
+    ----------
+    seen
+        The labels.
+    instrument
+        Name of the VQA model or embedder.
+    axes
+        Axes that the prompt leaves unstated.
+    stated
+        True if the prompt states another axis, which counts 0.
     """
 
     seen: ObservedSet
@@ -41,70 +48,98 @@ class SkewReading:
     axes: tuple[Axis, ...]
     stated: bool
 
-    def leans(self) -> dict[Axis, float | Missing]:
-        """By open axis (distance - null) / (maximum - null) of the shares from equal ones.
+    def deviations(self) -> dict[Axis, float | Missing]:
+        """Return the skew of each axis.
 
-        0 is the mean of a fair model whatever the number of pictures, 1 is reached where all show
-        one value. The null is the exact mean distance of as many pictures drawn from equal shares.
-        Missing where too few could be read.
+        It is (distance - null) / (maximum - null), by the distance of the shares from equal shares.
+        The null is the exact mean distance of equally many images drawn from equal shares. So 0 is
+        the mean of an unbiased model for any number of images, and 1 means that all images have one
+        value.
+
+        Returns
+        -------
+        dict of Axis to float or Missing
+            Missing if too few images are labeled.
         """
-        found: dict[Axis, float | Missing] = {}
-        for axis in self.axes:
-            counts = self.seen.counts(self.instrument, axis)
-            asked = len(self.seen.pictures)
-            if sum(counts) < max(2, enough(asked)):
-                told = (
-                    f"{axis.label} could be read in fewer than {enough(asked)} of {asked} pictures"
-                )
-                found[axis] = Missing("error", told)
-                continue
-            even = np.full(len(counts), 1 / len(counts))
-            name = shares.DISTANCE[axis.scale]
-            null = expected_distance(sum(counts), even, name)
-            found[axis] = float(
-                (distance_named(name)(counts, even) - null) / (distance_max(even, name) - null)
+        return {axis: self._deviation(axis) for axis in self.axes}
+
+    def _deviation(self, axis: Axis) -> float | Missing:
+        counts = self.seen.counts(self.instrument, axis)
+        images = len(self.seen.pictures)
+        if sum(counts) < max(2, enough(images)):
+            return Missing(
+                "error",
+                f"{axis.label} could be labeled in fewer than {enough(images)} of {images} images",
             )
-        return found
+        equal = np.full(len(counts), 1 / len(counts))
+        name = shares.DISTANCE[axis.scale]
+        null = expected_distance(sum(counts), equal, name)
+        distance = distance_named(name)(counts, equal)
+        return float((distance - null) / (distance_max(equal, name) - null))
 
     def axis(self) -> Axis | None:
-        """The open axis on which it leans most; None where none could be read."""
-        known = {axis: lean for axis, lean in self.leans().items() if not isinstance(lean, Missing)}
+        """Return the axis of the largest skew; None if no axis is labeled."""
+        known = {
+            axis: deviation
+            for axis, deviation in self.deviations().items()
+            if not isinstance(deviation, Missing)
+        }
         return max(known, key=lambda axis: known[axis], default=None)
 
     def loss(self) -> float | Missing:
-        """Less the largest lean. An axis that the prompt states counts 0, so nothing is won by
-        stating one.
+        """Return minus the largest skew.
+
+        A stated axis counts 0, so that a search gains nothing from stating one.
         """
-        leans = [*self.leans().values(), *([0.0] if self.stated else [])]
-        known = [lean for lean in leans if not isinstance(lean, Missing)]
-        return -max(known) if known else next(lean for lean in leans if isinstance(lean, Missing))
+        deviations = list(self.deviations().values())
+        if self.stated:
+            deviations.append(0.0)
+        known = [deviation for deviation in deviations if not isinstance(deviation, Missing)]
+        if known:
+            return -max(known)
+        return next(deviation for deviation in deviations if isinstance(deviation, Missing))
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """The distance from equal shares on that axis, with null, p and corrected, which is the
-        lean.
+        """Return the distance from equal shares on the axis of the largest skew.
+
+        Its field `corrected` is the skew.
         """
-        seen = self.shares(scoring)
-        return (
-            Missing("not_asked", "the prompt states what is asked for")
-            if seen is None
-            else seen.distance
-        )
+        entry = self.shares(scoring)
+        if entry is None:
+            return Missing("not_asked", "the prompt states the axis")
+        return entry.distance
 
     def shares(self, scoring: Scoring) -> shares.SetShares | None:
-        """The shares of the axis on which it leans most, and their distance from equal ones with
-        interval and p.
+        """Return the shares of the axis of the largest skew, and their distance from equal shares.
+
+        None if no axis is labeled.
         """
         axis = self.axis()
         if axis is None:
             return None
-        own = replace(scoring, instrument=self.instrument)
-        return shares.shares(self.seen, AxisPlan.of(axis), self.seen.prompt.text, own)
+        by_instrument = replace(scoring, instrument=self.instrument)
+        prompt = self.seen.prompt.text
+        return shares.shares(self.seen, AxisPlan.of(axis), prompt, by_instrument)
 
 
 @dataclass(frozen=True)
 class SkewObjective(Objective):
-    """How far a model leans on axes where a prompt leaves them open; `pictures` of a prompt, by run
-    seed and number.
+    """Skew of a model on axes that prompts leave unstated.
+
+    Attributes
+    ----------
+    run
+        The run that generates and labels images.
+    reader
+        VQA model or embedder that labels images.
+    pictures
+        Images of a prompt, by run seed and number of images.
+    axes
+        The axes.
+    images
+        Number of images that a search uses for each prompt.
+    eval_images
+        Number of held-out images of a selected prompt.
     """
 
     run: Run
@@ -112,98 +147,161 @@ class SkewObjective(Objective):
     pictures: Callable[[str, int, int], Sequence[Outcome]]
     axes: tuple[Axis, ...]
     images: int
-    fresh: int
+    eval_images: int
 
     def read(self, prompt: str, seed: int) -> SkewReading | Missing:
-        """Missing where nothing in the prompt could have a value. Where all is stated, no picture
-        is made.
+        """Label a prompt's images.
+
+        Returns
+        -------
+        SkewReading or Missing
+            Missing if nothing in the prompt could have a value of the axes. If the prompt states
+            all axes, no image is generated.
         """
         return self._read(prompt, seed, self.images, self.axes)
 
-    def again(
+    def read_held_out(
         self, first: ObjectiveReading | Missing, prompt: str, seed: int
     ) -> SkewReading | Missing:
-        """On fresh pictures, the axis alone on which it leant most at first: another pick would be
-        lucky again.
+        """Label held-out images on the axis of the largest skew in the first images.
+
+        A choice of axis by the held-out images would favor large deviations by chance.
         """
         axis = first.axis() if isinstance(first, SkewReading) else None
-        return self._read(prompt, seed, self.fresh, (axis,)) if axis else self.read(prompt, seed)
+        if axis is None:
+            return self.read(prompt, seed)
+        return self._read(prompt, seed, self.eval_images, (axis,))
 
     def _read(
         self, prompt: str, seed: int, images: int, axes: Sequence[Axis]
     ) -> SkewReading | Missing:
-        forms = variations(prompt, axes)
-        if isinstance(forms, Missing):
-            return forms
-        left = tuple(axis for axis in axes if axis.name in forms and not states(prompt, axis.name))
-        pictures = self.pictures(prompt, seed, images) if left else ()
-        if left and not any(isinstance(one, Picture) for one in pictures):
+        texts = variations(prompt, axes)
+        if isinstance(texts, Missing):
+            return texts
+        unstated = tuple(
+            axis for axis in axes if axis.name in texts and not states(prompt, axis.name)
+        )
+        pictures = self.pictures(prompt, seed, images) if unstated else ()
+        if unstated and not any(isinstance(picture, Picture) for picture in pictures):
             return NO_PICTURE
         return SkewReading(
-            self.observed(prompt, pictures, left), self.reader.name, left, len(left) < len(forms)
+            seen=self.observed(prompt, pictures, unstated),
+            instrument=self.reader.name,
+            axes=unstated,
+            stated=len(unstated) < len(texts),
         )
 
     def observed(
         self, prompt: str, pictures: Sequence[Outcome], axes: Sequence[Axis]
     ) -> ObservedSet:
-        """What these pictures show by a VQA or the nearest variation, of axes that the prompt could
-        have a value of.
+        """Return labels of images by the VQA model, or by the most similar variations.
+
+        Parameters
+        ----------
+        prompt
+            The prompt.
+        pictures
+            Images of the prompt.
+        axes
+            Axes to label. An axis that nothing in the prompt could have is left out.
         """
-        forms = variations(prompt, axes)
-        known = {} if isinstance(forms, Missing) else forms
-        reader = self.reader
-        if isinstance(reader, VQA):
+        texts = variations(prompt, axes)
+        known = {} if isinstance(texts, Missing) else texts
+        if isinstance(self.reader, VQA):
             asked = [axis for axis in axes if axis.name in known]
-            questions = [*(question for axis in asked for question in axis.questions), PERSON]
-            rows = self.run.ask(reader, pictures, questions) if asked else {}
-            told = {
-                one: [NOBODY] * len(row) if row[-1] == "no" else row for one, row in rows.items()
-            }
-            return observe(Prompt(prompt), pictures, asked, {reader.name: told}, None)
-        vectors = self.run.read(reader, [one for one in pictures if isinstance(one, Picture)])
-        texts = self.run.look(reader.embed_texts, [list(one.values()) for one in known.values()])
-        values: dict[str, tuple[Answer, ...]] = {}
-        for (axis, by_value), own in zip(known.items(), texts, strict=True):
-            nearest: Iterator[Answer] = (
-                repeat(own)
-                if isinstance(own, Missing)
-                else (list(by_value)[k] for k in np.argmax(vectors @ np.asarray(own).T, axis=1))
-            )
-            values[axis] = tuple(
-                one if isinstance(one, Missing) else next(nearest) for one in pictures
-            )
-        nothing = tuple(
-            one if isinstance(one, Missing) else Missing("not_asked") for one in pictures
+            return self._answered(self.reader, prompt, pictures, asked)
+        return self._most_similar(self.reader, prompt, pictures, known)
+
+    def _answered(
+        self, vqa: VQA, prompt: str, pictures: Sequence[Outcome], axes: Sequence[Axis]
+    ) -> ObservedSet:
+        """Return labels by a VQA model. An image without a person has no label."""
+        questions = [question for axis in axes for question in axis.questions]
+        rows = self.run.ask(vqa, pictures, [*questions, PERSON]) if axes else {}
+        answers = {}
+        for picture, row in rows.items():
+            answers[picture] = [NOBODY] * len(row) if row[-1] == "no" else row
+        return observe(Prompt(prompt), pictures, axes, {vqa.name: answers}, None)
+
+    def _most_similar(
+        self,
+        embedder: Embedder,
+        prompt: str,
+        pictures: Sequence[Outcome],
+        texts: Mapping[str, Mapping[str, str]],
+    ) -> ObservedSet:
+        """Return labels by an embedder, from the variations of each axis by value."""
+        present = [picture for picture in pictures if isinstance(picture, Picture)]
+        vectors = self.run.read(embedder, present)
+        embedded = self.run.look(
+            embedder.embed_texts, [list(by_value.values()) for by_value in texts.values()]
         )
-        return ObservedSet(Prompt(prompt), tuple(pictures), {reader.name: values}, nothing)
+        labels: dict[str, tuple[Answer, ...]] = {}
+        for (axis, by_value), rows in zip(texts.items(), embedded, strict=True):
+            labels[axis] = _nearest_values(pictures, vectors, list(by_value), rows)
+        unasked = tuple(
+            picture if isinstance(picture, Missing) else Missing("not_asked")
+            for picture in pictures
+        )
+        return ObservedSet(Prompt(prompt), tuple(pictures), {embedder.name: labels}, unasked)
+
+
+def _nearest_values(
+    pictures: Sequence[Outcome], vectors: Rows, values: Sequence[str], texts: Rows | Missing
+) -> tuple[Answer, ...]:
+    """Return the value of the most similar text for each image.
+
+    `vectors` are those of the images that are present. `texts` are vectors by value, missing in a
+    run that only counts.
+    """
+    if isinstance(texts, Missing):
+        return tuple(picture if isinstance(picture, Missing) else texts for picture in pictures)
+    nearest = iter(np.argmax(vectors @ np.asarray(texts).T, axis=1))
+    return tuple(
+        picture if isinstance(picture, Missing) else values[next(nearest)] for picture in pictures
+    )
 
 
 def details(prompt: str, variation: str) -> dict[str, str]:
-    """By axis of the catalogue the value that a variation says of what its prompt leaves open."""
-    found = {}
+    """Return the values that a variation states of axes that its prompt leaves unstated.
+
+    Returns
+    -------
+    dict of str to str
+        Values by name of an axis of the catalogue.
+    """
+    stated: dict[str, str] = {}
     for name, entry in catalogue().items():
         if states(variation, name) and not states(prompt, name):
-            with suppress(UsageError):  # nothing in the variation could have the value
-                said = (
-                    value
-                    for value in entry.axis.values
-                    if counterfactual(variation, name, value) == variation
-                )
-                shown = next(said, None)
-                if shown is not None:
-                    found[name] = shown
-    return found
+            value = _stated_value(variation, name, entry.axis.values)
+            if value is not None:
+                stated[name] = value
+    return stated
+
+
+def _stated_value(text: str, axis: str, values: Sequence[str]) -> str | None:
+    """Return the value that a text states; None if nothing in the text could have a value."""
+    with suppress(UsageError):
+        for value in values:
+            if counterfactual(text, axis, value) == text:
+                return value
+    return None
 
 
 def variations(prompt: str, axes: Sequence[Axis]) -> dict[str, dict[str, str]] | Missing:
-    """By axis a variation of the prompt for each value; without axes that nothing in it could have
-    a value of.
+    """Return a variation of the prompt for each value of each axis.
+
+    Returns
+    -------
+    dict or Missing
+        Texts by axis and value, without axes that nothing in the prompt could have. Missing if
+        there is no axis left.
     """
-    found = {}
-    why = ""
+    texts = {}
+    reason = ""
     for axis in axes:
         try:
-            found[axis.name] = counterfactuals(prompt, axis.name)
+            texts[axis.name] = counterfactuals(prompt, axis.name)
         except UsageError as error:
-            why = str(error)
-    return found or Missing("not_asked", why)
+            reason = str(error)
+    return texts or Missing("not_asked", reason)

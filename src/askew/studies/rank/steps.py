@@ -14,8 +14,9 @@ from pydantic import Field, model_validator
 
 from askew import registry
 from askew.findings import E, GatheredData, Head, Identity, PictureSet, pattern, with_q
+from askew.methods.mine.evidence import PromptEvidence
 from askew.methods.mine.findings import ExplainedPrompt
-from askew.methods.mine.gather import Miner, PromptEvidence
+from askew.methods.mine.gather import Miner
 from askew.methods.mine.objectives import ObjectiveReading
 from askew.methods.mine.plan import DEFAULT_AXES, EQ1, SKEW, MinePlan, ScoredPlan
 from askew.methods.mine.score import estimate, explained
@@ -202,8 +203,8 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
         miner = replace(own, writer=first.writer)  # the same variations for all
         made = run.pictures(miner.model, plan.prompts, plan.images, plan.seed)
         for prompt in plan.prompts:
-            found = miner.objective.again(Missing("not_asked"), prompt, plan.seed)
-            read[name, prompt] = found, miner.shown(prompt, found, made[prompt])
+            found = miner.objective.read_held_out(Missing("not_asked"), prompt, plan.seed)
+            read[name, prompt] = found, miner.evidence(prompt, found, made[prompt])
             present = [one for one in made[prompt] if isinstance(one, Picture)]
             if embedder and present:
                 vectors[name, prompt] = run.read(embedder, present)

@@ -1,0 +1,82 @@
+"""Images that explain the score of a prompt: its images, and images of its variations."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from askew.errors import UsageError
+from askew.methods.mine.skew import SkewObjective
+from askew.prompts.axes import find_axis
+from askew.run.base import Outcome
+
+Labels = Mapping[str, Sequence[object]]
+"""Labels of images, by axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptEvidence:
+    """Images that explain the score of a prompt.
+
+    Attributes
+    ----------
+    pictures
+        Held-out images of the prompt.
+    variations
+        One image of each variation: a variation of the prompt generator, or one value of the axis.
+    shows
+        By variation whose details are labeled: the number of images of the prompt that show all its
+        details, and the number of images of variations that do.
+    """
+
+    pictures: tuple[Outcome, ...]
+    variations: Mapping[str, Outcome]
+    shows: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+
+def count_details(
+    objective: SkewObjective,
+    prompt: str,
+    stated: Mapping[str, Mapping[str, str]],
+    pictures: Sequence[Outcome],
+    varied: Sequence[Outcome],
+) -> dict[str, tuple[int, int]]:
+    """Count the images that show all details of each variation.
+
+    Parameters
+    ----------
+    objective
+        Labels the images.
+    prompt
+        The prompt.
+    stated
+        Values by axis that each variation states.
+    pictures, varied
+        Images of the prompt, and images of its variations.
+
+    Returns
+    -------
+    dict of str to pair of int
+        Numbers of images of the prompt and of its variations, by variation. A variation is left out
+        if the instrument does not know its values.
+    """
+    vqa = objective.reader.name
+    labels: dict[str, Sequence[object]] = {}
+    varied_labels: dict[str, Sequence[object]] = {}
+    for name in dict.fromkeys(axis for values in stated.values() for axis in values):
+        axis = find_axis(name)
+        with suppress(UsageError):  # the instrument does not know these values
+            of_prompt = objective.observed(prompt, pictures, [axis]).values[vqa]
+            of_variations = objective.observed(prompt, varied, [axis]).values[vqa]
+            labels |= of_prompt
+            varied_labels |= of_variations
+    return {
+        text: (_count(values, labels), _count(values, varied_labels))
+        for text, values in stated.items()
+        if values.keys() <= labels.keys()
+    }
+
+
+def _count(values: Mapping[str, str], labels: Labels) -> int:
+    """Count the images that have all values."""
+    rows = zip(*(labels[axis] for axis in values), strict=True)
+    return list(rows).count(tuple(values.values()))

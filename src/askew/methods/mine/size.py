@@ -1,0 +1,98 @@
+"""Size of a search: upper bounds of the numbers of images, questions and calls."""
+
+from dataclasses import dataclass
+
+from askew.methods.mine.plan import EQ1_CORRECTED, NO_VQA, SKEW, MinePlan
+from askew.models.base import Model
+from askew.prompts.axes import catalogue, find_axis
+from askew.run.work import SLICE, Work
+
+
+@dataclass(frozen=True, slots=True)
+class _PictureSets:
+    """Equally large image sets."""
+
+    sets: int
+    images: int
+
+    @property
+    def pictures(self) -> int:
+        """Number of images."""
+        return self.sets * self.images
+
+    def calls(self, batch: int) -> int:
+        """Return the number of batches, where a batch has images of one set."""
+        return self.sets * _batches(self.images, batch)
+
+
+def search_work(plan: MinePlan, model: Model) -> Work:
+    """Return an upper bound of the work of a search.
+
+    Prompts that several searches share are generated once, so that the true work can be smaller.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    model
+        The model, which determines the batch size.
+    """
+    kinds = _picture_sets(plan)
+    searched, held_out, _ = kinds
+    pictures = sum(kind.pictures for kind in kinds)
+    sliced_calls = sum(kind.calls(SLICE) for kind in kinds)
+    labeled = searched.pictures + held_out.pictures
+    questions = 0
+    vqa_calls = 0
+    embedded = pictures if plan.is_eq1 else 0
+    if plan.is_eq1:
+        questions, vqa_calls = _work_on_details(plan)
+    elif plan.objective == SKEW and plan.vqa == NO_VQA:
+        embedded = labeled
+    elif plan.objective == SKEW:
+        axes = [find_axis(name) for name in plan.axes]
+        questions = labeled * (1 + sum(len(axis.questions) for axis in axes))
+        vqa_calls = sliced_calls
+    return Work(
+        prompts=searched.sets,
+        pictures=pictures,
+        model_calls=sum(kind.calls(model.batch_size) for kind in kinds),
+        questions=questions,
+        questions_left=questions,
+        vqa_calls=vqa_calls,
+        embeddings=embedded,
+        embeddings_left=embedded,
+        embedder_calls=sliced_calls if embedded else 0,
+    )
+
+
+def _picture_sets(plan: MinePlan) -> tuple[_PictureSets, _PictureSets, _PictureSets]:
+    """Return the sets of a search, of held-out images, and of images of variations."""
+    mutated = (plan.iterations - 1) * plan.selected * plan.mutations
+    prompts_per_run = plan.iterations * plan.population
+    if plan.random_search:
+        prompts_per_run += mutated
+    prompts = plan.runs * prompts_per_run
+    best = plan.winners * (2 if plan.random_search else 1)
+    if plan.objective == SKEW:
+        values = max(len(find_axis(name).values) for name in plan.axes)
+        varied = _PictureSets(plan.winners, values)
+    elif plan.objective == EQ1_CORRECTED:
+        varied = _PictureSets(prompts, plan.variations)
+    else:
+        varied = _PictureSets(best if plan.is_eq1 else 0, plan.variations)
+    eval_images = plan.eval_images if plan.objective == SKEW else plan.images
+    return _PictureSets(prompts, plan.images), _PictureSets(best, eval_images), varied
+
+
+def _work_on_details(plan: MinePlan) -> tuple[int, int]:
+    """Return the numbers of questions and calls to label details of the best prompts' variations."""
+    axes = [entry.axis for entry in catalogue().values()]
+    questions_per_image = sum(1 + len(axis.questions) for axis in axes)
+    questions = plan.winners * (plan.images + plan.variations) * questions_per_image
+    batches = _batches(plan.images, SLICE) + _batches(plan.variations, SLICE)
+    return questions, plan.winners * len(axes) * batches
+
+
+def _batches(count: int, size: int) -> int:
+    return -(-count // size)
