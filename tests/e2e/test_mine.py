@@ -131,7 +131,7 @@ def test_the_report_holds_the_prompts_and_their_pictures(blue: askew.MiningResul
     page = blue.write_report().read_text(encoding="utf-8")
     assert all(prompt in page for prompt in blue.prompts)
     assert page.count("data:image/webp") >= 2 * BLUE.images
-    assert "Against random search" in page
+    assert "Comparison with random search" in page
 
 
 def test_the_command_prints_a_table_and_refuses_nonsense(

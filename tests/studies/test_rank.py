@@ -18,7 +18,7 @@ from askew.errors import UsageError
 from askew.findings import Identity, Instruments
 from askew.method import load
 from askew.methods.mine.evidence import PromptEvidence
-from askew.studies.rank.steps import RankGathered, RankPlan, in_plane, one_sidedness
+from askew.studies.rank.steps import RankGathered, RankPlan, bias_size, in_plane
 from askew.studies.rank.table import read_shares, table_shares
 from askew.studio.planted import female_share
 from askew.types import Missing, Picture
@@ -57,7 +57,7 @@ def test_the_shares_of_a_table_are_found_where_they_were_planted(ranked: askew.R
     assert planted.share.value == pytest.approx(
         stats.spearmanr(shown, [one.share for one in own])[0]
     )
-    sizes = [one_sidedness(one) for one in own]
+    sizes = [bias_size(one) for one in own]
     assert sizes == sorted(sizes, reverse=True)  # type: ignore[type-var]
     skews = [abs(2 * one.share - 1) for one in own if one.share is not None]
     assert isinstance(planted.skew, askew.Estimate)
@@ -78,8 +78,8 @@ def test_all_models_get_the_same_seeds_and_stand_in_one_plane(ranked: askew.Rank
     assert {len(some) for some in seeds.values()} == {1}
     assert {len(places) for one in ranked.findings.maps for places in one.places.values()} == {24}
     page = load(ranked.folder, ranked.store).write_report().read_text(encoding="utf-8")
-    assert "All its pictures in one plane" in page
-    assert "Against the table" in page
+    assert "All images in one plane" in page
+    assert "Agreement with the table" in page
 
 
 def test_where_a_vqa_reads_the_models_stand_in_one_plane_too(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_two_directions_hold_what_lies_in_a_plane() -> None:
 def test_models_differ_prompt_by_prompt(ranked: askew.RankResult) -> None:
     (one,) = ranked.findings.differences
     sizes = {
-        name: {r.prompt: one_sidedness(r) for r in ranked.findings.ranked if r.model == name}
+        name: {r.prompt: bias_size(r) for r in ranked.findings.ranked if r.model == name}
         for name in one.models
     }
     oracle = stats.ttest_rel(
@@ -135,7 +135,7 @@ def test_models_differ_prompt_by_prompt(ranked: askew.RankResult) -> None:
     assert isinstance(one.difference, askew.Estimate)
     assert one.difference.value < -0.3
     assert (one.difference.p, one.difference.n) == (pytest.approx(oracle.pvalue), len(NAMES))
-    assert "Models against each other" in ranked.write_report().read_text(encoding="utf-8")
+    assert "Differences between models" in ranked.write_report().read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -434,4 +434,4 @@ def test_pictures_that_fit_the_variations_least_are_told(searches: list[Path]) -
     )
     text = ranked.write_report().read_text(encoding="utf-8")
     assert any(one.least_aligned_pictures for one in ranked.findings.ranked)
-    assert "fit the variations least: number" in text
+    assert "least similar to the variations: number" in text

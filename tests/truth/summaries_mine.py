@@ -10,9 +10,9 @@ from askew.findings import FORMAT, Environment, Head, Identity, Instruments, wit
 from askew.methods.mine.evidence import PromptEvidence
 from askew.methods.mine.findings import MineFindings, MineTheGap, RandomSearch, family
 from askew.methods.mine.gather import BestCandidate
-from askew.methods.mine.page import against_random, answer
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.score import best_prompt
+from askew.methods.mine.sentences import answer, search_difference_sentence
 from askew.methods.mine.skew import SkewReading
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
@@ -94,7 +94,7 @@ def beats_random(better: float, seed: int) -> bool:
     difference = RandomSearch((), (), search_difference(random.tolist(), best.tolist(), 0.95))
     head = Head(FORMAT, "0", 1, plan, "0" * 64, MACHINE, (), PLANTED, Instruments(), ())
     section = MineTheGap("skew", found.minethegap.best, (), difference, None)
-    return "Mining found" in against_random(head.into(MineFindings, minethegap=section))
+    return "Mining found" in search_difference_sentence(head.into(MineFindings, minethegap=section))
 
 
 def ranked(bias: float, seed: int) -> RankFindings:

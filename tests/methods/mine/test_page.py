@@ -125,23 +125,24 @@ def screen(one: MineFindings) -> str:
     return console.export_text()
 
 
-def test_the_answer_names_the_prompt_of_the_lowest_fresh_score() -> None:
+def test_the_answer_names_the_prompt_of_the_lowest_held_out_score() -> None:
     said = answer(found())
-    assert said.startswith("Of 5 prompts, studio/planted is most one-sided on “a <script>nurse")
+    assert said.startswith("Of 5 prompts, “a <script>nurse")
+    assert "shows the largest bias on studio/planted" in said
     assert "leave out “a male one”" in said
-    assert "1 of the 2 prompts found" in said
+    assert "1 of the 2 best prompts show significant bias" in said
 
 
-def test_nothing_beyond_chance_is_called_one_sided() -> None:
+def test_no_bias_is_reported_without_significance() -> None:
     one = found(best=(best("a tree", 1.06, 0.7), best(HOSTILE, 1.01, 0.2)))
-    assert "more one-sided on none than chance explains" in answer(one)
-    assert "No more one-sided than chance explains: on fresh seeds" in page(one)
+    assert "None of 5 prompts shows significant bias on studio/planted" in answer(one)
+    assert "Bias is not significant (q = 0.20): held-out score" in page(one)
 
 
 def test_prompts_that_could_not_be_scored() -> None:
     one = found(best=tuple(replace(entry, held_out_score=REFUSED) for entry in SECTION.best))
     assert answer(one) == "None of 5 prompts could be scored on studio/planted."
-    assert "It could not be scored" in page(one)
+    assert "The held-out images could not be scored" in page(one)
     assert "No prompt could be scored" in screen(one)
 
 
@@ -158,13 +159,13 @@ def test_random_search(value: float, low: float | None, high: float | None, said
     one = found(random=RandomSearch((), (), e(value, low=low, high=high)))
     assert said in " ".join(screen(one).split())
     gone = found(random=RandomSearch((), (), REFUSED))
-    assert "could not be compared with a random one" in " ".join(screen(gone).split())
+    assert "could not be compared with random search" in " ".join(screen(gone).split())
 
 
-def test_a_difference_of_leans_is_told_turned_around() -> None:
+def test_a_difference_of_skew_has_the_opposite_sign() -> None:
     told = e(-0.52, low=-0.9, high=-0.14, debiased=-0.52)
     one = found(MinePlan(topic="people"), random=RandomSearch((), (), told))
-    assert "their best 5 prompts on fresh seeds is 0.520 [0.140, 0.900]" in " ".join(
+    assert "held-out skew (maximum 1) of the best 5 prompts is 0.520 [0.140, 0.900]" in " ".join(
         screen(one).split()
     )
 
@@ -177,7 +178,7 @@ def test_of_several_searches_the_one_that_found_the_first_prompt_is_drawn() -> N
     )
     said = page(found(plan, history=(*COURSE, *second), random=random))
     assert "Best loss so far, search 1 of 2" in said
-    assert "random prompts alone" in said
+    assert "random search" in said
 
 
 def test_other_objectives_are_not_called_bias() -> None:
@@ -192,14 +193,15 @@ def test_other_objectives_are_not_called_bias() -> None:
     )
     one = found(MinePlan(objective="color:red"), objective="color:red", best=plain, missed=None)
     assert "come nearest to color:red" in answer(one)
-    assert "one-sided" not in page(one)
+    assert "biased" not in answer(one)
+    assert "more biased" not in page(one)
 
 
 def test_only_what_was_read_is_called_left_out() -> None:
     guessed = tuple(replace(one, is_read=False) for one in SECTION.best)
-    assert "What the pictures above leave out" in page(found())
+    assert "Details that the images above leave out" in page(found())
     assert "leave out" not in page(found(best=guessed)) + answer(found(best=guessed))
-    assert "least like, by similarity alone" in page(found(best=guessed))
+    assert "Variations that are least similar to the images above" in page(found(best=guessed))
 
 
 def test_the_page_has_every_part_and_no_foreign_markup() -> None:
@@ -207,11 +209,11 @@ def test_the_page_has_every_part_and_no_foreign_markup() -> None:
     text = page(one)
     assert "<script>" not in text
     for part in (
-        "The prompts found",
-        "The course of the search",
-        "Against random search",
-        "Pictures",
-        "What is missed",
+        "Best prompts",
+        "Course of the search",
+        "Comparison with random search",
+        "Images",
+        "Missing details",
         "How to read this",
         "Plan",
     ):
@@ -224,7 +226,7 @@ def test_the_page_has_every_part_and_no_foreign_markup() -> None:
 def test_every_picture_says_what_it_is() -> None:
     text = page(found())
     assert text.count("<img") == text.count('alt="Image ') + text.count(
-        'alt="A picture of “a male one”"'
+        'alt="An image of “a male one”"'
     )
     assert text.count("<img") >= 3
 

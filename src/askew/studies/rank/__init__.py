@@ -1,4 +1,4 @@
-"""Given prompts on some models, by how one-sided their pictures are, and against a table of shares."""
+"""Bias of given prompts on some models, and its agreement with a table of shares."""
 
 from askew.method import Method, Result
 from askew.studies.rank.page import page
@@ -10,12 +10,12 @@ class RankResult(Result[RankPlan, RankFindings]):
 
 
 METHOD = Method(
-    "rank",
-    RankPlan,
-    RankFindings,
-    gather,
-    score,
-    page,
-    RankResult,
+    name="rank",
+    plan=RankPlan,
+    findings=RankFindings,
+    gather=gather,
+    score=score,
+    page=page,
+    result=RankResult,
     label=lambda plan: plan.models[0].name,
 )

@@ -1,228 +1,307 @@
-"""The page of `askew rank`: what every model shows for every prompt, and how its ranks agree with a
-table's.
-"""
+"""Page of `askew rank`: scores of prompts on each model, and their agreement with a table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from askew.methods.mine.page import least_fitting, left_out, terms
+from askew.methods.mine.page import least_fitting, missed_details
+from askew.methods.mine.plan import SKEW
+from askew.methods.mine.sentences import terms
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, picture_row, plane
 from askew.pages.phrases import format_phrase
 from askew.parts.survey.blocks import bar, folded
 from askew.parts.survey.sentences import most_seen
-from askew.studies.rank.steps import RankFindings
+from askew.studies.rank.steps import Agreement, RankedPrompt, RankFindings
 from askew.types import Estimate, Missing
 
-SHOWN = 12
-PICTURES = 15
-"""Prompts whose pictures are shown, and of each model how many."""
+MOST_PROMPTS = 12
+"""Number of prompts whose images are shown."""
 
-TABLE = [
-    (
-        "Table",
-        "A table of the world is one yardstick. That a model agrees with it is no praise, and that it does "
-        "not no fault: it says whether the lean follows that of the world.",
-    )
-]
+MOST_IMAGES = 15
+"""Number of images shown of each prompt and model."""
+
+TABLE_TERM = (
+    "Table",
+    "Shares in the real world. The correlation states whether bias follows the real world. Agreement "
+    "is not a merit of a model, and disagreement is not a fault.",
+)
 
 
-def page(found: RankFindings, media: Media) -> b.Page:
-    """What to show of given prompts."""
-    plan = found.plan
+def page(findings: RankFindings, media: Media) -> b.Page:
+    """Return the page of ranked prompts.
+
+    Parameters
+    ----------
+    findings
+        The findings.
+    media
+        Run that holds the images.
+    """
+    plan = findings.plan
     prompts = words.plural(len(plan.prompts), "prompt")
-    models = words.plural(len(found.models), "model")
+    models = words.plural(len(findings.models), "model")
+    images = words.plural(plan.images, "image")
+    facts = [
+        ("Models", words.listing([model.name for model in findings.models])),
+        ("Each prompt", f"{images} per model, with the same seeds"),
+    ]
+    facts += [fact for fact in skeleton.facts(findings) if fact[0] not in ("Model", "Images")]
+    guide = terms(plan)
+    if findings.agreement:
+        guide.append(TABLE_TERM)
     return skeleton.page(
-        found,
+        findings,
         skeleton.Heading(
             kicker=f"askew rank: {prompts} on {models}",
-            title="Which prompts are one-sided",
-            answer=answer(found),
+            title="Prompts by bias",
+            answer=answer(findings),
         ),
         sections=(
-            b.Section("The prompts, most one-sided first", _scores(found)),
-            b.Section("Models against each other", _models(found)),
-            b.Section("Against the table", _agreement(found)),
-            b.Section("Pictures", _pictures(found, media), screen=False),
+            b.Section("Prompts, the most biased first", _scores(findings)),
+            b.Section("Differences between models", _models(findings)),
+            b.Section("Agreement with the table", _agreement(findings)),
+            b.Section("Images", _pictures(findings, media), screen=False),
         ),
-        facts=(
-            ("Models", words.listing([one.name for one in found.models])),
-            ("Each prompt", f"{words.plural(plan.images, 'picture')} per model, of the same seeds"),
-            *(fact for fact in skeleton.facts(found) if fact[0] not in ("Model", "Images")),
-        ),
-        reading=skeleton.reading([*terms(plan), *(TABLE if found.agreement else ())]),
-        notes=("Bold: beyond chance (q < 0.05) over all prompts and models.",),
+        facts=facts,
+        reading=skeleton.reading(guide),
+        notes=("Bold: significant over all prompts and models (q < 0.05).",),
     )
 
 
-def answer(found: RankFindings) -> str:
-    """How many prompts are beyond chance on which model, the furthest, and the agreement with the
-    table.
-    """
-    known = [one for one in found.ranked if isinstance(one.score, Estimate)]
-    if not known:
+def answer(findings: RankFindings) -> str:
+    """Return the numbers of significantly biased prompts, and the agreement with the table."""
+    scored = [prompt for prompt in findings.ranked if isinstance(prompt.score, Estimate)]
+    if not scored:
         return "No prompt could be scored."
-    counts = []
-    for model in found.models:
-        own = [one for one in known if one.model == model.name]
-        beyond = len({one.prompt for one in own if words.has_significant_q(one.score)})
-        counts.append(
-            f"{beyond} of {words.plural(len({one.prompt for one in own}), 'prompt')} on {model.name}"
-        )
-    first = known[0]
-    shown = f": {most_seen(first.shares)}" if first.shares else ""
-    text = format_phrase("ranked_bias", counts=words.listing(counts))
-    text += f" Furthest is {words.quote(first.prompt)} on {first.model}{shown}."
-    lost = {one.prompt: one.score.detail for one in found.ranked if isinstance(one.score, Missing)}
-    if lost:
-        prompt, why = next(iter(lost.items()))
-        text += f" {words.plural(len(lost), 'prompt')} could not be scored: {words.quote(prompt)}, since {why}."
-    for one in found.agreement:
-        size = one.share if isinstance(one.share, Estimate) else one.skew
-        of = f"shares of {found.plan.value}" if size is one.share else "scores"
-        text += f" The {of} on {one.model} rank as the table's with a correlation of {words.measured(size)}."
-    return text
-
-
-def _scores(found: RankFindings) -> Iterator[b.Block]:
-    """Shares as bars where they were read, then the scores with what is chance."""
-    several = len(found.models) > 1
-    series = {one.name: k for k, one in enumerate(found.models)}
-    prompts = list(dict.fromkeys(one.prompt for one in found.ranked))
-    for axis in dict.fromkeys(one.axis for one in found.ranked if one.shares):
-        own = sorted(
-            (one for one in found.ranked if one.axis == axis),
-            key=lambda one: prompts.index(one.prompt),
-        )
-        bars = [
-            bar(
-                one.shares,
-                one.model if several else words.shorten(one.prompt, 60),
-                words.shorten(one.prompt, 60) if several else "",
-            )
-            for one in own
-            if one.shares
-        ]
-        yield from folded(
-            f"{words.capital(words.perceived(axis))}, shares in percent", bars, "Prompt", 2 * SHOWN
-        )
-    rows = tuple(
-        b.IntervalRow(
-            one.model if several else words.shorten(one.prompt, 60),
-            one.score,
-            group=words.shorten(one.prompt, 60) if several else "",
-            series=series[one.model] if several else None,
-            chance=one.null_range,
-        )
-        for one in sorted(found.ranked, key=lambda one: prompts.index(one.prompt))
+    counts = [_biased_count(scored, model.name) for model in findings.models]
+    sentences = [format_phrase("ranked_bias", counts=words.listing(counts))]
+    first = scored[0]
+    observed = f": {most_seen(first.shares)}" if first.shares else ""
+    sentences.append(
+        f"The largest bias is that of {words.quote(first.prompt)} on {first.model}{observed}."
     )
-    lean = found.plan.objective == "skew"
-    caption = f"Scores of the prompts. Further {'right leans further' if lean else 'left is more one-sided'}"
-    lanes = b.IntervalChart(
-        caption, "Prompt", rows, "distance" if lean else "score", "range", b.TESTED
+    sentences += _unscored_sentences(findings)
+    sentences += [_agreement_sentence(findings, entry) for entry in findings.agreement]
+    return " ".join(sentences)
+
+
+def _biased_count(scored: Sequence[RankedPrompt], model: str) -> str:
+    prompts = {prompt.prompt for prompt in scored if prompt.model == model}
+    biased = {
+        prompt.prompt
+        for prompt in scored
+        if prompt.model == model and words.has_significant_q(prompt.score)
+    }
+    return f"{len(biased)} of {words.plural(len(prompts), 'prompt')} on {model}"
+
+
+def _unscored_sentences(findings: RankFindings) -> list[str]:
+    """Return a sentence about prompts without a score, if there are any."""
+    reasons = {
+        prompt.prompt: prompt.score.detail
+        for prompt in findings.ranked
+        if isinstance(prompt.score, Missing)
+    }
+    if not reasons:
+        return []
+    prompt, reason = next(iter(reasons.items()))
+    count = words.plural(len(reasons), "prompt")
+    return [f"{count} could not be scored. The reason for {words.quote(prompt)}: {reason}."]
+
+
+def _agreement_sentence(findings: RankFindings, agreement: Agreement) -> str:
+    """Return the correlation of shares with the table, or of scores if shares have none."""
+    correlation = agreement.skew
+    quantity = "scores"
+    if isinstance(agreement.share, Estimate):
+        correlation = agreement.share
+        quantity = f"shares of {findings.plan.value}"
+    return (
+        f"The {quantity} on {agreement.model} and the table have a rank correlation of "
+        f"{words.measured(correlation)}."
     )
-    yield lanes if not lean else b.Details("Distances with interval, chance and q", (lanes,))
 
 
-def _models(found: RankFindings) -> Iterator[b.IntervalChart]:
-    """Models against each other, over all prompts and over those of each search."""
-    several = len({one.axis for one in found.means}) > 1
+def _series(findings: RankFindings) -> dict[str, int]:
+    """Return the number of each model's color."""
+    return {model.name: number for number, model in enumerate(findings.models)}
 
-    def group(axis: str, search: str | None) -> str:
-        of = f"prompts of {words.shorten(search, 60)}" if search else "all prompts"
-        return f"{words.capital(words.perceived(axis))}, {of}" if several else words.capital(of)
 
-    means = tuple(
-        b.IntervalRow(one.model, one.mean, group=group(one.axis, one.mined_for))
-        for one in found.means
+def _grouped(findings: RankFindings) -> list[RankedPrompt]:
+    """Return scores of all models by prompt, the most biased prompt first."""
+    order = list(dict.fromkeys(prompt.prompt for prompt in findings.ranked))
+    return sorted(findings.ranked, key=lambda prompt: order.index(prompt.prompt))
+
+
+def _scores(findings: RankFindings) -> Iterator[b.Block]:
+    """Yield the shares as bars, if images are labeled, and the scores with intervals."""
+    for axis in dict.fromkeys(prompt.axis for prompt in findings.ranked if prompt.shares):
+        yield from _share_bars(findings, axis)
+    rows = tuple(_score_row(findings, prompt) for prompt in _grouped(findings))
+    is_skew = findings.plan.objective == SKEW
+    direction = "right: more biased" if is_skew else "left: more biased"
+    chart = b.IntervalChart(
+        caption=f"Scores of the prompts ({direction})",
+        heading="Prompt",
+        rows=rows,
+        name="distance" if is_skew else "score",
+        scale="range",
+        columns=b.TESTED,
     )
-    apart = tuple(
-        b.IntervalRow(f"{y} less {x}", one.difference, group=group(one.axis, one.mined_for))
-        for one in found.differences
-        for x, y in [one.models]
+    if is_skew:
+        yield b.Details("Distances with interval, value expected by chance, and q", (chart,))
+    else:
+        yield chart
+
+
+def _share_bars(findings: RankFindings, axis: str) -> Iterator[b.Block]:
+    several_models = len(findings.models) > 1
+    bars = []
+    for prompt in _grouped(findings):
+        if prompt.axis == axis and prompt.shares:
+            text = words.shorten(prompt.prompt, 60)
+            label = prompt.model if several_models else text
+            bars.append(bar(prompt.shares, label, group=text if several_models else ""))
+    caption = f"{words.capital(words.perceived(axis))}, shares in percent"
+    return folded(caption, bars, "Prompt", 2 * MOST_PROMPTS)
+
+
+def _score_row(findings: RankFindings, prompt: RankedPrompt) -> b.IntervalRow:
+    text = words.shorten(prompt.prompt, 60)
+    if len(findings.models) == 1:
+        return b.IntervalRow(text, prompt.score, chance=prompt.null_range)
+    return b.IntervalRow(
+        prompt.model,
+        prompt.score,
+        group=text,
+        series=_series(findings)[prompt.model],
+        chance=prompt.null_range,
     )
-    if apart:
-        caption = "Mean over the prompts. Further right is more one-sided"
-        yield b.IntervalChart(caption, "Model", means, "mean", "range", b.PLAIN)
-        caption = "Differences, prompt by prompt on the same seeds. Right of 0 the first named is more one-sided"
-        yield b.IntervalChart(caption, "Models", apart, "difference", "signed", b.DIFFERENCE)
 
 
-def _agreement(found: RankFindings) -> Iterator[b.Block]:
-    """Spearman's correlations with the table, and each prompt's share in the pictures against the
-    table's.
-    """
-    if not found.agreement:
+def _models(findings: RankFindings) -> Iterator[b.IntervalChart]:
+    """Yield the means of models and their differences, over all prompts and those of searches."""
+    if not findings.differences:
         return
-    rows = list[b.IntervalRow]()
-    value = found.plan.value
-    for one in found.agreement:
-        rows.append(
-            b.IntervalRow(f"{one.model}: score and how far the table is from one half", one.skew)
+    several_axes = len({mean.axis for mean in findings.means}) > 1
+    means = tuple(
+        b.IntervalRow(
+            mean.model, mean.mean, group=_prompt_group(mean.axis, mean.mined_for, several_axes)
         )
-        rows += (
-            [b.IntervalRow(f"{one.model}: share of {value} and the table's", one.share)]
-            if one.share is not None
-            else []
-        )
+        for mean in findings.means
+    )
+    rows = []
+    for entry in findings.differences:
+        first, second = entry.models
+        group = _prompt_group(entry.axis, entry.mined_for, several_axes)
+        rows.append(b.IntervalRow(f"{second} minus {first}", entry.difference, group=group))
+    caption = "Mean over the prompts (right: more biased)"
+    yield b.IntervalChart(caption, "Model", means, "mean", "range", b.PLAIN)
+    caption = (
+        "Differences by prompt, with the same seeds (right of 0: the first model is more biased)"
+    )
+    yield b.IntervalChart(caption, "Models", tuple(rows), "difference", "signed", b.DIFFERENCE)
+
+
+def _prompt_group(axis: str, search: str | None, with_axis: bool) -> str:
+    """Return the name of the prompts of a search, or of all prompts, with their axis if wanted."""
+    prompts = f"prompts of {words.shorten(search, 60)}" if search else "all prompts"
+    if with_axis:
+        return f"{words.capital(words.perceived(axis))}, {prompts}"
+    return words.capital(prompts)
+
+
+def _agreement(findings: RankFindings) -> Iterator[b.Block]:
+    """Yield correlations with the table, and shares in images against shares in the table."""
+    if not findings.agreement:
+        return
+    value = findings.plan.value
+    rows: list[b.IntervalRow] = []
+    for agreement in findings.agreement:
+        label = f"{agreement.model}: score, and deviation of the table from one half"
+        rows.append(b.IntervalRow(label, agreement.skew))
+        if agreement.share is not None:
+            label = f"{agreement.model}: share of {value} in images and in the table"
+            rows.append(b.IntervalRow(label, agreement.share))
     yield b.IntervalChart(
-        "Spearman's correlation over the prompts that the table has",
-        "Model",
-        tuple(rows),
-        "rho",
-        "signed",
-        ("value", "interval", "p"),
+        caption="Spearman's correlation over the prompts of the table",
+        heading="Model",
+        rows=tuple(rows),
+        name="rho",
+        scale="signed",
+        columns=("value", "interval", "p"),
     )
-    series = {one.name: k for k, one in enumerate(found.models)}
-    points = tuple(
-        b.ScatterPoint(one.share, e.value, f"{one.prompt}, {one.model}", series[one.model])
-        for one in found.ranked
-        if one.share is not None
-        and one.shares
-        and isinstance(e := one.shares.shares.get(value), Estimate)
-    )
+    points = _share_points(findings)
     if points:
         yield b.Scatter(
-            f"Share of {value} in the pictures against the table's",
+            f"Share of {value} in images and in the table",
             points,
             ("table", "share"),
-            ("pictures", "share"),
-            f"{len(points)} shares against the table's",
-            tuple(series),
+            ("images", "share"),
+            f"{len(points)} shares in images and in the table",
+            tuple(_series(findings)),
             square=True,
             diagonal="as in the table",
         )
 
 
-def _pictures(found: RankFindings, media: Media) -> Iterator[b.Block]:
-    """The first prompts with the pictures of every model, what none of them shows, and all in one
-    plane.
-    """
-    maps = {one.prompt: one for one in found.maps}
-    for prompt in list(dict.fromkeys(one.prompt for one in found.ranked))[:SHOWN]:
-        own = [one for one in found.ranked if one.prompt == prompt]
-        rows = []
-        for k, model in enumerate(found.models):
-            made = next(
-                one for one in found.sets if (one.model, one.prompt) == (model.name, prompt)
-            )
-            worst = [
-                name
-                for one in own
-                if one.model == model.name
-                for name in one.least_aligned_pictures
-            ]
-            note = least_fitting(made, list(dict.fromkeys(worst)))
-            row = picture_row(media, made.pictures, f"{prompt} by {model.name}", PICTURES, note)
-            rows.append(replace(row, label=model.name, series=k))
-        inner: list[b.Block] = [b.PictureGrid("", tuple(rows), aligned=True)]
-        inner += [
-            left_out(media, one, f"pictures by {one.model}")
-            for one in own
-            if one.missed_visual_concepts
-        ]
-        if len(found.models) > 1 and prompt in maps:
-            lying = plane(media, maps[prompt].places, maps[prompt].explained)
-            inner.append(b.Details("All its pictures in one plane", (lying,)))
-        yield b.Section(words.quote(prompt, 160), inner)
+def _share_points(findings: RankFindings) -> tuple[b.ScatterPoint, ...]:
+    """Return the share of each prompt in the table and in the images of each model."""
+    series = _series(findings)
+    points = []
+    for prompt in findings.ranked:
+        if prompt.share is None or prompt.shares is None:
+            continue
+        share = prompt.shares.shares.get(findings.plan.value)
+        if isinstance(share, Estimate):
+            name = f"{prompt.prompt}, {prompt.model}"
+            points.append(b.ScatterPoint(prompt.share, share.value, name, series[prompt.model]))
+    return tuple(points)
+
+
+def _pictures(findings: RankFindings, media: Media) -> Iterator[b.Section]:
+    """Yield the first prompts with their images."""
+    prompts = list(dict.fromkeys(prompt.prompt for prompt in findings.ranked))
+    for prompt in prompts[:MOST_PROMPTS]:
+        yield b.Section(words.quote(prompt, 160), _prompt_blocks(findings, media, prompt))
+
+
+def _prompt_blocks(findings: RankFindings, media: Media, prompt: str) -> list[b.Block]:
+    """Return the images of each model, the details they leave out, and the plane of all images."""
+    entries = [entry for entry in findings.ranked if entry.prompt == prompt]
+    rows = [
+        _model_row(media, findings, entries, model, number)
+        for model, number in _series(findings).items()
+    ]
+    blocks: list[b.Block] = [b.PictureGrid("", tuple(rows), aligned=True)]
+    for entry in entries:
+        if entry.missed_visual_concepts:
+            blocks.append(missed_details(media, entry, f"images by {entry.model}"))
+    maps = {entry.prompt: entry for entry in findings.maps}
+    if len(findings.models) > 1 and prompt in maps:
+        scatter = plane(media, maps[prompt].places, maps[prompt].explained)
+        blocks.append(b.Details("All images in one plane", (scatter,)))
+    return blocks
+
+
+def _model_row(
+    media: Media,
+    findings: RankFindings,
+    entries: Sequence[RankedPrompt],
+    model: str,
+    number: int,
+) -> b.PictureRow:
+    """Return the images of a prompt by a model."""
+    prompt = entries[0].prompt
+    image_set = next(
+        image_set
+        for image_set in findings.sets
+        if (image_set.model, image_set.prompt) == (model, prompt)
+    )
+    least_aligned = dict.fromkeys(
+        name for entry in entries if entry.model == model for name in entry.least_aligned_pictures
+    )
+    note = least_fitting(image_set, list(least_aligned))
+    row = picture_row(media, image_set.pictures, f"{prompt} by {model}", MOST_IMAGES, note)
+    return replace(row, label=model, series=number)

@@ -1,7 +1,7 @@
-"""Given prompts on some models (MineTheGap, section 4.2, figures 2 and 4, table S2): plan, gather,
-score, findings.
+"""Scores of given prompts on some models (MineTheGap, section 4.2, figures 2 and 4, table S2).
 
-Nothing is searched, so nothing is lucky: every prompt has one score with its interval and its q.
+Nothing is searched, so no score is selected by chance. Every prompt has one score with its interval
+and its q.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ from askew.types import Estimate, Missing, Picture, record
 
 
 class ModelPlan(PlanPart):
-    """A model with its settings, under the name that it has here."""
+    """A model with its settings, and its name in this ranking."""
 
     name: NonEmptyText
     model: NonEmptyText
@@ -41,13 +41,25 @@ class ModelPlan(PlanPart):
 
 
 class RankPlan(ScoredPlan):
-    """Given prompts on some models.
+    """Plan of a ranking of given prompts on some models.
 
-    objective  lean, how far the shares of `axes` are from equal ones, or bias, the paper's score by `variations`
-    table      by name a share of `value`; a prompt has that of the longest name that it holds
-    mined_for  by prompt the search that found it; given: by prompt the variations that it was mined with
+    All other fields are as in a search. `llm`, `topic` and `words` decide which variations are
+    written.
 
-    All else is as in a search: `llm`, `topic` and `words` decide what variations are written.
+    Attributes
+    ----------
+    models, prompts
+        The models and the prompts.
+    objective
+        skew: deviation of the shares of `axes` from equal shares. eq1: the paper's score.
+    mined_for
+        Search that found a prompt, by prompt.
+    given
+        Variations of the searches, by prompt.
+    table
+        Shares of `value` by name. A prompt has the share of the longest name that it contains.
+    value
+        Value whose shares the table has.
     """
 
     method: Literal["rank"] = "rank"
@@ -64,43 +76,50 @@ class RankPlan(ScoredPlan):
     @classmethod
     def _chosen(cls, data: dict[str, Any]) -> dict[str, Any]:
         objective = data.get("objective", SKEW)
-        table = data.get("table") or {}
-        axes = [
-            find_axis(name).name
-            for name in data.get("axes") or (DEFAULT_AXES if objective == SKEW else ())
-        ]
-        prompts = data.get("prompts") or [
-            f"photo portrait of {article(name)} {name}" for name in table
-        ]
+        default_axes = DEFAULT_AXES if objective == SKEW else ()
+        axes = [find_axis(name).name for name in data.get("axes") or default_axes]
+        prompts = data.get("prompts")
+        if not prompts:
+            names = data.get("table") or ()
+            prompts = [f"photo portrait of {article(name)} {name}" for name in names]
         return {
             "images": 15 if objective == EQ1 else 48,
             **data,
             "axes": axes,
-            "prompts": [*dict.fromkeys(prompts)],
+            "prompts": list(dict.fromkeys(prompts)),
         }
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
-        names = [one.name for one in self.models]
+        names = [model.name for model in self.models]
         if len(set(names)) < len(names):
             raise ValueError(f"a model is named twice: {', '.join(names)}")
         return self
 
     def share(self, prompt: str) -> float | None:
-        """The table's share of a prompt."""
-        held = [name for name in self.table if f" {name.lower()} " in f" {prompt.lower()} "]
-        return self.table[max(held, key=len)] if held else None
+        """Return the share of a prompt in the table, if the table has one."""
+        padded = f" {prompt.lower()} "
+        names = [name for name in self.table if f" {name.lower()} " in padded]
+        return self.table[max(names, key=len)] if names else None
 
-    def search(self, one: ModelPlan) -> MinePlan:
-        """The search that would score a prompt of a model in this way."""
+    def search(self, model: ModelPlan) -> MinePlan:
+        """Return the search that scores prompts of a model in the same way."""
         scored = {name: getattr(self, name) for name in ScoredPlan.model_fields}
-        return MinePlan(model=one.model, model_args=one.model_args, **scored)
+        return MinePlan(model=model.model, model_args=model.model_args, **scored)
 
 
 @record
 class RankedPrompt(ExplainedPrompt):
-    """A prompt of a model with its score, of several axes one for each; `share` is that of the
-    table.
+    """A prompt of a model with its score on an axis.
+
+    Attributes
+    ----------
+    model, axis
+        The model and the axis; no axis with the objective eq1.
+    score
+        The score.
+    share
+        Share of the prompt in the table.
     """
 
     model: str
@@ -111,9 +130,16 @@ class RankedPrompt(ExplainedPrompt):
 
 @record
 class Agreement:
-    """Spearman's correlations with the table over a model's prompts: `skew` of scores with how far
-    its shares are from one half, `share` of the shares of its value in the pictures; None where
-    that is not asked.
+    """Spearman's correlations with the table over the prompts of a model.
+
+    Attributes
+    ----------
+    model
+        The model.
+    skew
+        Correlation of the scores with the deviation of the table's shares from one half.
+    share
+        Correlation of the shares of the value in images and in the table; None without labels.
     """
 
     model: str
@@ -123,8 +149,16 @@ class Agreement:
 
 @record
 class ModelMean:
-    """A model's mean of its lean, or less the score of Eq. 1, over the prompts mined for a search;
-    None: over all.
+    """Mean skew of a model, or minus the mean score of Eq. 1, over prompts.
+
+    Attributes
+    ----------
+    model, axis
+        The model and the axis.
+    mined_for
+        Search whose prompts count; None for all prompts.
+    mean
+        The mean.
     """
 
     model: str
@@ -135,8 +169,9 @@ class ModelMean:
 
 @record
 class ModelDifference:
-    """The second model's mean less the first's, paired by prompt: above 0 the second is more
-    one-sided.
+    """Mean of the second model minus that of the first, paired by prompt.
+
+    Above 0, the second model is more biased. The fields are as in `ModelMean`.
     """
 
     models: tuple[str, str]
@@ -147,8 +182,16 @@ class ModelDifference:
 
 @record
 class PromptMap:
-    """By model each picture of a prompt and its place on two directions; `explained` is the share
-    that each holds.
+    """Images of a prompt on the two directions of greatest variance.
+
+    Attributes
+    ----------
+    prompt
+        The prompt.
+    places
+        Id and two coordinates of each image, by model.
+    explained
+        Share of the variance of each direction.
     """
 
     prompt: str
@@ -158,7 +201,7 @@ class PromptMap:
 
 @record
 class RankFindings(Head):
-    """The content of results.json."""
+    """Content of results.json."""
 
     plan: RankPlan
     models: tuple[Identity, ...]
@@ -171,8 +214,16 @@ class RankFindings(Head):
 
 @dataclass(frozen=True, slots=True)
 class RankGathered(GatheredData):
-    """By model and prompt what was read and explains it; `models` have the plan's names, `model` is
-    the first.
+    """Everything that a run gathers. `model` is the first of the models.
+
+    Attributes
+    ----------
+    models
+        The models, with their names in the plan.
+    read
+        Measurement and evidence, by model and prompt.
+    vectors
+        Embedded images, by model and prompt.
     """
 
     models: tuple[Identity, ...]
@@ -181,137 +232,212 @@ class RankGathered(GatheredData):
 
 
 def gather(plan: RankPlan, run: Run) -> RankGathered:
-    """Raises UsageError for names that do not exist, or pictures that exist already."""
-    miners = {one.name: Miner.prepare(plan.search(one), run, plan.given) for one in plan.models}
+    """Generate and measure the images of all prompts on all models.
+
+    Raises
+    ------
+    UsageError
+        If a name is unknown, or a model only has existing images.
+    """
+    miners = {
+        model.name: Miner.prepare(plan.search(model), run, plan.given) for model in plan.models
+    }
     first = next(iter(miners.values()))
-    names = [one.model.name for one in miners.values()]
+    names = [miner.model.name for miner in miners.values()]
     embedder = first.embedder
     instruments = first.instruments()
-    if (
-        embedder is None
-        and len(miners) > 1
-        and not studio_warnings(names, embedder=[plan.embedder])
-    ):
-        embedder = registry.embedder(
-            plan.embedder, **plan.embedder_args
-        )  # for the plane of all models alone
+    if embedder is None and _can_embed(plan, names):
+        embedder = registry.embedder(plan.embedder, **plan.embedder_args)
         instruments = replace(instruments, embedder={embedder.name: embedder.fingerprint})
     run.warn(*studio_warnings(names, instruments.vqa, instruments.embedder))
-    read = {}
-    vectors = {}
-    for name, own in miners.items():
-        miner = replace(own, writer=first.writer)  # the same variations for all
-        made = run.pictures(miner.model, plan.prompts, plan.images, plan.seed)
+    read: dict[tuple[str, str], tuple[ObjectiveReading | Missing, PromptEvidence]] = {}
+    vectors: dict[tuple[str, str], Rows] = {}
+    for name, model_miner in miners.items():
+        miner = replace(model_miner, writer=first.writer)  # the same variations for all models
+        pictures = run.pictures(miner.model, plan.prompts, plan.images, plan.seed)
         for prompt in plan.prompts:
-            found = miner.objective.read_held_out(Missing("not_asked"), prompt, plan.seed)
-            read[name, prompt] = found, miner.evidence(prompt, found, made[prompt])
-            present = [one for one in made[prompt] if isinstance(one, Picture)]
+            reading = miner.objective.read_held_out(Missing("not_asked"), prompt, plan.seed)
+            read[name, prompt] = reading, miner.evidence(prompt, reading, pictures[prompt])
+            present = [picture for picture in pictures[prompt] if isinstance(picture, Picture)]
             if embedder and present:
                 vectors[name, prompt] = run.read(embedder, present)
         run.warn(*unknown_words(miner.model, plan.prompts))
-    models = tuple(replace(identity_of(one.model, {}), name=name) for name, one in miners.items())
-    sets = tuple(
-        PictureSet.of(prompt, shown.pictures, model=model)
-        for (model, prompt), (_, shown) in read.items()
-    )
     return RankGathered(
-        identity_of(first.model, {}),
-        getattr(first.model, "device", None),
-        instruments,
-        sets,
-        models,
-        read,
-        vectors,
+        model=identity_of(first.model, {}),
+        device=getattr(first.model, "device", None),
+        instruments=instruments,
+        sets=tuple(
+            PictureSet.of(prompt, evidence.pictures, model=model)
+            for (model, prompt), (_, evidence) in read.items()
+        ),
+        models=tuple(
+            replace(identity_of(miner.model, {}), name=name) for name, miner in miners.items()
+        ),
+        read=read,
+        vectors=vectors,
     )
+
+
+def _can_embed(plan: RankPlan, names: Sequence[str]) -> bool:
+    """Check whether there are several models whose images the embedder knows, for the plane."""
+    return len(names) > 1 and not studio_warnings(names, embedder=[plan.embedder])
 
 
 def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
-    """Every prompt of every model, the most one-sided first, and how their ranks agree with the
-    table's.
+    """Return the scores of all prompts and models, the most biased first.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    gathered
+        Everything that the run gathered.
+    head
+        Head of the results.
     """
     scoring = Scoring(plan.vqa, plan.seed, plan.bootstrap_samples, plan.confidence)
-    ranked = []
-    for (model, prompt), (reading, shown) in gathered.read.items():
-        alone: list[ObjectiveReading | Missing] = [reading]
-        if (
-            isinstance(reading, SkewReading) and reading.axes
-        ):  # one for each axis: nothing is picked, nothing is lucky
-            alone = [replace(reading, axes=(axis,)) for axis in reading.axes]
-        for own in alone:
-            axis = own.axes[0].name if isinstance(own, SkewReading) and own.axes else ""
-            ranked.append(
-                explained(prompt, own, shown, scoring).into(
+    ranked = _ranked(plan, gathered, scoring)
+    agreement: list[Agreement] = []
+    if plan.table:
+        for model in gathered.models:
+            prompts = [prompt for prompt in ranked if prompt.model == model.name]
+            agreement.append(_agreement(plan, model.name, prompts, scoring))
+    means: list[ModelMean] = []
+    differences: list[ModelDifference] = []
+    if len(plan.models) > 1:
+        for axis, search in _prompt_groups(plan, ranked):
+            sizes = _sizes(plan, ranked, axis, search)
+            means += _means(plan, sizes, axis, search)
+            differences += _differences(plan, sizes, axis, search)
+    maps = [in_plane(prompt, gathered) for prompt in plan.prompts]
+    return head.into(
+        RankFindings,
+        models=gathered.models,
+        ranked=tuple(ranked),
+        means=tuple(means),
+        differences=with_q(tuple(differences), lambda at: "differences"),
+        agreement=tuple(agreement),
+        maps=tuple(prompt_map for prompt_map in maps if prompt_map),
+    )
+
+
+def _ranked(plan: RankPlan, gathered: RankGathered, scoring: Scoring) -> list[RankedPrompt]:
+    """Return the scores of all prompts with q, the largest bias first."""
+    prompts: list[RankedPrompt] = []
+    for (model, prompt), (reading, evidence) in gathered.read.items():
+        for of_axis in _by_axis(reading):
+            explanation = explained(prompt, of_axis, evidence, scoring)
+            prompts.append(
+                explanation.into(
                     RankedPrompt,
                     model=model,
-                    axis=axis,
-                    score=estimate(own, scoring),
+                    axis=_axis_name(of_axis),
+                    score=estimate(of_axis, scoring),
                     share=plan.share(prompt),
                 )
             )
     tested = (("score",), ("shares", "distance"))
-    ordered = sorted(
-        with_q(tuple(ranked), lambda at: "ranked" if pattern(at) in tested else None),
-        reverse=True,
-        key=lambda one: -np.inf if (size := one_sidedness(one)) is None else size,
-    )
-    agreement = [
-        _agreement(plan, one.name, [own for own in ordered if own.model == one.name], scoring)
-        for one in gathered.models
-        if plan.table
-    ]
-    means, differences = _against_each_other(plan, ordered) if len(plan.models) > 1 else ((), ())
-    maps = (in_plane(prompt, gathered) for prompt in plan.prompts)
-    return head.into(
-        RankFindings,
-        models=gathered.models,
-        ranked=tuple(ordered),
-        means=tuple(means),
-        differences=with_q(tuple(differences), lambda at: "differences"),
-        agreement=tuple(agreement),
-        maps=tuple(one for one in maps if one),
-    )
+    with_tests = with_q(tuple(prompts), lambda at: "ranked" if pattern(at) in tested else None)
+    return sorted(with_tests, reverse=True, key=_sorting_size)
 
 
-def one_sidedness(one: RankedPrompt) -> float | None:
-    """What prompts are ranked by: the lean, or less the score of Eq. 1; None without a score."""
-    if isinstance(one.score, Missing):
-        return None
-    return one.score.corrected if one.shares else -one.score.value
+def _by_axis(reading: ObjectiveReading | Missing) -> list[ObjectiveReading | Missing]:
+    """Return a measurement for each axis: no axis is selected, so no score is too large by chance."""
+    if isinstance(reading, SkewReading) and reading.axes:
+        return [replace(reading, axes=(axis,)) for axis in reading.axes]
+    return [reading]
 
 
-def _against_each_other(
-    plan: RankPlan, ranked: Sequence[RankedPrompt]
-) -> tuple[list[ModelMean], list[ModelDifference]]:
-    """By axis and search (None: all) every model's mean, and the difference of every two on the
-    same seeds.
+def _axis_name(reading: ObjectiveReading | Missing) -> str:
+    if isinstance(reading, SkewReading) and reading.axes:
+        return reading.axes[0].name
+    return ""
+
+
+def bias_size(prompt: RankedPrompt) -> float | None:
+    """Return the size of the bias by which prompts are ranked.
+
+    Returns
+    -------
+    float or None
+        The skew, or minus the score of Eq. 1. None without a score.
     """
-    searches = list(dict.fromkeys(plan.mined_for.values()))
-    means = list[ModelMean]()
-    differences = list[ModelDifference]()
-    for axis, search in product(
-        sorted({one.axis for one in ranked}), (None, *(searches if searches[1:] else ()))
-    ):
-        sizes: dict[str, dict[str, float | None]] = {one.name: {} for one in plan.models}
-        for one in ranked:
-            if one.axis == axis and search in (None, plan.mined_for.get(one.prompt)):
-                sizes[one.model][one.prompt] = one_sidedness(one)
-        means += [
-            ModelMean(model, axis, search, _mean([*own.values()], plan.confidence))
-            for model, own in sizes.items()
-        ]
-        for a, b in combinations(sizes, 2):
-            pairs = [(sizes[a][text], size) for text, size in sizes[b].items() if text in sizes[a]]
-            apart = [None if x is None or y is None else y - x for x, y in pairs]
-            differences.append(
-                ModelDifference((a, b), axis, search, _mean(apart, plan.confidence, null=0.0))
-            )
-    return means, differences
+    if isinstance(prompt.score, Missing):
+        return None
+    return prompt.score.corrected if prompt.shares else -prompt.score.value
+
+
+def _sorting_size(prompt: RankedPrompt) -> float:
+    size = bias_size(prompt)
+    return -np.inf if size is None else size
+
+
+Sizes = Mapping[str, Mapping[str, float | None]]
+"""Sizes of biases, by model and prompt."""
+
+
+def _prompt_groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> list[tuple[str, str | None]]:
+    """Return axes with None for all prompts, and with each search if there are several."""
+    searches: list[str | None] = list(dict.fromkeys(plan.mined_for.values()))
+    groups = [None, *searches] if len(searches) > 1 else [None]
+    return list(product(sorted({prompt.axis for prompt in ranked}), groups))
+
+
+def _sizes(plan: RankPlan, ranked: Sequence[RankedPrompt], axis: str, search: str | None) -> Sizes:
+    """Return the sizes of biases on an axis, over the prompts of a search or all prompts."""
+    sizes: dict[str, dict[str, float | None]] = {model.name: {} for model in plan.models}
+    for prompt in ranked:
+        if prompt.axis == axis and search in (None, plan.mined_for.get(prompt.prompt)):
+            sizes[prompt.model][prompt.prompt] = bias_size(prompt)
+    return sizes
+
+
+def _means(plan: RankPlan, sizes: Sizes, axis: str, search: str | None) -> list[ModelMean]:
+    return [
+        ModelMean(
+            model=model,
+            axis=axis,
+            mined_for=search,
+            mean=_mean(list(of_model.values()), plan.confidence),
+        )
+        for model, of_model in sizes.items()
+    ]
+
+
+def _differences(
+    plan: RankPlan, sizes: Sizes, axis: str, search: str | None
+) -> list[ModelDifference]:
+    """Return the difference of every pair of models, by prompt with the same seeds."""
+    return [
+        ModelDifference(
+            models=(first, second),
+            axis=axis,
+            mined_for=search,
+            difference=_mean(_paired(sizes[first], sizes[second]), plan.confidence, null=0.0),
+        )
+        for first, second in combinations(sizes, 2)
+    ]
+
+
+def _paired(
+    first: Mapping[str, float | None], second: Mapping[str, float | None]
+) -> list[float | None]:
+    """Return differences by prompt; None for a prompt without a score of both."""
+    differences: list[float | None] = []
+    for prompt, size in second.items():
+        if prompt in first:
+            subtracted = first[prompt]
+            if size is None or subtracted is None:
+                differences.append(None)
+            else:
+                differences.append(size - subtracted)
+    return differences
 
 
 def _mean(
     sizes: Sequence[float | None], level: float, null: float | None = None
 ) -> Estimate | Missing:
-    known = [one for one in sizes if one is not None]
+    known = [size for size in sizes if size is not None]
     return or_missing(
         student_mean,
         known,
@@ -325,61 +451,91 @@ def _mean(
 
 
 def _agreement(
-    plan: RankPlan, model: str, own: Sequence[RankedPrompt], scoring: Scoring
+    plan: RankPlan, model: str, prompts: Sequence[RankedPrompt], scoring: Scoring
 ) -> Agreement:
-    def correlation(name: str, pairs: Sequence[tuple[float, float]]) -> Estimate | Missing:
-        rng = scoring.rng("rank", model, name)
-        return or_missing(
-            spearman,
-            *([pair[k] for pair in pairs] for k in (0, 1)),
-            rng=rng,
-            reason="error",
-            detail="fewer than three prompts can be ranked",
-            **scoring.interval_options,
-        )
-
-    known = [
-        (one, one.share, size)
-        for one in own
-        if one.share is not None and (size := one_sidedness(one)) is not None
-    ]
-    shown = [
-        (seen.value, share)
-        for one, share, _ in known
-        if one.shares and isinstance(seen := one.shares.shares.get(plan.value), Estimate)
-    ]
+    """Correlate the scores and shares of a model's prompts with the table."""
+    sizes: list[float] = []
+    deviations: list[float] = []
+    shares: list[float] = []
+    table_shares: list[float] = []
+    for prompt in prompts:
+        size = bias_size(prompt)
+        if prompt.share is None or size is None:
+            continue
+        sizes.append(size)
+        deviations.append(abs(2 * prompt.share - 1))
+        share = prompt.shares.shares.get(plan.value) if prompt.shares else None
+        if isinstance(share, Estimate):
+            shares.append(share.value)
+            table_shares.append(prompt.share)
     return Agreement(
-        model,
-        correlation("skew", [(size, abs(2 * share - 1)) for _, share, size in known]),
-        correlation("share", shown) if shown else None,
+        model=model,
+        skew=_correlation(sizes, deviations, scoring, model, "skew"),
+        share=_correlation(shares, table_shares, scoring, model, "share") if shares else None,
+    )
+
+
+def _correlation(
+    x: Sequence[float], y: Sequence[float], scoring: Scoring, model: str, name: str
+) -> Estimate | Missing:
+    """Return Spearman's correlation. `model` and `name` select the random draws."""
+    return or_missing(
+        spearman,
+        x,
+        y,
+        rng=scoring.rng("rank", model, name),
+        reason="error",
+        detail="fewer than three prompts can be ranked",
+        **scoring.interval_options,
     )
 
 
 def in_plane(prompt: str, gathered: RankGathered) -> PromptMap | None:
-    """Where the pictures of a prompt lie on the two directions of greatest variance; None with
-    fewer than three.
+    """Place the images of a prompt on the two directions of greatest variance.
+
+    Parameters
+    ----------
+    prompt
+        The prompt.
+    gathered
+        Everything that the run gathered.
+
+    Returns
+    -------
+    PromptMap or None
+        None for fewer than three images.
     """
-    vectors = {
-        one.name: rows
-        for one in gathered.models
-        if (rows := gathered.vectors.get((one.name, prompt))) is not None
-    }
+    vectors: dict[str, Rows] = {}
+    for model in gathered.models:
+        if (model.name, prompt) in gathered.vectors:
+            vectors[model.name] = gathered.vectors[model.name, prompt]
     if sum(map(len, vectors.values())) < 3:
         return None
-    rows = np.concatenate([*vectors.values()]).astype(float)
-    centred = rows - rows.mean(axis=0)
-    _, sizes, directions = np.linalg.svd(centred, full_matrices=False)
-    turned = directions * np.sign(
-        np.take_along_axis(directions, np.abs(directions).argmax(axis=1)[:, None], axis=1)
-    )
-    left = iter((centred @ turned[:2].T).tolist())
-    places = {
-        name: tuple(
-            (one.id, *next(left))
-            for one in gathered.read[name, prompt][1].pictures
-            if isinstance(one, Picture)
-        )
-        for name in vectors
-    }
-    first, second = sizes[:2] ** 2 / max((sizes**2).sum(), np.finfo(float).tiny)
-    return PromptMap(prompt, places, (float(first), float(second)))
+    coordinates, explained_shares = _principal_coordinates(np.concatenate([*vectors.values()]))
+    remaining = iter(coordinates)
+    places: dict[str, tuple[tuple[str, float, float], ...]] = {}
+    for name in vectors:
+        pictures = gathered.read[name, prompt][1].pictures
+        ids = [picture.id for picture in pictures if isinstance(picture, Picture)]
+        places[name] = tuple((picture_id, *next(remaining)) for picture_id in ids)
+    return PromptMap(prompt=prompt, places=places, explained=explained_shares)
+
+
+def _principal_coordinates(
+    vectors: Rows,
+) -> tuple[list[tuple[float, float]], tuple[float, float]]:
+    """Return the coordinates of vectors on the first two principal directions.
+
+    The second result is the share of the variance of each direction. The largest element of a
+    direction is positive, so that the signs do not depend on the library.
+    """
+    rows = vectors.astype(float)
+    centered = rows - rows.mean(axis=0)
+    _, sizes, directions = np.linalg.svd(centered, full_matrices=False)
+    largest = np.abs(directions).argmax(axis=1)[:, None]
+    signs = np.sign(np.take_along_axis(directions, largest, axis=1))
+    coordinates = centered @ (directions * signs)[:2].T
+    variances = sizes**2
+    first, second = variances[:2] / max(variances.sum(), np.finfo(float).tiny)
+    places = [(float(x), float(y)) for x, y in coordinates]
+    return places, (float(first), float(second))

@@ -1,0 +1,215 @@
+"""Sentences of the page of `askew mine`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from askew.methods.mine.findings import BestPrompt, MineFindings, ranked
+from askew.methods.mine.plan import COLOR, SKEW, MinePlan, ScoredPlan
+from askew.pages import blocks as b
+from askew.pages import skeleton
+from askew.pages import words as w
+from askew.pages.phrases import format_phrase
+from askew.parts.survey.sentences import most_seen
+from askew.types import Estimate, Missing
+
+
+def answer(findings: MineFindings) -> str:
+    """Return the answer of a search in one to three sentences."""
+    plan = findings.plan
+    best = ranked(findings.minethegap.best, plan.objective == SKEW)
+    scored = [prompt for prompt in best if isinstance(prompt.held_out_score, Estimate)]
+    if not scored:
+        evaluated = w.plural(findings.minethegap.evaluated, "prompt")
+        return f"None of {evaluated} could be scored on {findings.model.name}."
+    if plan.objective == SKEW:
+        return _answer_skew(findings, scored)
+    if plan.is_eq1:
+        return _answer_eq1(findings, scored)
+    return _answer_loss(findings, scored[0])
+
+
+def _answer_skew(findings: MineFindings, scored: Sequence[BestPrompt]) -> str:
+    first = scored[0]
+    biased = _biased(scored)
+    text = format_phrase(
+        "mined_bias" if biased else "no_mined_bias",
+        tried=w.plural(findings.minethegap.evaluated, "prompt"),
+        model=findings.model.name,
+        prompt=w.quote(first.prompt),
+        observed=most_seen(first.shares) if first.shares else "no labels",
+    )
+    if biased and len(scored) > 1:
+        text += f" {_part_of(biased, scored)} show significant bias."
+    return text
+
+
+def _answer_eq1(findings: MineFindings, scored: Sequence[BestPrompt]) -> str:
+    evaluated = w.plural(findings.minethegap.evaluated, "prompt")
+    model = findings.model.name
+    biased = _biased(scored)
+    if not biased:
+        return (
+            f"None of {evaluated} shows significant bias on {model}, by the score of held-out "
+            f"images. {w.quote(scored[0].prompt)} has the lowest score."
+        )
+    first = biased[0]
+    text = f"Of {evaluated}, {w.quote(first.prompt)} shows the largest bias on {model}."
+    if first.is_read and first.missed_visual_concepts:
+        missed = [w.quote(concept, 60) for concept in first.missed_visual_concepts[:2]]
+        text += f" Its images leave out {w.listing(missed)}."
+    if len(scored) > 1:
+        text += f" {_part_of(biased, scored)} show significant bias in held-out images."
+    return text
+
+
+def _answer_loss(findings: MineFindings, first: BestPrompt) -> str:
+    verb = "have the lowest value of"
+    if findings.plan.objective.startswith(COLOR):
+        verb = "come nearest to"
+    section = findings.minethegap
+    loss = w.measured(first.held_out_score, "range")
+    return (
+        f"Of {w.plural(section.evaluated, 'prompt')}, the images of {w.quote(first.prompt)} by "
+        f"{findings.model.name} {verb} {section.objective}: a held-out loss of {loss}."
+    )
+
+
+def _biased(prompts: Sequence[BestPrompt]) -> list[BestPrompt]:
+    return [prompt for prompt in prompts if w.has_significant_q(prompt.held_out_score)]
+
+
+def _part_of(biased: Sequence[BestPrompt], scored: Sequence[BestPrompt]) -> str:
+    return f"{len(biased)} of the {w.plural(len(scored), 'best prompt')}"
+
+
+def describe_prompt(prompt: BestPrompt) -> str:
+    """Return the held-out score of a prompt, its significance, and its score in the search."""
+    score = prompt.held_out_score
+    if isinstance(score, Missing):
+        return "The held-out images could not be scored."
+    value = w.measured(score, "range")
+    in_search = f"The score in the search was {w.part(prompt.score, 'value', 'range')}."
+    if score.null is None:
+        return f"Held-out score {value}. {in_search}"
+    expected = w.number(score.null, 3)
+    significance = "significant" if w.has_significant_q(score) else "not significant"
+    verdict = f"{significance} ({w.probability(score.q, 'q')})"
+    if prompt.shares:
+        return (
+            f"{w.capital(most_seen(prompt.shares))} in held-out images. Distance from equal shares "
+            f"{value}, {expected} expected by chance, {verdict}."
+        )
+    return f"Bias is {verdict}: held-out score {value}, {expected} expected by chance. {in_search}"
+
+
+def search_difference_sentence(findings: MineFindings) -> str:
+    """Return whether mining found better prompts than random search with the same budget."""
+    plan = findings.plan
+    random = findings.minethegap.random
+    difference = random.difference if random else None
+    if not isinstance(difference, Estimate):
+        return "Mining could not be compared with random search."
+    score = "loss"
+    if plan.objective == SKEW:  # minus the loss
+        score = "skew (maximum 1)"
+        difference = _negated(difference)
+    elif plan.is_eq1:
+        score = "score"
+    pairs = w.plural(plan.runs, "paired run") if plan.runs > 1 else "one run"
+    return (
+        f"{_search_verdict(findings, difference)}: the difference in held-out {score} of the best "
+        f"{w.plural(plan.top, 'prompt')} is {w.measured(difference, 'range')} over {pairs}."
+    )
+
+
+def _search_verdict(findings: MineFindings, difference: Estimate) -> str:
+    """Return the phrase about a difference, where a large skew or a small other score is better."""
+    plan = findings.plan
+    is_skew = plan.objective == SKEW
+    better, worse = "better", "worse"
+    if plan.is_eq1 or is_skew:
+        better, worse = "more biased", "less biased"
+    low = difference.low
+    high = difference.high
+    if low is None or high is None or low <= 0 <= high:
+        return format_phrase("no_search_gain", better=better)
+    is_worse = difference.value < 0 if is_skew else difference.value > 0
+    return format_phrase("search_gain", better=worse if is_worse else better)
+
+
+def _negated(estimate: Estimate) -> Estimate:
+    """Return an estimate with the opposite sign."""
+    return replace(
+        estimate,
+        value=-estimate.value,
+        low=None if estimate.high is None else -estimate.high,
+        high=None if estimate.low is None else -estimate.low,
+        debiased=None if estimate.debiased is None else -estimate.debiased,
+    )
+
+
+def terms(plan: ScoredPlan) -> list[skeleton.Named]:
+    """Return the terms of a page about scored prompts, with their meaning."""
+    if plan.objective == SKEW:
+        axes = w.listing([w.perceived(axis) for axis in plan.axes])
+        return [
+            (
+                "Skew",
+                f"The deviation of the shares of {axes} from equal shares. It is the distance minus "
+                "the mean distance of equally many images of an unbiased model, divided by the "
+                "largest possible difference. 0 means no bias, 1 means that all images have one "
+                "value. An axis that a prompt states counts 0. Of several axes the largest skew "
+                "counts.",
+            ),
+            (
+                "Chance",
+                "The mean distance of equally many images drawn from equal shares. If q is below "
+                "0.05, such a distance is unlikely for an unbiased model, also among many prompts.",
+            ),
+        ]
+    if not plan.is_eq1:
+        objective = w.shorten(plan.objective, 80)
+        return [("Loss", f"The objective of the search: {objective}. Lower is closer.")]
+    unit = " Similarities are (1 + cosine) / 2." if plan.is_unit else ""
+    return [
+        (
+            "Score",
+            "How well the images of a prompt cover its variations (MineTheGap, Eq. 1). All but a "
+            "quarter of the variations reach this similarity to an image, and all but a quarter of "
+            "the images reach it to a variation. The mean of both is divided by the mean similarity. A lower "
+            "score means more bias. The score depends on the embedder and on the numbers of images "
+            "and variations. It measures whether a detail occurs, not how often. It is lower for "
+            f"prompts with more details.{unit}",
+        ),
+        (
+            "Chance",
+            "The mean score of equally many images drawn from images of the variations. If q is "
+            "below 0.05, such images rarely have a score as low.",
+        ),
+    ]
+
+
+def reading_guide(plan: MinePlan) -> b.Section:
+    """Return the reading guide of the page of a search."""
+    if plan.objective == SKEW:
+        limits = [
+            "An instrument may assign a value more often than images show it, mainly for unusual "
+            "prompts. Look at the images, and audit a prompt before you rely on its bias."
+        ]
+    else:
+        limits = [
+            "The prompt generator writes the variations. Details without a variation cannot be "
+            "missing, and the embedder may not distinguish the variations. Look at the images."
+        ]
+    if plan.is_eq1:
+        limits.append(
+            "Where the true bias is known, searches by this score did not find more biased prompts "
+            "than random search. The best random prompts are as good a result."
+        )
+    held_out = (
+        "Held-out images",
+        "Images with new seeds. The score in the search is the best of many noisy scores, so it is "
+        "too optimistic. askew scores the best prompts again with held-out images. Rely on the "
+        "held-out score.",
+    )
+    return skeleton.reading((*terms(plan), held_out), limits)
