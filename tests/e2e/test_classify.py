@@ -141,8 +141,13 @@ def test_given_pictures_of_another_size_and_mode_without_accuracy(
     )
     warnings = " ".join(in_file(found)["warnings"])
     assert "6 paths in the manifest manifest.csv begin with" in warnings
-    assert "6 pictures were cut square and scaled to 32x32" in warnings
-    assert warnings.count("nobody has read whether the pictures show their group, or one of") == 1
+    assert "6 images were cropped to a square and resized to 32x32" in warnings
+    assert (
+        warnings.count(
+            "no instrument has labeled whether the source images show their group, or a target class"
+        )
+        == 1
+    )
     assert "no accuracy for BF" in warnings
     assert found.accuracy("WM").n == 3
     assert found.share("BF", "plumber", "maid").n == 3
@@ -190,24 +195,24 @@ def test_a_plan_is_run_again_from_its_file(
             ["--model", "studio/planted", "--groups", "man"],
             "askew classify --model studio --sources studio/planted",
         ),
-        (["--groups", "man, Man"], "named twice"),
+        (["--groups", "man, Man"], "given twice"),
         (
             ["--groups", "man", "--targets", "a=nurse", "--targets", "b=maid,chef"],
-            "holds 1 class",
+            "has 1 class",
         ),
-        (["--groups", "man", "--targets", "a=nurse,maid"], "held against each other, not 1;"),
+        (["--groups", "man", "--targets", "a=nurse,maid"], "compares two sets of classes, not 1."),
         (
             ["--groups", "man", "--targets", "a=nurse,maid", "--targets", "b=nurse,chef"],
             "'nurse' is named twice",
         ),
         (["--groups", "man", "--samples", "ten"], "whole numbers"),
         (["--groups", "man", "--samples", "10,1"], "must rise"),
-        (["--groups", "man", "--classes", "man"], "two classes or more"),
-        (["--groups", "man", "--truth", "man=boy"], "must name one of the groups"),
+        (["--groups", "man", "--classes", "man"], "at least two classes"),
+        (["--groups", "man", "--truth", "man=boy"], "must name a group and a class"),
         (["--groups", "man", "--samples", "²"], "whole numbers"),
         (["--groups", "man", "--source-arg", "bias=0"], "--sources folder/PATH"),
         (["--groups", "man", "--preset", "nothing"], "nothing"),
-        (["--groups", "man", "--template", "a portrait"], "no {} where the class stands"),
+        (["--groups", "man", "--template", "a portrait"], "no {} in place of the class"),
         (["--groups", ""], "a group has no name"),
         (["--groups", "man", "--vqa", "studio,faces"], "one instrument"),
     ],

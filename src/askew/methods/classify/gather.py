@@ -1,8 +1,6 @@
-"""What `askew classify` costs: pictures of social groups, and a network's errors in them for every
-class.
-"""
+"""The costly part of `askew classify`: source images, and the denoising errors of classes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Self, cast
@@ -29,13 +27,21 @@ from askew.parts.survey.instruments import (
 from askew.prompts.given import prompt_of
 from askew.run.base import Rows, Run
 from askew.store.keys import derived_seed
-from askew.types import Missing, Picture
+from askew.types import Missing
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorsOfClasses:
-    """Errors with one number of noise samples: by group (pictures, classes, samples). Smaller
-    errors fit better.
+    """Denoising errors with one number of noise samples. The class with the smaller error fits.
+
+    Attributes
+    ----------
+    samples : int
+        Number of noise samples.
+    classes : tuple of str
+        The classes.
+    errors : mapping of str to ndarray, shape (images, classes, samples)
+        Errors by group.
     """
 
     samples: int
@@ -44,18 +50,25 @@ class ErrorsOfClasses:
 
     @classmethod
     def of(cls, samples: int, classes: tuple[str, ...], rows: Rows, sources: Outcomes) -> Self:
-        """Of rows of the pictures of all groups, one after another."""
-        ends = np.cumsum(
-            [sum(isinstance(one, Picture) for one in outcomes) for outcomes in sources.values()]
-        )
+        """Return the errors by group, from the rows of the images of all groups in order."""
+        counts = [len(present({group: outcomes})) for group, outcomes in sources.items()]
+        ends = np.cumsum(counts)
         errors = np.split(rows.reshape(len(rows), len(classes), -1), ends[:-1])
-        return cls(samples, classes, dict(zip(sources, errors, strict=True)))
+        return cls(samples=samples, classes=classes, errors=dict(zip(sources, errors, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class ClassesGathered(GatheredData):
-    """All of a run: the pictures by group, and the errors of target classes and of those of the
-    truth.
+    """All that a run obtained.
+
+    Attributes
+    ----------
+    targets, labels : tuple of ErrorsOfClasses
+        Errors of the target classes, and of the classes of the accuracy, by number of samples.
+    showing : tuple of GroupCheck
+        Group checks of the source images.
+    neutrality : tuple of Neutrality
+        Neutrality of the source images.
     """
 
     targets: tuple[ErrorsOfClasses, ...]
@@ -65,94 +78,145 @@ class ClassesGathered(GatheredData):
 
 
 def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
-    """Pictures and errors. Raises UsageError for a model that cannot classify, before any picture
-    is made.
+    """Obtain source images, and the denoising errors of all classes in them.
+
+    Parameters
+    ----------
+    plan : ClassificationPlan
+        Plan of the run.
+    run : Run
+        Run that makes the images and evaluates the model.
+
+    Returns
+    -------
+    ClassesGathered
+        All that the scores need.
+
+    Raises
+    ------
+    UsageError
+        If the model cannot classify, before any image is generated.
     """
     model = diffusion_model(plan)
-    source = (
-        mitigations.open_model(plan.sources, plan.sources_args)
-        if plan.sources
-        else cast("Source", model)
-    )
-    asked = () if plan.vqa == NONE else (plan.vqa,)
-    instruments = load_instruments(asked, source, {}, {}, plan.vqa_args)
+    source = cast("Source", model)
+    if plan.sources:
+        source = mitigations.open_model(plan.sources, plan.sources_args)
+    instrument_names = () if plan.vqa == NONE else (plan.vqa,)
+    instruments = load_instruments(instrument_names, source, {}, {}, plan.vqa_args)
+    labelers = tuple(instruments.values())
     groups = social_groups(source, plan.groups)
     (pixels,) = run.look(_pixels, [model])
-    readers = tuple(instruments.values())
-    sources, shown = checked_pictures(
-        run, source, groups, plan.images, plan.seed, readers, plan.confidence
+    sources, checks = checked_pictures(
+        run=run,
+        source=source,
+        groups=groups,
+        images=plan.images,
+        seed=plan.seed,
+        instruments=labelers,
+        level=plan.confidence,
     )
-
-    def read(classes: tuple[str, ...]) -> Iterator[ErrorsOfClasses]:
-        """The errors with every number of noise samples; of no class nothing."""
-        prompts = [prompt_of(word, plan.template) for word in classes]
-        seed_of = partial(derived_seed, plan.seed, "denoising")
-        for samples in plan.samples if classes else ():
-            reader = ClassErrors(
-                model, prompts, samples, seed=plan.seed, seed_of=seed_of, loss=plan.loss
-            )
-            rows = run.read(reader, present(sources), "errors", reader.at_once)
-            yield ErrorsOfClasses.of(samples, classes, rows, sources)
-
-    targets = tuple(read(plan.target_classes))
-    labels = tuple(read(plan.classes))
-    neutral = neutrality(run, readers, sources, plan.target_classes, plan.confidence)
+    targets = tuple(_errors(plan, run, model, sources, plan.target_classes))
+    labels = tuple(_errors(plan, run, model, sources, plan.classes))
+    neutral = neutrality(run, labelers, sources, plan.target_classes, plan.confidence)
     classes = [prompt_of(word, plan.template) for word in (*plan.target_classes, *plan.classes)]
     run.warn(*source_warnings([group.prompt for group in groups], source, instruments))
     run.warn(*unknown_words(cast("Model", model), classes))
-    if all(one.neutral is None for one in neutral):
-        run.warn(
-            "nobody has read whether the pictures show their group, or one of the classes already: name who does "
-            "by --vqa, or of a folder a person's labels by --label occupation=COLUMN"
-        )
-    sizes = run.look(size_of, present(sources))
-    if not isinstance(pixels, Missing) and (others := sum(size != pixels for size in sizes)):
-        run.warn(
-            f"{others} pictures were cut square and scaled to {pixels[0]}x{pixels[1]} pixels, the model's own"
-        )
-    if plan.classes and (
-        unknown := ", ".join(group for group in plan.groups if group not in plan.true_classes)
-    ):
-        run.warn(
-            f"no accuracy for {unknown}: which class is right is not known; name it by --truth GROUP=CLASS"
-        )
+    run.warn(*_label_warnings(neutral))
+    run.warn(*_size_warnings(pixels, run.look(size_of, present(sources))))
+    run.warn(*_truth_warnings(plan))
     run.warn(*studio_warnings([plan.sources or model.name], instruments))
+    sets = [PictureSet.of(group.name, sources[group.name], text=group.prompt) for group in groups]
     return ClassesGathered(
-        Identity(model.name, model.revision, dict(model.settings)),
-        getattr(model, "device", None),
-        fingerprints(instruments),
-        tuple(
-            PictureSet.of(group.name, sources[group.name], text=group.prompt) for group in groups
-        ),
-        targets,
-        labels,
-        shown,
-        neutral,
+        model=Identity(model.name, model.revision, dict(model.settings)),
+        device=getattr(model, "device", None),
+        instruments=fingerprints(instruments),
+        sets=tuple(sets),
+        targets=targets,
+        labels=labels,
+        showing=checks,
+        neutrality=neutral,
     )
 
 
+def _errors(
+    plan: ClassificationPlan,
+    run: Run,
+    model: WhiteBox,
+    sources: Outcomes,
+    classes: tuple[str, ...],
+) -> Iterator[ErrorsOfClasses]:
+    """Yield the errors of classes with each number of noise samples; nothing without classes."""
+    if not classes:
+        return
+    prompts = [prompt_of(word, plan.template) for word in classes]
+    seed_of = partial(derived_seed, plan.seed, "denoising")
+    for samples in plan.samples:
+        reader = ClassErrors(
+            model, prompts, samples, seed=plan.seed, seed_of=seed_of, loss=plan.loss
+        )
+        rows = run.read(reader, present(sources), "errors", reader.at_once)
+        yield ErrorsOfClasses.of(samples, classes, rows, sources)
+
+
+def _label_warnings(neutral: Sequence[Neutrality]) -> list[str]:
+    if any(entry.neutral is not None for entry in neutral):
+        return []
+    return [
+        "no instrument has labeled whether the source images show their group, or a target class. "
+        "Name one with --vqa, or give the labels of a folder with --label occupation=COLUMN"
+    ]
+
+
+def _size_warnings(
+    pixels: tuple[int, int] | Missing, sizes: Sequence[tuple[int, int] | Missing]
+) -> list[str]:
+    others = sum(size != pixels for size in sizes)
+    if isinstance(pixels, Missing) or not others:
+        return []
+    width, height = pixels
+    return [
+        f"{others} images were cropped to a square and resized to {width}x{height} pixels, the "
+        "size of the model"
+    ]
+
+
+def _truth_warnings(plan: ClassificationPlan) -> list[str]:
+    unknown = [group for group in plan.groups if group not in plan.true_classes]
+    if not plan.classes or not unknown:
+        return []
+    return [
+        f"no accuracy for {', '.join(unknown)}: the true class is unknown. Name it with --truth "
+        "GROUP=CLASS"
+    ]
+
+
 def diffusion_model(plan: ClassificationPlan) -> WhiteBox:
-    """The plan's model. Raises UsageError for a black box, with commands that would work."""
+    """Return the model of a plan.
+
+    Raises
+    ------
+    UsageError
+        If the model cannot classify; with commands that work.
+    """
     name = plan.model
     model = mitigations.open_model(plan.model, plan.model_args)
     if is_mitigated(model):
         raise UsageError(
-            f"a mitigation changes images that {name} makes, but not how it separates noise from "
-            "an image, by which it classifies; leave out -M mitigation"
+            f"a mitigation changes the images that {name} generates, but not the denoising errors "
+            "by which it classifies. Leave out the setting mitigation"
         )
     if not getattr(model, "has_pipeline", False):
         raise UsageError(
-            f"{name} is a black box: its pictures can be seen, not how it removes noise, which is what classifies. "
-            f"Classify them with a diffusion model: askew classify --model studio --sources {name}, or --model "
-            f"diffusers/ID-OR-PATH; or measure {name} itself: askew audit … --model {name}"
+            f"{name} is a black box: askew has its images, but not its denoising errors. Classify "
+            f"its images with a diffusion model: askew classify --model studio --sources {name}, "
+            f"or --model diffusers/ID-OR-PATH. To measure {name} itself, use askew audit … "
+            f"--model {name}"
         )
     return cast("WhiteBox", model)
 
 
 def _pixels(model: WhiteBox) -> tuple[int, int]:
-    """Width and height of the pictures that a model takes. Raises UsageError for a family that
-    cannot classify.
-    """
+    """Return width and height of the images of a model; UsageError if it cannot classify."""
     from askew.measure.denoising import Denoiser
 
     return Denoiser(model.pipeline, ()).pixels

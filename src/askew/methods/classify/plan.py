@@ -1,4 +1,4 @@
-"""The plan of a classification by denoising error, and how a request becomes one."""
+"""The plan of a classification by denoising error, made from a request."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -32,21 +32,39 @@ TARGETS = {"male-dominated": MALE_DOMINATED, "female-dominated": FEMALE_DOMINATE
 NONE = "none"
 GENDER = "gender"
 LIGHTER: Mapping[str, object] = {"images": 24, "samples": (1, 10, 40), "template": "a photo of {}"}
-"""What differs from the paper for the studio: sizes for a laptop, and the wording of its captions."""
+"""Settings for the studio that differ from the paper: sizes for a laptop, its captions' wording."""
 
 
 class ClassificationPlan(RunPlan):
-    """A plan of what a diffusion model takes pictures of social groups for (Saravanan et al.,
-    "downstream").
+    """A plan of a classification of images of social groups (Saravanan et al., "downstream").
 
-    `images` pictures of each group come from `sources`, a model or a collection such as
-    folder/PATH; "" is the model itself. There is one result for each number of noise `samples`.
-
-    targets   two sets of classes by name; every class of the first is held against every one of the second
-    classes   classes of which one is right, for the accuracy; none leaves it out
-    truth     the right class of a group whose name does not say it
-    template  what the classifier is told of a class, which stands at {}
-    vqa       who reads whether the pictures are neutral; "none" leaves it out
+    Attributes
+    ----------
+    model, model_args
+        The diffusion model that classifies, and its settings.
+    sources, sources_args
+        Model or collection (folder/PATH) of the source images, and its settings. Empty for the
+        model that classifies.
+    groups : tuple of str
+        Names of the groups.
+    images : int
+        Number of source images per group.
+    targets : mapping of str to tuple of str
+        Two sets of classes. Each class of the first is compared with each class of the second.
+    classes : tuple of str
+        Classes of the accuracy. Empty for no accuracy.
+    truth : mapping of str to str
+        True class of each group whose name does not state it.
+    template : str
+        Prompt of a class, with {} in place of the class.
+    samples : tuple of int
+        Rising numbers of noise samples. Each has its results.
+    loss : "l2", "l1" or "huber"
+        Error of the predicted noise.
+    vqa, vqa_args
+        Instrument that checks the source images, or "none", and its settings.
+    seed, confidence, bootstrap_samples
+        Settings of random draws and intervals.
     """
 
     method: str = "classify"
@@ -76,8 +94,9 @@ class ClassificationPlan(RunPlan):
     def _fits(self) -> Self:
         if len(self.targets) != 2:
             raise ValueError(
-                f"two sets of targets are held against each other, not {len(self.targets)}; such as: "
-                "male-dominated=carpenter,plumber and female-dominated=nurse,secretary"
+                f"a classification compares two sets of classes, not {len(self.targets)}. Give both: "
+                "--targets male-dominated=carpenter,plumber "
+                "--targets female-dominated=nurse,secretary"
             )
         check_distinct("class", self.target_classes)
         check_distinct("class", self.classes)
@@ -85,44 +104,48 @@ class ClassificationPlan(RunPlan):
         for name, words in self.targets.items():
             if len(words) < 2:
                 raise ValueError(
-                    f"the target set {name!r} holds {len(words)} class; it needs two or more"
+                    f"the set {name!r} has {len(words)} class. It needs at least two: --targets "
+                    f"{name}=CLASS,CLASS"
                 )
         if len(self.classes) == 1:
             raise ValueError(
-                f"an accuracy needs two classes or more, not {self.classes[0]!r} alone"
+                f"an accuracy needs at least two classes, not only {self.classes[0]!r}: --classes "
+                "man,woman"
             )
         if "{}" not in self.template:
-            raise ValueError(f"the template {self.template!r} has no {{}} where the class stands")
+            raise ValueError(f"the template {self.template!r} has no {{}} in place of the class")
         if list(self.samples) != sorted(set(self.samples)):
-            raise ValueError("the numbers of noise samples must rise: 1, 10, 100")
+            raise ValueError("the numbers of noise samples must rise: --samples 1,10,100")
         for group, word in self.truth.items():
             if group not in self.groups or word not in self.classes:
                 raise ValueError(
-                    f"the truth {group}={word} must name one of the groups, and one of the classes"
+                    f"--truth {group}={word} must name a group and a class of the plan"
                 )
         return self
 
     @property
     def true_classes(self) -> dict[str, str]:
-        """The right class of each group: as given, else the one class of the group's gender. Others
-        are left out.
-        """
-        found = dict(self.truth)
+        """The true class of each group, as given or as its name states. Others are left out."""
+        classes = dict(self.truth)
         for group in self.groups:
-            own = stated_value(group, GENDER)
-            fitting = [word for word in self.classes if own and stated_value(word, GENDER) == own]
-            if len(fitting) == 1:
-                found.setdefault(group, fitting[0])
-        return found
+            stated = self._class_of_gender(stated_value(group, GENDER))
+            if stated is not None:
+                classes.setdefault(group, stated)
+        return classes
+
+    def _class_of_gender(self, gender: str | None) -> str | None:
+        """Return the class that states a gender, or None unless exactly one does."""
+        fitting = [word for word in self.classes if stated_value(word, GENDER) == gender]
+        return fitting[0] if gender and len(fitting) == 1 else None
 
     @property
     def target_classes(self) -> tuple[str, ...]:
-        """The classes of both target sets, the first set's first."""
+        """The classes of both target sets, first those of the first set."""
         return tuple(word for words in self.targets.values() for word in words)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Every class of the first target set with every one of the second."""
+        """All pairs of a class of the first target set and a class of the second."""
         first, second = self.targets.values()
         return list(product(first, second))
 
@@ -130,13 +153,36 @@ class ClassificationPlan(RunPlan):
 def plan_classification(
     groups: NamesOption = None, *, vqa: Sequence[str] = (), **settings: object
 ) -> ClassificationPlan:
-    """A plan for pictures of `groups`; None means the paper's, or all groups of a collection.
+    """Plan a classification of images of social groups.
 
-    The first of `vqa` reads. `settings` are the other fields of the plan; those that are not given
-    take the paper's values, or what suits the studio. Raises UsageError.
+    Parameters
+    ----------
+    groups : str or sequence of str, optional
+        Names of the groups. By default the paper's four groups, or all groups of a collection.
+    vqa : sequence of str
+        Instruments, of which the first checks the source images.
+    **settings : object
+        Other fields of the plan. Their defaults are the paper's values, or those for the studio.
+
+    Returns
+    -------
+    ClassificationPlan
+        The plan.
+
+    Raises
+    ------
+    UsageError
+        If the request cannot be met.
     """
-    fields, found, model, maker = planned_sources(groups, settings)
-    reader = {"vqa": STUDIO} if is_studio(maker) else {}  # of other pictures it can say nothing
-    usual = {**LIGHTER, **reader} if is_studio(model) else {}
-    named = {"groups": [group.name for group in found], **({"vqa": vqa[0]} if vqa else {})}
-    return ClassificationPlan.checked({**usual, **fields, **named}, "this request")
+    planned = planned_sources(groups, settings)
+    data: dict[str, object] = {}
+    if is_studio(planned.model):
+        data |= LIGHTER
+        if is_studio(planned.maker):
+            # The studio's instrument can label no other images.
+            data["vqa"] = STUDIO
+    data |= planned.fields
+    data["groups"] = [group.name for group in planned.groups]
+    if vqa:
+        data["vqa"] = vqa[0]
+    return ClassificationPlan.checked(data, "this request")
