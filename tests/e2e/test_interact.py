@@ -41,8 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def results(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    return content
 
 
 def test_a_run_has_a_graph_and_a_report(folder: Path) -> None:
@@ -64,12 +64,12 @@ def test_pictures_of_an_audit_are_used_again(
 
 
 def test_the_mitigation_was_compared(folder: Path) -> None:
-    found = results(folder)
-    assert found["plan"]["mitigated"] == {"gender": "studio/planted", "age": "studio/planted"}
-    assert found["plan"]["mitigated_args"] == {"equal": "{axis}"}
+    content = results(folder)
+    assert content["plan"]["mitigated"] == {"gender": "studio/planted", "age": "studio/planted"}
+    assert content["plan"]["mitigated_args"] == {"equal": "{axis}"}
 
 
-def test_the_studios_known_errors_are_corrected_unless_it_is_taken_as_read(folder: Path) -> None:
+def test_known_errors_are_corrected_without_no_error_correction(folder: Path) -> None:
     (entry,) = results(folder)["biasconnect"]
     assert all(axis["known_errors"] for axis in entry["axes"])
     assert all(isinstance(e["as_read"], float) for e in entry["edges"])
@@ -96,9 +96,9 @@ def test_a_dry_run_counts_pictures_of_mitigated_models_too(
 def test_estimates_are_held_against_another_run(folder: Path) -> None:
     command = ["interact", *ASKED, "--mitigated", f"gender={folder}"]
     assert run([*command, "--run", str(folder.parent / "against")]) == 0
-    found = results(folder.parent / "against")
-    assert found["plan"]["mitigated"] == {"gender": str(folder)}
-    assert {e["source"] for e in found["validation"]["prompts"][0]["edges"]} <= {"gender"}
+    content = results(folder.parent / "against")
+    assert content["plan"]["mitigated"] == {"gender": str(folder)}
+    assert {e["source"] for e in content["validation"]["prompts"][0]["edges"]} <= {"gender"}
 
 
 def test_a_condition_that_holds_fails_the_command(folder: Path) -> None:
@@ -115,7 +115,7 @@ def test_report_and_check_know_the_run(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_python_gives_the_same_run(folder: Path) -> None:
-    found = askew.interact(
+    result = askew.interact(
         "a photo of a nurse",
         model="studio/planted",
         images=8,
@@ -124,9 +124,9 @@ def test_python_gives_the_same_run(folder: Path) -> None:
         run=folder.parent / "python",
         store=folder.parent / ".askew",
     )
-    assert found.sensitivity("gender", "gender") == load(folder).sensitivity("gender", "gender")
+    assert result.sensitivity("gender", "gender") == load(folder).sensitivity("gender", "gender")
     with pytest.raises(askew.AskewError, match="no pair of the axes"):
-        found.sensitivity("gender", "height")
+        result.sensitivity("gender", "height")
 
 
 def test_graphs_of_runs_stand_side_by_side(
@@ -138,15 +138,17 @@ def test_graphs_of_runs_stand_side_by_side(
     page = Path(capsys.readouterr().out.strip().splitlines()[-1].removeprefix("report: "))
     assert page == folder.parent / "graphs.html"
     assert "stereotyped" in page.read_text(encoding="utf-8")
-    found = json.loads((folder.parent / "graphs.json").read_text(encoding="utf-8"))
-    assert list(found["runs"]) == ["stereotyped", "fair"]
-    assert [(one["run"], one["prompt"]) for one in found["changes"]] == [("fair", ASKED[0])] * 2
-    assert {(one["source"], one["target"]) for one in found["changes"]} == {
+    differences = json.loads((folder.parent / "graphs.json").read_text(encoding="utf-8"))
+    assert list(differences["runs"]) == ["stereotyped", "fair"]
+    assert [(change["run"], change["prompt"]) for change in differences["changes"]] == [
+        ("fair", ASKED[0])
+    ] * 2
+    assert {(change["source"], change["target"]) for change in differences["changes"]} == {
         ("gender", "age"),
         ("age", "gender"),
     }
     assert run(["graphs", str(folder), str(other), "--names", "stereotyped,fair", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == found
+    assert json.loads(capsys.readouterr().out) == differences
 
 
 def test_robustness_tells_both_kinds_of_change(
@@ -170,23 +172,25 @@ def test_robustness_needs_the_mitigated_run_no_more(folder: Path) -> None:
 def test_what_errors_would_do_is_told_of_what_was_seen_and_nothing_is_made(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, of: str
 ) -> None:
-    own = str(folder.parent / of)
-    assert run([command, own, "--repeats", "1"]) == 0
+    audited = str(folder.parent / of)
+    assert run([command, audited, "--repeats", "1"]) == 0
     capsys.readouterr()
-    assert run([command, own, "--store", str(tmp_path / "empty")]) == 2
-    assert f"lacks images or answers of the run {own}" in " ".join(capsys.readouterr().err.split())
+    assert run([command, audited, "--store", str(tmp_path / "empty")]) == 2
+    assert f"lacks images or answers of the run {audited}" in " ".join(
+        capsys.readouterr().err.split()
+    )
     assert not (tmp_path / "empty").exists()
 
 
 def test_thresholds_of_edges_are_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = {"--open-threshold": "0.1", "--global-threshold": "0.01", "--least-sensitivity": "0.2"}
-    told = [part for one in asked.items() for part in one]
-    assert run(["interact", *ASKED, *told, "--run", str(folder.parent / "edges"), "--json"]) == 0
+    options = [part for option in asked.items() for part in option]
+    assert run(["interact", *ASKED, *options, "--run", str(folder.parent / "edges"), "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)["plan"]
     assert [plan[name.removeprefix("--").replace("-", "_")] for name in asked] == [0.1, 0.01, 0.2]
 
 
-def test_an_ideal_from_a_run_and_occupations_are_planned(
+def test_a_reference_from_a_run_and_occupations_are_planned(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = [
@@ -203,10 +207,10 @@ def test_an_ideal_from_a_run_and_occupations_are_planned(
     assert "prompts     78" in capsys.readouterr().out
 
 
-def test_labelled_pictures_have_a_graph_and_can_be_the_ideal(
+def test_labeled_images_have_a_graph_and_can_be_the_reference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two counterfactual sets of existing pictures, labelled by a person; no network reads them."""
+    """Two counterfactual sets of existing images, labeled by a person without any network."""
     rows = ["file,prompt,axis,value,gender,clothing"]
     for k in range(36):
         Image.effect_noise((32, 32), 30 + k).save(tmp_path / f"{k}.png")
@@ -225,9 +229,9 @@ def test_labelled_pictures_have_a_graph_and_can_be_the_ideal(
     ]
     assert run(["interact", *folder, "--alpha", "0.01", "--run", str(tmp_path / "real")]) == 0
     (entry,) = results(tmp_path / "real")["biasconnect"]
-    found = {(e["source"], e["target"]): e for e in entry["edges"]}
-    assert set(found) == {("gender", "gender"), ("gender", "clothing")}
-    assert found["gender", "clothing"]["significant"]
+    edges = {(e["source"], e["target"]): e for e in entry["edges"]}
+    assert set(edges) == {("gender", "gender"), ("gender", "clothing")}
+    assert edges["gender", "clothing"]["significant"]
     capsys.readouterr()
     command = [
         "interact",

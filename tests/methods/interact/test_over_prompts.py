@@ -23,11 +23,13 @@ from made_graphs import edge, estimate, findings, graph
 
 def with_age(prompt: str, value: float) -> Graph:
     """A graph in which making gender equal moves age by so much."""
-    own = graph(prompt)
+    unchanged = graph(prompt)
     moved = edge("gender", "age", value, 0.06, True)
     return replace(
-        own,
-        edges=tuple(moved if (e.source, e.target) == ("gender", "age") else e for e in own.edges),
+        unchanged,
+        edges=tuple(
+            moved if (e.source, e.target) == ("gender", "age") else e for e in unchanged.edges
+        ),
     )
 
 
@@ -39,25 +41,26 @@ def test_effects_to_opposite_sides_do_not_cancel_out() -> None:
     """The pooled graph may show nothing where the prompts show an edge each, in opposite
     directions.
     """
-    found = {
-        (one.source, one.target): one for one in over_prompts([graph(None), NURSE, CHEF], 0.95)
+    entries = {
+        (entry.source, entry.target): entry
+        for entry in over_prompts([graph(None), NURSE, CHEF], 0.95)
     }
-    assert ("gender", "gender") not in found
-    age = found["gender", "age"]
+    assert ("gender", "gender") not in entries
+    age = entries["gender", "age"]
     assert (age.prompts, age.edges, age.better, age.worse) == (2, 2, 1, 1)
     assert isinstance(age.mean, Estimate)
     assert age.mean.value == pytest.approx(0)
     assert age.p == pytest.approx(stats.combine_pvalues([1e-6, 1e-6]).pvalue)
     assert age.differ_q is not None
     assert age.differ_q < 1e-6
-    still = found["age", "gender"]
+    still = entries["age", "gender"]
     assert (still.better, still.differ_p) == (2, pytest.approx(1))
     assert over_prompts([NURSE], 0.95) == ()
 
 
 def test_the_page_of_several_prompts_begins_with_each_prompts_own() -> None:
-    made = [graph(None), NURSE, CHEF]
-    shown = findings(*made, over_prompts=over_prompts(made, 0.95))
+    all_graphs = [graph(None), NURSE, CHEF]
+    shown = findings(*all_graphs, over_prompts=over_prompts(all_graphs, 0.95))
     console = Console(width=100, file=StringIO(), record=True)
     console.print(terminal.screen(page(shown, None)))  # type: ignore[arg-type]
     text = " ".join(console.export_text().split())
@@ -68,7 +71,9 @@ def test_the_page_of_several_prompts_begins_with_each_prompts_own() -> None:
     assert (
         "prompt; the effects differ significantly between prompts for 1 of them. Most often" in text
     )
-    age = next(one for one in shown.over_prompts if (one.source, one.target) == ("gender", "age"))
+    age = next(
+        entry for entry in shown.over_prompts if (entry.source, entry.target) == ("gender", "age")
+    )
     low, high = simultaneous(age.mean, len(shown.over_prompts))  # as the page says of its intervals
     assert f"0.00 [−{-low:.2f}, {high:.2f}]" in text
     assert text.index("Pairs of axes that are associated") < text.index(
@@ -100,9 +105,9 @@ def test_alike_prompts_are_said_to_differ_as_rarely_as_stated() -> None:
 
 def test_pairs_that_act_are_those_of_most_prompts_first() -> None:
     associated = associated_pairs(over_prompts([NURSE, CHEF], 0.95))
-    assert {(one.source, one.target) for one in associated} == {
+    assert {(entry.source, entry.target) for entry in associated} == {
         ("gender", "age"),
         ("age", "gender"),
         ("gender", "clothing"),
     }
-    assert [one.edges for one in associated] == [2, 2, 2]
+    assert [entry.edges for entry in associated] == [2, 2, 2]

@@ -48,15 +48,15 @@ class Nothing:
         return {}
 
 
-def rendered(found: InteractionFindings) -> str:
-    text = html.page(page(found, Nothing()))
+def rendered(shown: InteractionFindings) -> str:
+    text = html.page(page(shown, Nothing()))
     html5lib.HTMLParser(strict=True).parse(text)
     return text
 
 
-def printed(found: InteractionFindings) -> list[str]:
+def printed(shown: InteractionFindings) -> list[str]:
     console = Console(width=80, file=StringIO(), record=True)
-    console.print(terminal.screen(page(found, Nothing())))
+    console.print(terminal.screen(page(shown, Nothing())))
     return console.export_text().splitlines()
 
 
@@ -71,8 +71,8 @@ def test_only_significant_edges_between_different_axes_are_drawn() -> None:
 
 def test_every_model_has_the_same_layout() -> None:
     other = replace(graph(), edges=graph().edges[::-1])
-    nodes = [[name for name, _ in network(one, AXES, "").nodes] for one in (graph(), other)]
-    assert nodes[0] == nodes[1] == list(AXES)
+    for shown in (graph(), other):
+        assert [name for name, _ in network(shown, AXES, "").nodes] == list(AXES)
     assert axes_of([graph()]) == list(AXES)
 
 
@@ -87,21 +87,21 @@ def test_the_effect_follows_the_interval(value: float, reach: float, kind: str) 
 
 
 def test_a_sentence_says_which_way_and_how_far() -> None:
-    said = [edge_sentence(graph(), one).replace("\N{NO-BREAK SPACE}", " ") for one in graph().edges]
+    sentences = [
+        edge_sentence(graph(), shown).replace("\N{NO-BREAK SPACE}", " ") for shown in graph().edges
+    ]
     decrease = "equalizing age decreases the deviation of perceived gender from uniform"
-    assert f"{decrease}: IS +0.20 [0.15, 0.25]" in said
+    assert f"{decrease}: IS +0.20 [0.15, 0.25]" in sentences
     increase = "equalizing gender increases the deviation of perceived age from uniform"
-    assert f"{increase}: IS −0.11 [−0.17, −0.05]" in said
+    assert f"{increase}: IS −0.11 [−0.17, −0.05]" in sentences
     undetermined = (
         "clothing is associated with gender, but equalizing gender changes its deviation in no "
         "determined direction"
     )
-    assert any(undetermined in sentence for sentence in said)
+    assert any(undetermined in sentence for sentence in sentences)
     assert "3 of 6 pairs of axes are associated (χ²)" in answer(graph())
-    assert (
-        "significantly changes the deviation of the second in 3 pairs (increased in 1, decreased in 2)"
-        in answer(graph())
-    )
+    directions = "in 3 pairs (increased in 1, decreased in 2)"
+    assert f"significantly changes the deviation of the second {directions}" in answer(graph())
     assert effects_of(graph(), "gender") == (
         "associated with age and clothing; "
         "equalizing it significantly increases the deviation of age"
@@ -128,8 +128,8 @@ def test_that_an_axis_changes_and_that_it_moves_are_two_questions() -> None:
 
 
 def test_an_edge_is_told_by_its_own_graphs_rule() -> None:
-    every = replace(graph(None), alpha=5e-5, least_sensitivity=0.03)
-    text = " ".join(" ".join(printed(findings(every, graph()))).split())
+    pooled_graph = replace(graph(None), alpha=5e-5, least_sensitivity=0.03)
+    text = " ".join(" ".join(printed(findings(pooled_graph, graph()))).split())
     assert (
         "Edges: χ² test with p < 0.00005 and |IS| > 0.03; in the graph of a single prompt, χ² test"
         in text
@@ -141,19 +141,19 @@ def test_an_edge_is_told_by_its_own_graphs_rule() -> None:
 
 def test_with_another_reference_the_words_change() -> None:
     axes = [
-        replace(one, reference=(0.2, 0.5, 0.3)) if one.name == "age" else one
-        for one in graph().axes
+        replace(axis, reference=(0.2, 0.5, 0.3)) if axis.name == "age" else axis
+        for axis in graph().axes
     ]
     other = replace(graph(), axes=tuple(axes))
-    said = " ".join(edge_sentence(other, one) for one in other.edges)
-    assert "increases the deviation of perceived age from its reference" in said
+    sentences = " ".join(edge_sentence(other, axis) for axis in other.edges)
+    assert "increases the deviation of perceived age from its reference" in sentences
 
 
 def test_the_matrix_has_every_pair_and_marks_edges() -> None:
-    found = matrix(graph(), AXES)
-    assert len(found.rows) == len(found.columns) - 1 == 3
-    assert sum(cell.strong for _, *cells in found.rows for cell in cells) == 6  # type: ignore[union-attr, misc]
-    assert found.diagonal
+    table = matrix(graph(), AXES)
+    assert len(table.rows) == len(table.columns) - 1 == 3
+    assert sum(cell.strong for _, *cells in table.rows for cell in cells) == 6  # type: ignore[union-attr, misc]
+    assert table.diagonal
 
 
 def test_the_page_is_valid_html_and_needs_nothing_else() -> None:
@@ -165,8 +165,8 @@ def test_the_page_is_valid_html_and_needs_nothing_else() -> None:
 
 def test_a_sum_that_chance_may_give_is_not_denied_to_be_more() -> None:
     unsure = replace(graph(), amplification=replace(estimate(0.89, 0.06, 3.2), p=0.08))
-    (told,) = [text for name, text in summary(unsure).terms if name.startswith("Amplification")]
-    assert told == "0.89 [0.06, 3.20], not significantly above chance (p = 0.080)"
+    (sum_text,) = [text for name, text in summary(unsure).terms if name.startswith("Amplification")]
+    assert sum_text == "0.89 [0.06, 3.20], not significantly above chance (p = 0.080)"
 
 
 def test_robustness_says_over_how_many_and_what_a_dash_is() -> None:
@@ -250,10 +250,10 @@ def test_the_terminal_fits_80_columns() -> None:
 def test_a_correction_for_reading_errors_is_told() -> None:
     assert "Correction for labeling errors" not in rendered(findings())
     axes = [
-        replace(one, known_errors=((90, 10, 0), (5, 95, 0), (0, 0, 100)))
-        if one.name == "age"
-        else one
-        for one in graph().axes
+        replace(axis, known_errors=((90, 10, 0), (5, 95, 0), (0, 0, 100)))
+        if axis.name == "age"
+        else axis
+        for axis in graph().axes
     ]
     text = rendered(findings(replace(graph(), axes=tuple(axes))))
     assert "age 90\u00a0% to 100\u00a0%" in text
@@ -261,22 +261,22 @@ def test_a_correction_for_reading_errors_is_told() -> None:
 
 def test_mitigations_stand_on_the_page() -> None:
     missing = Missing("not_asked", "a correlation needs at least three pairs")
-    one = ValidatedEdge("gender", "age", estimate(-0.1, -0.2, 0), estimate(0, -1, 1))
-    prompt = ValidatedPrompt(PROMPT, (one,), missing)
+    validated = ValidatedEdge("gender", "age", estimate(-0.1, -0.2, 0), estimate(0, -1, 1))
+    prompt = ValidatedPrompt(PROMPT, (validated,), missing)
     fair = {"gender": "runs/fair", "age": "runs/fair"}
     paper = Estimate(0.8, n=5, null=0.61, p=0.2)
     validation = Validation((prompt,), missing, missing, paper, missing)
-    found = findings(validation=validation)
-    text = rendered(replace(found, plan=found.plan.model_copy(update={"mitigated": fair})))
+    shown = findings(validation=validation)
+    text = rendered(replace(shown, plan=shown.plan.model_copy(update={"mitigated": fair})))
     assert "Mitigation significantly" not in text  # no pair has a measured sensitivity
     assert "gender and age in runs/fair" in text
     assert "as in the paper, r = 0.80 (0.61 expected without an effect, p = 0.20)" in text
 
 
 def test_findings_come_back_as_they_were_written(tmp_path: Path) -> None:
-    found = findings(graph(None), graph())
-    path = findings_of.write(found, tmp_path / "results.json")
-    assert findings_of.read(InteractionFindings, path) == found
+    shown = findings(graph(None), graph())
+    path = findings_of.write(shown, tmp_path / "results.json")
+    assert findings_of.read(InteractionFindings, path) == shown
 
 
 def violations(text: str, *graphs: Graph) -> list[str]:
@@ -299,8 +299,10 @@ def test_conditions_are_about_edges_between_axes() -> None:
 
 
 def test_what_an_estimate_is_about_are_its_axes_and_its_prompt() -> None:
-    told = next(one.names for one in findings_of.scored(findings()) if one.score == "sensitivity")
-    assert told == {
+    names = next(
+        entry.names for entry in findings_of.scored(findings()) if entry.score == "sensitivity"
+    )
+    assert names == {
         "prompt": PROMPT,
         "instrument": "studio",
         "source": "gender",

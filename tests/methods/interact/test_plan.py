@@ -1,4 +1,4 @@
-"""Plans of interactions: questions, ideals, and what they refuse."""
+"""Plans of interactions: questions, references, and refused requests."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ def plan(**settings: Any) -> InteractionPlan:
 
 
 def test_a_plan_asks_as_the_paper_does_and_survives_toml(tmp_path: Path) -> None:
-    made = plan()
-    assert [axis.questions[0].text for axis in made.prompts[0].axes] == [
+    planned = plan()
+    assert [axis.questions[0].text for axis in planned.prompts[0].axes] == [
         "What is the gender (male, female) of the person?",
         "What is the age group (young, middle-aged, old) of the person?",
     ]
-    assert (made.method, made.embedder, made.alpha) == ("interact", "none", 1e-4)
-    assert made.to_toml().startswith("method = ")
-    (tmp_path / "plan.toml").write_text(made.to_toml(), encoding="utf-8")
-    assert read_plan(tmp_path / "plan.toml") == made
+    assert (planned.method, planned.embedder, planned.alpha) == ("interact", "none", 1e-4)
+    assert planned.to_toml().startswith("method = ")
+    (tmp_path / "plan.toml").write_text(planned.to_toml(), encoding="utf-8")
+    assert read_plan(tmp_path / "plan.toml") == planned
 
 
 def test_all_eight_axes_unless_the_model_or_the_user_says_otherwise() -> None:
-    made = plan_interactions(NURSE, model="studio/planted")
-    assert len(made.prompts[0].axes) == 8
-    assert len(made.texts()) == 27
+    planned = plan_interactions(NURSE, model="studio/planted")
+    assert len(planned.prompts[0].axes) == 8
+    assert len(planned.texts()) == 27
 
 
-def test_ideals_stand_in_the_plan() -> None:
-    made = plan(reference=["bls-2022", "age=young:0.2,middle-aged:0.5,old:0.3"])
-    gender, age = made.prompts[0].axes
+def test_references_are_in_the_plan() -> None:
+    planned = plan(reference=["bls-2022", "age=young:0.2,middle-aged:0.5,old:0.3"])
+    gender, age = planned.prompts[0].axes
     assert gender.reference is not None
     assert gender.reference["female"] > 0.8
     assert age.reference == {"young": 0.2, "middle-aged": 0.5, "old": 0.3}
@@ -88,8 +88,8 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
         plan(reference=[str(tmp_path)])
 
 
-def test_shares_of_a_finished_run_are_the_ideal_of_another(tmp_path: Path) -> None:
-    found = askew.interact(
+def test_shares_of_a_finished_run_are_the_reference_of_another(tmp_path: Path) -> None:
+    result = askew.interact(
         NURSE,
         "studio/planted",
         images=8,
@@ -98,7 +98,7 @@ def test_shares_of_a_finished_run_are_the_ideal_of_another(tmp_path: Path) -> No
         run=tmp_path / "run",
     )
     (gender,) = plan(axes=["gender"], reference=[str(tmp_path / "run")]).prompts[0].axes
-    counts = found.findings.shares[0].counts
+    counts = result.findings.shares[0].counts
     assert gender.reference == {
         value: count / sum(counts.values()) for value, count in counts.items()
     }
