@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,25 @@ def imports(path: Path) -> Iterator[str]:
             )
 
 
+def imported_modules(path: Path, names: set[str]) -> set[str]:
+    """The modules of askew that a file imports, also inside functions, but not for types only."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            node.body = []
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            full_names = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {
+                full_name if full_name.removeprefix("askew.") in names else node.module
+                for full_name in full_names.values()
+            }
+    return {name.removeprefix("askew.") for name in found} & names - {name_of(path)}
+
+
 def is_module(package: str, name: str) -> bool:
     home = ROOT.parent / package.replace(".", "/") / name
     return home.is_dir() or home.with_suffix(".py").exists()
@@ -130,6 +150,20 @@ def test_imports_point_downwards(path: Path) -> None:
             assert layer_of(name) <= own, (
                 f"askew.{name_of(path)} imports askew.{name}, which lies above it"
             )
+
+
+def test_no_imports_form_a_cycle() -> None:
+    names = {name_of(path) for path in modules()}
+    graph = {name_of(path): imported_modules(path, names) for path in modules()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
+
+
+def test_layers_name_modules_that_exist() -> None:
+    listed = [name for layer in LAYERS for name in layer]
+    assert [name for name in listed if not is_module("askew", name.replace(".", "/"))] == []
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "stats").glob("*.py")), ids=name_of)

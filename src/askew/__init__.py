@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from askew.plan import Plan as Plan
     from askew.plan import read_plan as read_plan
     from askew.studies.compare.command import compare as compare
-    from askew.studies.compare.findings import Comparison as Comparison
+    from askew.studies.compare.comparison import Comparison as Comparison
     from askew.studies.rank import RankResult as RankResult
     from askew.studies.rank.command import rank as rank
     from askew.types import Axis as Axis
@@ -49,7 +49,7 @@ MODULES = {
     "AuditResult": "askew.methods.audit.findings",
     "Axis": "askew.types",
     "ClassificationResult": "askew.methods.classify.findings",
-    "Comparison": "askew.studies.compare.findings",
+    "Comparison": "askew.studies.compare.comparison",
     "EditingResult": "askew.methods.edit.findings",
     "Estimate": "askew.types",
     "InteractionResult": "askew.methods.interact.findings",

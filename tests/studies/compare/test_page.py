@@ -24,7 +24,8 @@ from askew.methods.audit.findings import AuditFindings, AuditResult
 from askew.pages import html, terminal
 from askew.pages.blocks import Block, Details, IntervalChart, PictureGrid, Section, ShareBars
 from askew.pages.words import measured
-from askew.studies.compare.findings import Comparison, ScoreDifference, changes
+from askew.studies.compare.comparison import Comparison
+from askew.studies.compare.findings import ComparisonFindings, ScoreDifference, changes
 from askew.studies.compare.page import ComparisonView, change_sentence, page, pair_sentence
 from askew.types import Estimate, Missing
 from methods.audit.made_up import CASES, HOSTILE, draw, found
@@ -150,7 +151,7 @@ def printed(comparison: Comparison, color: bool = False) -> str:
     return console.file.getvalue()
 
 
-def first_sentence(comparison: Comparison, k: int = 0) -> str:
+def first_sentence(comparison: ComparisonFindings, k: int = 0) -> str:
     view = ComparisonView(comparison)
     return pair_sentence(view.pairs[k], view.changes[view.pairs[k]], view.own)
 

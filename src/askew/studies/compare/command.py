@@ -26,13 +26,8 @@ from askew.store.files import digest_of, sha256
 from askew.store.keys import question_hash
 from askew.store.store import Store
 from askew.studies.compare import COMPARISON_FILE
-from askew.studies.compare.findings import (
-    RUNS_FILE,
-    SCORES,
-    Comparison,
-    ComparisonPlan,
-    ScoreDifference,
-)
+from askew.studies.compare.comparison import RUNS_FILE, Comparison, ComparisonPlan
+from askew.studies.compare.findings import SCORES, ScoreDifference
 from askew.studies.compare.score import ComparedRun, score
 from askew.types import Missing, Picture, Prompt
 

@@ -1,31 +1,17 @@
-"""What `askew compare` finds: comparison.json is a list of differences; those of one axis are a
-change.
-"""
+"""Findings of `askew compare`: differences of scores, and the differences of runs on an axis."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Self
 
-from pydantic import Field
-
 from askew import findings
 from askew.conditions import Scores
-from askew.document import Document, EstimateRow, rows
-from askew.errors import UsageError
 from askew.findings import E, LocatedEstimate
 from askew.methods.audit.findings import AuditFindings, AuditResult
-from askew.pages.blocks import Page
-from askew.plan import NonEmptyText, PlanPart, RunPlan
 from askew.stats.significance import is_significant
-from askew.store.files import write_file
-from askew.studies.compare import COMPARISON_FILE
 from askew.types import Estimate, Missing, grouped, record
-
-PAGE_FILE = "comparison.html"
-RUNS_FILE = "comparison.toml"
 
 OF_SETS = ("share", "distance")
 """Scores of one picture set; the others are of an axis."""
@@ -167,102 +153,23 @@ def key(entry: ScoreDifference) -> Key:
     )
 
 
-class ComparedRunPlan(PlanPart):
-    """Where a run lies; paths that are not absolute begin at the folder of the comparison."""
-
-    name: NonEmptyText
-    folder: Path
-    store: Path
-
-
-class ComparisonPlan(RunPlan):
-    """Which runs were compared, under which names: the content of comparison.toml."""
-
-    runs: tuple[ComparedRunPlan, ...] = Field(min_length=2)
-
-
 @dataclass(frozen=True)
-class Comparison(Document):
-    """What differs between runs: the entries of comparison.json, the runs by name, and what a
-    reader should know.
+class ComparisonFindings:
+    """Differences between runs, and the runs.
+
+    Attributes
+    ----------
+    folder
+        Folder of the comparison.
+    runs
+        The compared runs by name.
+    entries
+        The differences, in the order of comparison.json.
+    warnings
+        What limits the comparison, in sentences.
     """
 
     folder: Path
     runs: Mapping[str, AuditResult]
     entries: tuple[ScoreDifference, ...]
     warnings: Sequence[str]
-
-    def difference(
-        self,
-        score: str,
-        axis: str,
-        value: str | None = None,
-        *,
-        prompt: str | None = None,
-        runs: tuple[str, str] | None = None,
-        set_name: str | None = None,
-        instrument: str | None = None,
-    ) -> Estimate | Missing:
-        """One score of the second run less that of the first; of the first prompt, pair and
-        instrument unless named.
-
-        `set_name` is for shares and distances, "initial" by default. Raises UsageError for what was
-        not compared.
-        """
-        first = self.entries[0]
-        of_set = set_name or ("initial" if score in OF_SETS else None)
-        wanted = {
-            "score": score,
-            "prompt": prompt or first.prompt,
-            "axis": axis,
-            "set": of_set,
-            "value": value,
-            "runs": tuple(runs or first.runs),
-            **({"instrument": instrument} if instrument else {}),
-        }
-        for entry in self.entries:
-            if all(getattr(entry, name) == sought for name, sought in wanted.items()):
-                return entry.difference
-        text = ", ".join(
-            f"{name} {sought!r}" for name, sought in wanted.items() if sought is not None
-        )
-        raise UsageError(f"this comparison has no entry with {text}")
-
-    @property
-    def results(self) -> Path:
-        """Where comparison.json lies."""
-        return self.folder / COMPARISON_FILE
-
-    numbers = results
-
-    @property
-    def report(self) -> Path:
-        """Where the page lies."""
-        return self.folder / PAGE_FILE
-
-    @cached_property
-    def page(self) -> Page:
-        """What the report shows."""
-        from askew.studies.compare.page import page
-
-        return page(self)
-
-    def estimates(self) -> list[EstimateRow]:
-        """A row for every difference, in the order of comparison.json."""
-        return rows(scored(self.entries), "compare")
-
-    def write(self) -> Self:
-        """Write comparison.json, comparison.toml and comparison.html into the folder."""
-        findings.write(self.entries, self.results, tuple[ScoreDifference, ...])
-        runs = []
-        for name, run in self.runs.items():
-            folder, store = (
-                str(place) if place.is_absolute() else os.path.relpath(place, self.folder)
-                for place in (run.folder, run.store)
-            )
-            runs.append({"name": name, "folder": folder, "store": store})
-        write_file(
-            self.folder / RUNS_FILE, ComparisonPlan.checked({"runs": runs}).to_toml().encode()
-        )
-        self.write_report()
-        return self

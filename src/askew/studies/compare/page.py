@@ -19,7 +19,7 @@ from askew.stats.significance import is_significant
 from askew.studies.compare.findings import (
     OF_SETS,
     AxisDifference,
-    Comparison,
+    ComparisonFindings,
     RunPair,
     ScoreDifference,
     changes,
@@ -42,7 +42,7 @@ FIRST = 12
 """Bars, rows of a pair of runs, and pictures of a run at the head; the rest is folded."""
 
 
-def page(found: Comparison) -> b.Page:
+def page(found: ComparisonFindings) -> b.Page:
     """What to show of a comparison."""
     view = ComparisonView(found)
     prompts = list(dict.fromkeys(entry.prompt for entry in found.entries))
@@ -98,7 +98,7 @@ def page(found: Comparison) -> b.Page:
 class ComparisonView:
     """A comparison, looked up by pair, prompt, set and axis."""
 
-    comparison: Comparison
+    comparison: ComparisonFindings
 
     @cached_property
     def changes(self) -> Mapping[RunPair, list[AxisDifference]]:

@@ -1,0 +1,133 @@
+"""The comparison as a document: its files, and the runs that comparison.toml names."""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field
+
+from askew import findings
+from askew.document import Document, EstimateRow, rows
+from askew.errors import UsageError
+from askew.pages.blocks import Page
+from askew.plan import NonEmptyText, PlanPart, RunPlan
+from askew.store.files import write_file
+from askew.studies.compare import COMPARISON_FILE
+from askew.studies.compare.findings import (
+    OF_SETS,
+    ComparisonFindings,
+    ScoreDifference,
+    scored,
+)
+from askew.types import Estimate, Missing
+
+PAGE_FILE = "comparison.html"
+RUNS_FILE = "comparison.toml"
+
+
+class ComparedRunPlan(PlanPart):
+    """Folder and store of a run. Relative paths start at the folder of the comparison."""
+
+    name: NonEmptyText
+    folder: Path
+    store: Path
+
+
+class ComparisonPlan(RunPlan):
+    """Names and folders of the compared runs: the content of comparison.toml."""
+
+    runs: tuple[ComparedRunPlan, ...] = Field(min_length=2)
+
+
+@dataclass(frozen=True)
+class Comparison(ComparisonFindings, Document):
+    """A comparison of finished runs, with its files comparison.json, .toml and .html."""
+
+    def difference(
+        self,
+        score: str,
+        axis: str,
+        value: str | None = None,
+        *,
+        prompt: str | None = None,
+        runs: tuple[str, str] | None = None,
+        set_name: str | None = None,
+        instrument: str | None = None,
+    ) -> Estimate | Missing:
+        """Return a score of the second run minus the score of the first run.
+
+        Parameters
+        ----------
+        score
+            mad, cas, share or distance.
+        axis, value
+            The axis, and the value that a share or CAS is about.
+        prompt, runs, instrument
+            By default the first in comparison.json.
+        set_name
+            Image set of a share or a distance. [default: initial]
+
+        Raises
+        ------
+        UsageError
+            If the score was not compared.
+        """
+        first = self.entries[0]
+        of_set = set_name or ("initial" if score in OF_SETS else None)
+        wanted = {
+            "score": score,
+            "prompt": prompt or first.prompt,
+            "axis": axis,
+            "set": of_set,
+            "value": value,
+            "runs": tuple(runs or first.runs),
+            **({"instrument": instrument} if instrument else {}),
+        }
+        for entry in self.entries:
+            if all(getattr(entry, name) == sought for name, sought in wanted.items()):
+                return entry.difference
+        text = ", ".join(
+            f"{name} {sought!r}" for name, sought in wanted.items() if sought is not None
+        )
+        raise UsageError(f"this comparison has no entry with {text}")
+
+    @property
+    def results(self) -> Path:
+        """Path of comparison.json."""
+        return self.folder / COMPARISON_FILE
+
+    numbers = results
+
+    @property
+    def report(self) -> Path:
+        """Path of the page."""
+        return self.folder / PAGE_FILE
+
+    @cached_property
+    def page(self) -> Page:
+        """Content of the report."""
+        from askew.studies.compare.page import page
+
+        return page(self)
+
+    def estimates(self) -> list[EstimateRow]:
+        """Return a row for each difference, in the order of comparison.json."""
+        return rows(scored(self.entries), "compare")
+
+    def write(self) -> Self:
+        """Write comparison.json, comparison.toml and comparison.html into the folder."""
+        findings.write(self.entries, self.results, tuple[ScoreDifference, ...])
+        runs = []
+        for name, run in self.runs.items():
+            folder, store = (
+                str(place) if place.is_absolute() else os.path.relpath(place, self.folder)
+                for place in (run.folder, run.store)
+            )
+            runs.append({"name": name, "folder": folder, "store": store})
+        write_file(
+            self.folder / RUNS_FILE, ComparisonPlan.checked({"runs": runs}).to_toml().encode()
+        )
+        self.write_report()
+        return self
