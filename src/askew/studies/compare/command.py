@@ -353,70 +353,104 @@ def _sets(
 def comparable_prompts(
     runs: Mapping[str, AuditPlan], generated: bool
 ) -> tuple[list[PromptPlan], list[str]]:
-    """The prompts that all plans have, in the first's order, with the axes that all ask alike; and
-    what is left out.
+    """Return the prompts that all plans share, with the axes that all plans ask alike.
 
-    Pictures that were `generated` must have the same number and seed. Raises UsageError that says
-    what differs.
+    Parameters
+    ----------
+    runs
+        Plans by the name of their run.
+    generated
+        True if the images were generated. Their number and seed must then be equal.
+
+    Returns
+    -------
+    list of PromptPlan
+        The prompts, in the order of the first plan.
+    list of str
+        Warnings about prompts and axes that are left out.
+
+    Raises
+    ------
+    UsageError
+        If a field of the plans differs, or if nothing can be compared.
     """
-    (first, first_version), *others = runs.items()
-    fields = (
-        *OF_PLAN,
-        *(OF_MADE if generated else ()),
-        *(OF_LABELS if LABELS in first_version.vqa else ()),
-    )
-    for name, plan in others:
-        both = ((field, getattr(plan, field), getattr(first_version, field)) for field in fields)
-        found = [
-            f"{field} {_shown(own)}, not {_shown(other)}"
-            for field, own, other in both
-            if own != other
-        ]
-        if found:
-            raise UsageError(
-                f"{name} and {first} cannot be compared, since {name} has {'; '.join(found)}"
-            )
+    first, first_plan = next(iter(runs.items()))
+    _check_fields(runs, generated)
     asked = {name: {prompt.text: prompt for prompt in plan.prompts} for name, plan in runs.items()}
-    shared = [text for text in asked[first] if all(text in own for own in asked.values())]
-    common = []
-    other_axes = list[str]()
+    shared = [text for text in asked[first] if all(text in prompts for prompts in asked.values())]
+    common: list[PromptPlan] = []
+    other_axes: list[str] = []
     for text in shared:
-        axes = [{axis.name: axis for axis in own[text].axes} for own in asked.values()]
-        differ: dict[str, str] = {}
-        for name in dict.fromkeys(name for own in axes for name in own):
-            some = [own[name] for own in axes if name in own]
-            other = [
-                part
-                for part in OF_AXIS
-                if any(getattr(one, part) != getattr(some[0], part) for one in some)
-            ]
-            if len(some) < len(axes) or other:
-                differ[name] = (
-                    f"other {' and other '.join(other)}"
-                    if len(some) == len(axes)
-                    else "not asked by all"
-                )
-        other_axes += [f"{name} of {text!r} ({why})" for name, why in differ.items()]
-        alike = tuple(axis for axis in asked[first][text].axes if axis.name not in differ)
+        prompt = asked[first][text]
+        differences = _axis_differences([prompts[text] for prompts in asked.values()])
+        other_axes += [f"{name} of {text!r} ({why})" for name, why in differences.items()]
+        alike = tuple(axis for axis in prompt.axes if axis.name not in differences)
         if alike:
-            common.append(asked[first][text].model_copy(update={"axes": alike}))
+            common.append(prompt.model_copy(update={"axes": alike}))
     if not common:
-        own = "; ".join(f"{name} has {_some(map(repr, of))}" for name, of in asked.items())
-        why = (
-            f"no axis is asked alike: {_some(other_axes)}"
-            if shared
-            else f"no prompt is shared: {own}"
-        )
+        listed = "; ".join(f"{name} has {_some(map(repr, asked[name]))}" for name in asked)
+        why = f"no prompt is shared: {listed}"
+        if shared:
+            why = f"no axis is asked alike: {_some(other_axes)}"
         raise UsageError(f"there is nothing to compare in {' and '.join(runs)}: {why}")
-    warnings = [
-        f"prompts of {name} alone are left out: {_some(map(repr, left))}"
-        for name, own in asked.items()
-        if (left := [text for text in own if text not in shared])
-    ]
+    warnings = _left_out_prompts(asked, shared)
     if other_axes:
         warnings.append(f"axes that are not asked alike are left out: {_some(other_axes)}")
-        warnings += [OTHER_QUESTIONS] if first_version.concepts == "all" else []
+        if first_plan.concepts == "all":
+            warnings.append(OTHER_QUESTIONS)
     return common, warnings
+
+
+def _check_fields(runs: Mapping[str, AuditPlan], generated: bool) -> None:
+    """Raise UsageError if a field that decides the scores differs from that of the first plan."""
+    (first, first_plan), *others = runs.items()
+    fields = [*OF_PLAN]
+    if generated:
+        fields += OF_MADE
+    if LABELS in first_plan.vqa:
+        fields += OF_LABELS
+    for name, plan in others:
+        differences = []
+        for field in fields:
+            value = getattr(plan, field)
+            first_value = getattr(first_plan, field)
+            if value != first_value:
+                differences.append(f"{field} {_shown(value)}, not {_shown(first_value)}")
+        if differences:
+            raise UsageError(
+                f"{name} and {first} cannot be compared, since {name} has {'; '.join(differences)}"
+            )
+
+
+def _axis_differences(prompts: Sequence[PromptPlan]) -> dict[str, str]:
+    """Return the axes that plans of one prompt do not ask alike, each with the reason."""
+    by_plan = [{axis.name: axis for axis in prompt.axes} for prompt in prompts]
+    names = dict.fromkeys(axis.name for prompt in prompts for axis in prompt.axes)
+    differences: dict[str, str] = {}
+    for name in names:
+        versions = [axes[name] for axes in by_plan if name in axes]
+        parts = [
+            part
+            for part in OF_AXIS
+            if any(getattr(axis, part) != getattr(versions[0], part) for axis in versions)
+        ]
+        if len(versions) < len(prompts):
+            differences[name] = "not asked by all"
+        elif parts:
+            differences[name] = f"other {' and other '.join(parts)}"
+    return differences
+
+
+def _left_out_prompts(
+    asked: Mapping[str, Mapping[str, PromptPlan]], shared: Sequence[str]
+) -> list[str]:
+    """Return a warning for each run with prompts that not all runs have."""
+    warnings = []
+    for name, prompts in asked.items():
+        left_out = [text for text in prompts if text not in shared]
+        if left_out:
+            warnings.append(f"prompts of {name} alone are left out: {_some(map(repr, left_out))}")
+    return warnings
 
 
 def _shown(value: object) -> str:
