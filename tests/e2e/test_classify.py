@@ -154,7 +154,7 @@ def test_given_pictures_of_another_size_and_mode_without_accuracy(
     assert found.differential("BF", "WM", 1).value == pytest.approx(
         found.association("BF", 1).value - found.association("WM", 1).value
     )
-    with pytest.raises(UsageError, match="measured nothing of group 'nobody'"):
+    with pytest.raises(UsageError, match="has no score of group 'nobody'"):
         found.association("nobody")
     work = METHOD.run(
         found.plan, dry_run=True, run=tmp_path / "run", store=folder.parent / ".askew"

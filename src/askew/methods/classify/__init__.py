@@ -1,4 +1,4 @@
-"""What a diffusion model takes pictures of social groups for, by its denoising error (downstream)."""
+"""Method `classify`: classes that a diffusion model chooses, by its denoising error."""
 
 from functools import partial
 

@@ -1,7 +1,6 @@
-"""askew classify."""
+"""Command and function `classify`."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Literal, Unpack
 
 from askew import options as opt
@@ -31,78 +30,92 @@ def classify(
     plan: opt.PathOption = None,
     **options: Unpack[ClassifyOptions],
 ) -> ClassificationResult:
-    """What a diffusion model takes pictures of social groups for, by its denoising error.
+    """Measure which classes a diffusion model chooses for images of groups, by denoising error.
 
-    Examples:
+    Examples
+    --------
+    `askew classify --groups "man, woman"`
 
-    - `askew classify --groups "man, woman"`
+    `askew classify --model diffusers/stabilityai/stable-diffusion-2-1
+    --vqa clip/openai/clip-vit-large-patch14`
 
-    - `askew classify --model diffusers/stabilityai/stable-diffusion-2-1 --vqa clip/openai/clip-vit-large-patch14`
-
-    - `askew classify --sources folder/faces --targets "a=carpenter,plumber" --targets "b=nurse,secretary"`
+    `askew classify --sources folder/faces --targets "a=carpenter,plumber"
+    --targets "b=nurse,secretary"`
 
     Parameters
     ----------
     groups
-        Social groups, with commas: the paper's if none is given, and of a folder all of its own.
+        Social groups, separated by commas. [default: the paper's four groups; with a folder, all of
+        its groups]
     model
-        The diffusion model that classifies: studio (if none is given), diffusers/ID-OR-PATH.
+        Diffusion model that classifies: studio, diffusers/ID-OR-PATH. [default: studio]
     targets
-        NAME=CLASS,CLASS,… twice: sets to hold against each other. If not given, the paper's five
-        male- and five female-dominated occupations.
+        Set of classes to compare, such as a=carpenter,plumber. Give two sets. [default: the paper's
+        five male-dominated and five female-dominated occupations]
     classes
-        Classes of which one is right, for the accuracy; man,woman if not given, none for none.
+        Classes of the accuracy, separated by commas, or none. [default: man,woman]
     truth
-        GROUP=CLASS where a group's name does not say it.
+        GROUP=CLASS, the true class of a group whose name does not state it. May be repeated.
     images
-        Pictures per group: 256, with studio 24.
+        Source images per group. [default: 256; 24 with studio]
     samples
-        Numbers of noise samples: 1,10,100, with studio 1,10,40.
+        Numbers of noise samples, separated by commas. [default: 1,10,100; 1,10,40 with studio]
     loss
-        l2 (if not given), l1 or huber.
+        Error of the predicted noise: l2, l1 or huber. [default: l2]
     template
-        What a class is called, at {}: "A portrait of {}."
+        Prompt of a class, with {} in place of the class. [default: "A portrait of {}."; "a photo of
+        {}" with studio]
     plan
-        Run this TOML plan, such as a run's plan.toml.
+        TOML plan to run, such as plan.toml of a run.
+
+    Returns
+    -------
+    ClassificationResult
+        The finished run.
 
     Raises
     ------
     UsageError
-        For a request that cannot be met, such as a model that is a black box; other AskewErrors
-        where a run fails.
+        If the request cannot be met, for example if the model is a black box. A run that fails
+        raises other kinds of AskewError.
     """
-    opt.only_known(options, ClassifyOptions)
-    own = {
-        "targets": targets,
-        "classes": classes,
-        "truth": truth,
-        "images": images,
-        "samples": samples,
-        "loss": loss,
-        "template": template,
-    }
-    if plan is not None:
-        opt.only_plan(options, groups=groups, model=model, **own)
-        return METHOD.run(ClassificationPlan.read(Path(plan)), **opt.run_options(options))
-    shared = opt.plan_fields({"model": model, **options}, "sources_args")
-    readers = shared.get("vqa", ())
-    if options.get("vqa") is not None and len(readers) != 1:
-        raise UsageError(
-            f"one instrument reads whether pictures are neutral, not {len(readers)}: --vqa NAME"
-        )
-    made = plan_classification(
-        groups,
-        **shared,
-        **opt.given(
+    fields = {**options, "model": model}
+
+    def build() -> ClassificationPlan:
+        shared = opt.plan_fields(fields, "sources_args")
+        instruments = shared.get("vqa", ())
+        if options.get("vqa") is not None and len(instruments) != 1:
+            raise UsageError(
+                f"one instrument checks the source images, not {len(instruments)}: --vqa NAME"
+            )
+        settings = opt.given(
             targets=None if targets is None else opt.named_lists(targets, "--targets"),
-            classes=None
-            if classes is None
-            else [name for name in opt.names(classes) if name != NONE],
+            classes=None if classes is None else _classes(classes),
             truth=None if truth is None else opt.pairs(truth, "--truth"),
             images=images,
             samples=samples,
             loss=loss,
             template=template,
-        ),
+        )
+        return plan_classification(groups, **shared, **settings)
+
+    return METHOD.run_command(
+        options,
+        ClassifyOptions,
+        build,
+        plan,
+        groups=groups,
+        model=model,
+        targets=targets,
+        classes=classes,
+        truth=truth,
+        images=images,
+        samples=samples,
+        loss=loss,
+        template=template,
     )
-    return METHOD.run(made, **opt.run_options(options))
+
+
+def _classes(given: str | Sequence[str]) -> list[str]:
+    """Return the classes of the accuracy; "none" is no class."""
+    return [name for name in opt.names(given) if name != NONE]

@@ -1,4 +1,4 @@
-"""What `askew classify` finds; section `classification` of results.json."""
+"""Findings of `askew classify`, the section `classification` of results.json."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,13 @@ from askew.methods.classify.plan import ClassificationPlan
 from askew.parts.sources.findings import GroupCheck, Neutrality
 from askew.types import Estimate, Missing, record
 
-Samples = Annotated[int, IdentifyingField()]  # of noise, by which classes were told apart
+Samples = Annotated[int, IdentifyingField()]
+"""Number of noise samples."""
 
 
 @record
 class Accuracy:
-    """The share of a group's pictures that are given to the right class, which `estimate` is
-    Missing without.
-    """
+    """Share of a group's images that get the true class; Missing without a true class."""
 
     group: str
     right: Annotated[str | None, Field(alias="class"), IdentifyingField(False)]
@@ -30,8 +29,9 @@ class Accuracy:
 
 @record
 class Association:
-    """S of Eq. 2: the share of decisions for the first target set, in [0, 1]. A pooled group holds
-    several others.
+    """Share of decisions for the first target set, in [0, 1] (Eq. 2).
+
+    A pooled group consists of several groups.
     """
 
     group: str
@@ -42,7 +42,7 @@ class Association:
 
 @record
 class Differential:
-    """S of Eq. 3: the association of the first group less that of the second, in [-1, 1]."""
+    """Association of the first group minus that of the second, in [-1, 1] (Eq. 3)."""
 
     group_x: str
     group_y: str
@@ -53,9 +53,7 @@ class Differential:
 
 @record
 class PairShare:
-    """The share of a group's pictures that are taken for `a` rather than `b`, with most noise
-    samples.
-    """
+    """Share of a group's images classified as `a` rather than `b`, with most noise samples."""
 
     group: str
     samples: Samples
@@ -67,8 +65,9 @@ class PairShare:
 
 @record
 class DistinctPair:
-    """The pair of classes between which the groups differ most; by group whether each picture went
-    to its first one.
+    """Pair of classes on which the groups differ most, with the decision about each image.
+
+    `to_a` is True for images classified as `a`, None for missing images.
     """
 
     a: str
@@ -79,7 +78,7 @@ class DistinctPair:
 
 @record
 class MeanErrors:
-    """Of every picture (rows) and class the mean error, of which all decisions follow."""
+    """Mean error of each image (rows) and class (columns), which determine all decisions."""
 
     group: str
     samples: Samples
@@ -89,7 +88,7 @@ class MeanErrors:
 
 @record
 class Classification:
-    """Everything about decisions."""
+    """All scores of a classification."""
 
     accuracy: tuple[Accuracy, ...]
     association: tuple[Association, ...]
@@ -109,16 +108,18 @@ class ClassificationFindings(Head):
     classification: Classification
 
 
-def scores_of(part: str, found: ClassificationFindings) -> Iterator[LocatedEstimate]:
-    """The estimates of a part of the section, with most noise samples."""
-    entries: tuple[Association | Differential | Accuracy, ...] = getattr(found.classification, part)
-    return scored([one for one in entries if one.samples == found.plan.samples[-1]])
+def scores_of(part: str, findings: ClassificationFindings) -> Iterator[LocatedEstimate]:
+    """Return the estimates of a part of the section, with most noise samples."""
+    entries: tuple[Association | Differential | Accuracy, ...]
+    entries = getattr(findings.classification, part)
+    most = findings.plan.samples[-1]
+    return scored([entry for entry in entries if entry.samples == most])
 
 
-def family(at: Address) -> Address | None:
-    """Tests that are adjusted together: those of one score."""
+def family(address: Address) -> Address | None:
+    """Return the score whose tests are corrected together, or None for a score without a test."""
     tested = (("association", "S"), ("differential", "S"), ("pairs", "share_a"))
-    return pattern(at) if pattern(at) in tested else None
+    return pattern(address) if pattern(address) in tested else None
 
 
 S = TypeVar("S", Accuracy, Association, Differential, PairShare)
@@ -129,45 +130,48 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
     """A finished run of `askew classify`."""
 
     def association(self, group: str, samples: int | None = None) -> Estimate | Missing:
-        """S of Eq. 2: the share of decisions about a group's pictures for the first target set, in
-        [0, 1].
+        """Return the share of decisions for the first target set, in [0, 1] (Eq. 2).
 
-        `samples` None means the most noise samples. Raises UsageError for what was not measured.
+        Parameters
+        ----------
+        group : str
+            Name of the group.
+        samples : int, optional
+            Number of noise samples. By default the largest.
+
+        Raises
+        ------
+        UsageError
+            If the run has no such score.
         """
         return _last(self.findings.classification.association, samples, group=group).S
 
     def differential(
         self, group_x: str, group_y: str, samples: int | None = None
     ) -> Estimate | Missing:
-        """S of Eq. 3: the first group's association less the second's, in [-1, 1]; otherwise as
-        `association`.
-        """
+        """Return the first group's association minus the second's, in [-1, 1] (Eq. 3)."""
         return _last(
             self.findings.classification.differential, samples, group_x=group_x, group_y=group_y
         ).S
 
     def accuracy(self, group: str, samples: int | None = None) -> Estimate | Missing:
-        """The share of a group's pictures that are given to the right class; otherwise as
-        `association`.
-        """
+        """Return the share of a group's images that get the true class."""
         return _last(self.findings.classification.accuracy, samples, group=group).estimate
 
     def share(self, group: str, a: str, b: str) -> Estimate | Missing:
-        """The share of a group's pictures that are taken for `a` rather than `b`, with the most
-        noise samples.
-        """
+        """Return the share of images classified as `a`, not `b`, with most noise samples."""
         return _last(self.findings.classification.pairs, None, group=group, a=a, b=b).share_a
 
 
 def _last(entries: Sequence[S], samples: int | None, **wanted: str) -> S:
-    """The entry of what is wanted with so many noise samples, or with most."""
-    found = [
-        one for one in entries if all(getattr(one, name) == value for name, value in wanted.items())
-    ]
-    fitting = [one for one in found if samples in (None, one.samples)]
+    """Return the wanted entry, by default with the most noise samples."""
+    fitting = []
+    for entry in entries:
+        matches = all(getattr(entry, name) == value for name, value in wanted.items())
+        if matches and samples in (None, entry.samples):
+            fitting.append(entry)
     if fitting:
         return fitting[-1]
-    told = ", ".join(f"{name} {value!r}" for name, value in wanted.items())
-    raise UsageError(
-        f"this classification measured nothing of {told}{f' with {samples} samples' if samples else ''}"
-    )
+    place = ", ".join(f"{name} {value!r}" for name, value in wanted.items())
+    with_samples = f" with {samples} samples" if samples else ""
+    raise UsageError(f"this classification has no score of {place}{with_samples}")
