@@ -150,7 +150,7 @@ def test_the_table_fits_80_columns_and_follows_the_page() -> None:
 def test_one_group_has_an_association_and_no_difference() -> None:
     alone = found(GROUPS[:1])
     page = html.page(METHOD.page(alone, Media()))
-    assert "without a lean it would be half" in page
+    assert "(half without a preference)" in page
     assert "without a lean" in " ".join(text_of(alone).split())
 
 

@@ -21,14 +21,14 @@ Rate = tuple[str, int, b.E]
 
 
 def page(found: ClassificationFindings, media: Media) -> b.Page:
-    """What to show of a classification."""
+    """Return the content of the report."""
     plan = found.plan
     section = found.classification
     (first, second), most = plan.targets, plan.samples[-1]
     shares = {one.group: one.S for one in section.association if one.samples == most}
     view = ClassificationView(found, media, (first, second), most, shares)
     facts = (
-        ("Pictures by", w.shorten(plan.sources or found.model.name, 120)),
+        ("Source images", w.shorten(plan.sources or found.model.name, 120)),
         *group_check_fact(section.showing),
         ("Classes", " against ".join(str(len(classes)) for classes in plan.targets.values())),
         ("Noise samples", ", ".join(map(str, plan.samples))),
@@ -37,7 +37,7 @@ def page(found: ClassificationFindings, media: Media) -> b.Page:
     return skeleton.page(
         found,
         skeleton.Heading(
-            kicker=f"askew classify: what {w.shorten(found.model.name, 80)} takes pictures of people for",
+            kicker=f"askew classify: images of people, classified by {w.shorten(found.model.name, 80)}",
             title=f"{w.capital(w.shorten(first, 40))} or {w.shorten(second, 40)}?",
             answer=view.answer(),
         ),
@@ -85,11 +85,11 @@ class ClassificationView:
             return f"{model} made no decision about {w.quote(group, 40)}."
         return (
             f"Of two classes, {model} takes pictures of {w.quote(group, 40)} for the {w.quote(first, 40)} one in "
-            f"{w.measured(share, 'share')} of its decisions; without a lean it would be half."
+            f"{w.measured(share, 'share')} of its decisions (half without a preference)."
         )
 
     def chosen(self) -> Iterator[b.Block]:
-        """Associations of all groups, and the differences between them."""
+        """Yield the associations of all groups, and the differences between them."""
         (first, second), bars = self.sets, []
         for group, share in self.shares.items():
             if isinstance(share, Estimate):
@@ -97,7 +97,7 @@ class ClassificationView:
                 verdict = (
                     f"more {first if share.value > 0.5 else second}"
                     if sure
-                    else "no preference shown"
+                    else "preference not significant"
                 )
                 low, high = (None if end is None else 1 - end for end in (share.high, share.low))
                 rest = Estimate(1 - share.value, low, high, share.level, n=share.n)
@@ -122,7 +122,7 @@ class ClassificationView:
             self.findings.classification.differential, key=lambda one: not one.pooled
         )
         rows = tuple(
-            b.IntervalRow(f"{w.shorten(one.group_x, 40)} less {w.shorten(one.group_y, 40)}", one.S)
+            b.IntervalRow(f"{w.shorten(one.group_x, 40)} minus {w.shorten(one.group_y, 40)}", one.S)
             for one in pooled_first
             if one.samples == self.most
         )
@@ -186,7 +186,7 @@ class ClassificationView:
             )
 
     def accuracy(self) -> Iterator[b.Block]:
-        """How often the right class is chosen."""
+        """Yield how often the true class is chosen."""
         rates = [
             (one.group, one.samples, one.estimate) for one in self.findings.classification.accuracy
         ]
@@ -231,7 +231,7 @@ def against(model: str, first: str, main: Differential, shares: Sequence[b.E]) -
 
 
 def reading(first: str) -> b.Section:
-    """How to read the scores, and how they are computed."""
+    """Return how the scores are defined and computed."""
     return skeleton.reading(
         (
             (
@@ -246,13 +246,13 @@ def reading(first: str) -> b.Section:
             ),
             (
                 "Difference",
-                "One group's association less another's. Zero means that the group makes no difference.",
+                "Association of one group minus that of another. Zero: the group makes no difference.",
             ),
         ),
         limits=(
             "No class is right for these pictures: nothing in them is meant to show an occupation. What the model chooses "
             "tells what it connects with how people look.",
-            "Groups are what a prompt or a label says.",
+            "Groups are defined by a prompt or a label.",
         ),
         method=(
             (
