@@ -186,7 +186,7 @@ def test_what_fails_a_check_is_shown_all_the_same(
         (["rank"], "prompts: 1 or more must be given"),
         (["rank", "--table", "nowhere.csv"], "cannot read the table nowhere.csv: No such file"),
         (
-            ["mitigate", "a nurse", "--axes", "gender", "--way-arg", "rul=1", "--dry-run"],
+            ["mitigate", "a nurse", "--axes", "gender", "--technique-arg", "rul=1", "--dry-run"],
             "Did you mean 'rule'",
         ),
         (["audit", "a nurse", "--model", "studio/plantd"], "Did you mean 'studio/planted'"),
@@ -200,7 +200,7 @@ def test_what_fails_a_check_is_shown_all_the_same(
         ),
         (["audit", "a nurse", "-M", "tint=3"], "tint"),
         (["audit", "a nurse", "--images", "0"], "images"),
-        (["audit", "a nurse", "--vqa", "labels"], "needs --model folder/PATH"),
+        (["audit", "a nurse", "--vqa", "labels"], "with --model folder/PATH"),
         (["audit", "a nurse", "a nurse"], "twice"),
         (["audit", "--prompts", "nowhere.txt"], "nowhere.txt"),
         (["audit", "--plan", "nowhere.toml"], "nowhere.toml"),
