@@ -151,7 +151,7 @@ def test_one_group_has_an_association_and_no_difference() -> None:
     alone = found(GROUPS[:1])
     page = html.page(METHOD.page(alone, Media()))
     assert "(half without a preference)" in page
-    assert "without a lean" in " ".join(text_of(alone).split())
+    assert "half without a preference" in " ".join(text_of(alone).split())
 
 
 def test_every_group_has_its_rates_by_samples_the_pooled_ones_last() -> None:
