@@ -405,7 +405,7 @@ def maps(given: argparse.Namespace) -> None:
         made = askew.map(
             **own,
             mitigation=file,
-            baseline=given.folder / "maps",
+            baseline_run=given.folder / "maps",
             run=given.folder / f"maps-{technique}",
         )
         _overlaps(technique, made.findings.biasmap.overall[0], made.findings.biasmap.changes[0])

@@ -539,7 +539,7 @@ def map_baseline(at: Workplace, run: Path) -> Path:
         "a photo of a nurse",
         model="studio/balanced",
         **WORD,
-        baseline=at.folder("map_word"),
+        baseline_run=at.folder("map_word"),
         run=run,
         store=at.store,
     )

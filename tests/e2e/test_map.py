@@ -296,7 +296,7 @@ def test_a_finished_run_is_the_baseline_of_another(
         f"diffusers/{tiny(family)}" for family in ("stable-diffusion", "stable-diffusion-xl")
     )
     folder = tmp_path / "run"
-    assert mapped(other, folder, "--baseline", str(finished)) == 0
+    assert mapped(other, folder, "--baseline-run", str(finished)) == 0
     results = json.loads((folder / "results.json").read_text())
     assert [m["name"] for m in results["models"]] == [other, model]
     assert {entry["model"] for entry in results["sets"]} == {other, model}
@@ -327,7 +327,7 @@ def test_the_same_model_with_other_settings_has_another_name(
         against="nurse",
         images=4,
         bootstrap_samples=100,
-        baseline=finished,
+        baseline_run=finished,
         run=tmp_path / "run",
         model_args={"num_inference_steps": 1},
     )
@@ -340,12 +340,12 @@ def test_a_baseline_has_the_settings_of_its_run_and_all_else_of_this_one(
 ) -> None:
     model = f"diffusers/{tiny('stable-diffusion')}"
     steps = ["-M", "num_inference_steps=1", "--concept", "cat", "--seed", "3"]
-    assert mapped(model, tmp_path / "run", "--baseline", str(finished), *steps) == 0
+    assert mapped(model, tmp_path / "run", "--baseline-run", str(finished), *steps) == 0
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     assert [m["settings"]["num_inference_steps"] for m in results["models"]] == [1, 2]
     assert [c["a"] for c in results["biasmap"]["changes"]] == ["sex", "race", "cat"]
     assert all(c["prompts"][0]["miou"]["n"] == 4 for c in results["biasmap"]["changes"])
-    assert mapped(model, tmp_path / "other", "--baseline", str(tmp_path)) == 2
+    assert mapped(model, tmp_path / "other", "--baseline-run", str(tmp_path)) == 2
     assert "is no run folder" in capsys.readouterr().err
 
 

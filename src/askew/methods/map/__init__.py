@@ -1,4 +1,4 @@
-"""Where a model attends to concepts while it makes pictures (BiasMap)."""
+"""Maps of the attention of a model to concepts while it generates images (BiasMap)."""
 
 from askew.method import Method
 from askew.methods.map.findings import MapFindings, MapResult
@@ -8,12 +8,12 @@ from askew.methods.map.plan import MapPlan
 from askew.methods.map.score import score
 
 METHOD = Method(
-    "map",
-    MapPlan,
-    MapFindings,
-    gather,
-    score,
-    page,
-    MapResult,
+    name="map",
+    plan=MapPlan,
+    findings=MapFindings,
+    gather=gather,
+    score=score,
+    page=page,
+    result=MapResult,
     label=lambda plan: plan.prompts[0].text,
 )

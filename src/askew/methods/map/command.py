@@ -19,7 +19,7 @@ def map(
     profession: o.NamesOption = None,
     model: o.NamesOption = None,
     images: int | None = None,
-    baseline: o.PathOption = None,
+    baseline_run: o.PathOption = None,
     threshold: Threshold | None = None,
     tau: float | None = None,
     masks: o.PathOption = None,
@@ -39,7 +39,7 @@ def map(
 
     - `askew map --professions --concept gender --concept race --model studio,diffusers/folder`
 
-    - `askew map --professions --concept gender --model diffusers/mitigated --baseline runs/original`
+    - `askew map --professions --concept gender --model diffusers/mitigated --baseline-run runs/original`
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def map(
         against it.
     images
         Pictures per prompt: 24, if the model suggests no other.
-    baseline
+    baseline_run
         A finished run, whose model, with its settings there, all models are held against.
     threshold
         Where a map is high: percentile (if not given), max or minmax.
@@ -96,7 +96,7 @@ def map(
             **o.given(
                 images=images,
                 taus=taus,
-                baseline=baseline and str(baseline),
+                baseline_run=baseline_run and str(baseline_run),
                 threshold=threshold,
                 tau=tau,
                 definition=definition,

@@ -124,15 +124,15 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
         model.name: model for model in (white_box(name, plan.model_args) for name in plan.models)
     }
     held = list(models)
-    if plan.baseline:
-        if not (file := Path(plan.baseline) / PLAN_FILE).exists():
-            raise UsageError(f"{plan.baseline} is no run folder: it holds no {PLAN_FILE}")
+    if plan.baseline_run:
+        if not (file := Path(plan.baseline_run) / PLAN_FILE).exists():
+            raise UsageError(f"{plan.baseline_run} is no run folder: it holds no {PLAN_FILE}")
         earlier = MapPlan.checked(read_toml(file), f"the plan {file} of the baseline")
         before = white_box(earlier.model, earlier.model_args)
         name = (
             before.name
             if before.name not in held
-            else f"{before.name} ({Path(plan.baseline).resolve().name})"
+            else f"{before.name} ({Path(plan.baseline_run).resolve().name})"
         )
         models[name], held = before, [name, *held]
     first = next(iter(models.values()))

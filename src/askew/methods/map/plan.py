@@ -59,19 +59,19 @@ class MapPlan(Plan):
 
     against     by prompt the word of it, such as its occupation, that the `concepts` are held against
     compared    further models, with the same settings, whose pictures of the same seeds are held against the first's
-    baseline    folder of a finished run of maps, whose model all models are held against instead
+    baseline_run  folder of a finished run of maps, whose model all models are held against instead
     definition  ovam: attention weights; output: what attention gathers (SD3, Flux and their like)
     branch      whose image is listened to where there is guidance
     threshold   where a map is high, at `tau`
     masks       folder with true places, WORD/PICTURE.png, that maps at `taus` are held against; "" has none
     """
 
-    method: Literal["map"] = "map"
+    method: str = "map"
     embedder: NonEmptyText = "none"
     concepts: tuple[NonEmptyText, ...] = Field(min_length=1)
     against: tuple[NonEmptyText, ...] = Field(min_length=1)
     compared: tuple[NonEmptyText, ...] = ()
-    baseline: str = ""
+    baseline_run: str = ""
     definition: Literal["ovam", "output"] = "ovam"
     branch: Literal["cond", "uncond"] = "cond"
     threshold: Literal["percentile", "max", "minmax"] = "percentile"
