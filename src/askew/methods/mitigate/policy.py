@@ -1,8 +1,8 @@
-"""Which policy to take: what every prompt of it would show, and the weights that bring all axes
-nearest to target.
+"""Policies: shares of all prompts that a policy may use, and the weights of its prompts.
 
-Prompts of one statement are known from their pictures; longer ones are predicted from these, and
-drawn where the policy uses them (`refine`), until it stays as it is.
+Shares of prompts with a single statement come from their images. Shares of longer prompts are
+predicted from these. Where the policy uses a longer prompt, its images are drawn (`refine`), until
+the policy no longer changes.
 """
 
 from collections import Counter
@@ -30,26 +30,47 @@ from askew.types import Estimate
 
 Counts = NDArray[np.float64]
 Draw = Callable[[str], ObservedSet]
-ROUNDS = 2
-SETTLED = 0.01
-"""How often prompts of a policy are drawn at most, and the change of the total distance that is
-worth it.
-"""
-BREVITY = 0.002
-"""What a statement costs, in units of distance: obedience falls with the length of a prompt."""
-DRAWS = 400
-"""Tables that what was seen is compatible with, for the interval of a prediction."""
-PRIOR = 8.0
-"""Pictures that a prediction counts as beside those that were drawn of its prompt."""
+
+MOST_ROUNDS = 2
+"""Number of times that the prompts of a policy are drawn at most."""
+
+WORTHWHILE_CHANGE = 0.01
+"""Change of the total deviation that is worth a further round."""
+
+COST_OF_STATEMENT = 0.002
+"""Cost of a statement as a deviation: a longer prompt is followed less often."""
+
+BOOTSTRAP_SAMPLES = 400
+"""Number of tables compatible with the images, for the interval of a prediction."""
+
+PRIOR_IMAGES = 8.0
+"""Number of images that a prediction counts as, beside the images drawn of its prompt."""
+
+SMALLEST_SHARE = 1e-9
 
 
 @dataclass
 class PolicyTables:
-    """What the prompts of a policy show of every axis and pair of mitigated axes, by their counts
-    in pictures.
+    """Shares of axes, and of pairs of axes, for all prompts that a policy may use.
 
-    errors  by axis counts of the instrument's answers (columns) against a reference (rows): they are corrected for
-    rng     draws for each table of an axis `DRAWS` that are compatible with its pictures; None takes what was seen
+    Attributes
+    ----------
+    prompt : PromptPlan
+        Prompt of the policy.
+    target_axes : sequence of AxisPlan
+        Its target axes.
+    instrument : str
+        Instrument of the labels.
+    initial : ObservedSet
+        Images of the prompt.
+    stated : mapping of (axis, value) to ObservedSet
+        Images of the prompts that state a value. Axis and value are places.
+    errors : mapping of axis to array
+        Known errors of the instrument (true values, labels), which are corrected.
+    drawn : dict of Cell to ObservedSet
+        Images of prompts that state several values.
+    rng : Generator or None
+        Draws `BOOTSTRAP_SAMPLES` tables compatible with the images. None takes the observed table.
     """
 
     prompt: PromptPlan
@@ -71,228 +92,308 @@ class PolicyTables:
         instrument: str,
         known: Errors,
     ) -> Self:
-        """From the prompt's own pictures and those of its counterfactuals; `known` are the errors
-        of instruments.
+        """Return the tables of a prompt.
+
+        Parameters
+        ----------
+        prompt, target_axes, instrument
+            Prompt, names of target axes, and instrument.
+        sets
+            Images of the prompt, then of its counterfactuals.
+        known
+            Known errors of instruments.
         """
         axes = [axis for axis in prompt.closed if axis.name in target_axes]
-        at = {
-            (axis.name, value): (k, v)
-            for k, axis in enumerate(axes)
-            for v, value in enumerate(axis.values)
+        places = {
+            (axis.name, value): (axis_place, value_place)
+            for axis_place, axis in enumerate(axes)
+            for value_place, value in enumerate(axis.values)
         }
-        stated = {at[one.prompt.axis or "", one.prompt.value or ""]: one for one in sets[1:]}
-        whole = {
-            axis: counts
-            for (name, axis), counts in known.items()
-            if name == instrument and counts.any(1).all()
-        }
-        errors = {
-            axis: counts
-            for axis, counts in whole.items()
-            if ReadingErrors.of(counts).tell_values_apart
-        }
-        return cls(prompt, axes, instrument, sets[0], stated, errors)
+        stated = {}
+        for image_set in sets[1:]:
+            set_prompt = image_set.prompt
+            stated[places[set_prompt.axis or "", set_prompt.value or ""]] = image_set
+        return cls(
+            prompt=prompt,
+            target_axes=axes,
+            instrument=instrument,
+            initial=sets[0],
+            stated=stated,
+            errors=_usable_errors(known, instrument),
+        )
 
     def text(self, cell: Cell) -> str:
-        """The prompt that states a cell; of one statement the plan's own counterfactual."""
+        """Return the prompt that states a cell. A single statement is the plan's counterfactual."""
         if len(cell) == 1:
             return self.stated[cell[0]].prompt.text
         text = self.prompt.text
         for axis, value in cell:
-            text = counterfactual(
-                text, self.target_axes[axis].name, self.target_axes[axis].values[value]
-            )
+            target = self.target_axes[axis]
+            text = counterfactual(text, target.name, target.values[value])
         return text
 
+    def says(self, cell: Cell) -> dict[str, str]:
+        """Return the values that a cell states, by axis."""
+        stated = {}
+        for axis, value in cell:
+            target = self.target_axes[axis]
+            stated[target.name] = target.values[value]
+        return stated
+
     def shares(self, cell: Cell, axes: Sequence[AxisPlan]) -> Counts:
-        """Shares of an axis, or of combinations of two, in a cell: predicted, and as far as it was
-        drawn, seen.
+        """Return shares of an axis, or of combinations of two axes, in a cell.
+
+        They are predicted. Where the cell was drawn, they combine prediction and images.
         """
         predicted = self._predicted(cell, axes)
-        if (
-            self.rng is not None and len(cell) > 1
-        ):  # it errs like the few pictures that it counts as
-            predicted = normalised(self.rng.standard_gamma(PRIOR * predicted))
-        return (
-            normalised(self._counts(self.drawn[cell], axes) + PRIOR * predicted)
-            if cell in self.drawn
-            else predicted
-        )
+        if self.rng is not None and len(cell) > 1:
+            # a prediction has the sampling error of the few images that it counts as
+            predicted = normalised(self.rng.standard_gamma(PRIOR_IMAGES * predicted))
+        if cell not in self.drawn:
+            return predicted
+        return normalised(self._counts(self.drawn[cell], axes) + PRIOR_IMAGES * predicted)
 
     def _predicted(self, cell: Cell, axes: Sequence[AxisPlan]) -> Counts:
-        own = {self.target_axes[axis].name: (axis, value) for axis, value in cell}
-        about = [axis.name for axis in axes if axis.name in own]
-        if (
-            about and len(axes) == 2
-        ):  # what is stated of one does not hang on what is left of the other
-            return np.outer(*(self._predicted(cell, [axis]) for axis in axes)).ravel()
-        if about:
-            return normalised(self._counts(self.stated[own[about[0]]], axes) + 1e-9)
-        stated = {one: self._counts(self.stated[one], axes) for one in cell}
-        return composed(cell, self._counts(self.initial, axes), stated)
+        places = {self.target_axes[axis].name: (axis, value) for axis, value in cell}
+        stated_axes = [axis.name for axis in axes if axis.name in places]
+        if stated_axes and len(axes) == 2:
+            # a stated axis does not depend on an axis that is left open
+            first, second = (self._predicted(cell, [axis]) for axis in axes)
+            return np.outer(first, second).ravel()
+        if stated_axes:
+            image_set = self.stated[places[stated_axes[0]]]
+            return normalised(self._counts(image_set, axes) + SMALLEST_SHARE)
+        by_statement = {statement: self._counts(self.stated[statement], axes) for statement in cell}
+        return composed(cell, self._counts(self.initial, axes), by_statement)
 
     def _counts(self, observed: ObservedSet, axes: Sequence[AxisPlan]) -> Counts:
-        """Pictures of each combination of the axes' values, without what the instrument is known to
-        misread.
-        """
-        place = (id(observed), *(axis.name for axis in axes))
-        if place not in self._counted:
-            columns = [observed.values[self.instrument][axis.name] for axis in axes]
-            cells = product(*(axis.values for axis in axes))
-            tally = Counter(zip(*columns, strict=True))
-            table = np.array([float(tally[cell]) for cell in cells])
-            pictures = table.sum()
-            if self.rng is not None:
-                table = pictures * compatible_shares(table, DRAWS, self.rng)
-            if pictures and any(axis.name in self.errors for axis in axes):
-                misread = [self.errors.get(axis.name, np.eye(len(axis.values))) for axis in axes]
-                errors = ReadingErrors.of(misread[0] if len(axes) == 1 else np.kron(*misread))
-                table = pictures * (
-                    errors.shares(table)
-                    if self.rng is None
-                    else least_squares_shares(table / pictures, errors.drawn(DRAWS, 0))
-                )
-            self._counted[place] = table
-        return self._counted[place]
+        """Count images by combination of values, corrected for known errors."""
+        key = (id(observed), *(axis.name for axis in axes))
+        if key not in self._counted:
+            self._counted[key] = self._corrected_counts(observed, axes)
+        return self._counted[key]
+
+    def _corrected_counts(self, observed: ObservedSet, axes: Sequence[AxisPlan]) -> Counts:
+        columns = [observed.values[self.instrument][axis.name] for axis in axes]
+        tally = Counter(zip(*columns, strict=True))
+        combinations_of_values = product(*(axis.values for axis in axes))
+        table = np.array([float(tally[values]) for values in combinations_of_values])
+        images = table.sum()
+        if self.rng is not None:
+            table = images * compatible_shares(table, BOOTSTRAP_SAMPLES, self.rng)
+        if images and any(axis.name in self.errors for axis in axes):
+            table = images * self._corrected_shares(table, images, axes)
+        return table
+
+    def _corrected_shares(self, table: Counts, images: float, axes: Sequence[AxisPlan]) -> Counts:
+        matrices = [self.errors.get(axis.name, np.eye(len(axis.values))) for axis in axes]
+        errors = ReadingErrors.of(matrices[0] if len(axes) == 1 else np.kron(*matrices))
+        if self.rng is None:
+            return errors.shares(table)
+        return least_squares_shares(table / images, errors.drawn(BOOTSTRAP_SAMPLES, 0))
+
+
+def _usable_errors(known: Errors, instrument: str) -> dict[str, NDArray[np.int64]]:
+    """Return the errors of an instrument on axes whose values it distinguishes."""
+    usable = {}
+    for (name, axis), counts in known.items():
+        if name != instrument or not counts.any(1).all():
+            continue
+        if ReadingErrors.of(counts).tell_values_apart:
+            usable[axis] = counts
+    return usable
 
 
 @dataclass(frozen=True)
 class SolvedPolicy:
-    """A policy, with the predicted distance of every axis from its target."""
+    """A policy, with the predicted deviation of each axis from its target shares."""
 
     policy: Policy
     predicted: Mapping[str, Estimate]
 
 
-def choose(plan: MitigationPlan, tables: PolicyTables, draw: Draw) -> SolvedPolicy:
-    """The policy for one prompt; `draw` makes and reads pictures of a prompt, as many as the plan
-    says.
+@dataclass(frozen=True)
+class Solution:
+    """Weights of all cells, and the weighted sum of the target axes' deviations."""
 
-    Raises AskewError where no policy keeps within the plan's bounds.
+    weights: Counts
+    total: float
+
+
+def choose(plan: MitigationPlan, tables: PolicyTables, draw: Draw) -> SolvedPolicy:
+    """Return the policy of a prompt.
+
+    Parameters
+    ----------
+    plan
+        Plan of the mitigation.
+    tables
+        Shares by prompt. The tables gain the images that are drawn.
+    draw
+        Function that generates and labels images of a prompt, as many as the plan says.
+
+    Raises
+    ------
+    AskewError
+        If no policy keeps within the bounds of the plan.
     """
     prompt = tables.prompt
-    among = _cells(plan, prompt)
-    weights, last = _solved(plan, tables, among)
-    for _ in range(ROUNDS):
-        new = [
-            among[k]
-            for k in np.flatnonzero(weights)
-            if len(among[k]) > 1 and among[k] not in tables.drawn
-        ]
+    candidates = _cells(plan, prompt)
+    weights = _refined_weights(plan, tables, candidates, draw)
+    used = np.flatnonzero(weights).tolist()
+    used_cells = [candidates[place] for place in used]
+    parts = tuple(
+        PolicyPart(text=tables.text(cell), weight=float(weight), says=tables.says(cell))
+        for cell, weight in zip(used_cells, weights[used], strict=True)
+    )
+    predicted = {
+        axis.name: _predicted_deviation(plan, tables, axis, used_cells, weights[used])
+        for axis in prompt.closed
+    }
+    return SolvedPolicy(policy=Policy(prompt=prompt.text, parts=parts), predicted=predicted)
+
+
+def _refined_weights(
+    plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell], draw: Draw
+) -> Counts:
+    """Solve the weights, draw the prompts that they use, and solve again until little changes."""
+    solution = _solved(plan, tables, candidates)
+    for _ in range(MOST_ROUNDS):
+        used = [candidates[place] for place in np.flatnonzero(solution.weights).tolist()]
+        new = [cell for cell in used if len(cell) > 1 and cell not in tables.drawn]
         if not new:
             break
         tables.drawn |= {cell: draw(tables.text(cell)) for cell in new}
-        weights, total = _solved(plan, tables, among)
-        if abs(total - last) < SETTLED:
+        refined = _solved(plan, tables, candidates)
+        change = abs(refined.total - solution.total)
+        solution = refined
+        if change < WORTHWHILE_CHANGE:
             break
-        last = total
-    used = np.flatnonzero(weights)
-    sent = [among[k] for k in used]
-    said = [
-        {
-            tables.target_axes[axis].name: tables.target_axes[axis].values[value]
-            for axis, value in cell
-        }
-        for cell in sent
-    ]
-    parts = tuple(
-        PolicyPart(text=tables.text(cell), weight=float(weight), says=says)
-        for cell, weight, says in zip(sent, weights[used], said, strict=True)
-    )
-    told = {axis.name: _foretold(plan, tables, axis, sent, weights[used]) for axis in prompt.closed}
-    return SolvedPolicy(Policy(prompt=prompt.text, parts=parts), told)
+    return solution.weights
 
 
-def _foretold(
+def _predicted_deviation(
     plan: MitigationPlan,
     tables: PolicyTables,
     axis: AxisPlan,
-    among: Sequence[Cell],
+    used_cells: Sequence[Cell],
     weights: Counts,
 ) -> Estimate:
-    """The distance of an axis under a policy, by a bootstrap of all that planned it, at the
-    policy's weights.
+    """Return the predicted deviation of an axis under a policy, by bootstrap of the planning images.
 
-    These were fitted to what was seen, for which the distance is often 0. But the truth stands to
-    what was seen as that does to what is drawn from it: drawn shares, mirrored at the seen ones,
-    are shares that the truth may have.
+    The weights were fitted to the observed shares, whose deviation is often 0. The truth differs
+    from the observed shares as the observed shares differ from shares drawn from them. So drawn
+    shares, mirrored at the observed ones, are shares that the truth may have.
     """
     rng = np.random.default_rng(derived_seed(plan.seed, "predicted", tables.prompt.text, axis.name))
     distance = DISTANCE[axis.scale]
     reference = target_shares(axis)
-    seen, drawn = (
-        np.tensordot(weights, [one.shares(cell, [axis]) for cell in among], axes=1)
-        for one in (tables, replace(tables, rng=rng, _counted={}))
-    )
+    observed = _mixture(tables, axis, used_cells, weights)
+    drawn = _mixture(replace(tables, rng=rng, _counted={}), axis, used_cells, weights)
     forms, unit = linear_forms(distance, len(reference))
-    gaps = (2 * seen - drawn - reference) @ forms.T
-    centre = unit * float(np.abs(gaps.mean(axis=0)).sum())
+    gaps = (2 * observed - drawn - reference) @ forms.T
+    center = unit * float(np.abs(gaps.mean(axis=0)).sum())
     high = float(np.quantile(unit * np.abs(gaps).sum(axis=1), 1 - tail(plan.confidence)))
     return Estimate(
-        float(distance_named(distance)(seen, reference)),
-        max(0.0, 2 * centre - high),
+        float(distance_named(distance)(observed, reference)),
+        max(0.0, 2 * center - high),
         high,
         plan.confidence,
         "bootstrap of the planning pictures",
-        debiased=centre,
+        debiased=center,
         max=distance_max(reference, distance),
     )
 
 
+def _mixture(
+    tables: PolicyTables, axis: AxisPlan, used_cells: Sequence[Cell], weights: Counts
+) -> Counts:
+    """Return the shares of an axis in the mixture of all prompts of a policy."""
+    shares_of_cells = [tables.shares(cell, [axis]) for cell in used_cells]
+    mixture: Counts = np.tensordot(weights, shares_of_cells, axes=1)
+    return mixture
+
+
 def most_drawn(plan: MitigationPlan, prompt: PromptPlan) -> int:
-    """How many pictures `choose` draws at most: of prompts that state several values, each once."""
+    """Return the largest number of images that `choose` draws: of prompts with several values."""
     composite = sum(len(cell) > 1 for cell in _cells(plan, prompt))
-    return plan.refine * min(composite, (plan.max_prompts or composite) * ROUNDS)
+    most_cells = (plan.max_prompts or composite) * MOST_ROUNDS
+    return plan.refine * min(composite, most_cells)
 
 
 def _cells(plan: MitigationPlan, prompt: PromptPlan) -> list[Cell]:
-    """What a policy for a prompt may state."""
-    return cells(
-        [len(axis.values) for axis in prompt.closed if axis.name in plan.target_axes],
-        plan.max_stated,
-    )
+    """Return the combinations of values that a policy for a prompt may state."""
+    sizes = [len(axis.values) for axis in prompt.closed if axis.name in plan.target_axes]
+    return cells(sizes, plan.max_stated)
 
 
 def target_shares(axis: AxisPlan) -> Counts:
-    """The shares that an axis should have, in the order of its values."""
-    return np.array([*reference_of(axis).values()])
+    """Return the target shares of an axis in the order of its values."""
+    return np.array(list(reference_of(axis).values()))
 
 
-def _solved(
-    plan: MitigationPlan, tables: PolicyTables, among: Sequence[Cell]
-) -> tuple[Counts, float]:
-    """The best weights of the cells, and the weighted sum of the mitigated axes' distances.
+def _solved(plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell]) -> Solution:
+    """Return the best weights of the cells.
 
-    A pair of axes should be independent: of a mitigated axis a and another b the mixture's table
-    should be that of wanted shares of a and the mixture's own shares of b, whose difference is
-    linear in the weights.
+    A pair of axes should be independent. For a target axis a and another axis b, the mixture's
+    table should be the product of the target shares of a and the mixture's shares of b. The
+    difference is linear in the weights.
     """
-    weight = {axis.name: plan.priorities.get(axis.name, 1.0) for axis in tables.target_axes}
+    goals = _axis_goals(plan, tables, candidates)
+    of_targets = [goal for goal in goals if goal.weight]
+    if plan.tolerance is not None:
+        unchanged = np.eye(len(candidates))[0]
+        goals = [replace(goal, most=goal.distance_of(unchanged) + plan.tolerance) for goal in goals]
+    goals += _independence_goals(plan, tables, candidates)
+    costs = COST_OF_STATEMENT * np.array([len(cell) for cell in candidates])
+    weights = plan_policy(goals, costs=costs, max_prompts=plan.max_prompts or None)
+    total = sum(goal.weight * goal.distance_of(weights) for goal in of_targets)
+    return Solution(weights=weights, total=total)
 
-    def of(*axes: AxisPlan) -> Counts:
-        return np.array([tables.shares(cell, axes) for cell in among])
 
-    goals = [
-        Goal(of(axis), target_shares(axis), DISTANCE[axis.scale], weight.get(axis.name, 0.0))
+def _shares_of_cells(
+    tables: PolicyTables, candidates: Sequence[Cell], axes: Sequence[AxisPlan]
+) -> Counts:
+    return np.array([tables.shares(cell, axes) for cell in candidates])
+
+
+def _priorities(plan: MitigationPlan, tables: PolicyTables) -> dict[str, float]:
+    return {axis.name: plan.priorities.get(axis.name, 1.0) for axis in tables.target_axes}
+
+
+def _axis_goals(
+    plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell]
+) -> list[Goal]:
+    """Return the goal of each axis: its target shares. Monitored axes have weight 0."""
+    priorities = _priorities(plan, tables)
+    return [
+        Goal(
+            _shares_of_cells(tables, candidates, [axis]),
+            target_shares(axis),
+            DISTANCE[axis.scale],
+            priorities.get(axis.name, 0.0),
+        )
         for axis in tables.prompt.closed
     ]
-    is_target = [goal for goal in goals if goal.weight]
-    if plan.tolerance is not None:
-        start = np.eye(len(among))[0]
-        goals = [replace(goal, most=goal.distance_of(start) + plan.tolerance) for goal in goals]
-    others = [axis for axis in tables.prompt.closed if axis.name not in weight]
-    pairs = (
-        [*combinations(tables.target_axes, 2), *product(tables.target_axes, others)]
-        if plan.independence_weight
-        else []
-    )
-    for one, other in pairs:
-        table = of(one, other).reshape(len(among), len(one.values), len(other.values))
-        apart = table - target_shares(one)[:, None] * table.sum(axis=1, keepdims=True)
-        importance = plan.independence_weight * weight[one.name] * weight.get(other.name, 1.0)
-        goals.append(
-            Goal(apart.reshape(len(among), -1), np.zeros(apart[0].size), weight=importance)
+
+
+def _independence_goals(
+    plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell]
+) -> list[Goal]:
+    """Return a goal for each pair of target axes, and of a target and a monitored axis."""
+    if not plan.independence_weight:
+        return []
+    priorities = _priorities(plan, tables)
+    monitored = [axis for axis in tables.prompt.closed if axis.name not in priorities]
+    pairs = [*combinations(tables.target_axes, 2), *product(tables.target_axes, monitored)]
+    goals = []
+    for first, second in pairs:
+        shares = _shares_of_cells(tables, candidates, [first, second])
+        table = shares.reshape(len(candidates), len(first.values), len(second.values))
+        independent = target_shares(first)[:, None] * table.sum(axis=1, keepdims=True)
+        difference = (table - independent).reshape(len(candidates), -1)
+        weight = (
+            plan.independence_weight * priorities[first.name] * priorities.get(second.name, 1.0)
         )
-    costs = BREVITY * np.array([len(cell) for cell in among])
-    found = plan_policy(goals, costs=costs, max_prompts=plan.max_prompts or None)
-    return found, sum(goal.weight * goal.distance_of(found) for goal in is_target)
+        goals.append(Goal(difference, np.zeros(difference.shape[1]), weight=weight))
+    return goals
