@@ -97,9 +97,9 @@ def test_a_page_of_several_prompts_shows_each(tmp_path: Path) -> None:
         run=tmp_path / "run",
     )
     page = made.report.read_text(encoding="utf-8")
-    assert all(f"“{one}”: one seed under another" in page for one in prompts)
+    assert all(f"“{one}”: equal seeds below each other" in page for one in prompts)
     assert all(f"% of {one.axes[0].followed.n}" in page for one in made.findings.techniques)
-    bars = page.split("The same seeds, before and after")[0]
+    bars = page.split("Images of equal seeds")[0]
     assert all(one in bars for one in prompts)
 
 
