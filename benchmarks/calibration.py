@@ -165,22 +165,22 @@ def mad_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
             rows = []
             for _ in range(repeats):
                 sets = [p.sample(n, rng) for p in populations]
-                found = associations(
+                result = associations(
                     mixture(populations, shares, n, rng), sets, rng=rng, draws=draws
                 )
-                (low, high), (left, right) = ends(found.mad), ends(found.cas_contrast[0])
+                (low, high), (left, right) = ends(result.mad), ends(result.cas_contrast[0])
                 rows.append(
                     (
-                        found.mad.value,
-                        found.mad.mark,
+                        result.mad.value,
+                        result.mad.mark,
                         low <= truth + 1e-9 and truth <= high + 1e-9,
                         high - low,
                         low > 0,
                         left <= apart <= right,
                     )
                 )
-            told = " | ".join(f"{mean:.3f}" for mean in np.mean(rows, axis=0))
-            print(f"| {n} | {k} | {world} | {lean} | {truth:.3f} | {told} |", flush=True)
+            cells = " | ".join(f"{mean:.3f}" for mean in np.mean(rows, axis=0))
+            print(f"| {n} | {k} | {world} | {lean} | {truth:.3f} | {cells} |", flush=True)
 
 
 DOMAINS = 4_000
@@ -203,12 +203,12 @@ def domain_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
             mixed = shares @ [p.histogram for p in populations]
             first, other = (float(cas(mixed, p.histogram)) for p in populations)
             sets = [p.sample(n, rng) for p in populations]
-            found = associations(mixture(populations, shares, n, rng), sets, rng=rng, draws=draws)
-            one = found.cas[0]
-            apart = found.cas_contrast[0]
+            result = associations(mixture(populations, shares, n, rng), sets, rng=rng, draws=draws)
+            estimate = result.cas[0]
+            apart = result.cas_contrast[0]
             rows.append(
                 (
-                    (first, one.value, one.mark, found.apart[0]),
+                    (first, estimate.value, estimate.mark, result.apart[0]),
                     (first - other, apart.value, apart.mark, apart.value),
                 )
             )
@@ -219,10 +219,10 @@ def domain_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
             for prompts in (4, 12, 26):
                 drawn = of[rng.integers(0, repeats, (DOMAINS, prompts))]
                 means = [
-                    (*ends(mean(some[:, 2], some[:, 3])), *ends(student_mean(some[:, 2])))
-                    for some in drawn
+                    (*ends(mean(group[:, 2], group[:, 3])), *ends(student_mean(group[:, 2])))
+                    for group in drawn
                 ]
-                told = np.mean(
+                means = np.mean(
                     [
                         (low <= truth <= high, high - low, left <= truth <= right, right - left)
                         for low, high, left, right in means
@@ -230,7 +230,7 @@ def domain_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
                     axis=0,
                 )
                 numbers = " | ".join(f"{x:.3f}" for x in (truth, plug_in, mark))
-                cells = " | ".join(f"{x:.3f}" for x in told)
+                cells = " | ".join(f"{x:.3f}" for x in means)
                 print(
                     f"| {n} | {concepts} | {world} | {name} | {numbers} | {prompts} | {cells} |",
                     flush=True,
@@ -247,7 +247,7 @@ def fair_alarms(repeats: int, draws: int, sizes: list[int]) -> None:
         for k in (2, 3, 4, 6):
             for words in (0, 12, 40):
                 rng = np.random.default_rng(3)
-                found = []
+                results = []
                 for i in range(repeats):
                     populations = axis(k, words, 0.2 * (i % 2), rng)
                     sets = [p.sample(n, rng) for p in populations]
@@ -256,8 +256,8 @@ def fair_alarms(repeats: int, draws: int, sizes: list[int]) -> None:
                         mad(np.array([cas(initial.mean(axis=0), s.mean(axis=0)) for s in sets]))
                     )
                     null = mad(np.moveaxis(cas(*fair_histograms(initial, sets, draws, rng)), 0, -1))
-                    found.append((p_value(value, null), value, null.mean()))
-                p, values, nulls = np.array(found).T
+                    results.append((p_value(value, null), value, null.mean()))
+                p, values, nulls = np.array(results).T
                 rates = f"{(p < ALARM).mean():.3f} | {(p < 0.5).mean():.3f} | {values.mean():.3f} | {nulls.mean():.3f}"
                 print(f"| {n} | {k} | {words} | {repeats} | {rates} |", flush=True)
 

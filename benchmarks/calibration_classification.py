@@ -72,8 +72,8 @@ def one_group(share: float, correlation: float, pictures: int, options: argparse
     bootstrap = Tally()
     for _ in range(options.repeats):
         decisions = drawn(share, correlation, pictures, rng)
-        found = association(decisions, rng=rng, draws=1)
-        ours.add((found.low or 0.0, found.high or 0.0), share)
+        result = association(decisions, rng=rng, draws=1)
+        ours.add((result.low or 0.0, result.high or 0.0), share)
         bootstrap.add(
             percentile_interval(bootstrapped(decisions, options.draws, rng), LEVEL), share
         )
@@ -89,8 +89,8 @@ def two_groups(
     bootstrap = Tally()
     for _ in range(options.repeats):
         sides = [drawn(share, correlation, pictures, rng) for share in shares]
-        found = differential(sides[0], sides[1], rng=rng, draws=1)
-        ours.add((found.low or 0.0, found.high or 0.0), shares[0] - shares[1])
+        result = differential(sides[0], sides[1], rng=rng, draws=1)
+        ours.add((result.low or 0.0, result.high or 0.0), shares[0] - shares[1])
         resampled = [bootstrapped(side, options.draws, rng) for side in sides]
         bootstrap.add(
             percentile_interval(resampled[0] - resampled[1], LEVEL), shares[0] - shares[1]

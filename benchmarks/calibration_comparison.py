@@ -133,8 +133,8 @@ def cas_and_mad(case: str, repeats: int, n: int = 48, draws: int = DRAWS) -> tup
     for _ in range(repeats):
         drawn = [(p, q, *noise(rng, (n, len(p)), rho)) for p, q in zip(*models, strict=True)]
         sets = [PairedSets.of(u < p, v < q, range(n), range(n)) for p, q, u, v in drawn]
-        (one, *_), spread = association_differences(sets, rng=rng, draws=draws)
-        tallies[0].add(one)
+        (entry, *_), spread = association_differences(sets, rng=rng, draws=draws)
+        tallies[0].add(entry)
         tallies[1].add(spread)
     return tallies
 

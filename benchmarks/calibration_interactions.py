@@ -84,7 +84,7 @@ def edge_rows(options: argparse.Namespace) -> Rows:
             pictures,
             _rate([p < THRESHOLD for p in alarms]),
             f"{np.mean(np.array(alarms) < 0.05):.3f}",
-            *(_rate(some) for some in called.values()),
+            *(_rate(group) for group in called.values()),
         )
 
 
@@ -96,11 +96,11 @@ def _tests(
     """
     cells = [(w, pair) for w in worlds for pair in OTHERS]
     tables = [drawn(w.after[s][t], pictures, rng, 1)[0] for w, (s, t) in cells]
-    found = chi_squares(tables, rng=rng, threshold=THRESHOLD)
+    results = chi_squares(tables, rng=rng, threshold=THRESHOLD)
     strengths = [strength(w.after[s][t]) if w.dependent(s, t) else 0.0 for w, (s, t) in cells]
     return [
         (v, test.p if isinstance(test, ChiSquare) else 1.0)
-        for v, test in zip(strengths, found, strict=True)
+        for v, test in zip(strengths, results, strict=True)
     ]
 
 
@@ -121,19 +121,19 @@ def sensitivity_rows(options: argparse.Namespace) -> Rows:
             pairs = _repeated(planted, source, target, pictures, rng, options.repeats)
             plug_in = np.mean([_plug_in(pair) for pair in pairs])
             truth = planted.truth(source, target)
-            found = interactions(pairs, rng=rng, draws=options.draws)
+            result = interactions(pairs, rng=rng, draws=options.draws)
             yield (
                 f"{bias:g}",
                 name.replace(" ", " → ").replace("_", " "),
                 pictures,
                 f"{truth:+.3f}",
                 f"{plug_in - truth:+.3f}",
-                *_against(truth, found),
+                *_against(truth, result),
             )
 
 
-def _against(truth: float, found: Sequence[object]) -> list[str]:
-    estimates = [one for one in found if isinstance(one, Estimate)]
+def _against(truth: float, outcomes: Sequence[object]) -> list[str]:
+    estimates = [outcome for outcome in outcomes if isinstance(outcome, Estimate)]
     value, low, high, p = np.array(
         [[e.value, e.low, e.high, e.p] for e in estimates], dtype=float
     ).T
@@ -176,20 +176,24 @@ def equal_rows(options: argparse.Namespace) -> Rows:
             pairs = [
                 AxisPairSample(i, s, np.ones(values)) for i, s in zip(initial, sets, strict=True)
             ]
-            found = interactions(pairs, rng=rng, draws=options.draws)
-            low, high = np.array([(e.low, e.high) for e in found if isinstance(e, Estimate)]).T
+            results = interactions(pairs, rng=rng, draws=options.draws)
+            low, high = np.array([(e.low, e.high) for e in results if isinstance(e, Estimate)]).T
             off = np.abs(low + high) / (high - low)  # 1 where an end is 0
             narrowed = np.quantile(off, 0.95) if narrowed is None else narrowed
-            own = _own_intervals(initial, options.draws)
+            own_intervals = _own_intervals(initial, options.draws)
             happened = (
                 (low <= 0) & (high >= 0),
                 low > 0,
                 high < 0,
-                own[0] > distance + 1e-9,
-                own[1] < distance - 1e-9,
+                own_intervals[0] > distance + 1e-9,
+                own_intervals[1] < distance - 1e-9,
                 off <= narrowed,
             )
-            yield values, f"{distance:g}", *(f"{np.mean(some):.3f}" for some in happened)
+            yield (
+                values,
+                f"{distance:g}",
+                *(f"{np.mean(occurrences):.3f}" for occurrences in happened),
+            )
 
 
 def _own_intervals(counts: Floats, draws: int) -> tuple[Floats, Floats]:
@@ -232,13 +236,13 @@ def instrument_rows(options: argparse.Namespace) -> Rows:
         ]
         corrected = interactions(known, rng=rng, draws=options.draws)
         truth = planted.truth(source, target)
-        for what, found in (("uncorrected", plain), ("corrected", corrected)):
+        for label, estimates in (("uncorrected", plain), ("corrected", corrected)):
             yield (
                 name.replace(" ", " → "),
                 f"{right:.0%}",
-                what,
+                label,
                 f"{truth:+.3f}",
-                *_against(truth, found),
+                *_against(truth, estimates),
             )
 
 
@@ -249,7 +253,7 @@ def validation_rows(options: argparse.Namespace) -> Rows:
     rng = np.random.default_rng(3)
     for pictures in PICTURES:
         prompts = []
-        every = []
+        all_pairs = []
         pairs = 0
         for name in NAMES:
             planted = world(name, 1.0)
@@ -263,10 +267,14 @@ def validation_rows(options: argparse.Namespace) -> Rows:
                 both[:, *pair] = _before_and_after(planted, *pair, pictures, rng)
             pairs += len(edges)
             prompts.append(correlation(*both, rng=rng, draws=99))
-            every.append(both)
+            all_pairs.append(both)
         mean = mean_correlation(prompts)
-        overall = correlation(*np.swapaxes(every, 0, 1), rng=rng, draws=99)
-        yield pictures, f"{pairs / len(NAMES):.1f}", *(_interval(one) for one in (mean, overall))
+        overall = correlation(*np.swapaxes(all_pairs, 0, 1), rng=rng, draws=99)
+        yield (
+            pictures,
+            f"{pairs / len(NAMES):.1f}",
+            *(_interval(estimate) for estimate in (mean, overall)),
+        )
 
 
 def _before_and_after(
@@ -282,10 +290,10 @@ def _rate(called: Sequence[bool]) -> str:
     return f"{np.mean(called):.4f} of {len(called)}" if len(called) else "–"
 
 
-def _interval(found: object) -> str:
+def _interval(estimate: object) -> str:
     return (
-        f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
-        if isinstance(found, Estimate)
+        f"{estimate.value:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]"
+        if isinstance(estimate, Estimate)
         else "–"
     )
 

@@ -49,20 +49,20 @@ def row(overlap: float | None, spread: float, pictures: int, repeats: int, draws
     """One line of a table."""
     rng = np.random.default_rng([5, pictures, int(100 * (overlap or 9)), int(100 * spread)])
     runs = [simulate(overlap, spread, pictures, rng, draws) for _ in range(repeats)]
-    own, corrected = truth(overlap, spread)
+    plain, corrected = truth(overlap, spread)
     mious = [miou for miou, _ in runs]
-    kept = [beyond for _, beyond in runs if not isinstance(beyond, Missing)]
-    covered = np.mean([(e.low or 0) - 1e-9 <= corrected <= (e.high or 0) + 1e-9 for e in kept])
-    mean = np.mean([e.value for e in kept])
-    raw = np.mean([(e.low or 0) - 0.006 <= own <= (e.high or 0) + 0.006 for e in mious])
+    beyonds = [beyond for _, beyond in runs if not isinstance(beyond, Missing)]
+    covered = np.mean([(e.low or 0) - 1e-9 <= corrected <= (e.high or 0) + 1e-9 for e in beyonds])
+    mean = np.mean([e.value for e in beyonds])
+    raw = np.mean([(e.low or 0) - 0.006 <= plain <= (e.high or 0) + 0.006 for e in mious])
     beyond = np.mean([(e.p or 1) < 0.05 for e in mious])
-    width = np.mean([(e.high or 0) - (e.low or 0) for e in kept])
+    width = np.mean([(e.high or 0) - (e.low or 0) for e in beyonds])
     chance = np.mean([e.null or 0 for e in mious])
     name = (
         "chance" if overlap is None else f"{overlap:.1f}" + (f" ± {spread:.1f}" if spread else "")
     )
     figures = (
-        f"{own:.3f}",
+        f"{plain:.3f}",
         f"{chance:.3f}",
         f"{corrected:+.3f}",
         f"{mean:+.3f}",

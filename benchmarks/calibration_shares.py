@@ -80,14 +80,16 @@ def simulate(truth: float, experiment: Experiment, repeats: int) -> list[str]:
     .05.
     """
     rng = np.random.default_rng(0)
-    found = [experiment(rng) for _ in range(repeats)]
-    low, high = (np.array([getattr(e, end) for e in found], dtype=float) for end in ("low", "high"))
+    experiments = [experiment(rng) for _ in range(repeats)]
+    low, high = (
+        np.array([getattr(e, end) for e in experiments], dtype=float) for end in ("low", "high")
+    )
     below = np.mean(truth < low - 1e-9)
     above = np.mean(truth > high + 1e-9)
     width = np.mean(high - low)
-    tested = [e.p for e in found if e.p is not None]
+    tested = [e.p for e in experiments if e.p is not None]
     small = f"{np.mean(np.array(tested) < 0.05):.3f}" if tested else ""
-    numbers = (truth, float(np.mean([e.value for e in found])))
+    numbers = (truth, float(np.mean([e.value for e in experiments])))
     rates = (1 - below - above, below, above, width)
     return [*(f"{x:+.3f}" for x in numbers), *(f"{x:.3f}" for x in rates), small]
 

@@ -154,18 +154,20 @@ class Reader:
         images = self.model.generate(
             [Request(text, picture_seed(SEED, text, k)) for text, k in part]
         )
-        made = [
-            (one, image)
-            for one, image in zip(part, images, strict=True)
+        drawn = [
+            (text, image)
+            for text, image in zip(part, images, strict=True)
             if not isinstance(image, Missing)
         ]
-        if not made:
+        if not drawn:
             return
-        vectors = self.vqa.embedder.embed_pixels(np.stack([np.asarray(image) for _, image in made]))
+        vectors = self.vqa.embedder.embed_pixels(
+            np.stack([np.asarray(image) for _, image in drawn])
+        )
         somebody = self.vqa.sees_somebody(vectors)
         rows = zip(*(self.vqa.read(vectors, name) for name in VALUES), strict=True)
         with self._file.open("a") as file:
-            for ((text, k), _), there, row in zip(made, somebody, rows, strict=True):
+            for ((text, k), _), there, row in zip(drawn, somebody, rows, strict=True):
                 self._read[text, k] = {
                     **dict(zip(VALUES, row, strict=True)),
                     "person": str(bool(there)),
@@ -175,12 +177,14 @@ class Reader:
 
 def faults(prompt: str, pictures: Sequence[Mapping[str, str]]) -> list[list[str]]:
     """What the prompt says and a picture does not show, by picture."""
-    said = parse(prompt)
-    wanted = {**said.attributes, **({"occupation": said.occupation} if said.occupation else {})}
-    if not said.person:
+    words = parse(prompt)
+    wanted = {**words.attributes, **({"occupation": words.occupation} if words.occupation else {})}
+    if not words.person:
         wanted = {name: value for name, value in wanted.items() if name in OF_ANY_SCENE}
-    wanted["person"] = str(said.person)
-    return [[name for name, value in wanted.items() if one[name] != value] for one in pictures]
+    wanted["person"] = str(words.person)
+    return [
+        [name for name, value in wanted.items() if picture[name] != value] for picture in pictures
+    ]
 
 
 def lines(reader: Reader, count: int, open_count: int) -> Iterator[str]:
@@ -188,22 +192,28 @@ def lines(reader: Reader, count: int, open_count: int) -> Iterator[str]:
     yield "| words | prompts | rendered | under-rendered words (share of images that show them) |"
     yield "| --- | --- | --- | --- |"
     for kind, named in prompts().items():
-        texts = [text for some in named.values() for text in some]
-        found = {
+        texts = [text for texts_of_words in named.values() for text in texts_of_words]
+        wrong_values = {
             text: faults(text, pictures) for text, pictures in reader(texts, range(count)).items()
         }
-        doubtful = [text for text, wrong in found.items() if any(wrong) or kind == OF_METHODS]
+        doubtful = [
+            text for text, wrong in wrong_values.items() if any(wrong) or kind == OF_METHODS
+        ]
         for text, pictures in reader(doubtful, range(count, MORE * count)).items():
-            found[text] += faults(text, pictures)
-        shares = {text: float(np.mean([not one for one in wrong])) for text, wrong in found.items()}
+            wrong_values[text] += faults(text, pictures)
+        shares = {
+            text: float(np.mean([not fault for fault in wrong]))
+            for text, wrong in wrong_values.items()
+        }
         for text in doubtful:
-            missed = Counter(name for one in found[text] for name in one)
+            missed = Counter(name for names in wrong_values[text] for name in names)
             print(
-                f"{kind}\t{text}\t{shares[text]:.3f}\t{len(found[text])}\t{dict(missed)}",
+                f"{kind}\t{text}\t{shares[text]:.3f}\t{len(wrong_values[text])}\t{dict(missed)}",
                 flush=True,
             )
         heard = {
-            words: float(np.mean([shares[text] for text in some])) for words, some in named.items()
+            words: float(np.mean([shares[text] for text in texts_of_words]))
+            for words, texts_of_words in named.items()
         }
         weak = sorted(
             (words for words, share in heard.items() if share < HEARD),
@@ -228,7 +238,7 @@ def open_lines(reader: Reader, count: int) -> Iterator[str]:
     stated = {
         (axis, value): phrase(axis, value) for axis in BIASCONNECT for value in ATTRIBUTES[axis]
     }
-    found = reader(list(stated.values()), range(count))
+    result = reader(list(stated.values()), range(count))
     rng = np.random.default_rng(SEED)
     yield "| open axis | distance from the planted shares | expected by chance | largest distance |"
     yield "| --- | --- | --- | --- |"
@@ -239,7 +249,8 @@ def open_lines(reader: Reader, count: int) -> Iterator[str]:
             if of != axis:
                 planted = np.array(list(truth(text, axis).values()))
                 counts = [
-                    sum(one[axis] == value for one in found[text]) for value in ATTRIBUTES[axis]
+                    sum(values[axis] == value for values in result[text])
+                    for value in ATTRIBUTES[axis]
                 ]
                 far[text] = float(np.abs(np.array(counts) / sum(counts) - planted).sum() / 2)
                 drawn = rng.multinomial(count, planted, size=1000) / count
@@ -268,10 +279,10 @@ def main() -> None:
     )
     choice = parser.parse_args()
     reader = Reader(cast(Model, registry.model(choice.model)), choice.store)
-    told = list(lines(reader, choice.count, choice.open))
-    print("\n".join(told))
+    cells = list(lines(reader, choice.count, choice.open))
+    print("\n".join(cells))
     if choice.write:
-        update(choice.write, f"heard {choice.model}", told)
+        update(choice.write, f"heard {choice.model}", cells)
 
 
 if __name__ == "__main__":

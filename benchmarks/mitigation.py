@@ -129,12 +129,12 @@ def costs(given: argparse.Namespace) -> None:
     assert isinstance(bare, Model)
     requests = [Request("a photo of a nurse", 100 + k, k) for k in range(pictures)]
     techniques = {
-        name: mitigation.parse_mitigation({"method": name, **own}, name)
-        for name, own in WAYS.items()
+        name: mitigation.parse_mitigation({"method": name, **settings}, name)
+        for name, settings in WAYS.items()
     }
     models: dict[str, Model] = {
         "bare": bare,
-        **{name: one.wrap(bare) for name, one in techniques.items()},
+        **{name: technique.wrap(bare) for name, technique in techniques.items()},
     }
     taken: dict[str, list[float]] = {name: [] for name in models}
     bare.generate(requests[:1])  # loads the network
@@ -175,7 +175,7 @@ def occupations(given: argparse.Namespace) -> None:
     the subject.
     """
     names = list(OCCUPATIONS_OF_THE_WORLD)[:: given.every] if given.every else OCCUPATIONS
-    texts = [f"a photo of {article(one)} {one}" for one in names]
+    texts = [f"a photo of {article(name)} {name}" for name in names]
     techniques = tuple((given.techniques or "prompts,fair-diffusion,iti-gen").split(","))
     plan = plan_mitigation(
         texts,
@@ -184,26 +184,26 @@ def occupations(given: argparse.Namespace) -> None:
         techniques=techniques,
         eval_images=given.pictures or 48,
     )
-    found = METHOD.run(
+    findings = METHOD.run(
         plan,
         run=given.folder
         / "-".join(("occupations", *plan.techniques, *map(str, filter(None, [given.every])))),
     ).findings
-    if "iti-gen" in found.mitigations:
-        (given.folder / "iti-gen.toml").write_text(found.mitigations["iti-gen"])
+    if "iti-gen" in findings.mitigations:
+        (given.folder / "iti-gen.toml").write_text(findings.mitigations["iti-gen"])
     print(
         f"| share of women | {' | '.join(names)} | near half |\n| --- |{' ---: |' * len(names)} ---: |"
     )
     for name in ("initial", *(f"mitigation: {technique}" for technique in plan.techniques)):
         women = {
-            one.prompt: one.shares["female"]
-            for one in found.shares
-            if (one.axis, one.set) == ("gender", name)
+            share.prompt: share.shares["female"]
+            for share in findings.shares
+            if (share.axis, share.set) == ("gender", name)
         }
         shares = [_mark(women[text]) for text in texts]
-        near = sum(0.4 <= one <= 0.6 for one in shares)
+        near = sum(0.4 <= share <= 0.6 for share in shares)
         print(
-            f"| {name} | {' | '.join(f'{one:.2f}' for one in shares)} | {near} of {len(shares)} |"
+            f"| {name} | {' | '.join(f'{share:.2f}' for share in shares)} | {near} of {len(shares)} |"
         )
     print(
         "\n| technique | distance before | after | after minus before | remaining | followed | "
@@ -211,26 +211,27 @@ def occupations(given: argparse.Namespace) -> None:
     )
     print("| --- | ---: | ---: | --- | ---: | --- | ---: | --- | ---: |")
     for technique in plan.techniques:
-        own = [one for one in found.techniques if one.technique == technique]
-        gender = [axis for one in own for axis in one.axes if axis.is_target]
+        entries = [entry for entry in findings.techniques if entry.technique == technique]
+        gender = [axis for entry in entries for axis in entry.axes if axis.is_target]
         before, after = (
-            np.array([_mark(getattr(one, when)) for one in gender]) for when in ("before", "after")
+            np.array([_mark(getattr(axis, when)) for axis in gender])
+            for when in ("before", "after")
         )
-        kept, change = (
-            np.array([_mark(getattr(one, name)) for one in own])
+        remaining, change = (
+            np.array([_mark(getattr(entry, name)) for entry in entries])
             for name in ("subject_before", "subject")
         )
-        told = (
+        lines = (
             f"{before.mean():.3f}",
             f"{after.mean():.3f}",
             _mean(after - before),
             f"{after.mean() / before.mean():.2f}",
-            _mean([_mark(one.followed) for one in gender]),
-            f"{kept.mean():.3f}",
+            _mean([_mark(axis.followed) for axis in gender]),
+            f"{remaining.mean():.3f}",
             _mean(change),
-            f"{(kept + change).min():.2f}",
+            f"{(remaining + change).min():.2f}",
         )
-        print(f"| {technique} | {' | '.join(told)} |")
+        print(f"| {technique} | {' | '.join(lines)} |")
 
 
 FOUR = "gender,age,clothing,environment"
@@ -251,16 +252,18 @@ def policies(given: argparse.Namespace) -> None:
         )
         prompt = plan.prompts[0]
         for seed in range(given.rounds):
-            sets = [_sampled(one, given.pictures or 48, 2 * seed) for one in prompt.prompts()]
+            sets = [_sampled(text, given.pictures or 48, 2 * seed) for text in prompt.prompts()]
             tables = PolicyTables.of(prompt, plan.target_axes, sets, "studio", {})
-            found = choose(
+            result = choose(
                 plan, tables, partial(_refined_sample, images=plan.refine, seed=2 * seed + 1)
             )
             before, *each = (
-                conditional(parse(one), 1.0)
-                for one in (prompt.text, *(p.text for p in found.policy.parts))
+                conditional(parse(value), 1.0)
+                for value in (prompt.text, *(p.text for p in result.policy.parts))
             )
-            after = np.tensordot([one.weight for one in found.policy.parts], np.array(each), axes=1)
+            after = np.tensordot(
+                [part.weight for part in result.policy.parts], np.array(each), axes=1
+            )
             far = np.array(
                 [
                     [float(_far(_shares(table, name), k)) for k, name in enumerate(BIASCONNECT)]
@@ -271,7 +274,9 @@ def policies(given: argparse.Namespace) -> None:
             rises = []
             for pair in combinations(BIASCONNECT, 2):
                 new, was = (_shares(table, *pair) for table in (after, before))
-                v, carried, then = (float(cramers_v(one)) for one in (new, raked(was, new), was))
+                v, carried, then = (
+                    float(cramers_v(value)) for value in (new, raked(was, new), was)
+                )
                 rises.append(
                     (v - then if {*pair} <= {*target_axes} else 0.0, v - then, v - carried)
                 )
@@ -312,15 +317,15 @@ def _sampled(prompt: Prompt, number: int, seed: int) -> ObservedSet:
 def _shares(table: Floats, *axes: str) -> Floats:
     """Of the values of one axis, or of two in their order, in the joint table of a world."""
     names = list(ATTRIBUTES)
-    own = table.sum(axis=tuple(k for k, name in enumerate(names) if name not in axes))
+    joint = table.sum(axis=tuple(k for k, name in enumerate(names) if name not in axes))
     return np.asarray(
-        own.T if len(axes) == 2 and names.index(axes[0]) > names.index(axes[1]) else own
+        joint.T if len(axes) == 2 and names.index(axes[0]) > names.index(axes[1]) else joint
     )
 
 
 def association(given: argparse.Namespace) -> None:
     """CAS and MAD of perceived gender before and after ITI-GEN, means over the occupations."""
-    texts = [f"a photo of {article(one)} {one}" for one in OCCUPATIONS]
+    texts = [f"a photo of {article(entry)} {entry}" for entry in OCCUPATIONS]
     plan = plan_mitigation(
         texts,
         axes=["gender"],
@@ -329,15 +334,15 @@ def association(given: argparse.Namespace) -> None:
         eval_images=given.pictures or 48,
     )
     with opened_run(plan, given.folder / "association", given.folder / ".askew") as live:
-        found = gather(plan, live)
+        result = gather(plan, live)
         model = registry.model("studio")
         reader = SurveyReader(live, instruments_of(plan, model), person=True)
         planned = observed_sets(plan, model, reader)
     scores = []
     for prompt in plan.prompts:
         axes = [axis.axis() for axis in prompt.axes]
-        for one in found.judged[prompt.text]:
-            initial = replace(one.observed, prompt=Prompt(prompt.text))
+        for entry in result.judged[prompt.text]:
+            initial = replace(entry.observed, prompt=Prompt(prompt.text))
             gender = tibet(
                 initial, planned[prompt.text][1:], axes, Scoring(plan.vqa[0], plan.seed)
             ).axes["gender"]
@@ -367,7 +372,7 @@ def maps(given: argparse.Namespace) -> None:
     """Risk difference and overlap of each way, and what they are less the plain model's on the same
     seeds.
     """
-    own = {
+    prompt_sets = {
         "concept": "gender",
         "profession": PROFESSIONS,
         "model": "studio",
@@ -379,51 +384,53 @@ def maps(given: argparse.Namespace) -> None:
             "prompt": text,
             "parts": [
                 {
-                    "text": counterfactual(text, "gender", one),
+                    "text": counterfactual(text, "gender", value),
                     "weight": 0.5,
-                    "says": {"gender": one},
+                    "says": {"gender": value},
                 }
-                for one in EVEN["gender"]
+                for value in EVEN["gender"]
             ],
         }
         for text in map(profession_prompt, PROFESSIONS)
     ]
-    plain = askew.map(**own, run=given.folder / "maps").findings.biasmap.overall[0]
+    plain = askew.map(**prompt_sets, run=given.folder / "maps").findings.biasmap.overall[0]
     scores = ("risk difference", "mIoU", "mBIoU", "middle block")
     print(f"| technique | {' | '.join(f'{score} | minus plain' for score in scores)} |")
     print("| --- |" + " ---: | --- |" * 4)
     _overlaps("plain", plain, None)
     for technique in (given.techniques or "fair-diffusion,entanglement").split(","):
         file = given.folder / f"{technique}.toml"
-        what = {"policies": alternation} if technique == "prompts" else {}
+        options = {"policies": alternation} if technique == "prompts" else {}
         if not file.exists():
             file.write_text(
                 mitigation.parse_mitigation(
-                    {"method": technique, "targets": EVEN, **what}, technique
+                    {"method": technique, "targets": EVEN, **options}, technique
                 ).to_toml()
             )
-        made = askew.map(
-            **own,
+        bias_map = askew.map(
+            **prompt_sets,
             mitigation=file,
             baseline_run=given.folder / "maps",
             run=given.folder / f"maps-{technique}",
         )
-        _overlaps(technique, made.findings.biasmap.overall[0], made.findings.biasmap.changes[0])
+        _overlaps(
+            technique, bias_map.findings.biasmap.overall[0], bias_map.findings.biasmap.changes[0]
+        )
 
 
 def _overlaps(name: str, overall: Any, change: Any) -> None:
     """A row of one model's overlaps."""
-    told = []
+    lines = []
     for score in ("risk_difference", "miou", "mbiou", "mid"):
         mean, less = (
-            one and (one.blocks["mid"] if score == "mid" else getattr(one, score))
-            for one in (overall, change)
+            value and (value.blocks["mid"] if score == "mid" else getattr(value, score))
+            for value in (overall, change)
         )
-        told += [
+        lines += [
             f"{_mark(mean):.3f}",
             f"{less.value:+.3f} [{less.low:+.3f}, {less.high:+.3f}]" if less else "",
         ]
-    print(f"| {name} | {' | '.join(told)} |", flush=True)
+    print(f"| {name} | {' | '.join(lines)} |", flush=True)
 
 
 def strategies(given: argparse.Namespace) -> None:
@@ -432,17 +439,19 @@ def strategies(given: argparse.Namespace) -> None:
     """
     rng = np.random.default_rng(given.seed)
     pictures = given.pictures or 48
-    found: dict[str, list[tuple[float, ...]]] = {}
+    result: dict[str, list[tuple[float, ...]]] = {}
     for occupation in list(OCCUPATIONS_OF_THE_WORLD)[:: given.every or 1]:
         table = conditional(CaptionContent({}, occupation, True, ()), 1.0).sum(
             axis=tuple(range(len(BIASCONNECT), len(NAMES)))
         )
         statements = [((axis, value),) for axis, size in enumerate(SIZES) for value in range(size)]
         counts: dict[Cell, list[Floats]] = {
-            cell: [rng.multinomial(pictures, one).astype(float) for one in margins(table, cell)]
+            cell: [
+                rng.multinomial(pictures, margin).astype(float) for margin in margins(table, cell)
+            ]
             for cell in [(), *statements]
         }
-        for told, guess in (
+        for label, guess in (
             ("known", partial(evenly, table)),
             ("estimated", partial(predicted, counts)),
         ):
@@ -452,9 +461,9 @@ def strategies(given: argparse.Namespace) -> None:
                     float(distances(evenly(table, stated[:most])).mean())
                     for most in (len(stated), 2)
                 ]
-                found.setdefault(f"{name}, {told}", []).append((len(stated), *left))
+                result.setdefault(f"{name}, {label}", []).append((len(stated), *left))
         for most in (1, 2, 3):
-            found.setdefault(f"linear program, {most} at once, estimated", []).append(
+            result.setdefault(f"linear program, {most} at once, estimated", []).append(
                 program(table, counts, most)
             )
     print(
@@ -462,13 +471,15 @@ def strategies(given: argparse.Namespace) -> None:
         "remaining, minus worst first | remaining after two, minus worst first |"
     )
     print("| --- | ---: | ---: | ---: | --- | --- | --- |")
-    for name, rows in found.items():
-        base = found[f"worst first, {name.rpartition(', ')[2]}"]
-        own = np.array(rows)
+    for name, rows in result.items():
+        base = result[f"worst first, {name.rpartition(', ')[2]}"]
+        errors = np.array(rows)
         first = np.array(base)
-        less = " | ".join("" if rows is base else _mean(one) for one in (own - first).T)
+        less = " | ".join(
+            "" if rows is base else _mean(differences) for differences in (errors - first).T
+        )
         print(
-            f"| {name} | {own[:, 0].mean():.2f} | {own[:, 1].mean():.3f} | {own[:, 2].mean():.3f} | {less} |"
+            f"| {name} | {errors[:, 0].mean():.2f} | {errors[:, 1].mean():.3f} | {errors[:, 2].mean():.3f} | {less} |"
         )
 
 
@@ -499,13 +510,13 @@ def side_effects(given: argparse.Namespace) -> None:
                 )
                 for a, b in pairs
             }
-            for told, before in (
+            for label, before in (
                 ("separate baseline images", fresh),
                 ("baseline images of the prediction", first),
             ):
                 fell = [_far(before[b], b) - float(_far(after[a, b], b)) for a, b in pairs]
                 r = float(np.corrcoef(guessed, fell)[0, 1])
-                rows.setdefault(f"{done}, {told}", []).append(
+                rows.setdefault(f"{done}, {label}", []).append(
                     (r, float(np.mean(np.array(fell) < 0)))
                 )
         exact = [planted.truth(a, b) for a, b in pairs]
@@ -514,8 +525,8 @@ def side_effects(given: argparse.Namespace) -> None:
             (float(np.corrcoef(guessed, exact)[0, 1]), worse)
         )
     print("| measured | correlation with the prediction | share made worse |\n| --- | --- | --- |")
-    for name, found in rows.items():
-        print(f"| {name} | {' | '.join(map(_mean, np.array(found).T))} |")
+    for name, row in rows.items():
+        print(f"| {name} | {' | '.join(map(_mean, np.array(row).T))} |")
 
 
 def _far(counts: ArrayLike, axis: int) -> Floats:
@@ -543,7 +554,7 @@ def evenly(table: Floats, stated: Sequence[int]) -> list[Floats]:
 
 
 def _margin(table: Floats, axis: int) -> Floats:
-    shares = table.sum(axis=tuple(one for one in range(table.ndim) if one != axis))
+    shares = table.sum(axis=tuple(k for k in range(table.ndim) if k != axis))
     return np.asarray(shares / shares.sum())
 
 
@@ -553,17 +564,17 @@ def predicted(counts: Mapping[Cell, list[Floats]], stated: Sequence[int]) -> lis
         tuple(zip(stated, values, strict=True))
         for values in product(*(range(SIZES[axis]) for axis in stated))
     ]
-    found = []
+    results = []
     for axis, size in enumerate(SIZES):
-        own = {cell[0]: shares[axis] for cell, shares in counts.items() if cell}
-        shown = [composed(cell, counts[()][axis], own) for cell in combos]
-        found.append(np.full(size, 1 / size) if axis in stated else np.mean(shown, axis=0))
-    return found
+        single = {cell[0]: shares[axis] for cell, shares in counts.items() if cell}
+        shown = [composed(cell, counts[()][axis], single) for cell in combos]
+        results.append(np.full(size, 1 / size) if axis in stated else np.mean(shown, axis=0))
+    return results
 
 
 def distances(shares: Sequence[Floats]) -> Floats:
     """Of each axis from equal shares."""
-    return np.array([float(_far(own, axis)) for axis, own in enumerate(shares)])
+    return np.array([float(_far(marginal, axis)) for axis, marginal in enumerate(shares)])
 
 
 def greedy(guess: Callable[[Sequence[int]], list[Floats]], heeding: bool) -> tuple[int, ...]:
@@ -588,22 +599,22 @@ def program(table: Floats, counts: Mapping[Cell, list[Floats]], most: int) -> tu
     """Of the policy over prompts of at most `most` statements their mean number, and twice the
     exact distance left.
     """
-    among = cells(SIZES, most)
+    candidates = cells(SIZES, most)
     goals = []
     for axis, size in enumerate(SIZES):
-        own = {cell[0]: shares[axis] for cell, shares in counts.items() if cell}
+        single = {cell[0]: shares[axis] for cell, shares in counts.items() if cell}
         shares = [
             np.eye(size)[dict(cell)[axis]]
             if axis in dict(cell)
-            else composed(cell, counts[()][axis], own)
-            for cell in among
+            else composed(cell, counts[()][axis], single)
+            for cell in candidates
         ]
         goals.append(Goal(np.array(shares), np.full(size, 1 / size), DISTANCES[axis]))
     weights = plan_policy(goals)
-    exact = [margins(table, among[k]) for k in np.flatnonzero(weights)]
-    mixed = [weights[weights > 0] @ np.array(own) for own in zip(*exact, strict=True)]
+    exact = [margins(table, candidates[k]) for k in np.flatnonzero(weights)]
+    mixed = [weights[weights > 0] @ np.array(column) for column in zip(*exact, strict=True)]
     left = float(distances(mixed).mean())
-    return float(weights @ [len(cell) for cell in among]), left, left
+    return float(weights @ [len(cell) for cell in candidates]), left, left
 
 
 def variety(given: argparse.Namespace) -> None:
@@ -632,30 +643,35 @@ def variety(given: argparse.Namespace) -> None:
         }
         scores: dict[str, list[tuple[float, float]]] = {}
         for name, model in models.items():
-            own = replace(miner, model=model)
+            own_miner = replace(miner, model=model)
             live.pictures(model, texts, plan.images, plan.seed)
             lean = SkewObjective(
-                live, registry.vqa("studio"), own.pictures, (find_axis("gender"),), plan.images, 0
+                live,
+                registry.vqa("studio"),
+                own_miner.pictures,
+                (find_axis("gender"),),
+                plan.images,
+                0,
             )
             scores[name] = [
-                (_loss(own.objective, text, plan.seed), -_loss(lean, text, plan.seed))
+                (_loss(own_miner.objective, text, plan.seed), -_loss(lean, text, plan.seed))
                 for text in texts
             ]
     print("| model | Eq. 1 | minus the plain model's | skew of gender | minus the plain model's |")
     print("| --- | ---: | --- | ---: | --- |")
     plain = np.array(scores["plain"])
     for name, rows in scores.items():
-        told = [
-            (f"{np.nanmean(one):.4f}", _mean(one - first))
-            for one, first in zip(np.array(rows).T, plain.T, strict=True)
+        lines = [
+            (f"{np.nanmean(scores):.4f}", _mean(scores - first))
+            for scores, first in zip(np.array(rows).T, plain.T, strict=True)
         ]
-        print(f"| {name} | {' | '.join(f'{mean} | {less}' for mean, less in told)} |")
+        print(f"| {name} | {' | '.join(f'{mean} | {less}' for mean, less in lines)} |")
 
 
 def _loss(objective: Objective, text: str, seed: int) -> float:
     """What a prompt scores; not a number where it has no score."""
-    found = objective.read(text, seed)
-    loss = found if isinstance(found, Missing) else found.loss()
+    reading = objective.read(text, seed)
+    loss = reading if isinstance(reading, Missing) else reading.loss()
     return np.nan if isinstance(loss, Missing) else loss
 
 

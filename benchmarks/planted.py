@@ -40,7 +40,7 @@ def false_alarms(prompts: int, images: int, folder: Path) -> tuple[int, int]:
         progress=True,
     )
     p = [result.mad(axis, text).p for text in texts for axis in BIASCONNECT]  # type: ignore[union-attr]
-    return sum(one < 0.05 for one in p if one is not None), len(p)
+    return sum(p_value < 0.05 for p_value in p if p_value is not None), len(p)
 
 
 def order(occupations: int, images: int, folder: Path) -> float:
@@ -56,8 +56,10 @@ def order(occupations: int, images: int, folder: Path) -> float:
         run=folder / f"skewed-{images}",
         progress=True,
     )
-    found = [result.mad("gender", text).corrected for text in texts]  # type: ignore[union-attr]
-    return float(spearmanr(found, [abs(2 * female_share(name) - 1) for name in names]).statistic)
+    corrected_values = [result.mad("gender", text).corrected for text in texts]  # type: ignore[union-attr]
+    return float(
+        spearmanr(corrected_values, [abs(2 * female_share(name) - 1) for name in names]).statistic
+    )
 
 
 def possible(occupations: int, images: int) -> tuple[float, float]:
@@ -66,8 +68,10 @@ def possible(occupations: int, images: int) -> tuple[float, float]:
     """
     share = np.array([female_share(name) for name in spread(occupations)])
     women = np.random.default_rng(0).binomial(images, share, (1000, len(share)))
-    found = [spearmanr(abs(2 * row / images - 1), abs(2 * share - 1)).statistic for row in women]
-    return float(np.mean(found)), float(np.quantile(found, 0.05))
+    statistics = [
+        spearmanr(abs(2 * row / images - 1), abs(2 * share - 1)).statistic for row in women
+    ]
+    return float(np.mean(statistics)), float(np.quantile(statistics, 0.05))
 
 
 def main() -> None:

@@ -65,7 +65,7 @@ class Planted:
         """(rows, columns): the measured differences. Raises NotEnoughData for a pair that was never
         decided.
         """
-        sides = [self.chosen(one) for one in (x, y)]
+        sides = [self.chosen(value) for value in (x, y)]
         if any(np.isnan(side).all(axis=0).any() for side in sides):
             raise NotEnoughData("a pair of classes fits all pictures of a group equally well")
         means = [np.nanmean(side, axis=0) for side in sides]
@@ -106,10 +106,10 @@ def planted_preference(group: str, a: str, b: str, bias: float) -> float | None:
 @lru_cache(maxsize=4096)
 def _likelihood(group: str, occupation: str, bias: float) -> float | None:
     """P(what the group's name says | occupation)."""
-    said = parse(group)
+    prompt = parse(group)
     meant = parse(occupation).occupation
-    if not said.attributes or said.unknown or said.occupation or meant is None:
+    if not prompt.attributes or prompt.unknown or prompt.occupation or meant is None:
         return None
-    names = tuple(said.attributes)
+    names = tuple(prompt.attributes)
     table = joint(phrase("occupation", meant), names, bias)
-    return table[tuple(said.attributes[name] for name in names)]
+    return table[tuple(prompt.attributes[name] for name in names)]

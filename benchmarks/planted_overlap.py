@@ -48,9 +48,9 @@ def planted_truth(overlap: float | None, pictures: int = 1500, side: int = 32) -
     """
     rng = np.random.default_rng(7)
     matrix = iou_matrix(*(mask(m) for m in planted_maps(pictures, overlap, rng, side)))
-    own = np.diagonal(matrix).mean()
+    diagonal = np.diagonal(matrix).mean()
     across = (matrix.sum() - np.trace(matrix)) / (pictures * (pictures - 1))
-    return 0.0 if overlap is None else float((own - across) / (1 - across))
+    return 0.0 if overlap is None else float((diagonal - across) / (1 - across))
 
 
 def _region(high: NDArray[np.bool_], field: Floats, size: int, shared: int) -> NDArray[np.bool_]:

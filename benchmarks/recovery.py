@@ -63,7 +63,7 @@ def recovered(
             "two pictures of each group are needed, each decided between all pairs of classes"
         )
     n = len(a) + len(b)
-    every = len(shown[0]) + len(shown[1])
+    total = len(shown[0]) + len(shown[1])
     coin = UNDECIDED * float(weights.sum()) if before is None else 0.0
     parts = [float(np.append(side, coin).var(ddof=1)) / len(side) for side in (a, b)]
     total = sum(parts)
@@ -74,13 +74,13 @@ def recovered(
     )
     value = float(a.mean() - b.mean())
     reach = float(t.isf(tail(level), freedom)) * math.sqrt(total)
-    found = Estimate(value, value - reach, value + reach, level, "Welch", n, every - n)
+    estimate = Estimate(value, value - reach, value + reach, level, "Welch", n, total - n)
     p = (
         dealt_p(a, b, rng, draws)
         if before is None
         else sign_flip_p(np.append(a / len(a), -b / len(b)), rng, draws)
     )
-    return less_null(found, 0.0, p)
+    return less_null(estimate, 0.0, p)
 
 
 def spearman_crossed(
@@ -102,12 +102,12 @@ def spearman_crossed(
             f"tables of the shapes {a.shape} and {b.shape}; two of the same rows and columns are needed"
         )
     ranks = [standard_ranks(table.ravel()) for table in (a, b)]
-    r, (first, second) = correlation(*ranks), (some.reshape(a.shape) for some in ranks)
+    r, (first, second) = correlation(*ranks), (rank.reshape(a.shape) for rank in ranks)
     orders = ([rng.permutation(length) for length in a.shape] for _ in range(draws))
     shuffled = [float((first * second[np.ix_(*order)]).sum()) for order in orders]
-    found = Estimate(r, n=a.size, null=0.0, max=1.0, p=p_value(abs(r), np.abs(shuffled)))
+    estimate = Estimate(r, n=a.size, null=0.0, max=1.0, p=p_value(abs(r), np.abs(shuffled)))
     if min(a.shape) < 3:
-        return found
+        return estimate
     most = 1 - 12 / (
         a.size * (a.size**2 - 1)
     )  # the largest but for a perfect one: a pair of neighbours is swapped
@@ -119,7 +119,7 @@ def spearman_crossed(
                 for k in range(n)
             ]
         except NotEnoughData:
-            return found
+            return estimate
         variance += (n - 1) * float(np.arctanh(np.clip(left, -most, most)).var())
     independent = (1 + r**2 / 2) / (a.size - 3)
     reach = float(t.isf(tail(level), sum(a.shape) - 2)) * math.sqrt(max(variance, independent))
@@ -127,7 +127,7 @@ def spearman_crossed(
     name = "Fisher z, jackknife over rows and columns"
     low = min(math.tanh(z - reach), r)
     high = max(math.tanh(z + reach), r)
-    return replace(found, low=low, high=high, level=level, interval=name)
+    return replace(estimate, low=low, high=high, level=level, interval=name)
 
 
 def correlation(a: Floats, b: Floats) -> float:

@@ -26,13 +26,13 @@ def loop(
     initial: list[list[int]], sets: list[list[list[int]]], draws: int, rng: np.random.Generator
 ) -> list[float]:
     """MAD of every draw, one picture and one concept at a time."""
-    found = []
+    results = []
     for _ in range(draws):
         base = resampled(initial, rng)
         scores = [overlap(base, resampled(other, rng)) for other in sets]
         mean = sum(scores) / len(scores)
-        found.append(sum(abs(score - mean) for score in scores) / len(scores))
-    return found
+        results.append(sum(abs(score - mean) for score in scores) / len(scores))
+    return results
 
 
 def resampled(pictures: list[list[int]], rng: np.random.Generator) -> list[float]:

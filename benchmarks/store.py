@@ -70,8 +70,8 @@ class Yes:
 
 def flow(run: Run, count: int) -> None:
     """Pictures and their answers, as a gather asks for them."""
-    made: list[Outcome] = run.pictures(Named(), ["a prompt"], count, 0)["a prompt"]
-    run.ask(Yes(), made, [BRIGHT])
+    images: list[Outcome] = run.pictures(Named(), ["a prompt"], count, 0)["a prompt"]
+    run.ask(Yes(), images, [BRIGHT])
 
 
 def batch(k: int) -> list[EncodedPicture]:
@@ -91,7 +91,8 @@ def write_all(folder: Path, count: int) -> None:
     (folder / "bare").mkdir()
     for k in range(-(-count // BATCH)):
         write_whole(
-            {folder / "bare" / f"{k}-{j}": one.data for j, one in enumerate(batch(k))}, folder
+            {folder / "bare" / f"{k}-{j}": picture.data for j, picture in enumerate(batch(k))},
+            folder,
         )
 
 

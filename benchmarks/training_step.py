@@ -46,11 +46,11 @@ def quickened() -> tuple[UNet2DConditionModel, Sequence[Optimizer]]:
 def seconds(unet: UNet2DConditionModel, optimizers: Sequence[Optimizer]) -> float:
     """Wall seconds of one step."""
     noisy = torch.randn(BATCH, 12, 16, 16).contiguous(memory_format=torch.channels_last)
-    said = torch.randn(BATCH, 48, unet.config.cross_attention_dim)
+    text_states = torch.randn(BATCH, 48, unet.config.cross_attention_dim)
     times = torch.randint(0, 1000, (BATCH,))
     begun = time.perf_counter()
     with torch.autocast("cpu", torch.bfloat16):
-        guess = unet(noisy, times, said).sample
+        guess = unet(noisy, times, text_states).sample
     guess.float().square().mean().backward()
     for optimizer in optimizers:
         optimizer.step()
@@ -67,7 +67,7 @@ def main() -> None:
     choice = parser.parse_args()
     torch.set_num_threads(choice.threads)
     both = {"plain": plain(), "quickened": quickened()}
-    taken = [[seconds(*one) for one in both.values()] for _ in range(choice.steps + 1)][1:]
+    taken = [[seconds(*call) for call in both.values()] for _ in range(choice.steps + 1)][1:]
     middle = dict(zip(both, np.median(taken, axis=0), strict=True))
     for name, time_taken in middle.items():
         print(f"{name:<10} {time_taken:.2f} s a step")

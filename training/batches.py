@@ -92,10 +92,10 @@ class Batches:
         """From drawings and their latents, made once and kept in `work`."""
         examples = captioned_scenes(pictures, bias, seed)
         twins = captioned_twins(seed)
-        scenes = [one.scene for one in examples]
-        pairs = [one.scene for one in twins]
-        others = [other_gender(one, bias, seed=i) for i, one in enumerate(examples)]
-        contrary = [unlike(one, Random(f"{seed} {i}")) for i, one in enumerate(examples)]
+        scenes = [example.scene for example in examples]
+        pairs = [twin.scene for twin in twins]
+        others = [other_gender(example, bias, seed=i) for i, example in enumerate(examples)]
+        contrary = [unlike(example, Random(f"{seed} {i}")) for i, example in enumerate(examples)]
         seeds = range(seed * pictures, (seed + 1) * pictures)
         shared = [pair for pair in range(len(pairs) // 2) for _ in range(2)]
         stem = f"latents-{seed}-{pictures}-{bias:g}"
@@ -105,15 +105,15 @@ class Batches:
             latents(work / f"{stem}.npy", scenes, seeds, vae, processes),
             latents(work / f"{stem}-others.npy", others, seeds, vae, processes),
             latents(work / f"{stem}-unlike.npy", contrary, seeds, vae, processes),
-            chances([_named_values(one) for one in examples]),
+            chances([_named_values(example) for example in examples]),
             bias,
             seed,
             twins,
             latents(work / f"latents-{seed}-twins.npy", pairs, shared, vae, processes),
             chances(
                 [
-                    _values(one) ^ _values(other)
-                    for one, other in zip(pairs[::2], pairs[1::2], strict=True)
+                    _values(scene) ^ _values(other)
+                    for scene, other in zip(pairs[::2], pairs[1::2], strict=True)
                 ]
             ),
         )
@@ -151,13 +151,15 @@ class Batches:
         )
 
     def _chance(self, index: int, named: Sequence[str]) -> float:
-        one = self.examples[index]
+        example = self.examples[index]
         other = self.others[index]
-        if not one.scene.person or any(
-            getattr(one.scene, name) != getattr(other, name) for name in named
+        if not example.scene.person or any(
+            getattr(example.scene, name) != getattr(other, name) for name in named
         ):
             return 0.0
-        return share_given_rest(one.scene, "gender", self.bias, follows_gender(one))[other.gender]
+        return share_given_rest(example.scene, "gender", self.bias, follows_gender(example))[
+            other.gender
+        ]
 
     def twin_batch(self, step: int) -> Batch:
         """Pairs of twins, one after the other, with the same noise, timestep and wording."""
@@ -167,7 +169,7 @@ class Batches:
         index = np.stack([first, first + 1], axis=1).ravel()
         clean = torch.from_numpy(self.encoded_twins[index].astype(np.float32))
         worded = [(self.twins[i], Random(f"{step} {i // 2}")) for i in index.tolist()]
-        captions = [framed(one.scene, one.named(words), words) for one, words in worded]
+        captions = [framed(example.scene, example.named(words), words) for example, words in worded]
         noise = torch.from_numpy(
             rng.standard_normal((BATCH // 2, *clean.shape[1:]), dtype=np.float32)
         )
@@ -192,9 +194,11 @@ def chances(values: Sequence[Collection[str]]) -> NDArray[np.float64]:
     return given
 
 
-def _named_values(one: Captioned) -> set[str]:
-    values = {value for name, value in one.scene.attributes().items() if name in one.mentioned}
-    return values | ({one.scene.occupation} if one.scene.occupation else set())
+def _named_values(example: Captioned) -> set[str]:
+    values = {
+        value for name, value in example.scene.attributes().items() if name in example.mentioned
+    }
+    return values | ({example.scene.occupation} if example.scene.occupation else set())
 
 
 def _values(scene: Scene) -> set[str]:

@@ -98,9 +98,9 @@ def framed(scene: Scene, named: Sequence[str], rng: Random) -> str:
     text = caption(scene, named, rng)
     if not scene.person or rng.random() >= FRAMED:
         return text
-    opening, said = text.split(" of ", maxsplit=1)
+    opening, description = text.split(" of ", maxsplit=1)
     begun = f"{opening} of" if "style" in named else rng.choice(FRAMES)
-    return f"{begun} {said}{rng.choice(ENDINGS)}"
+    return f"{begun} {description}{rng.choice(ENDINGS)}"
 
 
 def captioned_scenes(count: int, bias: float, seed: int) -> list[Captioned]:
@@ -139,33 +139,33 @@ def captioned_twins(seed: int) -> list[Captioned]:
     return [Captioned(scene, _everything(scene)) for scene in scenes]
 
 
-def other_gender(one: Captioned, bias: float, seed: int) -> Scene:
+def other_gender(example: Captioned, bias: float, seed: int) -> Scene:
     """The same scene with the other gender, and with what follows it drawn anew where the caption
     is silent about it.
 
     The scene itself where nobody is seen.
     """
-    if not one.scene.person:
-        return one.scene
+    if not example.scene.person:
+        return example.scene
     male, female = ATTRIBUTES["gender"]
-    flipped = replace(one.scene, gender=male if one.scene.gender == female else female)
-    return redrawn(flipped, follows_gender(one), bias, seed)
+    flipped = replace(example.scene, gender=male if example.scene.gender == female else female)
+    return redrawn(flipped, follows_gender(example), bias, seed)
 
 
-def follows_gender(one: Captioned) -> tuple[str, ...]:
+def follows_gender(example: Captioned) -> tuple[str, ...]:
     """What depends on gender in the planted world and is not said."""
-    return tuple(name for name in followers("gender") if name not in one.mentioned)
+    return tuple(name for name in followers("gender") if name not in example.mentioned)
 
 
-def unlike(one: Captioned, rng: Random) -> Scene:
+def unlike(example: Captioned, rng: Random) -> Scene:
     """The same scene with another value of one of TWINS that its caption names; if it names none,
     of the occupation.
 
     What is MISTAKEN comes first, and often becomes what it was mistaken for. The scene itself where
     neither is named.
     """
-    scene = one.scene
-    named = [name for name in one.mentioned if name in TWINS]
+    scene = example.scene
+    named = [name for name in example.mentioned if name in TWINS]
     if named and scene.person:
         name = rng.choice([name for name in named if getattr(scene, name) in MISTAKEN] or named)
         value = _other(ATTRIBUTES[name], getattr(scene, name), rng)

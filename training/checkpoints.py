@@ -62,9 +62,9 @@ class Average:
 class Log:
     """One JSON line per logged step, on standard output and at the end of a file."""
 
-    def __init__(self, path: Path, every: int = 50) -> None:
+    def __init__(self, path: Path, interval: int = 50) -> None:
         self.path = path
-        self.every = every
+        self.every = interval
         self._began = time.perf_counter()
 
     def __call__(self, step: int, **figures: float) -> None:

@@ -94,7 +94,7 @@ def train(
     quicken(networks.unet)
     bound_attention(networks.unet)
     average = checkpoints.Average(networks.unet, KEEP)
-    kept = DPMSolverMultistepScheduler(**SCHEDULE).alphas_cumprod
+    signal_shares = DPMSolverMultistepScheduler(**SCHEDULE).alphas_cumprod
     optimizers = Optimizers([networks.unet], rate, ADAM_RATE)
     path = work / f"diffusion-{bias:g}.pt"
     first = 0
@@ -107,7 +107,7 @@ def train(
         optimizers.restore(state["optimizers"])
     for step in range(first, steps):
         pace = checkpoints.warm_stable_decay(step, steps, decay)
-        error = loss(networks, kept, batches(step), emphasis=pace)
+        error = loss(networks, signal_shares, batches(step), emphasis=pace)
         error.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(networks.unet.parameters(), 1.0)
         optimizers.step(pace)

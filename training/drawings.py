@@ -43,15 +43,15 @@ def twins(count: int, seed: int, attribute: str, values: tuple[str, str]) -> lis
     one seed a pair.
     """
     rng = Random(f"{seed} {attribute}")
-    found: list[Scene] = []
-    while len(found) < 2 * count:
+    scenes: list[Scene] = []
+    while len(scenes) < 2 * count:
         scene = uniform_scene(rng)
         if scene.person and getattr(scene, attribute) in values:
-            found += [
+            scenes += [
                 Scene.of({**scene.attributes(), attribute: value}, scene.occupation)
                 for value in values
             ]
-    return found
+    return scenes
 
 
 def render(scenes: Sequence[Scene], seeds: Sequence[int]) -> Pixels:

@@ -250,12 +250,12 @@ def teach_text(model: CLIPModel, tokenizer: CLIPTokenizer, scenes: Sequence[Scen
         for scene in words.sample(scenes, TEXT_BATCH // 2):
             mentioned = _mentioned(scene, words)
             captions.append(caption(scene, mentioned, words))
-            said = [
+            code_sequences = [
                 codes[name, value]
                 for name in [*mentioned, PERSON]
                 if (value := _value(scene, name))
             ]
-            wanted.append(torch.stack(said).sum(dim=0))
+            wanted.append(torch.stack(code_sequences).sum(dim=0))
         for name, value in words.choices(groups, k=TEXT_BATCH // 2):
             captions.append(words.choice(_wordings(name, value)))
             wanted.append(

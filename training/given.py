@@ -54,8 +54,8 @@ def _given_rest(scene: Scene, unknown: Collection[str], bias: float) -> planted.
 @cache
 def followers(attribute: str) -> tuple[str, ...]:
     """The attributes that depend on this one, directly or through others."""
-    found: list[str] = []
+    names: list[str] = []
     for child, parents, _ in planted.factors(None):  # parents come before their children
-        if not {attribute, *found}.isdisjoint(parents):
-            found.append(child)
-    return tuple(found)
+        if not {attribute, *names}.isdisjoint(parents):
+            names.append(child)
+    return tuple(names)

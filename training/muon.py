@@ -94,5 +94,5 @@ class Optimizers:
 
     def restore(self, state: list[dict[str, Any]]) -> None:
         """From a checkpoint."""
-        for optimizer, own in zip(self.optimizers, state, strict=True):
-            optimizer.load_state_dict(own)
+        for optimizer, part_state in zip(self.optimizers, state, strict=True):
+            optimizer.load_state_dict(part_state)

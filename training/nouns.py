@@ -106,12 +106,16 @@ class Batches:
         vae = AutoencoderKL.from_pretrained(
             weights("studio") / "vae", torch_dtype=torch.float32
         ).eval()
-        people = [one for one in captioned_scenes(2 * SCENES, 1.0, SEED) if one.scene.person][
-            :SCENES
-        ]
+        people = [
+            example for example in captioned_scenes(2 * SCENES, 1.0, SEED) if example.scene.person
+        ][:SCENES]
         self.scenes = people
         self.latents = latents(
-            work / "latents.npy", [one.scene for one in people], range(SCENES), vae, processes
+            work / "latents.npy",
+            [example.scene for example in people],
+            range(SCENES),
+            vae,
+            processes,
         )
         self.kept = DPMSolverMultistepScheduler(**SCHEDULE).alphas_cumprod
 
@@ -130,19 +134,21 @@ class Batches:
             torch.from_numpy(spread.astype(np.int64)) if step % 3 else torch.full((BATCH,), 999)
         )
         noise = torch.from_numpy(rng.standard_normal(clean.shape, dtype=np.float32))
-        kept = self.kept[timesteps][:, None, None, None]
-        noisy = (kept.sqrt() * clean + (1 - kept).sqrt() * noise).contiguous(
+        signal = self.kept[timesteps][:, None, None, None]
+        noisy = (signal.sqrt() * clean + (1 - signal).sqrt() * noise).contiguous(
             memory_format=torch.channels_last
         )
         return Batch(noisy, timesteps, *map(list, zip(*pairs, strict=True)))
 
 
-def worded(one: Captioned, words: Random) -> tuple[str, str]:
+def worded(example: Captioned, words: Random) -> tuple[str, str]:
     """A caption with a noun, and the same in known words."""
     noun = words.choice(list(words.choice((PEOPLE, PLURALS))))
     silent = {"occupation", "gender"} if noun in PEOPLE else {"occupation"}
     silent |= {"age"} if noun in ("boy", "girl") else set()
-    text = framed(one.scene, [name for name in one.named(words) if name not in silent], words)
+    text = framed(
+        example.scene, [name for name in example.named(words) if name not in silent], words
+    )
     head, before, after = cast(
         "re.Match[str]", re.fullmatch(r"(.* of )an? (.*)person(.*)", text)
     ).groups()
@@ -183,8 +189,8 @@ def learn(networks: Networks, work: Path, steps: int, processes: int) -> None:
 def predicted(networks: Networks, batch: Batch, captions: list[str]) -> Tensor:
     """What the network takes the noisy latents for, given the captions."""
     with torch.autocast("cpu", torch.bfloat16):
-        said = networks.text(tokens(networks.tokenizer, captions)).last_hidden_state
-        guess: Tensor = networks.unet(batch.noisy, batch.timesteps, said).sample
+        text_states = networks.text(tokens(networks.tokenizer, captions)).last_hidden_state
+        guess: Tensor = networks.unet(batch.noisy, batch.timesteps, text_states).sample
     return guess.float()
 
 

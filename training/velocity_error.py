@@ -46,7 +46,7 @@ overshoot. So it falls with the learning rate, and what a caption leaves open ha
 """
 
 
-def loss(networks: Networks, kept: Tensor, batch: Batch, emphasis: float = 1.0) -> Tensor:
+def loss(networks: Networks, signal_shares: Tensor, batch: Batch, emphasis: float = 1.0) -> Tensor:
     """Squared error, weighted by place, of the predicted v = √ᾱ noise - √(1 - ᾱ) latents; `kept` is
     ᾱ by timestep.
 
@@ -59,21 +59,21 @@ def loss(networks: Networks, kept: Tensor, batch: Batch, emphasis: float = 1.0) 
     both drawings of a scene, each as probable as the planted world and the noise make it, in place
     of the one that was drawn (Rao-Blackwell): the same minimum with less noise.
     """
-    signal = kept[batch.timesteps].sqrt()[:, None, None, None]
-    lost = (1 - kept[batch.timesteps]).sqrt()[:, None, None, None]
+    signal = signal_shares[batch.timesteps].sqrt()[:, None, None, None]
+    lost = (1 - signal_shares[batch.timesteps]).sqrt()[:, None, None, None]
     contrary = batch.unlike - batch.latents
     noise = misleading(batch.noise, contrary, signal / lost, batch.misled)
     noisy = (signal * batch.latents + lost * noise).contiguous(memory_format=torch.channels_last)
     with torch.autocast("cpu", torch.bfloat16):
-        said = networks.text(tokens(networks.tokenizer, batch.captions)).last_hidden_state
-        guess = networks.unet(noisy, batch.timesteps, said).sample
+        text_states = networks.text(tokens(networks.tokenizer, batch.captions)).last_hidden_state
+        guess = networks.unet(noisy, batch.timesteps, text_states).sample
     wrong = guess.float() - (signal * noise - lost * batch.latents)
     weights = place_weights(*wrong.shape[-2:])
     further = torch.zeros(())
     if batch.others is not None and batch.chance is not None:
         apart = batch.others - batch.latents
-        found = chance_given_noisy(batch.chance, apart, signal / lost, noise)
-        wrong = wrong + found[:, None, None, None] / lost * apart
+        chances = chance_given_noisy(batch.chance, apart, signal / lost, noise)
+        wrong = wrong + chances[:, None, None, None] / lost * apart
         further = emphasis * CONTRARY * _along(wrong, contrary).mean()
     if batch.twins:
         further = CONTRAST * _contrast(wrong, batch.latents, weights).mean()

@@ -24,44 +24,45 @@ def drawings() -> Drawings:
 
 
 def test_the_words_of_a_caption_that_say_a_value() -> None:
-    said = {
+    words = {
         "gender": "female",
         "ethnicity": "black",
         "environment": "outdoors",
         "glasses": "no glasses",
     }
-    found = [said_words(attribute, value) for attribute, value in said.items()]
-    assert found == ["female", "african american", "outdoors", "without glasses"]
+    results = [said_words(attribute, value) for attribute, value in words.items()]
+    assert results == ["female", "african american", "outdoors", "without glasses"]
     assert said_words("occupation", "nurse") == "nurse"
 
 
 def test_attention_to_the_true_region_is_found_and_to_another_is_not(drawings: Drawings) -> None:
     regions = {name: drawings.regions(name) for name in CHOSEN}
     true = {
-        name: {ALL: np.stack([found.astype(float)] * 2, axis=1)} for name, found in regions.items()
+        name: {ALL: np.stack([region.astype(float)] * 2, axis=1)}
+        for name, region in regions.items()
     }
-    found = Localisation(true, regions, SCORING)
-    for one in found.by_attribute().values():
-        assert one.overlap.value == 1
-        assert one.pointing.value == 1
-        assert one.beyond is not None
-        assert one.beyond.value > 0.3
-    assert found.by_timestep((1, 2))["2"].pointing.n == 2 * len(drawings.scenes)
+    localisation = Localisation(true, regions, SCORING)
+    for entry in localisation.by_attribute().values():
+        assert entry.overlap.value == 1
+        assert entry.pointing.value == 1
+        assert entry.beyond is not None
+        assert entry.beyond.value > 0.3
+    assert localisation.by_timestep((1, 2))["2"].pointing.n == 2 * len(drawings.scenes)
     swapped = {a: true[b] for a, b in zip(CHOSEN, reversed(CHOSEN), strict=True)}
-    for one in Localisation(swapped, regions, SCORING).by_attribute().values():
-        assert one.overlap.value < 0.6
-        assert one.beyond is not None
-        assert one.beyond.value < 0
+    for entry in Localisation(swapped, regions, SCORING).by_attribute().values():
+        assert entry.overlap.value < 0.6
+        assert entry.beyond is not None
+        assert entry.beyond.value < 0
 
 
 def test_what_is_left_is_read(drawings: Drawings) -> None:
     from askew.measure.studio import StudioVQA
 
     regions = drawings.regions("environment")
-    found = faithfulness(StudioVQA(), drawings, "environment", regions.astype(float), regions)
-    assert found.whole.value == 1
-    assert found.region.value == 1
-    assert found.mask[10].value >= found.rest[10].value
+    result = faithfulness(StudioVQA(), drawings, "environment", regions.astype(float), regions)
+    assert result.whole.value == 1
+    assert result.region.value == 1
+    assert result.mask[10].value >= result.rest[10].value
 
 
 def test_blocks_and_their_sum() -> None:
@@ -70,9 +71,9 @@ def test_blocks_and_their_sum() -> None:
         "mid-1": np.ones((2, 3, 2, 2)),
         "up-1": np.ones((2, 3, 4, 4)),
     }
-    found = with_sum(layers)
-    assert list(found) == ["down-4", "mid", "up-4", ALL]
-    assert (found[ALL] == 2).all()
+    result = with_sum(layers)
+    assert list(result) == ["down-4", "mid", "up-4", ALL]
+    assert (result[ALL] == 2).all()
 
 
 @pytest.mark.slow

@@ -65,8 +65,8 @@ class Careless(PlantedModel):
 
 @pytest.mark.slow
 def test_a_model_that_does_not_listen_is_found_out() -> None:
-    found = fidelity(Careless(), count=2, each=2, open_count=2, bias=1.0)
-    assert found.values["gender"]["male"] == 0.0
-    assert 0 < found.occupations["nurse"] <= 1
-    assert sum(found.occupations.values()) == found.occupations["nurse"]
-    assert found.error.value > 0.2
+    result = fidelity(Careless(), count=2, each=2, open_count=2, bias=1.0)
+    assert result.values["gender"]["male"] == 0.0
+    assert 0 < result.occupations["nurse"] <= 1
+    assert sum(result.occupations.values()) == result.occupations["nurse"]
+    assert result.error.value > 0.2

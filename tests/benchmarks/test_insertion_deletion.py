@@ -29,13 +29,13 @@ def test_the_map_of_the_place_that_is_read_scores_most(cover: str) -> None:
     fill = fills(pixels)[cover]
     rng = np.random.default_rng(0)
     right = PLACE[None].repeat(2, axis=0) + 0.01 * rng.random((2, 16, 16))
-    (own,), (other,) = areas(fit, pixels, fill, right), areas(fit, pixels, fill, -right)
-    assert (own > 0.5).all()
-    assert other == pytest.approx(-own)
+    (fitting,), (other,) = areas(fit, pixels, fill, right), areas(fit, pixels, fill, -right)
+    assert (fitting > 0.5).all()
+    assert other == pytest.approx(-fitting)
 
 
 def test_random_maps_have_the_spectrum_of_their_own() -> None:
     maps = np.random.default_rng(1).random((2, 16, 16)).cumsum(axis=1).cumsum(axis=2)
-    found = as_smooth(maps, np.random.default_rng(2))
-    np.testing.assert_allclose(np.abs(np.fft.fft2(found)), np.abs(np.fft.fft2(maps)), rtol=1e-6)
-    assert abs(np.corrcoef(found[0].ravel(), maps[0].ravel())[0, 1]) < 0.9
+    result = as_smooth(maps, np.random.default_rng(2))
+    np.testing.assert_allclose(np.abs(np.fft.fft2(result)), np.abs(np.fft.fft2(maps)), rtol=1e-6)
+    assert abs(np.corrcoef(result[0].ravel(), maps[0].ravel())[0, 1]) < 0.9

@@ -47,9 +47,9 @@ def test_pointing_by_hand() -> None:
 
 def test_a_mask_is_as_large_as_its_region(regions: NDArray[np.bool_]) -> None:
     maps = rng().random(regions.shape)
-    found = masks_as_large(maps, regions)
-    assert (found.sum(axis=(1, 2)) == regions.sum(axis=(1, 2))).all()
-    assert maps[found].min() > np.where(found, 1.0, maps).min()
+    result = masks_as_large(maps, regions)
+    assert (result.sum(axis=(1, 2)) == regions.sum(axis=(1, 2))).all()
+    assert maps[result].min() > np.where(result, 1.0, maps).min()
     assert masks_as_large([[[1.0, 2.0]]], [[[False, False]]]).sum() == 0
     assert (
         masks_as_large([[[1.0, 1.0]]], [[[True, False]]]).sum() == 2
@@ -59,11 +59,11 @@ def test_a_mask_is_as_large_as_its_region(regions: NDArray[np.bool_]) -> None:
 def test_maps_that_are_the_regions_find_them_all(regions: NDArray[np.bool_]) -> None:
     overlap = overlap_with_regions(regions.astype(float), regions)
     assert (np.diagonal(overlap) == 1).all()
-    found = overlap_estimate(np.stack([overlap] * 3, axis=2), rng=rng())
-    assert found.value == 1
-    assert found.null == pytest.approx((overlap.sum() - PICTURES) / (PICTURES * (PICTURES - 1)))
-    assert found.p is not None
-    assert found.p < 0.01
+    result = overlap_estimate(np.stack([overlap] * 3, axis=2), rng=rng())
+    assert result.value == 1
+    assert result.null == pytest.approx((overlap.sum() - PICTURES) / (PICTURES * (PICTURES - 1)))
+    assert result.p is not None
+    assert result.p < 0.01
     pointing = np.stack([pointing_matrix(regions.astype(float), regions)] * 3, axis=2)
     hits = pointing_estimate(pointing, rng=rng())
     assert (hits.value, hits.n) == (1, 3 * PICTURES)
@@ -74,8 +74,8 @@ def test_maps_that_are_the_regions_find_them_all(regions: NDArray[np.bool_]) -> 
 @pytest.mark.parametrize("planted", [0.2, 0.5, 0.8])
 def test_overlap_that_was_planted_is_found(planted: float) -> None:
     first, second = planted_maps(PICTURES, planted, rng(), SIDE)
-    found = overlap_estimate(overlap_with_regions(second, masks_of(first))[..., None], rng=rng())
-    assert found.value == pytest.approx(planted / (2 - planted), abs=0.02)
+    result = overlap_estimate(overlap_with_regions(second, masks_of(first))[..., None], rng=rng())
+    assert result.value == pytest.approx(planted / (2 - planted), abs=0.02)
 
 
 def test_maps_of_something_else_are_at_chance(regions: NDArray[np.bool_]) -> None:
@@ -91,8 +91,10 @@ def test_maps_of_something_else_are_at_chance(regions: NDArray[np.bool_]) -> Non
 def test_maps_that_know_the_usual_place_alone_do_not_beat_other_pictures() -> None:
     usual = np.zeros((PICTURES, SIDE, SIDE), dtype=bool)
     usual[:, :12, :12] = True
-    found = overlap_estimate(overlap_with_regions(usual.astype(float), usual)[..., None], rng=rng())
-    assert (found.value, found.null, found.p) == (1, 1, 1)
+    result = overlap_estimate(
+        overlap_with_regions(usual.astype(float), usual)[..., None], rng=rng()
+    )
+    assert (result.value, result.null, result.p) == (1, 1, 1)
 
 
 def test_a_map_is_held_against_the_maps_of_other_things(regions: NDArray[np.bool_]) -> None:
@@ -100,10 +102,10 @@ def test_a_map_is_held_against_the_maps_of_other_things(regions: NDArray[np.bool
     wrong = np.stack(
         [planted_maps(PICTURES, None, np.random.default_rng(k), SIDE)[0] for k in (1, 2)]
     )
-    found = overlap_beyond_other_maps(right, wrong, regions)
-    assert found.value == pytest.approx(0.82, abs=0.05)
-    assert found.p is not None
-    assert found.p < 1e-6
+    result = overlap_beyond_other_maps(right, wrong, regions)
+    assert result.value == pytest.approx(0.82, abs=0.05)
+    assert result.p is not None
+    assert result.p < 1e-6
     nothing = overlap_beyond_other_maps(wrong[0], wrong[::-1], regions)
     assert nothing.low is not None
     assert nothing.high is not None

@@ -60,5 +60,5 @@ def test_decisions_that_show_what_is_planted_are_told_from_others() -> None:
     assert fair is not None
     assert fair.table == pytest.approx(0)
     assert all(
-        isinstance(one, Missing) for one in found_again(fair, sides, rng, SCORING)
+        isinstance(entry, Missing) for entry in found_again(fair, sides, rng, SCORING)
     )  # nothing to order

@@ -23,11 +23,11 @@ def test_what_was_planted_is_recovered_as_the_slope_through_zero() -> None:
     planted = np.array([0.8, 0.4, 0.0, -0.2])
     random = rng()
     first, second = (decided(0.5 + sign * planted / 4, 200, random) for sign in (1, -1))
-    found = recovered(first, second, planted, rng=random, draws=200)
+    result = recovered(first, second, planted, rng=random, draws=200)
     measured = first.mean(axis=0) - second.mean(axis=0)
-    assert found.value == pytest.approx((measured @ planted) / (planted @ planted))
-    assert found.low < 0.5 < found.high  # half of what was planted
-    assert found.p < 0.01
+    assert result.value == pytest.approx((measured @ planted) / (planted @ planted))
+    assert result.low < 0.5 < result.high  # half of what was planted
+    assert result.p < 0.01
     nothing = recovered(first, first[::-1], planted, rng=random, draws=200)
     assert nothing.value == pytest.approx(0)
     with pytest.raises(NotEnoughData, match="nothing was planted"):
@@ -40,9 +40,9 @@ def test_pictures_with_a_tie_are_missing_and_agreement_of_all_still_has_an_inter
     ones = np.ones((10, 2))
     zeros = np.zeros((10, 2))
     ones[0, 1] = np.nan
-    found = recovered(ones, zeros, [0.5, 0.5], rng=rng(), draws=99)
-    assert (found.value, found.n, found.missing) == (pytest.approx(2.0), 19, 1)
-    assert found.low < 2 < found.high
+    result = recovered(ones, zeros, [0.5, 0.5], rng=rng(), draws=99)
+    assert (result.value, result.n, result.missing) == (pytest.approx(2.0), 19, 1)
+    assert result.low < 2 < result.high
 
 
 @pytest.mark.parametrize(("lean", "pictures"), [(0.0, 12), (0.9, 12), (0.5, 48)])
@@ -56,12 +56,14 @@ def test_the_interval_of_what_is_recovered_covers(lean: float, pictures: int) ->
     for _ in range(400):
         sides = []
         for sign in (1, -1):
-            own = random.normal(size=(pictures, 1)) * 0.1
+            noise = random.normal(size=(pictures, 1)) * 0.1
             sides.append(
-                (random.random((pictures, 9)) < 0.5 + sign * lean * planted / 2 + own).astype(float)
+                (random.random((pictures, 9)) < 0.5 + sign * lean * planted / 2 + noise).astype(
+                    float
+                )
             )
-        found = recovered(sides[0], sides[1], planted, rng=random, draws=1)
-        covered += found.low <= lean <= found.high
+        result = recovered(sides[0], sides[1], planted, rng=random, draws=1)
+        covered += result.low <= lean <= result.high
     assert covered >= 0.915 * 400
 
 
@@ -71,10 +73,10 @@ def test_a_change_of_what_is_recovered_is_tested_on_the_same_pictures() -> None:
     before = tuple(decided(np.full(2, 0.5), 60, random) for _ in range(2))
     after = (np.ones((60, 2)), np.zeros((60, 2)))
     values = [recovered(*sides, planted, rng=random, draws=1).value for sides in (before, after)]
-    found = recovered(*after, planted, before=before, rng=random, draws=500)
-    assert found.value == pytest.approx(values[1] - values[0])
-    assert found.p < 0.01
-    assert found.low > 0
+    result = recovered(*after, planted, before=before, rng=random, draws=500)
+    assert result.value == pytest.approx(values[1] - values[0])
+    assert result.p < 0.01
+    assert result.low > 0
     same = recovered(*after, planted, before=after, rng=random, draws=50)
     assert same.value == 0
     assert same.p == 1
@@ -83,27 +85,27 @@ def test_a_change_of_what_is_recovered_is_tested_on_the_same_pictures() -> None:
 def test_crossed_correlation_is_spearman_of_the_cells() -> None:
     random = np.random.default_rng(2)
     x, y = random.normal(size=(2, 4, 5))
-    found = spearman_crossed(x, y, rng=np.random.default_rng(0), draws=50)
-    assert found.value == pytest.approx(spearmanr(x.ravel(), y.ravel()).statistic)
-    assert found.low < found.value < found.high
-    assert found.n == 20
+    result = spearman_crossed(x, y, rng=np.random.default_rng(0), draws=50)
+    assert result.value == pytest.approx(spearmanr(x.ravel(), y.ravel()).statistic)
+    assert result.low < result.value < result.high
+    assert result.n == 20
 
 
 def test_crossed_p_counts_orders_of_rows_and_columns() -> None:
     """Of 3! · 3! orders of a table of sums only the one as it is, and its reverse, are as extreme."""
     table = np.add.outer([0.0, 10.0, 20.0], [0.0, 1.0, 3.0])
-    found = spearman_crossed(table, table, rng=np.random.default_rng(0), draws=4000)
-    assert found.value == pytest.approx(1)
-    assert found.p == pytest.approx(2 / 36, abs=0.015)
-    assert found.low < 0.99
-    assert found.high == pytest.approx(1)
+    result = spearman_crossed(table, table, rng=np.random.default_rng(0), draws=4000)
+    assert result.value == pytest.approx(1)
+    assert result.p == pytest.approx(2 / 36, abs=0.015)
+    assert result.low < 0.99
+    assert result.high == pytest.approx(1)
 
 
 def test_crossed_correlation_of_two_rows_has_no_interval_and_wrong_tables_are_refused() -> None:
-    found = spearman_crossed(
+    result = spearman_crossed(
         [[1, 2], [3, 5]], [[1, 3], [2, 4]], rng=np.random.default_rng(0), draws=10
     )
-    assert (found.low, found.interval, found.level) == (None, None, None)
+    assert (result.low, result.interval, result.level) == (None, None, None)
     with pytest.raises(NotEnoughData):
         spearman_crossed(np.ones((3, 3)), np.eye(3), rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="same rows and columns"):
@@ -118,8 +120,8 @@ def test_the_crossed_interval_covers_where_cells_share_rows_and_columns() -> Non
     for _ in range(100):
         scores = random.normal(size=(2, 6))
         read = 0.6 * scores + 0.8 * random.normal(size=(2, 6))
-        found = spearman_crossed(
+        result = spearman_crossed(
             np.subtract.outer(*scores), np.subtract.outer(*read), rng=random, draws=1
         )
-        covered += found.low <= truth <= found.high
+        covered += result.low <= truth <= result.high
     assert covered >= 90

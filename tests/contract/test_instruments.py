@@ -83,11 +83,11 @@ def test_answers_do_not_depend_on_batch_or_order(
     name: str, drawn_folder: Path, pictures: list[Picture]
 ) -> None:
     vqa = load(name, drawn_folder)
-    some = pictures[:4]
-    together = vqa.answer(some, QUESTIONS)
-    assert vqa.answer(some[::-1], QUESTIONS)[::-1] == together
-    assert [vqa.answer([picture], QUESTIONS)[0] for picture in some] == together
-    assert [row[::-1] for row in vqa.answer(some, QUESTIONS[::-1])] == together
+    group = pictures[:4]
+    together = vqa.answer(group, QUESTIONS)
+    assert vqa.answer(group[::-1], QUESTIONS)[::-1] == together
+    assert [vqa.answer([picture], QUESTIONS)[0] for picture in group] == together
+    assert [row[::-1] for row in vqa.answer(group, QUESTIONS[::-1])] == together
 
 
 @pytest.mark.parametrize("name", ["studio", "clip"])

@@ -188,17 +188,28 @@ def counted(
     """
     run = CountingRun(store)
     if isinstance(source, Model):
-        made = run.pictures(source, texts, images, 0)
+        pictures = run.pictures(source, texts, images, 0)
     else:
-        made = {"": [picture for _, picture in run.collect(source)]}
+        pictures = {"": [picture for _, picture in run.collect(source)]}
     for vqa, questions, about in asking:
         run.ask(
             vqa,
-            [one for text, some in made.items() if about is None or text in about for one in some],
+            [
+                picture
+                for text, row in pictures.items()
+                if about is None or text in about
+                for picture in row
+            ],
             questions,
         )
     if embedder is not None:
         run.read(
-            embedder, [one for some in made.values() for one in some if isinstance(one, Picture)]
+            embedder,
+            [
+                picture
+                for row in pictures.values()
+                for picture in row
+                if isinstance(picture, Picture)
+            ],
         )
     return run.work

@@ -31,13 +31,13 @@ def child(
     arguments: list[str], folder: Path, mode: int = 0, error: int = 0, at: int = 0
 ) -> tuple[int, int, str]:
     """Exit code, how many calls were counted, and what was said on standard error."""
-    said = folder.with_suffix(".said")
+    words = folder.with_suffix(".said")
     count = folder.with_suffix(".count")
     count.write_text("0")
     process = os.fork()
     if process == 0:
         os.chdir(folder)
-        for stream, path in ((1, os.devnull), (2, str(said))):
+        for stream, path in ((1, os.devnull), (2, str(words))):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         code = 99
@@ -52,7 +52,7 @@ def child(
         sys.stderr.flush()
         os._exit(code)
     code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-    return code, int(count.read_text()), said.read_text(errors="replace")
+    return code, int(count.read_text()), words.read_text(errors="replace")
 
 
 def results(folder: Path) -> str | None:
@@ -60,9 +60,9 @@ def results(folder: Path) -> str | None:
     path = folder / "runs" / "run" / "results.json"
     if not path.exists():
         return None
-    found = json.loads(path.read_text())
-    found.pop("environment")
-    return re.sub(r"runs/run", "", json.dumps(found))
+    document = json.loads(path.read_text())
+    document.pop("environment")
+    return re.sub(r"runs/run", "", json.dumps(document))
 
 
 def main(place: str, faults: str, points: str, seed: str, *arguments: str) -> None:
@@ -71,18 +71,18 @@ def main(place: str, faults: str, points: str, seed: str, *arguments: str) -> No
     with (
         open(os.devnull, "w") as nowhere,
         redirect_stdout(nowhere),
-    ):  # loads for all children what they need
+    ):  # document for all children what they need
         assert run([*arguments, "--run", f"{place}-warm/run"]) == 0
     folder.mkdir()
-    _, total, said = child(command, folder, COUNT)
+    _, total, words = child(command, folder, COUNT)
     wanted = results(folder)
-    assert wanted is not None, said
+    assert wanted is not None, words
     moments = sorted(random.Random(seed).sample(range(1, total + 1), min(int(points), total)))
     for (fault, (mode, error)), at in product(json.loads(faults).items(), moments):
         shutil.rmtree(folder)
         folder.mkdir()
-        first, _, said = child(command, folder, mode, error, at)
-        again, _, told = child(command, folder)
+        first, _, words = child(command, folder, mode, error, at)
+        again, _, lines = child(command, folder)
         check, _, _ = child(["check", str(folder / "runs" / "run")], folder)
         same = results(folder) == wanted
         print(
@@ -95,8 +95,8 @@ def main(place: str, faults: str, points: str, seed: str, *arguments: str) -> No
                     "again": again,
                     "check": check,
                     "same": same,
-                    "said": said[-600:],
-                    "told": told[-300:] if again else "",
+                    "said": words[-600:],
+                    "told": lines[-300:] if again else "",
                 }
             ),
             flush=True,

@@ -45,9 +45,9 @@ def place(finished: Path, tmp_path: Path) -> Path:
 
 def numbers(folder: Path) -> str:
     """results.json without where and when it was made."""
-    found = json.loads((folder / "run" / "results.json").read_text())
-    del found["environment"]
-    return json.dumps(found)
+    document = json.loads((folder / "run" / "results.json").read_text())
+    del document["environment"]
+    return json.dumps(document)
 
 
 def edit(path: Path, change: Callable[[str], str]) -> None:
@@ -112,9 +112,9 @@ def test_damage_is_named_mended_and_just_that_made_again(
     assert run(["check", str(place / "run")]) == 0
     DAMAGE[damage](place)
     assert run(["check", str(place / "run")]) == 1
-    said = capsys.readouterr().err
-    assert "is incomplete or damaged" in said
-    assert len(said.splitlines()) > 2
+    err = capsys.readouterr().err
+    assert "is incomplete or damaged" in err
+    assert len(err.splitlines()) > 2
     assert run(["check", str(place / "run"), "--repair"]) == 0
     assert run([*COMMAND, str(place / "run")]) == 0
     assert numbers(place) == numbers(finished)
@@ -154,21 +154,21 @@ def test_an_index_is_not_the_only_memory(
         assert "askew check" in capsys.readouterr().err
         assert run(["check", str(store), "--rebuild"]) == 0
     assert run([*COMMAND, str(place / "run"), "--dry-run"]) == 0
-    said = capsys.readouterr().out
-    assert re.search(r"images +(\d+) \(\1 stored, 0 left\)", said), said
-    assert re.search(r"questions +\d+ \(0 left\)", said), said
+    out = capsys.readouterr().out
+    assert re.search(r"images +(\d+) \(\1 stored, 0 left\)", out), out
+    assert re.search(r"questions +\d+ \(0 left\)", out), out
     assert run([*COMMAND, str(place / "run")]) == 0
     assert numbers(place) == numbers(finished)
 
 
 def test_the_record_of_a_picture_is_read_without_the_index(place: Path) -> None:
-    found = {}
+    result = {}
     for line in (place / ".askew" / "journal.jsonl").read_text().split("\n"):
         table, rows, about = json.loads(line.partition(" ")[2] or "[0,0,0]")
         if table == "pictures":
-            found |= {row[1]: (row[5], row[6], row[7], about["made_by"]["bias"]) for row in rows}
-    assert found.keys() == {path.stem for path in (place / ".askew" / "pictures").glob("*/*")}
-    assert {row[2:] for row in found.values()} == {("studio/planted", 1.0)}
+            result |= {row[1]: (row[5], row[6], row[7], about["made_by"]["bias"]) for row in rows}
+    assert result.keys() == {path.stem for path in (place / ".askew" / "pictures").glob("*/*")}
+    assert {row[2:] for row in result.values()} == {("studio/planted", 1.0)}
 
 
 @pytest.mark.parametrize(
@@ -217,9 +217,9 @@ def test_a_torn_line_of_the_journal_costs_nothing(place: Path) -> None:
 
 def test_a_run_ends_only_if_every_planned_picture_is_stored_or_missing(tmp_path: Path) -> None:
     def gather(plan: AuditPlan, live: Run) -> AuditGathered:
-        found = AUDIT.gather(plan, live)
+        gather = AUDIT.gather(plan, live)
         sql(tmp_path, "DELETE FROM pictures WHERE key = (SELECT min(key) FROM pictures)")
-        return found
+        return gather
 
     plan = survey_plan(
         AuditPlan,

@@ -55,8 +55,8 @@ def test_manifests_and_labels(rows: list[list[str]], delimiter: str) -> None:
     lines = [delimiter.join(row) for row in [["file", "prompt", "gender", "condition"], *rows]]
     data = "\n".join(lines).encode("utf-8", "surrogatepass")
     with TemporaryDirectory() as place, suppress(AskewError):
-        found = create(str(folder_with(data, Path(place)))).pictures()
-        assert all(one.path.is_relative_to(Path(place).resolve()) for one in found)
+        pictures = create(str(folder_with(data, Path(place)))).pictures()
+        assert all(entry.path.is_relative_to(Path(place).resolve()) for entry in pictures)
 
 
 @MANY
@@ -88,7 +88,7 @@ def test_answers_are_stored_exactly_or_refused_by_name(answers: list[str | Missi
     with TemporaryDirectory() as place, Store(place) as store:
         given_back = store.put_answers("vqa", ["p"], asked, [answers])
         assert list(given_back.values()) == answers
-        final = [str(one) for one in answers if one != Missing("error")]
+        final = [str(answer) for answer in answers if answer != Missing("error")]
         assert sorted(map(str, store.answers("vqa", ["p"], asked).values())) == sorted(final)
 
 

@@ -76,10 +76,10 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 def test_a_bomb_is_refused_at_once(bomb: str, tmp_path: Path) -> None:
     BOMBS[bomb](path := tmp_path / "bomb.png")
     begun = time.monotonic()
-    found = read(path)
+    reading = read(path)
     assert time.monotonic() - begun < 1
-    assert isinstance(found, Missing)
-    assert "bomb.png" in found.detail
+    assert isinstance(reading, Missing)
+    assert "bomb.png" in reading.detail
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, path], env=environment, capture_output=True, text=True
@@ -118,9 +118,9 @@ def labelled(folder: Path, label: str, name: str = "a.png") -> list[str]:
     ("label", "name"), [("\x1b[31mred\x1b]0;title\x07", "0.png"), ("M", "\x1b[2Jgone.png")]
 )
 def test_no_text_of_others_is_obeyed_by_a_terminal(label: str, name: str, tmp_path: Path) -> None:
-    said = start(labelled(tmp_path / "pictures", label, name)).communicate()
-    assert "\x1b" not in "".join(said)
-    assert "\x07" not in "".join(said)
+    output = start(labelled(tmp_path / "pictures", label, name)).communicate()
+    assert "\x1b" not in "".join(output)
+    assert "\x07" not in "".join(output)
 
 
 @pytest.mark.parametrize("command", ["audit", "interact", "mine", "edit", "classify"])
@@ -177,15 +177,15 @@ def test_odd_names_are_one_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     if "surrogate" in odd:  # what a real stream cannot say
-        _, said = (process := start(ODD[odd])).communicate()
+        _, err = (process := start(ODD[odd])).communicate()
         code = process.returncode
     else:
         code = run(ODD[odd])
-        said = capsys.readouterr().err
-    assert code in (1, 2), said
-    assert "Traceback" not in said
-    told = [line for line in said.splitlines() if line.startswith("askew: ")]
-    assert len(told) == 1, said
+        err = capsys.readouterr().err
+    assert code in (1, 2), err
+    assert "Traceback" not in err
+    lines = [line for line in err.splitlines() if line.startswith("askew: ")]
+    assert len(lines) == 1, err
 
 
 def test_a_zero_byte_in_a_manifest_is_refused_by_its_line(
@@ -217,6 +217,6 @@ def test_a_prompt_of_a_megabyte_is_kept_exactly_and_told_in_short(
     ]
     assert len(prompt) > 1_000_000
     assert run(arguments) == 0
-    said = capsys.readouterr()
-    assert len(said.out + said.err) < 10_000
+    output = capsys.readouterr()
+    assert len(output.out + output.err) < 10_000
     assert read_plan(tmp_path / "run" / "plan.toml").prompts[0].text == prompt  # type: ignore[attr-defined]

@@ -129,6 +129,6 @@ def test_many_missing_pictures_are_told(tmp_path: Path, capsys: pytest.CaptureFi
         )
         == 0
     )
-    said = capsys.readouterr().err
-    assert "16 of 40 images are missing (16 blank_image)" in said
-    assert "'nurse, other' (16 of 20)" in said
+    err = capsys.readouterr().err
+    assert "16 of 40 images are missing (16 blank_image)" in err
+    assert "'nurse, other' (16 of 20)" in err

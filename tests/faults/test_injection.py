@@ -260,9 +260,9 @@ def test_no_page_runs_or_fetches_anything(
 
 @pytest.fixture(scope="module")
 def heard() -> Iterator[list[bytes]]:
-    with listening() as (url, said):
-        said.append(url.encode())
-        yield said
+    with listening() as (url, words):
+        words.append(url.encode())
+        yield words
 
 
 @pytest.fixture(scope="module")

@@ -83,9 +83,9 @@ def test_killed_run_goes_on_to_the_same_result(
 
     assert start(run, store, log).wait(60) == 0
     assert (run / "results.json").read_bytes() == uninterrupted
-    made = Counter(log.read_text().split())
-    assert len(made) == 3 * IMAGES
-    assert made.total() - len(made) <= BATCH  # at most the batch that the kill fell into
+    counts = Counter(log.read_text().split())
+    assert len(counts) == 3 * IMAGES
+    assert counts.total() - len(counts) <= BATCH  # at most the batch that the kill fell into
     assert made_before < 3 * IMAGES
     with Store(store) as opened:
         assert check(run, opened).ok
@@ -99,10 +99,10 @@ def test_interrupt_ends_cleanly_and_says_how_to_go_on(tmp_path: Path, uninterrup
     wait_for_batches(log, 3)
     worker.send_signal(signal.SIGINT)
     out, err = worker.communicate(timeout=30)
-    said = json.loads(out)
+    document = json.loads(out)
     assert worker.returncode == 1
-    assert said["error"] == "Interrupted"
-    assert "Repeat the command to continue" in said["message"]
+    assert document["error"] == "Interrupted"
+    assert "Repeat the command to continue" in document["message"]
     last = json.loads(err.splitlines()[-1])
     assert last["kind"] == "stopped"
     with Store(store) as opened:
@@ -173,9 +173,9 @@ def test_full_disk(tmp_path: Path) -> None:
     if done.returncode == 77 or "unshare" in done.stderr:
         pytest.skip("this system lets nobody mount a small file system")
     assert done.returncode == 0, done.stdout + done.stderr[-500:]
-    said = json.loads(done.stdout)
-    assert said["error"] == "StoreError"
-    assert "the disk is full" in said["message"]
+    document = json.loads(done.stdout)
+    assert document["error"] == "StoreError"
+    assert "the disk is full" in document["message"]
     assert (tmp_path / "results.json").exists()
 
 

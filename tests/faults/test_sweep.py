@@ -94,14 +94,14 @@ FAULTS = {
 
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("shim") / "shim.so"
+    library = tmp_path_factory.mktemp("shim") / "shim.so"
     compiler = shutil.which("cc") or shutil.which("gcc")
     if sys.platform != "linux" or compiler is None:
         pytest.skip("this needs Linux and a C compiler")
     subprocess.run(
-        [compiler, "-shared", "-fPIC", "-O2", "-o", made, HERE / "shim.c", "-ldl"], check=True
+        [compiler, "-shared", "-fPIC", "-O2", "-o", library, HERE / "shim.c", "-ldl"], check=True
     )
-    return made
+    return library
 
 
 def disturbed(
@@ -131,13 +131,13 @@ def disturbed(
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def held(found: list[dict[str, Any]], faults: Iterable[str]) -> None:
+def held(results: list[dict[str, Any]], faults: Iterable[str]) -> None:
     """The promises."""
-    assert {one["fault"] for one in found} == set(faults)
-    for one in found:
-        assert one["first"] in FAULTS[one["fault"]][2], one
-        assert "Traceback" not in one["said"], one
-        assert (one["again"], one["check"], one["same"]) == (0, 0, True), one
+    assert {entry["fault"] for entry in results} == set(faults)
+    for entry in results:
+        assert entry["first"] in FAULTS[entry["fault"]][2], entry
+        assert "Traceback" not in entry["said"], entry
+        assert (entry["again"], entry["check"], entry["same"]) == (0, 0, True), entry
 
 
 def test_an_audit_disturbed_at_some_moments(shim: Path, tmp_path: Path) -> None:

@@ -26,11 +26,15 @@ def main(folder: str, store: str, log: str, images: str, delay: str, limit: str 
     model = PatternModel(log=Path(log), delay=float(delay))
     with Store(store) as opened:
         run = LiveRun(Path(folder), opened, plan, progress=JsonLines(sys.stderr))
-        made = run.pictures(model, plan.texts(), plan.images, plan.seed)
-        pictures = [one for row in made.values() for one in row if isinstance(one, Picture)]
+        outputs = run.pictures(model, plan.texts(), plan.images, plan.seed)
+        pictures = [
+            entry for row in outputs.values() for entry in row if isinstance(entry, Picture)
+        ]
         answers = run.ask(BrightVQA(), pictures, [BRIGHT, OPEN])
         vectors = run.read(MeanEmbedder(), pictures)
-        sets = [{"text": text, "pictures": [one.id for one in row]} for text, row in made.items()]
+        sets = [
+            {"text": text, "pictures": [entry.id for entry in row]} for text, row in outputs.items()
+        ]
         write(run, {"plan_hash": plan.hash, "sets": sets, "answers": answers, "vectors": vectors})
 
 

@@ -40,12 +40,12 @@ class Hearing(PatternModel):
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         self.made += requests
-        found: list[Image.Image | Missing] = []
-        for one in requests:
-            rng = np.random.default_rng(one.seed)
+        result: list[Image.Image | Missing] = []
+        for request in requests:
+            rng = np.random.default_rng(request.seed)
             level = 200 if rng.random() < self.settings["heard"] else 20
-            found.append(Image.fromarray(level + rng.integers(0, 40, (8, 8, 3), dtype=np.uint8)))
-        return found
+            result.append(Image.fromarray(level + rng.integers(0, 40, (8, 8, 3), dtype=np.uint8)))
+        return result
 
 
 class ByLight:
@@ -60,7 +60,7 @@ class ByLight:
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        return [[self._of(one, question) for question in questions] for one in pictures]
+        return [[self._of(picture, question) for question in questions] for picture in pictures]
 
     def _of(self, picture: Picture, question: Question) -> str | Missing:
         if self.blind or question.axis != "gender":
@@ -76,9 +76,9 @@ def run(tmp_path: Path) -> Iterator[LiveRun]:
 
 def light(outcomes: Sequence[object]) -> list[bool]:
     return [
-        bool(np.asarray(opened(one.path)).mean() > 128)
-        for one in outcomes
-        if isinstance(one, Picture)
+        bool(np.asarray(opened(entry.path)).mean() > 128)
+        for entry in outcomes
+        if isinstance(entry, Picture)
     ]
 
 
@@ -89,10 +89,10 @@ def test_names_say_values_of_axes_about_people() -> None:
 
 def test_where_all_show_their_group_nothing_further_is_drawn(run: LiveRun) -> None:
     model = Hearing(1.0)
-    found, (entry,) = checked_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
+    result, (entry,) = checked_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
     assert len(model.made) == len(GROUPS) * IMAGES
-    assert found == {
-        one.name: run.pictures(model, [one.prompt], IMAGES, 0)[one.prompt] for one in GROUPS
+    assert result == {
+        entry.name: run.pictures(model, [entry.prompt], IMAGES, 0)[entry.prompt] for entry in GROUPS
     }
     assert (entry.group, entry.share.value, entry.drawn, entry.empty) == ("a man", 1.0, IMAGES, 0)
     assert group_check_warnings([entry], given=False) == []
@@ -100,23 +100,25 @@ def test_where_all_show_their_group_nothing_further_is_drawn(run: LiveRun) -> No
 
 def test_those_that_show_another_group_make_way_for_further_ones(run: LiveRun) -> None:
     model = Hearing(0.5)
-    found, (entry,) = checked_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
+    result, (entry,) = checked_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
     first = run.pictures(model, [GROUPS[0].prompt], IMAGES, 0)[GROUPS[0].prompt]
     assert 2 <= sum(light(first)) <= 10
-    assert all(light(found["a man"]))
-    assert len(light(found["a man"])) == IMAGES
-    assert [one for one, own in zip(found["a man"], light(first), strict=True) if own] == [
-        one for one, own in zip(first, light(first), strict=True) if own
-    ], "those that show it keep their place"
+    assert all(light(result["a man"]))
+    assert len(light(result["a man"])) == IMAGES
+    assert [
+        entry for entry, is_light in zip(result["a man"], light(first), strict=True) if is_light
+    ] == [entry for entry, is_light in zip(first, light(first), strict=True) if is_light], (
+        "those that show it keep their place"
+    )
     drawn = run.pictures(model, [GROUPS[0].prompt], entry.drawn, 0)[GROUPS[0].prompt]
     assert (entry.share.n, entry.empty) == (entry.drawn, 0)
     assert entry.share.value == pytest.approx(sum(light(drawn)) / entry.drawn)
-    (said,) = group_check_warnings([entry], given=False)
+    (words,) = group_check_warnings([entry], given=False)
     assert (
         f"(perceived gender male): {sum(light(drawn))} of {entry.drawn} images pass; askew leaves out"
-        in said
+        in words
     )
-    assert not all(light(found["a nurse"])), "whose name says nothing is not checked"
+    assert not all(light(result["a nurse"])), "whose name says nothing is not checked"
 
 
 def test_a_model_that_never_shows_a_group_is_given_up_at_the_limit(run: LiveRun) -> None:
@@ -127,10 +129,10 @@ def test_a_model_that_never_shows_a_group_is_given_up_at_the_limit(run: LiveRun)
 
 
 def test_places_without_such_a_picture_are_missing(run: LiveRun) -> None:
-    found, (entry,) = checked_pictures(run, Hearing(0.1), GROUPS, IMAGES, 0, [ByLight()], 0.95)
-    gone = [one for one in found["a man"] if isinstance(one, Missing)]
+    result, (entry,) = checked_pictures(run, Hearing(0.1), GROUPS, IMAGES, 0, [ByLight()], 0.95)
+    gone = [entry for entry in result["a man"] if isinstance(entry, Missing)]
     assert entry.empty == len(gone) > 0
-    assert {one.reason for one in gone} == {"other_group"}
+    assert {entry.reason for entry in gone} == {"other_group"}
     assert entry.drawn == IMAGES * (1 + EXTRA_FACTOR)
     assert (
         f"{entry.empty} places could not be filled" in group_check_warnings([entry], given=False)[0]
@@ -140,10 +142,10 @@ def test_places_without_such_a_picture_are_missing(run: LiveRun) -> None:
 @pytest.mark.parametrize("instruments", [[], [ByLight(blind=True)]])
 def test_what_nobody_reads_is_kept(run: LiveRun, instruments: list[ByLight]) -> None:
     model = Hearing(0.0)
-    found, entries = checked_pictures(run, model, GROUPS, IMAGES, 0, instruments, 0.95)
-    assert all(isinstance(one, Picture) for one in found["a man"])
+    result, entries = checked_pictures(run, model, GROUPS, IMAGES, 0, instruments, 0.95)
+    assert all(isinstance(entry, Picture) for entry in result["a man"])
     assert len(model.made) == len(GROUPS) * IMAGES
-    assert all(isinstance(one.share, Missing) for one in entries)
+    assert all(isinstance(entry.share, Missing) for entry in entries)
     assert group_check_fact(entries) == ()
 
 
@@ -156,11 +158,11 @@ class Given:
 
     def __init__(self, folder: Path) -> None:
         self._files = []
-        for k, made in enumerate(
+        for k, images in enumerate(
             Hearing(0.5).generate([Request("", seed) for seed in range(IMAGES)])
         ):
-            assert isinstance(made, Image.Image)
-            made.save(folder / f"{k}.png")
+            assert isinstance(images, Image.Image)
+            images.save(folder / f"{k}.png")
             self._files.append(FiledPicture(folder / f"{k}.png", "a man", None, None, {}))
 
     def pictures(self) -> list[FiledPicture]:
@@ -169,10 +171,10 @@ class Given:
 
 def test_pictures_that_are_given_are_counted_and_kept(run: LiveRun, tmp_path: Path) -> None:
     source = Given(tmp_path)
-    found, (entry,) = checked_pictures(
+    result, (entry,) = checked_pictures(
         run, source, [SocialGroup("a man", "a man")], IMAGES, 0, [ByLight()], 0.95
     )
-    assert len(found["a man"]) == IMAGES
+    assert len(result["a man"]) == IMAGES
     assert 0 < entry.share.value < 0.9
     assert "askew keeps all of them" in group_check_warnings([entry], given=True)[0]
 

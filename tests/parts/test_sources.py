@@ -58,11 +58,14 @@ def test_files_are_sampled_without_replacement_and_by_seed_alone(faces: FolderCo
     groups = social_groups(faces, None)
     first, again = (sampled_files(faces, groups, 4, 1) for _ in range(2))
     assert first == again
-    chosen = [one.path for one in first["black woman"]]
+    chosen = [entry.path for entry in first["black woman"]]
     assert len(set(chosen)) == 4
     assert len(first["white man"]) == 2
     others = {
-        tuple(one.path for one in sampled_files(faces, groups, 4, seed)["black woman"])
+        tuple(
+            sampled_file.path
+            for sampled_file in sampled_files(faces, groups, 4, seed)["black woman"]
+        )
         for seed in range(8)
     }
     assert len(others) > 1
@@ -73,10 +76,10 @@ def test_only_sampled_files_are_counted_and_stand_in_by_what_they_hold(
 ) -> None:
     with Store(tmp_path / "store", create=False) as store:
         counted = CountingRun(store)
-        found = source_pictures(counted, faces, social_groups(faces, None), 4, 1)
-    assert [len(some) for some in found.values()] == [4, 2]
+        result = source_pictures(counted, faces, social_groups(faces, None), 4, 1)
+    assert [len(group) for group in result.values()] == [4, 2]
     assert counted.work.pictures == 6
-    ids = {one.id for some in found.values() for one in some if isinstance(one, Picture)}
+    ids = {entry.id for group in result.values() for entry in group if isinstance(entry, Picture)}
     assert ids <= set(faces.digests.values())
 
 
@@ -137,11 +140,11 @@ def test_whoever_only_chooses_may_choose_no_occupation(tmp_path: Path) -> None:
 
 
 def test_a_group_of_which_nothing_is_left_is_named() -> None:
-    one = Picture("a", "", "")
-    check_filled({"WM": [one, Missing("blank_image")]}, "folder/faces")
+    picture = Picture("a", "", "")
+    check_filled({"WM": [picture, Missing("blank_image")]}, "folder/faces")
     with pytest.raises(
         UsageError, match="'BF' has no images from folder/faces, cropped and resized: blank_image"
     ):
         check_filled(
-            {"WM": [one], "BF": [Missing("blank_image")]}, "folder/faces, cropped and resized"
+            {"WM": [picture], "BF": [Missing("blank_image")]}, "folder/faces, cropped and resized"
         )

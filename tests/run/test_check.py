@@ -35,8 +35,8 @@ def run(tmp_path: Path, store: Store) -> LiveRun:
 
 def make(run: LiveRun, **settings: object) -> list[Picture]:
     """Make everything."""
-    made = run.pictures(PatternModel(**settings), TEXTS, 4, 0)  # type: ignore[arg-type]
-    return [one for row in made.values() for one in row if isinstance(one, Picture)]
+    pictures = run.pictures(PatternModel(**settings), TEXTS, 4, 0)  # type: ignore[arg-type]
+    return [outcome for row in pictures.values() for outcome in row if isinstance(outcome, Picture)]
 
 
 def test_complete_run(run: LiveRun, store: Store) -> None:

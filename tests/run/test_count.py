@@ -24,8 +24,8 @@ def test_nothing_is_asked_of_files_that_are_absent(tmp_path: Path) -> None:
     labels = create_labels(collection=collection)
     with Store(tmp_path / "store", create=False) as store:
         counted = CountingRun(store)
-        found = [outcome for _, outcome in counted.collect(collection)]
-        counted.ask(labels, found, labels.axes()[0].questions)
-    assert [type(one) for one in found] == [Picture, Picture, Picture, Missing, Missing]
+        outcomes = [outcome for _, outcome in counted.collect(collection)]
+        counted.ask(labels, outcomes, labels.axes()[0].questions)
+    assert [type(outcome) for outcome in outcomes] == [Picture, Picture, Picture, Missing, Missing]
     assert (counted.work.pictures, counted.work.questions, counted.work.vqa_calls) == (5, 3, 1)
     assert not (tmp_path / "store").exists()

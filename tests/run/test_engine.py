@@ -198,8 +198,8 @@ def test_images_of_a_model_without_seeds_are_not_made_again(tmp_path: Path, stor
 
     model = Unseeded()
     run = LiveRun(tmp_path / "run", store, small_plan())
-    made = outcomes(run, model)
-    Path(made["a nurse"][1].path).unlink()
+    images = outcomes(run, model)
+    Path(images["a nurse"][1].path).unlink()
     model.made.clear()
-    assert outcomes(run, model) == made
+    assert outcomes(run, model) == images
     assert [request.number for request in model.made] == [1]

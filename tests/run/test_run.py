@@ -52,8 +52,8 @@ def run(tmp_path: Path, store: Store) -> LiveRun:
     return LiveRun(tmp_path / "run", store, small_plan())
 
 
-def present(made: dict[str, list[Picture | Missing]]) -> list[Picture]:
-    return [one for row in made.values() for one in row if isinstance(one, Picture)]
+def present(images: dict[str, list[Picture | Missing]]) -> list[Picture]:
+    return [outcome for row in images.values() for outcome in row if isinstance(outcome, Picture)]
 
 
 # Pictures
@@ -71,9 +71,9 @@ def test_pictures_are_made_once(run: LiveRun) -> None:
 
 def test_texts_named_twice_are_made_once(run: LiveRun) -> None:
     model = PatternModel()
-    made = run.pictures(model, ["a nurse", "a nurse"], 3, 0)
-    assert list(made) == ["a nurse"]
-    assert len(made["a nurse"]) == len(model.made) == 3
+    pictures = run.pictures(model, ["a nurse", "a nurse"], 3, 0)
+    assert list(pictures) == ["a nurse"]
+    assert len(pictures["a nurse"]) == len(model.made) == 3
 
 
 def test_batches_are_fixed_slices_and_redone_whole(run: LiveRun) -> None:
@@ -82,12 +82,12 @@ def test_batches_are_fixed_slices_and_redone_whole(run: LiveRun) -> None:
     """
     batches: list[Sequence[Request]] = []
     model = PatternModel(batch_size=4, before=batches.append)
-    made = present(run.pictures(model, TEXTS, 5, 0))
+    images = present(run.pictures(model, TEXTS, 5, 0))
     assert [len(batch) for batch in batches] == [4, 4, 4, 3]
     first = list(batches)
     batches.clear()
-    Path(made[6].path).unlink()
-    assert present(run.pictures(model, TEXTS, 5, 0)) == made
+    Path(images[6].path).unlink()
+    assert present(run.pictures(model, TEXTS, 5, 0)) == images
     assert batches == [first[1]]
 
 
@@ -102,9 +102,9 @@ def test_settings_and_revision_make_other_pictures_with_the_same_seeds(run: Live
 
 def test_blank_and_refused_are_missing_and_not_tried_again(run: LiveRun) -> None:
     model = PatternModel()
-    made = run.pictures(model, ["a blank", "refuse this"], 2, 0)
-    assert made["a blank"] == [Missing("blank_image")] * 2
-    assert made["refuse this"] == [Missing("refused", "the server said no")] * 2
+    pictures = run.pictures(model, ["a blank", "refuse this"], 2, 0)
+    assert pictures["a blank"] == [Missing("blank_image")] * 2
+    assert pictures["refuse this"] == [Missing("refused", "the server said no")] * 2
     model.made.clear()
     run.pictures(model, ["a blank", "refuse this"], 2, 0)
     assert model.made == []
@@ -147,14 +147,14 @@ def test_interrupt(run: LiveRun) -> None:
 
 
 def test_budget_stops_between_batches_and_goes_on(tmp_path: Path, store: Store) -> None:
-    made = []
+    images = []
     for _ in range(2):
         model = PatternModel()
         run = LiveRun(tmp_path / "run", store, small_plan(), budget=9)
         with pytest.raises(RunError, match=r"budget of 9 images is used up.*the next prompt is"):
             run.pictures(model, TEXTS, 8, 0)
-        made.append(len(model.made))
-    assert made == [8, 8]
+        images.append(len(model.made))
+    assert images == [8, 8]
     assert (
         len(
             LiveRun(tmp_path / "run", store, small_plan(), budget=9).pictures(
@@ -181,8 +181,8 @@ def test_budget_stops_between_batches_and_goes_on(tmp_path: Path, store: Store) 
 def test_budgets_are_read(
     given: int | str | None, pictures: int | None, seconds: float | None
 ) -> None:
-    found = Budget.parse(given)
-    assert (found.pictures, found.seconds) == (pictures, seconds)
+    budget = Budget.parse(given)
+    assert (budget.pictures, budget.seconds) == (pictures, seconds)
 
 
 @pytest.mark.parametrize("given", ["much", "5 days", "$5", "$5 at $0", "1..2h", "-"])
@@ -262,10 +262,10 @@ def test_collection_in_order_with_broken_files(run: LiveRun, tmp_path: Path) -> 
 
 
 def test_questions_are_asked_once(run: LiveRun) -> None:
-    made = run.pictures(PatternModel(), [*TEXTS, "refuse this"], 40, 0)
+    images = run.pictures(PatternModel(), [*TEXTS, "refuse this"], 40, 0)
     vqa = BrightVQA()
-    rows = [one for row in made.values() for one in row]
-    pictures = present(made)
+    rows = [outcome for row in images.values() for outcome in row]
+    pictures = present(images)
     run.ask(vqa, pictures[:70], [OPEN])
     answers = run.ask(vqa, rows, [BRIGHT, OPEN])
     assert list(answers) == [picture.id for picture in pictures]
@@ -324,7 +324,7 @@ def test_an_instrument_that_answers_from_vectors_reads_no_picture_twice(tmp_path
         assert (
             counted(run.store, PatternModel(), TEXTS, 30, [], later.embedder).embeddings_left == 0
         )
-    assert {one: row[1:] for one, row in second.items()} == first
+    assert {key: row[1:] for key, row in second.items()} == first
     assert [row[0] for row in second.values()][::-1] == [str(vector) for vector in vectors]
     assert first == {
         p.id: row for p, row in zip(pictures, vqa.answer(pictures, [BRIGHT]), strict=True)
@@ -345,18 +345,18 @@ def test_work_is_what_is_then_done(tmp_path: Path, done: int, answered: int, emb
         model = PatternModel()
         vqa = BrightVQA()
         embedder = MeanEmbedder()
-        some = present(run.pictures(model, ["a", "b"], done, 0)) if done else []
-        run.ask(vqa, some[:answered], [BRIGHT])
-        run.read(embedder, some[:embedded])
+        group = present(run.pictures(model, ["a", "b"], done, 0)) if done else []
+        run.ask(vqa, group[:answered], [BRIGHT])
+        run.read(embedder, group[:embedded])
         asking = [(vqa, [BRIGHT, OPEN], None), (vqa, [OPEN], ["a"])]
         work = counted(run.store, model, ["a", "b", "a"], 10, asking, embedder)
         model = PatternModel(before=lambda requests: calls.append(len(requests)))
         vqa.asked.clear()
         embedder.embedded.clear()
-        made = run.pictures(model, ["a", "b"], 10, 0)
-        run.ask(vqa, present(made), [BRIGHT, OPEN])
-        run.ask(vqa, made["a"], [OPEN])
-        run.read(embedder, present(made))
+        pictures = run.pictures(model, ["a", "b"], 10, 0)
+        run.ask(vqa, present(pictures), [BRIGHT, OPEN])
+        run.ask(vqa, pictures["a"], [OPEN])
+        run.read(embedder, present(pictures))
         again = counted(run.store, model, ["a", "b"], 10, asking, embedder)
     assert (work.prompts, work.pictures, work.questions, work.embeddings) == (2, 20, 40, 20)
     assert work.pictures_left == 20 - 2 * min(done, 10)
@@ -406,10 +406,10 @@ def test_folder_that_is_a_file(tmp_path: Path, store: Store) -> None:
 
 
 def test_environment_names_what_results_depend_on() -> None:
-    found = environment("cpu")
-    assert found.packages["numpy"] == np.__version__
-    assert found.device == "cpu"
-    assert found.threads >= 1
+    result = environment("cpu")
+    assert result.packages["numpy"] == np.__version__
+    assert result.device == "cpu"
+    assert result.threads >= 1
 
 
 # Progress
@@ -451,11 +451,11 @@ def test_progress_goes_by_the_picture_where_a_model_tells_of_each(
 ) -> None:
     events: list[Event] = []
     run = LiveRun(tmp_path / "run", store, small_plan(), progress=events.append)
-    made = run.pictures(Telling(batch_size=3), TEXTS[:2], 2, 0)
+    pictures = run.pictures(Telling(batch_size=3), TEXTS[:2], 2, 0)
     assert [event.done for event in events] == [0, 1, 2, 3, 4, 4]
     events.clear()
-    Path(present(made)[1].path).unlink()
-    assert run.pictures(Telling(batch_size=3), TEXTS[:2], 2, 0) == made
+    Path(present(pictures)[1].path).unlink()
+    assert run.pictures(Telling(batch_size=3), TEXTS[:2], 2, 0) == pictures
     assert [event.done for event in events] == [3, 4, 4], "two of the batch of three were there"
 
 

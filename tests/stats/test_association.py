@@ -58,9 +58,9 @@ def test_cas_broadcasts_over_draws_and_counterfactuals() -> None:
     rng = np.random.default_rng(0)
     draws = rng.random((5, 1, 8))
     sets = rng.random((3, 8))
-    found = cas(draws, sets)
-    assert found.shape == (5, 3)
-    assert found[4, 2] == pytest.approx(cas(draws[4, 0], sets[2]))
+    estimate = cas(draws, sets)
+    assert estimate.shape == (5, 3)
+    assert estimate[4, 2] == pytest.approx(cas(draws[4, 0], sets[2]))
 
 
 @pytest.mark.parametrize("variant", ["paper", "code"])

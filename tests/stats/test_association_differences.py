@@ -41,10 +41,10 @@ def table(both: int, first_only: int, second_only: int, neither: int) -> PairedS
 def test_p_of_complete_pairs_is_mcnemars_exact_one(
     both: int, first: int, second: int, neither: int
 ) -> None:
-    found = share_difference(table(both, first, second, neither), 0)
+    estimate = share_difference(table(both, first, second, neither), 0)
     expected = mcnemar([[both, first], [second, neither]], exact=True)
-    assert found.p == pytest.approx(expected.pvalue)
-    assert found.value == pytest.approx((first - second) / (both + first + second + neither))
+    assert estimate.p == pytest.approx(expected.pvalue)
+    assert estimate.value == pytest.approx((first - second) / (both + first + second + neither))
 
 
 def test_the_interval_is_newcombes_tenth_method() -> None:
@@ -72,8 +72,8 @@ def test_the_interval_is_newcombes_tenth_method() -> None:
         sign * math.sqrt(a * a - 2 * phi * a * b + b * b) + 0.2
         for sign, (a, b) in ((-1, down), (1, up))
     )
-    found = share_difference(table(both, first, second, neither), 0)
-    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+    estimate = share_difference(table(both, first, second, neither), 0)
+    assert (estimate.low, estimate.high) == (pytest.approx(low), pytest.approx(high))
     assert low == pytest.approx(0.0569, abs=5e-4)  # as printed in his table
     assert high == pytest.approx(0.3404, abs=5e-4)
 
@@ -86,9 +86,9 @@ def test_pictures_without_a_partner_count_as_independent_ones() -> None:
     one_pair = PairedSets.of(
         np.eye(2)[first], np.eye(2)[second], [1] + [None] * 11, [1] + [None] * 15
     )
-    found = share_difference(one_pair, 0)
-    assert (found.low, found.high) == (pytest.approx(alone.low), pytest.approx(alone.high))
-    assert found.p == pytest.approx(alone.p, abs=0.03)
+    estimate = share_difference(one_pair, 0)
+    assert (estimate.low, estimate.high) == (pytest.approx(alone.low), pytest.approx(alone.high))
+    assert estimate.p == pytest.approx(alone.p, abs=0.03)
 
 
 def test_exact_p_with_some_partners_missing_is_that_of_all_ways_to_deal() -> None:
@@ -124,16 +124,16 @@ def associated(
     return [*each, spread]
 
 
-def check_nothing(found: Estimate) -> None:
-    assert (found.value, found.p) == (0.0, 1.0)
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low == pytest.approx(-found.high)
-    assert found.high >= 0
+def check_nothing(estimate: Estimate) -> None:
+    assert (estimate.value, estimate.p) == (0.0, 1.0)
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.low == pytest.approx(-estimate.high)
+    assert estimate.high >= 0
 
 
-def check_turned(found: Estimate, other: Estimate) -> None:
-    assert (found.value, found.low, found.high, found.p) == (
+def check_turned(estimate: Estimate, other: Estimate) -> None:
+    assert (estimate.value, estimate.low, estimate.high, estimate.p) == (
         pytest.approx(-other.value),
         pytest.approx(-other.high),
         pytest.approx(-other.low),
@@ -173,8 +173,8 @@ def test_associations_of_a_run_with_itself_and_of_swapped_runs(seed: int) -> Non
     rng = np.random.default_rng(seed)
     first = concepts(rng)
     second = concepts(rng)
-    for one in associated(first, first):
-        check_nothing(one)
+    for entry in associated(first, first):
+        check_nothing(entry)
     for forth, back in zip(associated(first, second), associated(second, first), strict=True):
         check_turned(forth, back)
 
@@ -185,7 +185,7 @@ def test_p_of_associations_is_that_of_all_exchanges() -> None:
     second = concepts(rng, n=2)
     for rows in (*first, *second):
         rows[:, 0] = 1  # no set without a concept
-    found = associated(first, second)
+    estimates = associated(first, second)
 
     def scores(sets: Sequence[np.ndarray]) -> np.ndarray:
         c = np.array([cas(sets[0].mean(axis=0), other.mean(axis=0)) for other in sets[1:]])
@@ -194,11 +194,11 @@ def test_p_of_associations_is_that_of_all_exchanges() -> None:
     differences = []
     for code in range(2**6):
         bits = np.array([code >> k & 1 for k in range(6)]).reshape(3, 2, 1)
-        one = [np.where(bit, b, a) for bit, a, b in zip(bits, first, second, strict=True)]
+        entry = [np.where(bit, b, a) for bit, a, b in zip(bits, first, second, strict=True)]
         other = [np.where(bit, a, b) for bit, a, b in zip(bits, first, second, strict=True)]
-        differences.append(np.abs(scores(one) - scores(other)))
+        differences.append(np.abs(scores(entry) - scores(other)))
     expected = (np.array(differences) >= differences[0] - 1e-9).mean(axis=0)
-    assert [e.p for e in found] == pytest.approx(expected, abs=0.07)
+    assert [e.p for e in estimates] == pytest.approx(expected, abs=0.07)
 
 
 def test_pairing_narrows_the_interval_and_sharpens_the_test() -> None:
@@ -252,11 +252,11 @@ def sets(pairs: int, alone: tuple[int, int], columns: int = 3, seed: int = 0) ->
 
 
 def test_rows_with_equal_keys_belong_together_and_the_rest_is_kept() -> None:
-    found = PairedSets.of([[1.0], [2.0], [3.0]], [[30.0], [10.0], [50.0]], [1, 2, 3], [3, 1, 5])
-    assert found.pairs[..., 0].tolist() == [[1, 3], [10, 30]]
-    assert [rows[:, 0].tolist() for rows in found.rest] == [[2], [50]]
-    assert len(found) == 2
-    assert (found.first.sum(), found.second.sum()) == (6, 90)
+    estimate = PairedSets.of([[1.0], [2.0], [3.0]], [[30.0], [10.0], [50.0]], [1, 2, 3], [3, 1, 5])
+    assert estimate.pairs[..., 0].tolist() == [[1, 3], [10, 30]]
+    assert [rows[:, 0].tolist() for rows in estimate.rest] == [[2], [50]]
+    assert len(estimate) == 2
+    assert (estimate.first.sum(), estimate.second.sum()) == (6, 90)
 
 
 @given(st.integers(0, 6), st.integers(0, 4), st.integers(0, 4), st.randoms(use_true_random=False))
@@ -280,24 +280,26 @@ def test_the_order_of_the_pictures_decides_nothing(
     )
     original = PairedSets.of(first, second, *keys)
     for draw in ("resampled", "exchanged"):
-        found, expected = (getattr(s, draw)(7, np.random.default_rng(3)) for s in (moved, original))
-        assert np.array_equal(found[0], expected[0])
-        assert np.array_equal(found[1], expected[1])
+        estimate, expected = (
+            getattr(s, draw)(7, np.random.default_rng(3)) for s in (moved, original)
+        )
+        assert np.array_equal(estimate[0], expected[0])
+        assert np.array_equal(estimate[1], expected[1])
 
 
 def test_an_exchange_keeps_what_each_pair_holds_together() -> None:
-    found = sets(5, (3, 6))
-    first, second = found.exchanged(500, np.random.default_rng(0))
-    n = len(found.first)
-    m = len(found.second)
-    total = found.first.sum(axis=0) + found.second.sum(axis=0)
+    estimate = sets(5, (3, 6))
+    first, second = estimate.exchanged(500, np.random.default_rng(0))
+    n = len(estimate.first)
+    m = len(estimate.second)
+    total = estimate.first.sum(axis=0) + estimate.second.sum(axis=0)
     assert np.allclose(first * n + second * m, total)
     assert len(np.unique(first[:, 0])) > 5
 
 
 def test_with_one_pair_there_are_two_exchanges_each_half_of_the_time() -> None:
-    found = PairedSets.of([[1.0, 0.0]], [[0.0, 1.0]], [1], [1])
-    first, second = found.exchanged(2000, np.random.default_rng(0))
+    estimate = PairedSets.of([[1.0, 0.0]], [[0.0, 1.0]], [1], [1])
+    first, second = estimate.exchanged(2000, np.random.default_rng(0))
     assert set(map(tuple, first)) == {(1.0, 0.0), (0.0, 1.0)}
     assert np.array_equal(first, second[:, ::-1])
     assert first[:, 0].mean() == pytest.approx(0.5, abs=0.05)

@@ -49,33 +49,33 @@ def inside(estimate: Estimate, truth: float) -> bool:
 @pytest.mark.parametrize("variant", ["paper", "code"])
 def test_values_are_the_plug_in_scores(variant: str) -> None:
     initial, sets = axis(0.8, 20, rng())
-    found = associations(initial, sets, rng=rng(1), draws=100, variant=variant)  # type: ignore[arg-type]
+    estimate = associations(initial, sets, rng=rng(1), draws=100, variant=variant)  # type: ignore[arg-type]
     scores = np.array([cas(initial.mean(axis=0), s.mean(axis=0), variant) for s in sets])  # type: ignore[arg-type]
-    assert [e.value for e in found.cas] == pytest.approx(list(scores))
-    assert found.mad.value == pytest.approx(float(mad(scores, variant)))  # type: ignore[arg-type]
-    assert found.wasserstein.value == pytest.approx(float(mad(scores, "code")))
-    assert found.standard_deviation.value == pytest.approx(
+    assert [e.value for e in estimate.cas] == pytest.approx(list(scores))
+    assert estimate.mad.value == pytest.approx(float(mad(scores, variant)))  # type: ignore[arg-type]
+    assert estimate.wasserstein.value == pytest.approx(float(mad(scores, "code")))
+    assert estimate.standard_deviation.value == pytest.approx(
         float(standard_deviation(scores, variant))
     )  # type: ignore[arg-type]
-    assert found.mad.max == mad_max(3, variant)  # type: ignore[arg-type]
-    assert (found.cas[0].n, found.mad.n) == (40, 80)
+    assert estimate.mad.max == mad_max(3, variant)  # type: ignore[arg-type]
+    assert (estimate.cas[0].n, estimate.mad.n) == (40, 80)
 
 
 def test_every_estimate_is_complete() -> None:
     initial, sets = axis(0.5, 24, rng())
-    found = associations(initial, sets, rng=rng(1), draws=200, missing=[2, 1, 0, 3])
-    assert [e.missing for e in found.cas] == [3, 2, 5]
-    assert found.mad.missing == 6
-    for e in (found.mad, found.wasserstein, found.standard_deviation):
+    estimate = associations(initial, sets, rng=rng(1), draws=200, missing=[2, 1, 0, 3])
+    assert [e.missing for e in estimate.cas] == [3, 2, 5]
+    assert estimate.mad.missing == 6
+    for e in (estimate.mad, estimate.wasserstein, estimate.standard_deviation):
         assert e.null is not None
         assert e.p is not None
         assert e.max is not None
         assert e.corrected == pytest.approx((e.value - e.null) / (e.max - e.null))
-    for e in (*found.cas, found.mad):
+    for e in (*estimate.cas, estimate.mad):
         assert e.low is not None
         assert e.high is not None
         assert 0 <= e.low <= e.high <= (e.max or 0) + 1e-12
-    assert all(e.null is None and e.p is None for e in found.cas)
+    assert all(e.null is None and e.p is None for e in estimate.cas)
 
 
 def test_the_same_generator_gives_the_same_result() -> None:
@@ -85,9 +85,9 @@ def test_the_same_generator_gives_the_same_result() -> None:
     )
 
 
-def ends(found: Associations) -> list[float]:
-    return [e.low or 0.0 for e in (*found.cas, found.mad)] + [
-        e.high or 0.0 for e in (*found.cas, found.mad)
+def ends(estimate: Associations) -> list[float]:
+    return [e.low or 0.0 for e in (*estimate.cas, estimate.mad)] + [
+        e.high or 0.0 for e in (*estimate.cas, estimate.mad)
     ]
 
 
@@ -164,11 +164,13 @@ def test_embedding_values_and_coverage() -> None:
     for _ in range(50):
         initial = vectors(centers[0], 30, r)
         sets = [vectors(c, 30, r) for c in centers]
-        found = associations(initial, sets, rng=r, draws=300, embedded=True)
-        assert [e.value for e in found.cas] == pytest.approx([cas_clip(initial, s) for s in sets])
-        hits += [inside(e, float(means[0] @ m)) for e, m in zip(found.cas, means, strict=True)]
-        assert found.mad.p is not None
-        assert found.mad.p < 0.01
+        estimate = associations(initial, sets, rng=r, draws=300, embedded=True)
+        assert [e.value for e in estimate.cas] == pytest.approx(
+            [cas_clip(initial, s) for s in sets]
+        )
+        hits += [inside(e, float(means[0] @ m)) for e, m in zip(estimate.cas, means, strict=True)]
+        assert estimate.mad.p is not None
+        assert estimate.mad.p < 0.01
     assert 0.88 <= np.mean(hits) <= 0.99
 
 
@@ -207,8 +209,8 @@ def test_too_little_data_is_refused() -> None:
 
 
 def test_one_picture_per_set_is_enough_to_answer() -> None:
-    found = associations(np.eye(3)[:1], [np.eye(3)[:1], np.eye(3)[1:2]], rng=rng(), draws=50)
-    assert [e.value for e in found.cas] == [1.0, 0.0]
+    estimate = associations(np.eye(3)[:1], [np.eye(3)[:1], np.eye(3)[1:2]], rng=rng(), draws=50)
+    assert [e.value for e in estimate.cas] == [1.0, 0.0]
 
 
 @pytest.mark.slow

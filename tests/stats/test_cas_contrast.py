@@ -24,8 +24,8 @@ def rng() -> np.random.Generator:
 def test_it_is_the_difference_and_changes_sign_when_swapped(
     a: np.ndarray, b: np.ndarray, c: np.ndarray
 ) -> None:
-    found = associations(a, [b, c], rng=rng(), draws=100)
-    forth, back = found.cas_contrast
+    estimate = associations(a, [b, c], rng=rng(), draws=100)
+    forth, back = estimate.cas_contrast
     expected = cas(a.mean(axis=0), b.mean(axis=0)) - cas(a.mean(axis=0), c.mean(axis=0))
     assert forth.value == pytest.approx(float(expected))
     assert back.value == pytest.approx(-forth.value)
@@ -34,8 +34,8 @@ def test_it_is_the_difference_and_changes_sign_when_swapped(
     assert -1 <= forth.low <= forth.mark <= forth.high <= 1
     assert (back.low, back.high) == pytest.approx((-forth.high, -forth.low))
     ends = sorted((abs(forth.low), abs(forth.high)))
-    assert found.mad.high == pytest.approx(ends[1] ** 0.5)
-    assert found.mad.low == pytest.approx(0 if forth.low <= 0 <= forth.high else ends[0] ** 0.5)
+    assert estimate.mad.high == pytest.approx(ends[1] ** 0.5)
+    assert estimate.mad.low == pytest.approx(0 if forth.low <= 0 <= forth.high else ends[0] ** 0.5)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
@@ -59,15 +59,17 @@ def test_leans_of_few_pictures_are_marked_near_those_of_the_population() -> None
     """
     generator = np.random.default_rng(2)
     rest = generator.uniform(0.1, 0.6, 20)
-    populations = [np.concatenate([own, rest]) for own in ([0.9, 0.1], [1.0, 0.0], [0.0, 1.0])]
+    populations = [
+        np.concatenate([shares, rest]) for shares in ([0.9, 0.1], [1.0, 0.0], [0.0, 1.0])
+    ]
     truth = float(cas(populations[0], populations[1]) - cas(populations[0], populations[2]))
-    found = []
+    estimates = []
     for _ in range(60):
         sets = [(generator.random((24, 22)) < p).astype(float) for p in populations]
-        found.append(associations(sets[0], sets[1:], rng=generator, draws=60).cas_contrast[0])
-    assert np.mean([e.value for e in found]) < truth - 0.04
-    assert abs(np.mean([e.mark for e in found]) - truth) < 0.03
-    assert np.mean([e.low <= truth <= e.high for e in found]) > 0.9
+        estimates.append(associations(sets[0], sets[1:], rng=generator, draws=60).cas_contrast[0])
+    assert np.mean([e.value for e in estimates]) < truth - 0.04
+    assert abs(np.mean([e.mark for e in estimates]) - truth) < 0.03
+    assert np.mean([e.low <= truth <= e.high for e in estimates]) > 0.9
 
 
 def _draw(population: np.ndarray, generator: np.random.Generator) -> np.ndarray:

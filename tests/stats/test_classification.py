@@ -31,22 +31,22 @@ def rng() -> np.random.Generator:
 
 @given(arrays(float, (5, 4, 3), elements=st.integers(0, 6).map(float)))
 def test_decisions_and_association_are_those_of_a_plain_loop(errors: np.ndarray) -> None:
-    found = pair_decisions(errors, PAIRS)
+    estimates = pair_decisions(errors, PAIRS)
     chosen: list[float] = []
-    for picture, decided in zip(errors, found, strict=True):
-        for (a, b), one in zip(PAIRS, decided, strict=True):
+    for picture, decided in zip(errors, estimates, strict=True):
+        for (a, b), entry in zip(PAIRS, decided, strict=True):
             first = picture[a].sum()
             second = picture[b].sum()
             if first == second:
-                assert np.isnan(one)
+                assert np.isnan(entry)
             else:
-                assert one == (first < second)
-                chosen.append(one)
+                assert entry == (first < second)
+                chosen.append(entry)
     if chosen:
-        assert association(found, rng=rng(), draws=10).value == pytest.approx(np.mean(chosen))
+        assert association(estimates, rng=rng(), draws=10).value == pytest.approx(np.mean(chosen))
     else:
         with pytest.raises(NotEnoughData):
-            association(found, rng=rng(), draws=10)
+            association(estimates, rng=rng(), draws=10)
 
 
 def test_a_class_that_was_given_up_is_compared_over_the_samples_in_common() -> None:
@@ -74,10 +74,10 @@ def test_swapping_the_target_sets_mirrors_everything() -> None:
 
 
 def test_one_sided_decisions_keep_an_interval_and_are_beyond_chance() -> None:
-    found = association(np.ones((30, 25)), rng=rng(), draws=999)
-    assert found.value == found.high == 1
-    assert 0.8 < found.low < 0.95
-    assert found.p == pytest.approx(0.001)
+    estimate = association(np.ones((30, 25)), rng=rng(), draws=999)
+    assert estimate.value == estimate.high == 1
+    assert 0.8 < estimate.low < 0.95
+    assert estimate.p == pytest.approx(0.001)
 
 
 def test_groups_that_are_treated_alike_do_not_differ_and_opposite_ones_do() -> None:
@@ -95,15 +95,15 @@ def test_groups_that_are_treated_alike_do_not_differ_and_opposite_ones_do() -> N
 def test_more_samples_that_decide_otherwise_are_an_effect() -> None:
     few = np.tile([1.0, 0.0], (24, 1))
     many = np.ones((24, 2))
-    found = clustered_rate_difference(many, few, rng=rng())
-    assert found.value == pytest.approx(0.5)
-    assert found.p < 0.01
+    estimate = clustered_rate_difference(many, few, rng=rng())
+    assert estimate.value == pytest.approx(0.5)
+    assert estimate.p < 0.01
 
 
 def test_the_share_of_a_pair_has_an_exact_test() -> None:
-    found = pair_share([1.0] * 9 + [0.0] + [np.nan])
-    assert (found.value, found.n, found.missing) == (0.9, 10, 1)
-    assert found.p == pytest.approx(22 / 1024)
+    estimate = pair_share([1.0] * 9 + [0.0] + [np.nan])
+    assert (estimate.value, estimate.n, estimate.missing) == (0.9, 10, 1)
+    assert estimate.p == pytest.approx(22 / 1024)
 
 
 @pytest.mark.parametrize(("share", "spread"), [(0.1, 0.3), (0.3, 0.8), (0.5, 0.05)])
@@ -117,6 +117,6 @@ def test_the_interval_of_the_association_covers(share: float, spread: float) -> 
     for _ in range(400):
         chances = random.beta(share * size, (1 - share) * size, 48)
         decisions = (random.random((48, 25)) < chances[:, None]).astype(float)
-        found = association(decisions, rng=random, draws=1)
-        covered += found.low <= share <= found.high
+        estimate = association(decisions, rng=random, draws=1)
+        covered += estimate.low <= share <= estimate.high
     assert 0.92 <= covered / 400 <= 0.99

@@ -33,20 +33,24 @@ def edits(
 @pytest.mark.parametrize(("share", "together"), [(0.05, 0.0), (0.3, 0.5), (0.5, 1.0), (0.9, 0.5)])
 def test_the_interval_of_a_rate_covers_it(share: float, together: float) -> None:
     rng = np.random.default_rng(1)
-    found = [clustered_rate(edits(rng, 25, share, together)) for _ in range(400)]
+    clustered_rates = [clustered_rate(edits(rng, 25, share, together)) for _ in range(400)]
     covered = np.mean(
-        [e.low <= share <= e.high for e in found if e.low is not None and e.high is not None]
+        [
+            e.low <= share <= e.high
+            for e in clustered_rates
+            if e.low is not None and e.high is not None
+        ]
     )
     assert covered >= 0.93
 
 
 def test_members_that_always_agree_count_once() -> None:
     once = np.array([[0.0]] * 12 + [[1.0]] * 8)
-    one = clustered_rate(once)
+    entry = clustered_rate(once)
     twice = clustered_rate(np.repeat(once, 2, axis=1))
     assert (twice.low, twice.high) == (
-        pytest.approx(one.low, abs=0.01),
-        pytest.approx(one.high, abs=0.01),
+        pytest.approx(entry.low, abs=0.01),
+        pytest.approx(entry.high, abs=0.01),
     )
     assert twice.n == 40
 
@@ -59,8 +63,8 @@ def test_a_rate_of_nothing_still_has_an_interval() -> None:
 
 
 def test_one_member_each_is_nearly_the_plain_interval_of_wilson() -> None:
-    found = clustered_rate(np.array([[1.0]] * 60 + [[0.0]] * 140))
-    assert (found.low, found.high) == (
+    estimate = clustered_rate(np.array([[1.0]] * 60 + [[0.0]] * 140))
+    assert (estimate.low, estimate.high) == (
         pytest.approx(0.3 - 0.063, abs=0.01),
         pytest.approx(0.3 + 0.067, abs=0.01),
     )
@@ -70,8 +74,8 @@ def test_one_member_each_is_nearly_the_plain_interval_of_wilson() -> None:
 
 
 def test_missing_members_are_counted_as_missing() -> None:
-    found = clustered_rate([[1, NAN], [0, 0], [NAN, NAN]])
-    assert (found.value, found.n, found.missing) == (pytest.approx(1 / 3), 3, 3)
+    estimate = clustered_rate([[1, NAN], [0, 0], [NAN, NAN]])
+    assert (estimate.value, estimate.n, estimate.missing) == (pytest.approx(1 / 3), 3, 3)
     with pytest.raises(NotEnoughData):
         clustered_rate([[NAN, NAN]])
     with pytest.raises(ValueError, match="0, 1 or NaN"):
@@ -92,11 +96,13 @@ def test_the_order_of_pictures_does_not_matter(seed: int, order: list[int]) -> N
 
 def test_a_difference_is_found_and_none_is_not() -> None:
     rng = np.random.default_rng(2)
-    found = clustered_rate_difference(edits(rng, 25, 0.8, 0.5), edits(rng, 25, 0.1, 0.5), rng=rng)
-    assert found.p is not None
-    assert found.p < 0.01
-    assert found.low is not None
-    assert found.low > 0.3
+    estimate = clustered_rate_difference(
+        edits(rng, 25, 0.8, 0.5), edits(rng, 25, 0.1, 0.5), rng=rng
+    )
+    assert estimate.p is not None
+    assert estimate.p < 0.01
+    assert estimate.low is not None
+    assert estimate.low > 0.3
     ps = [
         clustered_rate_difference(
             edits(rng, 25, 0.3, 0.5), edits(rng, 25, 0.3, 0.5), rng=rng, draws=199
@@ -123,19 +129,19 @@ def test_the_interval_of_a_mean_covers_it() -> None:
     hits = 0
     for _ in range(300):
         values = rng.normal(2, 1, (25, 1)) + rng.normal(0, 1, (25, 2))
-        found = clustered_mean(values, rng=rng, draws=300, null=0.0)
-        assert found.low is not None
-        assert found.high is not None
-        hits += found.low <= 2 <= found.high
+        estimate = clustered_mean(values, rng=rng, draws=300, null=0.0)
+        assert estimate.low is not None
+        assert estimate.high is not None
+        hits += estimate.low <= 2 <= estimate.high
     assert hits / 300 >= 0.91
 
 
 def test_means_are_compared_in_pairs() -> None:
     rng = np.random.default_rng(4)
     common = rng.normal(0, 10, (25, 1))
-    found = clustered_mean_difference(common + 1 + rng.normal(0, 0.1, (25, 2)), common, rng=rng)
-    assert found.value == pytest.approx(1, abs=0.1)
-    assert found.low is not None
-    assert found.low > 0.8
+    estimate = clustered_mean_difference(common + 1 + rng.normal(0, 0.1, (25, 2)), common, rng=rng)
+    assert estimate.value == pytest.approx(1, abs=0.1)
+    assert estimate.low is not None
+    assert estimate.low > 0.8
     with pytest.raises(NotEnoughData):
         clustered_mean_difference([[1.0], [NAN]], [[NAN], [1.0]], rng=rng)

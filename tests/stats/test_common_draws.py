@@ -34,9 +34,9 @@ def test_populations_of_their_own_are_sampled_alike() -> None:
     same = draws.counts_of_each(np.tile(p, (300, 1)), 40)
     assert np.array_equal(same, draws.counts(p, 40))
     each = np.random.default_rng(0).dirichlet([2, 2, 2], size=300)
-    found = draws.counts_of_each(each, 2000)
-    assert found.sum(axis=1).tolist() == [2000] * 300
-    assert found / 2000 == pytest.approx(each, abs=0.06)
+    counts_of_each = draws.counts_of_each(each, 2000)
+    assert counts_of_each.sum(axis=1).tolist() == [2000] * 300
+    assert counts_of_each / 2000 == pytest.approx(each, abs=0.06)
 
 
 def test_a_value_with_all_pictures_gets_all() -> None:

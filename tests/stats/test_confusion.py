@@ -48,9 +48,9 @@ def test_it_is_the_least_squares_solution_on_the_simplex(
     observed, table = problem
     shares = observed / observed.sum()
     matrix = (table / table.sum(axis=1, keepdims=True)).T
-    found = ReadingErrors.of(table).shares(observed)
-    assert found.sum() == pytest.approx(1)
-    assert np.all(found >= 0)
+    estimate = ReadingErrors.of(table).shares(observed)
+    assert estimate.sum() == pytest.approx(1)
+    assert np.all(estimate >= 0)
 
     def loss(s: np.ndarray) -> float:
         return float(((matrix @ s - shares) ** 2).sum())
@@ -64,7 +64,7 @@ def test_it_is_the_least_squares_solution_on_the_simplex(
         method="SLSQP",
         options={"ftol": 1e-14, "maxiter": 500},
     )
-    assert loss(found) <= loss(other.x) + 1e-9
+    assert loss(estimate) <= loss(other.x) + 1e-9
 
 
 @given(st.lists(st.integers(0, 30), min_size=4, max_size=4).filter(any))
@@ -81,9 +81,9 @@ def test_a_perfect_instrument_changes_nothing() -> None:
 
 
 def test_values_that_cannot_be_told_apart_still_give_shares() -> None:
-    found = ReadingErrors.of([[5, 5], [5, 5]]).shares([6, 4])
-    assert found.sum() == pytest.approx(1)
-    assert np.all(found >= 0)
+    shares = ReadingErrors.of([[5, 5], [5, 5]]).shares([6, 4])
+    assert shares.sum() == pytest.approx(1)
+    assert np.all(shares >= 0)
 
 
 def test_intervals_are_wider_with_fewer_labels() -> None:
@@ -108,14 +108,14 @@ def coverage(
     for _ in range(repeats):
         answers = rng.multinomial(pictures, p @ table)
         confused = rng.multinomial(labels, table)
-        found = corrected_share_intervals(answers, confused, rng=rng, draws=200)
-        hits += [e.low - 1e-9 <= t <= e.high + 1e-9 for e, t in zip(found, p, strict=True)]
+        all_estimates = corrected_share_intervals(answers, confused, rng=rng, draws=200)
+        hits += [e.low - 1e-9 <= t <= e.high + 1e-9 for e, t in zip(all_estimates, p, strict=True)]
     return hits / repeats
 
 
 def test_intervals_cover_the_true_shares() -> None:
-    found = coverage([0.8, 0.2], 0.9, 48, 20, 150)
-    assert np.all(found >= 0.9)
+    estimate = coverage([0.8, 0.2], 0.9, 48, 20, 150)
+    assert np.all(estimate >= 0.9)
 
 
 @pytest.mark.slow
@@ -146,12 +146,12 @@ AFTER = np.array([[0.6, 0.4], [0.5, 0.5]])
 
 
 def estimates(pairs: list[AxisPairSample], seed: int = 0, draws: int = 100) -> list[Estimate]:
-    found = interactions(pairs, rng=np.random.default_rng(seed), draws=draws)
-    return [one for one in found if isinstance(one, Estimate)]
+    all_estimates = interactions(pairs, rng=np.random.default_rng(seed), draws=draws)
+    return [entry for entry in all_estimates if isinstance(entry, Estimate)]
 
 
-def covered(found: list[Estimate], truth: float) -> float:
-    return float(np.mean([(e.low or -1) <= truth <= (e.high or 1) for e in found]))
+def covered(all_estimates: list[Estimate], truth: float) -> float:
+    return float(np.mean([(e.low or -1) <= truth <= (e.high or 1) for e in all_estimates]))
 
 
 def noisy(
@@ -196,9 +196,9 @@ def test_nothing_happens_behind_errors_either() -> None:
         )
         for _ in range(80)
     ]
-    found = estimates(pairs)
-    assert abs(np.mean([e.value for e in found])) < 0.03
-    assert covered(found, 0.0) >= 0.9
+    estimate = estimates(pairs)
+    assert abs(np.mean([e.value for e in estimate])) < 0.03
+    assert covered(estimate, 0.0) >= 0.9
     sizes = null_sizes(pairs[:20], rng=rng, draws=100)
     seen = np.mean([abs(float(debiased_value(pair))) for pair in pairs])  # type: ignore[arg-type]
     assert np.mean(sizes) == pytest.approx(seen, rel=0.4)  # type: ignore[arg-type]
@@ -238,16 +238,16 @@ def test_standard_errors_are_those_of_simulated_answers() -> None:
     rng = np.random.default_rng(3)
     errors = ReadingErrors.of(200 * RATES)
     matrices = errors.drawn(4000, 1)
-    answered: Floats = np.stack([rng.multinomial(80, BEFORE @ one) / 80 for one in matrices])
+    answered: Floats = np.stack([rng.multinomial(80, BEFORE @ matrix) / 80 for matrix in matrices])
     corrected = answered @ errors.inverse
     assert errors.standard_errors(BEFORE, 80) == pytest.approx(corrected.std(axis=0), rel=0.07)
 
 
 def test_what_cannot_be_corrected() -> None:
     blind = AxisPairSample([30, 10], [[20, 20]], [1, 1], confusion=[[60, 40], [58, 42]])
-    (found,) = interactions([blind], rng=np.random.default_rng(0))
-    assert isinstance(found, Missing)
-    assert "apart" in found.detail
+    (estimate,) = interactions([blind], rng=np.random.default_rng(0))
+    assert isinstance(estimate, Missing)
+    assert "apart" in estimate.detail
     with pytest.raises(NotEnoughData):
         debiased_value(AxisPairSample([1, 1], [[1, 1]], [1, 1], confusion=[[5, 0], [0, 0]]))
     with pytest.raises(ValueError, match="values"):

@@ -22,48 +22,48 @@ TABLES = arrays(np.int64, SHAPE, elements=st.integers(0, 9))
 
 
 def outcome(table: object, **options: object) -> ChiSquare:
-    found = chi_square(table, rng=np.random.default_rng(0), **options)
-    assert isinstance(found, ChiSquare)
-    return found
+    estimate = chi_square(table, rng=np.random.default_rng(0), **options)
+    assert isinstance(estimate, ChiSquare)
+    return estimate
 
 
 @given(BIG_TABLES)
 def test_agrees_with_scipy_and_statsmodels_where_counts_are_large(table: np.ndarray) -> None:
-    found = outcome(table)
+    estimate = outcome(table)
     expected = chi2_contingency(table, correction=False)
-    assert found.statistic == pytest.approx(expected.statistic, abs=1e-10)
-    assert found.p == pytest.approx(expected.pvalue, abs=1e-10)
-    assert (found.dof, found.draws) == (expected.dof, None)
+    assert estimate.statistic == pytest.approx(expected.statistic, abs=1e-10)
+    assert estimate.p == pytest.approx(expected.pvalue, abs=1e-10)
+    assert (estimate.dof, estimate.draws) == (expected.dof, None)
     other = Table(table, shift_zeros=False).test_nominal_association()
-    assert (found.statistic, found.p) == (
+    assert (estimate.statistic, estimate.p) == (
         pytest.approx(other.statistic, abs=1e-10),
         pytest.approx(other.pvalue, abs=1e-10),
     )
-    assert found.cramers_v == pytest.approx(association(table, method="cramer"), abs=1e-10)
+    assert estimate.cramers_v == pytest.approx(association(table, method="cramer"), abs=1e-10)
 
 
 @given(TABLES)
 def test_statistic_and_strength_of_sparse_tables_agree_with_scipy(table: np.ndarray) -> None:
-    kept = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
-    found = chi_square(table, rng=np.random.default_rng(0), first_draws=19, max_draws=19)
-    if min(kept.shape) < 2:
-        assert isinstance(found, Missing)
+    remaining = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    estimate = chi_square(table, rng=np.random.default_rng(0), first_draws=19, max_draws=19)
+    if min(remaining.shape) < 2:
+        assert isinstance(estimate, Missing)
         return
-    assert isinstance(found, ChiSquare)
-    expected = chi2_contingency(kept, correction=False)
-    assert (found.statistic, found.dof) == (
+    assert isinstance(estimate, ChiSquare)
+    expected = chi2_contingency(remaining, correction=False)
+    assert (estimate.statistic, estimate.dof) == (
         pytest.approx(expected.statistic, abs=1e-10),
         expected.dof,
     )
-    assert found.cramers_v == pytest.approx(association(kept, method="cramer"), abs=1e-10)
-    assert found.draws == (None if expected.expected_freq.min() >= 5 else 19)
+    assert estimate.cramers_v == pytest.approx(association(remaining, method="cramer"), abs=1e-10)
+    assert estimate.draws == (None if expected.expected_freq.min() >= 5 else 19)
 
 
 def test_small_counts_are_permuted_with_fixed_margins() -> None:
     table = [[8, 2], [1, 5]]
-    found = outcome(table, first_draws=40_000, max_draws=40_000)
-    assert found.draws == 40_000
-    assert found.p == pytest.approx(
+    estimate = outcome(table, first_draws=40_000, max_draws=40_000)
+    assert estimate.draws == 40_000
+    assert estimate.p == pytest.approx(
         fisher_exact(table).pvalue, abs=0.005
     )  # both order these tables alike
 
@@ -74,8 +74,8 @@ def test_permuted_p_agrees_with_scipys_random_tables() -> None:
     tables = random_table(table.sum(axis=1), table.sum(axis=0), seed=1).rvs(4000)
     expected = chi2_contingency(table, correction=False).expected_freq
     null = ((tables - expected) ** 2 / expected).sum(axis=(1, 2))
-    found = outcome(table, first_draws=20_000, max_draws=20_000)
-    assert found.p == pytest.approx(np.mean(null >= observed - 1e-9), abs=0.008)
+    estimate = outcome(table, first_draws=20_000, max_draws=20_000)
+    assert estimate.p == pytest.approx(np.mean(null >= observed - 1e-9), abs=0.008)
 
 
 def test_draws_go_on_only_while_p_is_not_decided() -> None:
@@ -90,8 +90,10 @@ def test_draws_go_on_only_while_p_is_not_decided() -> None:
 
 
 def test_p_is_a_fraction_of_whole_draws() -> None:
-    found = outcome([[3, 1], [1, 3]])
-    assert found.p * (found.draws + 1) == pytest.approx(round(found.p * (found.draws + 1)))
+    estimate = outcome([[3, 1], [1, 3]])
+    assert estimate.p * (estimate.draws + 1) == pytest.approx(
+        round(estimate.p * (estimate.draws + 1))
+    )
 
 
 def test_empty_rows_and_columns_do_not_matter() -> None:
@@ -109,8 +111,8 @@ def test_type_one_error_with_small_counts() -> None:
 
 
 def p_of(table: np.ndarray, rng: np.random.Generator) -> float:
-    found = chi_square(table, rng=rng, threshold=0.9)
-    return 1.0 if isinstance(found, Missing) else found.p
+    estimate = chi_square(table, rng=rng, threshold=0.9)
+    return 1.0 if isinstance(estimate, Missing) else estimate.p
 
 
 def test_one_table_is_tested_as_in_any_crowd() -> None:
@@ -125,9 +127,9 @@ def test_one_table_is_tested_as_in_any_crowd() -> None:
     "table", [[[1, 2]], [[1, 0], [3, 0]], [[0, 0], [0, 0]], np.empty((0, 3)), [[1, 2], [0, 0]]]
 )
 def test_too_small_tables_are_missing_with_a_reason(table: list[list[int]]) -> None:
-    found = chi_square(table, rng=np.random.default_rng(0))
-    assert isinstance(found, Missing)
-    assert found.detail
+    estimate = chi_square(table, rng=np.random.default_rng(0))
+    assert isinstance(estimate, Missing)
+    assert estimate.detail
 
 
 @pytest.mark.parametrize("table", [[1, 2], [[0.5, 1], [1, 1]], [[-1, 2], [1, 1]]])

@@ -28,16 +28,16 @@ def test_share_difference_is_newcombes_as_in_statsmodels(
 ) -> None:
     n = x + rest_x + 1
     m = y + rest_y + 1
-    found = share_difference(PairedSets.of_counts([x, n - x], [y, m - y]), 0)
+    estimate = share_difference(PairedSets.of_counts([x, n - x], [y, m - y]), 0)
     low, high = confint_proportions_2indep(x, n, y, m, method="newcomb")
-    assert found.value == pytest.approx(x / n - y / m)
-    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
-    assert 0 < found.p <= 1
+    assert estimate.value == pytest.approx(x / n - y / m)
+    assert (estimate.low, estimate.high) == (pytest.approx(low), pytest.approx(high))
+    assert 0 < estimate.p <= 1
     turned = share_difference(PairedSets.of_counts([y, m - y], [x, n - x]), 0)
     assert (turned.low, turned.high, turned.p) == (
-        pytest.approx(-found.high),
-        pytest.approx(-found.low),
-        pytest.approx(found.p),
+        pytest.approx(-estimate.high),
+        pytest.approx(-estimate.low),
+        pytest.approx(estimate.p),
     )
 
 
@@ -63,12 +63,12 @@ def test_type_one_error_of_the_share_difference() -> None:
 @settings(max_examples=20)
 @given(st.lists(st.integers(0, 20), min_size=3, max_size=3).filter(any), st.integers(0, 5))
 def test_a_set_does_not_differ_from_itself(counts: list[int], seed: int) -> None:
-    found = distance_difference(
+    estimate = distance_difference(
         PairedSets.of_counts(counts, counts), [1, 1, 1], rng=np.random.default_rng(seed), draws=100
     )
-    assert found.value == 0
-    assert found.low <= 0 <= found.high
-    assert found.p > 0.5
+    assert estimate.value == 0
+    assert estimate.low <= 0 <= estimate.high
+    assert estimate.p > 0.5
 
 
 def test_different_numbers_of_pictures_alone_are_no_difference() -> None:
@@ -76,10 +76,10 @@ def test_different_numbers_of_pictures_alone_are_no_difference() -> None:
     pairs = [(rng.multinomial(24, FAIR), rng.multinomial(192, FAIR)) for _ in range(80)]
     plug_in = np.median([total_variation(a, FAIR) - total_variation(b, FAIR) for a, b in pairs])
     sets = [PairedSets.of_counts(a, b) for a, b in pairs]
-    found = [distance_difference(one, FAIR, rng=rng, draws=200) for one in sets]
+    distance_differences = [distance_difference(entry, FAIR, rng=rng, draws=200) for entry in sets]
     assert plug_in > 0.1
-    assert abs(np.median([one.value for one in found])) < 0.03
-    assert np.mean([one.low <= 0 <= one.high for one in found]) > 0.93
+    assert abs(np.median([estimate.value for estimate in distance_differences])) < 0.03
+    assert np.mean([estimate.low <= 0 <= estimate.high for estimate in distance_differences]) > 0.93
 
 
 def test_more_pictures_that_lean_are_told_from_few_fair_ones() -> None:
@@ -95,14 +95,14 @@ def test_more_pictures_that_lean_are_told_from_few_fair_ones() -> None:
 
 
 def test_permutation_p_of_a_distance_difference_is_that_of_all_permutations() -> None:
-    found = distance_difference(
+    estimate = distance_difference(
         PairedSets.of_counts([6, 0], [3, 3]), [1, 1], rng=np.random.default_rng(0), draws=20_000
     )
     # 12 pictures, 9 of the first value, split 6 and 6: the first set gets k of the 9
     ways = {k: math.comb(9, k) * math.comb(3, 6 - k) for k in range(3, 7)}
     gap = {k: abs(k / 6 - 0.5) - abs((9 - k) / 6 - 0.5) for k in ways}
     expected = sum(w for k, w in ways.items() if abs(gap[k]) >= 0.5 - 1e-9) / math.comb(12, 6)
-    assert found.p == pytest.approx(expected, abs=0.01)
+    assert estimate.p == pytest.approx(expected, abs=0.01)
 
 
 def test_what_is_refused() -> None:

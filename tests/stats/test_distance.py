@@ -49,8 +49,10 @@ def test_total_variation_is_the_largest_difference_of_any_event(pair: list[Float
 
 
 @given(distributions(1))
-def test_values_is_scipys_distance_of_the_probabilities_from_one_over_k(one: list[Floats]) -> None:
-    p = one[0] / one[0].sum()
+def test_values_is_scipys_distance_of_the_probabilities_from_one_over_k(
+    entry: list[Floats],
+) -> None:
+    p = entry[0] / entry[0].sum()
     k = len(p)
     expected = wasserstein_distance(p, np.full(k, 1 / k))
     assert probability_values(p, np.ones(k)) == pytest.approx(expected, abs=1e-12)

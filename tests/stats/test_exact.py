@@ -42,8 +42,8 @@ def test_p_is_the_sum_over_all_outcomes(data: st.DataObject) -> None:
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_two_values_are_a_binomial_test(x: int, y: int) -> None:
     if x + y:
-        found = distance_p(np.array([x, y], float), np.array([0.5, 0.5]), "total_variation")
-        assert found == pytest.approx(stats.binomtest(x, x + y).pvalue)
+        estimate = distance_p(np.array([x, y], float), np.array([0.5, 0.5]), "total_variation")
+        assert estimate == pytest.approx(stats.binomtest(x, x + y).pvalue)
 
 
 def test_one_prompt_of_24_women_is_found_among_sixty() -> None:

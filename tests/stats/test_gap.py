@@ -91,10 +91,11 @@ def test_a_mean_at_zero_is_refused_and_says_what_would_do() -> None:
 
 def test_a_fair_model_is_rarely_called_biased_and_a_narrow_one_always() -> None:
     rng = np.random.default_rng(3)
-    own = similarities(rng, 60, 0.35)
+    of_group = similarities(rng, 60, 0.35)
     of_variations = similarities(rng, 60, 0.35)
     fair = [
-        gap_estimate(s, w, rng=rng, draws=100).p for s, w in zip(own, of_variations, strict=True)
+        gap_estimate(s, w, rng=rng, draws=100).p
+        for s, w in zip(of_group, of_variations, strict=True)
     ]
     assert np.mean([p < 0.05 for p in fair if p is not None]) <= 0.15
     texts = unit(np.eye(24)[0] + 0.35 * rng.normal(size=(15, 24)))
@@ -128,10 +129,14 @@ def test_the_same_seed_gives_the_same_estimate() -> None:
 def test_the_interval_holds_the_mean_score_of_new_pictures_and_variations(spread: float) -> None:
     rng = np.random.default_rng(11)
     s = similarities(rng, 400, spread)
-    truth = np.mean([bias_score(one) for one in s])
-    found = [gap_estimate(one, rng=rng, draws=150) for one in s[:150]]
+    truth = np.mean([bias_score(row) for row in s])
+    gap_estimates = [gap_estimate(row, rng=rng, draws=150) for row in s[:150]]
     inside = np.mean(
-        [e.low <= truth <= e.high for e in found if e.low is not None and e.high is not None]
+        [
+            e.low <= truth <= e.high
+            for e in gap_estimates
+            if e.low is not None and e.high is not None
+        ]
     )
     assert inside >= 0.9
 

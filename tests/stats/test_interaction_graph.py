@@ -44,14 +44,14 @@ def test_the_busiest_axis_has_most_edges_then_the_largest() -> None:
 
 
 def test_amplification_is_the_sum_of_sizes_with_what_noise_adds() -> None:
-    found = amplification(EFFECTS, dict.fromkeys(EFFECTS, np.array([0.01, 0.05, 0.03])))
-    assert found.value == pytest.approx(0.52)
-    assert found.null == pytest.approx(0.09)
-    assert found.corrected == pytest.approx(0.43)
-    assert found.p == pytest.approx(1 / 4)
+    estimate = amplification(EFFECTS, dict.fromkeys(EFFECTS, np.array([0.01, 0.05, 0.03])))
+    assert estimate.value == pytest.approx(0.52)
+    assert estimate.null == pytest.approx(0.09)
+    assert estimate.corrected == pytest.approx(0.43)
+    assert estimate.p == pytest.approx(1 / 4)
     reach = 0.05 * norm.isf(0.025 / 3) / norm.isf(0.025)  # of three intervals at once
-    assert found.low == pytest.approx(0.2 - reach + 0.3 - reach)
-    assert found.high == pytest.approx(0.52 + np.hypot(0.05, 0.10))
+    assert estimate.low == pytest.approx(0.2 - reach + 0.3 - reach)
+    assert estimate.high == pytest.approx(0.52 + np.hypot(0.05, 0.10))
     assert isinstance(amplification({}, {}), Missing)
 
 
@@ -59,19 +59,19 @@ def test_amplification_of_noise_is_its_null_and_may_be_nothing() -> None:
     rng = np.random.default_rng(0)
     names = [(f"a{i}", f"b{i}") for i in range(400)]
     noise = {n: effect(float(rng.normal(0, 0.05)), 0.098) for n in names}
-    found = amplification(noise, {n: np.abs(rng.normal(0, 0.05, 200)) for n in names})
-    assert abs(found.corrected) < 0.1 * found.null
-    assert (found.low, found.p > 0.01) == (0.0, True)
+    estimate = amplification(noise, {n: np.abs(rng.normal(0, 0.05, 200)) for n in names})
+    assert abs(estimate.corrected) < 0.1 * estimate.null
+    assert (estimate.low, estimate.p > 0.01) == (0.0, True)
 
 
 def test_share_made_worse() -> None:
-    found = negative_share([*EFFECTS.values()])
-    assert (found.value, found.low, found.high) == (
+    estimate = negative_share([*EFFECTS.values()])
+    assert (estimate.value, estimate.low, estimate.high) == (
         pytest.approx(2 / 3),
         pytest.approx(1 / 3),
         pytest.approx(2 / 3),
     )
-    assert (found.n, found.null) == (3, 0.5)
+    assert (estimate.n, estimate.null) == (3, 0.5)
     assert (
         negative_share([effect(-0.051), effect(0.2)]).low == 0
     )  # its own interval leaves out 0, both at once do not
@@ -79,8 +79,8 @@ def test_share_made_worse() -> None:
 
 
 def test_the_mean_over_prompts_joins_their_intervals() -> None:
-    found = mean_sensitivity([effect(0.1, 0.3), effect(0.3, 0.4)])
-    assert (found.value, found.low, found.high) == pytest.approx((0.2, -0.05, 0.45))
+    estimate = mean_sensitivity([effect(0.1, 0.3), effect(0.3, 0.4)])
+    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((0.2, -0.05, 0.45))
     assert isinstance(mean_sensitivity([]), Missing)
 
 
@@ -89,11 +89,11 @@ def test_correlation_is_scipys_over_the_pairs_that_there_are() -> None:
     x = rng.normal(size=(2, 4, 4))
     y = 0.6 * x + rng.normal(size=x.shape)
     x[:, range(4), range(4)] = np.nan
-    found = correlation(x, y, rng=rng, draws=400)
+    estimate = correlation(x, y, rng=rng, draws=400)
     there = np.isfinite(x)
-    assert found.value == pytest.approx(pearsonr(x[there], y[there]).statistic, abs=1e-10)
-    assert (found.n, found.null) == (24, 0.0)
-    assert -1 <= found.low < found.value < found.high <= 1
+    assert estimate.value == pytest.approx(pearsonr(x[there], y[there]).statistic, abs=1e-10)
+    assert (estimate.n, estimate.null) == (24, 0.0)
+    assert -1 <= estimate.low < estimate.value < estimate.high <= 1
 
 
 @pytest.mark.parametrize("effect", [0.0, 1.0])
@@ -108,9 +108,9 @@ def test_a_correlation_heeds_that_pairs_of_a_target_share_their_noise(effect: fl
         truth = effect * rng.normal(size=(8, 8))
         x, y = (truth + rng.normal(size=8) + 0.5 * rng.normal(size=(8, 8)) for _ in range(2))
         x[range(8), range(8)] = np.nan
-        found = correlation(x, y, rng=rng, draws=99)
-        missed.append(found.p < 0.05)
-        held.append(found.low <= effect**2 / (effect**2 + 1.25) <= found.high)
+        estimate = correlation(x, y, rng=rng, draws=99)
+        missed.append(estimate.p < 0.05)
+        held.append(estimate.low <= effect**2 / (effect**2 + 1.25) <= estimate.high)
     assert np.mean(held) >= 0.9
     assert np.mean(missed) < 0.12 if effect == 0 else np.mean(missed) > 0.5
 
@@ -125,8 +125,8 @@ def test_correlations_that_there_cannot_be() -> None:
 
 
 def test_mean_over_prompts() -> None:
-    found = mean_correlation([Estimate(0.4, n=9), Estimate(0.8, n=5), NONE])
-    assert (found.value, found.n) == (pytest.approx(0.6), 2)
-    assert -1 <= found.low < 0.4 < 0.8 < found.high <= 1
+    estimate = mean_correlation([Estimate(0.4, n=9), Estimate(0.8, n=5), NONE])
+    assert (estimate.value, estimate.n) == (pytest.approx(0.6), 2)
+    assert -1 <= estimate.low < 0.4 < 0.8 < estimate.high <= 1
     assert mean_correlation([Estimate(0.4, n=9)]).low is None
     assert isinstance(mean_correlation([NONE]), Missing)

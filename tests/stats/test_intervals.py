@@ -126,20 +126,20 @@ def test_p_by_rounds_is_the_p_of_all_draws_and_stops_when_every_score_is_reached
     None
 ):
     rng = np.random.default_rng(3)
-    made = []
+    batches = []
 
     def rounds(n: int) -> Iterator[np.ndarray]:
         for _ in range(n):
-            made.append(rng.random((50, 2)))
-            yield made[-1]
+            batches.append(rng.random((50, 2)))
+            yield batches[-1]
 
     observed = np.array([0.5, 0.97])
     p = p_by_rounds(observed, rounds(40))
-    drawn = np.concatenate(made)
+    drawn = np.concatenate(batches)
     assert p == pytest.approx(
         [p_value(x, column) for x, column in zip(observed, drawn.T, strict=True)]
     )
     assert (drawn[:, 1] >= 0.97).sum() >= ENOUGH
     assert (drawn[:-50, 1] >= 0.97).sum() < ENOUGH
-    made.clear()
+    batches.clear()
     assert p_by_rounds(np.array([0.5, 2.0]), rounds(3))[1] == pytest.approx(1 / 151)

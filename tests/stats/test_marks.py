@@ -47,11 +47,11 @@ def of_shares(rng: np.random.Generator) -> list[Estimate]:
     reference = np.ones(k) if name == "values" else rng.dirichlet(np.ones(k))
     a, b, c = (int(x) for x in counts(rng, 3))
     corrected = corrected_share_intervals(seen, np.eye(k) * 9 + 1, rng=rng, draws=20)
-    found = [
+    estimates = [
         distance_estimate(seen, reference, distance=name, rng=rng, draws=20),
         risk_difference(a, b, a + b + c),
     ]
-    return [*found, *share_intervals(seen), *corrected]
+    return [*estimates, *share_intervals(seen), *corrected]
 
 
 def of_differences(rng: np.random.Generator) -> list[Estimate]:
@@ -65,20 +65,24 @@ def of_differences(rng: np.random.Generator) -> list[Estimate]:
 def of_interactions(rng: np.random.Generator) -> list[Estimate]:
     k = int(rng.integers(2, 5))
     pair = AxisPairSample(counts(rng, k), np.stack([counts(rng, k) for _ in range(3)]), np.ones(k))
-    return [one for one in interactions([pair], rng=rng, draws=20) if isinstance(one, Estimate)]
+    return [
+        interaction
+        for interaction in interactions([pair], rng=rng, draws=20)
+        if isinstance(interaction, Estimate)
+    ]
 
 
 def of_concepts(rng: np.random.Generator) -> list[Estimate]:
-    found = associations(
+    estimate = associations(
         words(rng), [words(rng) for _ in range(rng.integers(2, 4))], rng=rng, draws=20
     )
-    return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
+    return [*estimate.cas, estimate.mad, estimate.wasserstein, estimate.standard_deviation]
 
 
 def of_embeddings(rng: np.random.Generator) -> list[Estimate]:
     sets = [rng.normal(rng.random(3), 1.0, (rng.integers(2, 12), 3)) for _ in range(3)]
-    found = associations(sets[0], sets[1:], rng=rng, draws=20, embedded=True)
-    return [*found.cas, found.mad, found.wasserstein, found.standard_deviation]
+    estimate = associations(sets[0], sets[1:], rng=rng, draws=20, embedded=True)
+    return [*estimate.cas, estimate.mad, estimate.wasserstein, estimate.standard_deviation]
 
 
 def of_comparisons(rng: np.random.Generator) -> list[Estimate]:
@@ -106,22 +110,22 @@ def test_marks_lie_inside_their_intervals(
     scores: Callable[[np.random.Generator], list[Estimate]], tables: int
 ) -> None:
     for seed in range(tables):
-        for one in scores(np.random.default_rng(seed)):
-            assert one.low is not None
-            assert one.high is not None
-            assert one.low <= one.mark <= one.high
+        for score in scores(np.random.default_rng(seed)):
+            assert score.low is not None
+            assert score.high is not None
+            assert score.low <= score.mark <= score.high
 
 
 def test_a_distance_of_few_pictures_is_marked_near_the_populations() -> None:
     rng = np.random.default_rng(0)
     p = [0.3, 0.25, 0.2, 0.15, 0.1]
     reference = np.ones(5)
-    found = [
+    distance_estimates = [
         distance_estimate(rng.multinomial(24, p), reference, rng=rng, draws=200) for _ in range(100)
     ]
     truth = 0.15
-    values = [e.value for e in found]
-    marks = [e.mark for e in found]
+    values = [e.value for e in distance_estimates]
+    marks = [e.mark for e in distance_estimates]
     assert np.median(values) > truth + 0.03
     assert abs(np.median(marks) - truth) < 0.035
 
@@ -132,7 +136,7 @@ def test_association_scores_of_few_pictures_are_marked_near_the_populations() ->
     """
     rng = np.random.default_rng(1)
     first, second = (
-        np.concatenate([own, rng.uniform(0.1, 0.6, 20)]) for own in ([0.95, 0.05], [0.05, 0.95])
+        np.concatenate([value, rng.uniform(0.1, 0.6, 20)]) for value in ([0.95, 0.05], [0.05, 0.95])
     )
     second[2:] = first[2:]
     populations = [(first + second) / 2, first, second]
@@ -141,9 +145,9 @@ def test_association_scores_of_few_pictures_are_marked_near_the_populations() ->
     mad_found = []
     for _ in range(40):
         initial, *others = ((rng.random((48, 22)) < p).astype(float) for p in populations)
-        found = associations(initial, others, rng=rng, draws=100)
-        cas_found.append(found.cas[0])
-        mad_found.append(found.mad)
+        estimate = associations(initial, others, rng=rng, draws=100)
+        cas_found.append(estimate.cas[0])
+        mad_found.append(estimate.mad)
     assert np.mean([e.value for e in cas_found]) < truth - 0.1
     assert abs(np.mean([e.mark for e in cas_found]) - truth) < 0.05
     assert np.median([e.value for e in mad_found]) > 0.1

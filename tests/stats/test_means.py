@@ -16,11 +16,11 @@ from benchmarks.calibration import axis, mixture
 
 def test_the_mean_and_its_interval_are_students() -> None:
     x = np.random.default_rng(0).normal(1.0, 0.2, size=9)
-    found = student_mean(x, 0.9, "t", missing=2, null=0.8)
+    estimate = student_mean(x, 0.9, "t", missing=2, null=0.8)
     oracle = stats.ttest_1samp(x, 0.8)
-    assert (found.low, found.high) == pytest.approx(tuple(oracle.confidence_interval(0.9)))
-    assert found.p == pytest.approx(oracle.pvalue)
-    assert (found.n, found.missing, found.null) == (9, 2, 0.8)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(oracle.confidence_interval(0.9)))
+    assert estimate.p == pytest.approx(oracle.pvalue)
+    assert (estimate.n, estimate.missing, estimate.null) == (9, 2, 0.8)
 
 
 def test_one_number_has_no_interval_and_none_no_mean() -> None:
@@ -45,11 +45,11 @@ def test_a_mean_contrast_reaches_as_far_out_as_it_was_debiased() -> None:
     leans = np.array([0.1, 0.2, 0.3])
     plug_ins = np.array([0.08, 0.15, 0.25])
     alone = student_mean(leans, null=0.0)
-    found = mean_cas_contrast(leans, plug_ins)
+    estimate = mean_cas_contrast(leans, plug_ins)
     mirrored = mean_cas_contrast(-leans, -plug_ins)
-    assert (found.value, found.p, found.low) == (alone.value, alone.p, alone.low)
-    assert found.high == pytest.approx(alone.high + 0.04)
-    assert (mirrored.low, mirrored.high) == (-found.high, -found.low)
+    assert (estimate.value, estimate.p, estimate.low) == (alone.value, alone.p, alone.low)
+    assert estimate.high == pytest.approx(alone.high + 0.04)
+    assert (mirrored.low, mirrored.high) == (-estimate.high, -estimate.low)
     assert ends(mean_cas_contrast([-0.9, 0.9], [0.0, 0.0])) == (-1, 1)
 
 
@@ -57,33 +57,33 @@ def test_runs_are_compared_in_pairs() -> None:
     rng = np.random.default_rng(0)
     base = rng.normal(1.05, 0.02, size=(10, 5))
     mined = base - 0.01 + rng.normal(0, 0.003, size=base.shape)
-    found = search_difference(base.tolist(), mined.tolist(), 0.95)
+    estimate = search_difference(base.tolist(), mined.tolist(), 0.95)
     oracle = stats.ttest_rel(mined.mean(axis=1), base.mean(axis=1))
-    assert found.interval == "t over runs"
-    assert found.value == pytest.approx(float((mined - base).mean()))
-    assert found.p == pytest.approx(oracle.pvalue)
-    assert (found.low, found.high) == pytest.approx(tuple(oracle.confidence_interval(0.95)))
+    assert estimate.interval == "t over runs"
+    assert estimate.value == pytest.approx(float((mined - base).mean()))
+    assert estimate.p == pytest.approx(oracle.pvalue)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(oracle.confidence_interval(0.95)))
 
 
 def test_a_single_run_has_only_its_prompts() -> None:
     a = [1.05, 1.06, 1.04, 1.07]
     b = [1.02, 1.05, 1.01]
-    found = search_difference([a], [b], 0.9)
+    estimate = search_difference([a], [b], 0.9)
     oracle = stats.ttest_ind(b, a, equal_var=False)
-    assert found.interval == "Welch t over the best prompts of one run"
-    assert found.p == pytest.approx(oracle.pvalue)
-    assert (found.low, found.high) == pytest.approx(tuple(oracle.confidence_interval(0.9)))
+    assert estimate.interval == "Welch t over the best prompts of one run"
+    assert estimate.p == pytest.approx(oracle.pvalue)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(oracle.confidence_interval(0.9)))
 
 
 def test_one_prompt_each_has_no_interval() -> None:
-    found = search_difference([[1.0]], [[0.9]], 0.95)
-    assert found.value == pytest.approx(-0.1)
-    assert found.low is None
+    estimate = search_difference([[1.0]], [[0.9]], 0.95)
+    assert estimate.value == pytest.approx(-0.1)
+    assert estimate.low is None
 
 
 def test_the_same_searches_do_not_differ() -> None:
-    found = search_difference([[1.0, 1.1], [1.2, 1.3]], [[1.0, 1.1], [1.2, 1.3]], 0.95)
-    assert (found.value, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
+    estimate = search_difference([[1.0, 1.1], [1.2, 1.3]], [[1.0, 1.1], [1.2, 1.3]], 0.95)
+    assert (estimate.value, estimate.low, estimate.high, estimate.p) == (0.0, 0.0, 0.0, 1.0)
 
 
 def test_searches_without_a_score_are_refused() -> None:
@@ -96,11 +96,11 @@ def test_searches_without_a_score_are_refused() -> None:
 def test_a_mean_cas_carries_what_its_scores_are_all_unsure_of() -> None:
     scores = np.array([0.7, 0.8, 0.75, 0.6])
     alone = student_mean(scores)
-    found = mean_cas(scores, [0.02, 0.04, 0.02, 0.04])
-    assert found.value == alone.value
+    estimate = mean_cas(scores, [0.02, 0.04, 0.02, 0.04])
+    assert estimate.value == alone.value
     assert alone.low is not None
     assert alone.high is not None
-    assert (found.low, found.high) == (
+    assert (estimate.low, estimate.high) == (
         pytest.approx(alone.low - 0.03),
         pytest.approx(alone.high + 0.06),
     )
@@ -113,17 +113,18 @@ def test_a_mean_cas_holds_the_mean_of_its_population(elsewhere: float) -> None:
     where sets differ in one question.
     """
     rng = np.random.default_rng(3)
-    found = []
+    estimates = []
     truth = []
     for lean in rng.uniform(-0.4, 1.0, 60):
         worlds = axis(2, 12, elsewhere, rng)
         shares = np.array([1 + lean, 1 - lean]) / 2
         truth.append(float(cas(shares @ [p.histogram for p in worlds], worlds[0].histogram)))
         sets = [p.sample(24, rng) for p in worlds]
-        one = associations(mixture(worlds, shares, 24, rng), sets, rng=rng, draws=100)
-        found.append((one.cas[0].mark, one.apart[0]))
-    domains = np.array(found)[rng.integers(0, 60, (60, 20))]
+        entry = associations(mixture(worlds, shares, 24, rng), sets, rng=rng, draws=100)
+        estimates.append((entry.cas[0].mark, entry.apart[0]))
+    domains = np.array(estimates)[rng.integers(0, 60, (60, 20))]
     covered = [
-        low <= np.mean(truth) <= high for low, high in (ends(mean_cas(*one.T)) for one in domains)
+        low <= np.mean(truth) <= high
+        for low, high in (ends(mean_cas(*domain.T)) for domain in domains)
     ]
     assert np.mean(covered) >= 0.93

@@ -39,9 +39,9 @@ MASKS = arrays(bool, (4, 3, 3), elements=st.booleans()).map(lambda m: m | np.eye
     ],
 )
 def test_masks(threshold: str, tau: float, covered: int) -> None:
-    found = mask(MAP, threshold, tau)  # type: ignore[arg-type]
-    assert found.sum() == covered
-    assert found.flat[-1]
+    estimate = mask(MAP, threshold, tau)  # type: ignore[arg-type]
+    assert estimate.sum() == covered
+    assert estimate.flat[-1]
 
 
 def test_every_map_has_its_own_threshold() -> None:
@@ -102,21 +102,21 @@ class TestEntanglement:
 
     def test_the_jackknife_leaves_pictures_out(self) -> None:
         matrix = np.random.default_rng(1).random((6, 6))
-        _, found = entanglement(matrix, rng=np.random.default_rng(0))
+        _, estimate = entanglement(matrix, rng=np.random.default_rng(0))
         values = []
         for i in range(6):
-            kept = np.delete(np.delete(matrix, i, 0), i, 1)
-            own = np.diagonal(kept)
-            null = (kept.sum() - own.sum()) / 20
-            values.append((own.mean() - null) / (1 - null))
+            rest = np.delete(np.delete(matrix, i, 0), i, 1)
+            diagonal = np.diagonal(rest)
+            null = (rest.sum() - diagonal.sum()) / 20
+            values.append((diagonal.mean() - null) / (1 - null))
         error = np.sqrt(5 / 6 * np.sum((np.array(values) - np.mean(values)) ** 2))
-        assert not isinstance(found, Missing)
-        assert found.low is not None
-        assert found.value - found.low == pytest.approx(stats.t.isf(0.025, 5) * error)
+        assert not isinstance(estimate, Missing)
+        assert estimate.low is not None
+        assert estimate.value - estimate.low == pytest.approx(stats.t.isf(0.025, 5) * error)
 
     def test_few_pictures(self) -> None:
-        one, corrected = entanglement([[0.4]], rng=np.random.default_rng(0))
-        assert (one.value, one.low, one.null) == (0.4, None, None)
+        entry, corrected = entanglement([[0.4]], rng=np.random.default_rng(0))
+        assert (entry.value, entry.low, entry.null) == (0.4, None, None)
         assert isinstance(corrected, Missing)
         two, corrected = entanglement(np.full((2, 2), 0.4), rng=np.random.default_rng(0))
         assert two.low is not None
@@ -178,11 +178,11 @@ def test_it_is_what_pytorch_does(old: tuple[int, int], new: tuple[int, int]) -> 
 def test_what_masks_cover_of_regions_is_that_of_a_plain_loop(
     masks: np.ndarray, regions: np.ndarray
 ) -> None:
-    found = covered(masks, regions)
-    for i, one in enumerate(masks):
+    estimate = covered(masks, regions)
+    for i, entry in enumerate(masks):
         for j, region in enumerate(regions):
-            inside = [bool(one[place]) for place in zip(*np.nonzero(region), strict=True)]
-            assert found[i, j] == pytest.approx(sum(inside) / len(inside))
+            inside = [bool(entry[place]) for place in zip(*np.nonzero(region), strict=True)]
+            assert estimate[i, j] == pytest.approx(sum(inside) / len(inside))
 
 
 def test_a_mask_and_its_complement_are_accurate_where_they_are_the_region() -> None:

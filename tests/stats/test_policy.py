@@ -21,9 +21,9 @@ NAMES = list(ATTRIBUTES)
 
 
 def test_cells_are_all_assignments_of_few_axes() -> None:
-    found = cells([2, 3], 2)
-    assert found[0] == ()
-    assert len(set(found)) == len(found) == 1 + 2 + 3 + 6
+    estimate = cells([2, 3], 2)
+    assert estimate[0] == ()
+    assert len(set(estimate)) == len(estimate) == 1 + 2 + 3 + 6
     assert len(cells([2, 3, 6, 3, 4, 2, 2, 4], 2)) == 316
 
 
@@ -85,19 +85,19 @@ def test_an_ideal_that_is_no_share_of_anything_is_refused(reference: list[float]
 def test_composed_prompts_show_what_the_planted_world_says() -> None:
     """The product rule over one-statement tables, against the exact tables of two statements."""
 
-    def exact(said: dict[str, str], axis: str) -> np.ndarray:
-        table = conditional(CaptionContent(said, "nurse", True, ()), 1.0)
+    def exact(words: dict[str, str], axis: str) -> np.ndarray:
+        table = conditional(CaptionContent(words, "nurse", True, ()), 1.0)
         return table.sum(axis=tuple(k for k, name in enumerate(NAMES) if name != axis))
 
     errors = []
-    for one, other in (("gender", "ethnicity"), ("gender", "age"), ("environment", "clothing")):
-        for v, w in ((a, b) for a in ATTRIBUTES[one] for b in ATTRIBUTES[other]):
-            for axis in (name for name in NAMES if name not in (one, other)):
+    for first, other in (("gender", "ethnicity"), ("gender", "age"), ("environment", "clothing")):
+        for v, w in ((a, b) for a in ATTRIBUTES[first] for b in ATTRIBUTES[other]):
+            for axis in (name for name in NAMES if name not in (first, other)):
                 predicted = composed(
                     ((0, 0), (1, 0)),
                     1e6 * exact({}, axis),
-                    {(0, 0): 1e6 * exact({one: v}, axis), (1, 0): 1e6 * exact({other: w}, axis)},
+                    {(0, 0): 1e6 * exact({first: v}, axis), (1, 0): 1e6 * exact({other: w}, axis)},
                 )
-                errors.append(float(total_variation(predicted, exact({one: v, other: w}, axis))))
+                errors.append(float(total_variation(predicted, exact({first: v, other: w}, axis))))
     assert np.mean(errors) < 0.01
     assert max(errors) < 0.25

@@ -28,8 +28,8 @@ def test_the_kernel_distance_is_the_plain_double_sum() -> None:
     rng = np.random.default_rng(0)
     a = rng.normal(size=(6, 4))
     b = rng.normal(0.5, 1, size=(6, 4))
-    found = kernel_distance(a, b, rng=rng, draws=99)
-    assert found.value == pytest.approx(plain_kernel_distance(a, b), abs=1e-12)
+    estimate = kernel_distance(a, b, rng=rng, draws=99)
+    assert estimate.value == pytest.approx(plain_kernel_distance(a, b), abs=1e-12)
     with pytest.raises(NotEnoughData):
         kernel_distance(a[:1], b[:1], rng=rng)
 
@@ -38,17 +38,17 @@ def test_the_kernel_distance_is_the_plain_double_sum() -> None:
 def test_one_model_has_no_distance_from_itself_and_even_p_values(common: float) -> None:
     """Whatever pictures of one seed have in common."""
     rng = np.random.default_rng(1)
-    found = []
+    estimates = []
     for _ in range(200):
         noise = rng.normal(size=(2, 20, 8))
         seed = rng.normal(size=(20, 8))
-        found.append(
+        estimates.append(
             kernel_distance(*(common * seed + np.sqrt(1 - common**2) * noise), rng=rng, draws=199)
         )
-    assert abs(np.mean([one.value for one in found])) < 3 * np.std(
-        [one.value for one in found]
+    assert abs(np.mean([estimate.value for estimate in estimates])) < 3 * np.std(
+        [estimate.value for estimate in estimates]
     ) / np.sqrt(200)
-    assert np.mean([one.p <= 0.05 for one in found]) < 0.1
+    assert np.mean([estimate.p <= 0.05 for estimate in estimates]) < 0.1
     assert (
         kernel_distance(rng.normal(size=(30, 8)), rng.normal(1, 1, size=(30, 8)), rng=rng).p < 0.01
     )
@@ -57,17 +57,19 @@ def test_one_model_has_no_distance_from_itself_and_even_p_values(common: float) 
 def test_cramers_v_is_scipys() -> None:
     rng = np.random.default_rng(2)
     tables = rng.integers(1, 30, size=(20, 3, 4))
-    assert cramers_v(tables) == pytest.approx([association(one, method="cramer") for one in tables])
+    assert cramers_v(tables) == pytest.approx(
+        [association(table, method="cramer") for table in tables]
+    )
     assert cramers_v(np.array([[5, 5], [0, 0]])) == 0
 
 
 def test_a_raked_table_has_the_other_shares_and_its_own_odds() -> None:
     was = np.array([[30.0, 10], [5, 5]])
     like = np.array([[10, 30], [30, 30]])
-    found = raked(was, like)
-    assert found.sum(axis=0) == pytest.approx(like.sum(axis=0) / 100)
-    assert found.sum(axis=1) == pytest.approx(like.sum(axis=1) / 100)
-    assert found[0, 0] * found[1, 1] / found[0, 1] / found[1, 0] == pytest.approx(3)
+    estimate = raked(was, like)
+    assert estimate.sum(axis=0) == pytest.approx(like.sum(axis=0) / 100)
+    assert estimate.sum(axis=1) == pytest.approx(like.sum(axis=1) / 100)
+    assert estimate[0, 0] * estimate[1, 1] / estimate[0, 1] / estimate[1, 0] == pytest.approx(3)
     assert raked(was, [[10, 0], [30, 0]])[:, 1] == pytest.approx([0, 0])
 
 

@@ -16,22 +16,22 @@ from askew.stats.rank import spearman
 def test_agrees_with_scipy_ties_included(pairs: list[tuple[int, int]]) -> None:
     x, y = zip(*pairs, strict=True)
     assume(len(set(x)) > 1 and len(set(y)) > 1)
-    found = spearman(x, y, rng=np.random.default_rng(0), draws=20)
-    assert found.value == pytest.approx(spearmanr(x, y).statistic, abs=1e-12)
-    assert -1 <= found.low <= found.value <= found.high <= 1
+    rank_correlation = spearman(x, y, rng=np.random.default_rng(0), draws=20)
+    assert rank_correlation.value == pytest.approx(spearmanr(x, y).statistic, abs=1e-12)
+    assert -1 <= rank_correlation.low <= rank_correlation.value <= rank_correlation.high <= 1
 
 
 def test_p_is_near_the_exact_one_of_all_orders() -> None:
     x = np.arange(6)
     y = np.array([0, 2, 1, 3, 5, 4])
-    found = spearman(x, y, rng=np.random.default_rng(1), draws=20_000)
-    assert found.p == pytest.approx(0.0333, abs=0.006)  # 24 of 720 orders are as extreme
+    rank_correlation = spearman(x, y, rng=np.random.default_rng(1), draws=20_000)
+    assert rank_correlation.p == pytest.approx(0.0333, abs=0.006)  # 24 of 720 orders are as extreme
 
 
 def test_perfect_agreement_still_has_an_interval() -> None:
-    found = spearman(range(10), range(10), rng=np.random.default_rng(0))
-    assert found.high == 1
-    assert 0.8 < found.low < 1
+    rank_correlation = spearman(range(10), range(10), rng=np.random.default_rng(0))
+    assert rank_correlation.high == 1
+    assert 0.8 < rank_correlation.low < 1
 
 
 def test_three_pairs_have_no_interval_and_two_no_correlation() -> None:
@@ -51,6 +51,6 @@ def test_the_interval_covers_the_population_value(correlation: float, n: int) ->
     covered = []
     for _ in range(400):
         x, y = rng.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]], size=n).T
-        found = spearman(x, y, rng=rng, draws=1)
-        covered.append(found.low <= truth <= found.high)
+        rank_correlation = spearman(x, y, rng=rng, draws=1)
+        covered.append(rank_correlation.low <= truth <= rank_correlation.high)
     assert 0.925 <= np.mean(covered) <= 0.98

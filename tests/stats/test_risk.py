@@ -11,10 +11,10 @@ from askew.stats.shares import wilson
 
 
 def test_of_two_groups_it_is_wilsons_interval() -> None:
-    found = risk_difference(40, 8, 48)
+    estimate = risk_difference(40, 8, 48)
     low, high = wilson(40 / 48, 48, 0.95)
-    assert found.value == pytest.approx(32 / 48)
-    assert (found.low, found.high) == pytest.approx((2 * low - 1, 2 * high - 1))
+    assert estimate.value == pytest.approx(32 / 48)
+    assert (estimate.low, estimate.high) == pytest.approx((2 * low - 1, 2 * high - 1))
 
 
 def test_the_order_of_the_groups_does_not_matter() -> None:
@@ -22,16 +22,16 @@ def test_the_order_of_the_groups_does_not_matter() -> None:
 
 
 def test_equal_groups_are_not_beyond_chance() -> None:
-    found = risk_difference(24, 24, 48)
-    assert (found.value, found.low, found.p) == (0, 0, 1)
-    assert found.null == pytest.approx(0.1147, abs=1e-3)  # the mean of |2 B - 48| / 48
-    assert found.corrected is not None
-    assert found.corrected < 0
+    estimate = risk_difference(24, 24, 48)
+    assert (estimate.value, estimate.low, estimate.p) == (0, 0, 1)
+    assert estimate.null == pytest.approx(0.1147, abs=1e-3)  # the mean of |2 B - 48| / 48
+    assert estimate.corrected is not None
+    assert estimate.corrected < 0
 
 
 def test_neither_group_seen() -> None:
-    found = risk_difference(0, 0, 10)
-    assert (found.value, found.null, found.p) == (0, 0, 1)
+    estimate = risk_difference(0, 0, 10)
+    assert (estimate.value, estimate.null, estimate.p) == (0, 0, 1)
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.7, 0.3), (0.4, 0.1), (0.9, 0.05), (1.0, 0.0)])

@@ -19,23 +19,23 @@ def answers(seed: int, pictures: int = 48) -> np.ndarray:
 
 @given(st.floats(0, 1), st.integers(0, 100))
 def test_answers_stay_within_their_vocabulary(rate: float, seed: int) -> None:
-    found = corrupt(answers(seed), SIZES, rate, rng=np.random.default_rng(seed))
-    assert found.shape == (48, 3)
-    assert np.all((found >= 0) & (found < SIZES))
+    estimate = corrupt(answers(seed), SIZES, rate, rng=np.random.default_rng(seed))
+    assert estimate.shape == (48, 3)
+    assert np.all((estimate >= 0) & (estimate < SIZES))
 
 
 def test_the_rate_is_that_of_different_answers() -> None:
     clean = answers(0, 40_000)
-    found = corrupt(clean, SIZES, 0.18, rng=np.random.default_rng(1))
-    np.testing.assert_allclose((found != clean).mean(axis=0), 0.18, atol=0.01)
+    estimate = corrupt(clean, SIZES, 0.18, rng=np.random.default_rng(1))
+    np.testing.assert_allclose((estimate != clean).mean(axis=0), 0.18, atol=0.01)
     assert np.array_equal(corrupt(clean, SIZES, 0.0, rng=np.random.default_rng(1)), clean)
     assert np.all(corrupt(clean, SIZES, 1.0, rng=np.random.default_rng(1)) != clean)
 
 
 def test_wrong_answers_are_uniform_over_the_others() -> None:
-    found = corrupt(np.full((60_000, 1), 2), [4], 1.0, rng=np.random.default_rng(2))
+    estimate = corrupt(np.full((60_000, 1), 2), [4], 1.0, rng=np.random.default_rng(2))
     np.testing.assert_allclose(
-        np.bincount(found[:, 0], minlength=4) / 60_000, [1 / 3, 1 / 3, 0, 1 / 3], atol=0.01
+        np.bincount(estimate[:, 0], minlength=4) / 60_000, [1 / 3, 1 / 3, 0, 1 / 3], atol=0.01
     )
 
 
@@ -45,22 +45,22 @@ def test_a_question_with_one_answer_cannot_be_answered_wrongly() -> None:
 
 
 def test_no_errors_no_change() -> None:
-    found = score_change(
+    change = score_change(
         answers(0), [answers(1), answers(2)], SIZES, 0.0, rng=np.random.default_rng(0)
     )
-    assert found == {"cas": 0, "mad": 0, "wasserstein": 0, "standard_deviation": 0}
+    assert change == {"cas": 0, "mad": 0, "wasserstein": 0, "standard_deviation": 0}
 
 
 def test_change_agrees_with_a_plain_loop() -> None:
     sets = [answers(0), np.minimum(answers(1), 1), answers(2) * 0]
 
-    def scores(some: list[np.ndarray]) -> list[np.ndarray]:
+    def scores(group: list[np.ndarray]) -> list[np.ndarray]:
         first, *others = [
             np.array([np.mean(s[:, j] == v) for j, size in enumerate(SIZES) for v in range(size)])
-            for s in some
+            for s in group
         ]
-        found = np.array([cas(first, other) for other in others])
-        return [found, mad(found), mad(found, "code"), standard_deviation(found)]
+        estimate = np.array([cas(first, other) for other in others])
+        return [estimate, mad(estimate), mad(estimate, "code"), standard_deviation(estimate)]
 
     change = score_change(sets[0], sets[1:], SIZES, 0.2, rng=np.random.default_rng(7), runs=1)
     rng = np.random.default_rng(7)

@@ -22,10 +22,10 @@ COUNTS = st.lists(st.integers(0, 30), min_size=3, max_size=3).filter(any)
 
 
 def interaction(initial: object, sets: object, seed: int = 0, draws: int = 100) -> Estimate:
-    (found,) = interactions(
+    (estimate,) = interactions(
         [AxisPairSample(initial, sets, [1, 1])], rng=np.random.default_rng(seed), draws=draws
     )
-    return found
+    return estimate
 
 
 def drawn(
@@ -48,9 +48,9 @@ def test_an_intervention_that_does_nothing_has_no_sensitivity(
     pairs = drawn(np.random.default_rng(2), shares, np.tile(shares, (sets, 1)), repeats=400)
     values = [debiased_value(pair) for pair in pairs]
     assert abs(np.mean(values)) < 3 * np.std(values) / math.sqrt(len(values)) + 0.002
-    found = interactions(pairs[:100], rng=np.random.default_rng(0), draws=60)
-    assert np.mean([e.p < 0.05 for e in found]) <= 0.12
-    assert abs(np.mean([e.null for e in found])) < 0.02
+    estimates = interactions(pairs[:100], rng=np.random.default_rng(0), draws=60)
+    assert np.mean([e.p < 0.05 for e in estimates]) <= 0.12
+    assert abs(np.mean([e.null for e in estimates])) < 0.02
 
 
 def test_the_plug_in_sees_an_effect_where_nothing_happens() -> None:
@@ -80,11 +80,11 @@ def test_sets_have_equal_weight_whatever_their_size() -> None:
 
 
 def test_sure_shares_give_narrow_intervals_and_small_p() -> None:
-    found = interaction([96, 0], [[96, 0], [0, 96]], draws=300)
-    assert found.value == pytest.approx(0.5, abs=0.08)
-    assert found.low > 0.3
-    assert found.p < 1e-4
-    assert (found.n, found.max) == (288, 0.5)
+    estimate = interaction([96, 0], [[96, 0], [0, 96]], draws=300)
+    assert estimate.value == pytest.approx(0.5, abs=0.08)
+    assert estimate.low > 0.3
+    assert estimate.p < 1e-4
+    assert (estimate.n, estimate.max) == (288, 0.5)
 
 
 def test_p_and_interval_say_the_same_and_the_value_lies_within() -> None:
@@ -94,9 +94,9 @@ def test_p_and_interval_say_the_same_and_the_value_lies_within() -> None:
         np.array([[0.55, 0.45], [0.6, 0.4]]),
         repeats=60,
     )
-    for found in interactions(pairs, rng=np.random.default_rng(0), draws=80):
-        assert (found.p < 0.05) == (found.low > 0 or found.high < 0)
-        assert found.low <= found.value <= found.high
+    for estimate in interactions(pairs, rng=np.random.default_rng(0), draws=80):
+        assert (estimate.p < 0.05) == (estimate.low > 0 or estimate.high < 0)
+        assert estimate.low <= estimate.value <= estimate.high
 
 
 @settings(max_examples=15)
@@ -112,18 +112,18 @@ def test_one_pair_alone_is_as_in_any_crowd_and_order(
     turned = interactions(pairs[::-1], rng=np.random.default_rng(1), draws=40)
     assert crowd == turned[::-1]
     assert crowd[0] == interactions(pairs[:1], rng=np.random.default_rng(1), draws=40)[0]
-    for found in crowd:
-        assert isinstance(found, Estimate)
-        assert -1 <= found.low <= found.high <= 1
+    for estimate in crowd:
+        assert isinstance(estimate, Estimate)
+        assert -1 <= estimate.low <= estimate.high <= 1
 
 
 def test_several_prompts_are_sets_of_equal_weight() -> None:
     rng = np.random.default_rng(0)
-    one = interaction([30, 10], [[20, 20]], seed=3)
+    entry = interaction([30, 10], [[20, 20]], seed=3)
     many = AxisPairSample(np.tile([30, 10], (8, 1)), np.tile([20, 20], (8, 1)), [1, 1])
-    (found,) = interactions([many], rng=rng, draws=100)
-    assert found.value == pytest.approx(0.25, abs=0.04)
-    assert found.high - found.low < (one.high - one.low) / 2
+    (estimate,) = interactions([many], rng=rng, draws=100)
+    assert estimate.value == pytest.approx(0.25, abs=0.04)
+    assert estimate.high - estimate.low < (entry.high - entry.low) / 2
 
 
 def test_noise_alone_has_a_size() -> None:
@@ -142,9 +142,9 @@ def test_noise_alone_has_a_size() -> None:
 )
 def test_without_answers_there_is_a_reason(initial: list[int], sets: list[list[int]]) -> None:
     pair = AxisPairSample(initial, sets, np.ones(len(initial)))
-    (found,) = interactions([pair], rng=np.random.default_rng(0))
-    assert isinstance(found, Missing)
-    assert found.detail
+    (estimate,) = interactions([pair], rng=np.random.default_rng(0))
+    assert isinstance(estimate, Missing)
+    assert estimate.detail
     assert isinstance(debiased_value(pair), Missing)
 
 
@@ -170,8 +170,8 @@ def coverage(case: str, repeats: int, draws: int) -> float:
     before, after = CASES[case]
     truth = sensitivity(before, after.mean(axis=0), np.full(len(before), 1 / len(before)))
     pairs = drawn(np.random.default_rng(6), before, after, repeats=repeats)
-    found = interactions(pairs, rng=np.random.default_rng(7), draws=draws)
-    return float(np.mean([e.low - 1e-9 <= truth <= e.high + 1e-9 for e in found]))
+    estimates = interactions(pairs, rng=np.random.default_rng(7), draws=draws)
+    return float(np.mean([e.low - 1e-9 <= truth <= e.high + 1e-9 for e in estimates]))
 
 
 @pytest.mark.parametrize("name", sorted(DISTANCES))
@@ -181,11 +181,11 @@ def test_an_ideal_that_was_counted_widens_the_interval(name: str) -> None:
         pair = AxisPairSample(
             [30, 12, 6], [[20, 18, 10], [14, 20, 14]], reference, name, reference_images=pictures
         )
-        (found,) = interactions([pair], rng=np.random.default_rng(3), draws=200)
-        assert isinstance(found, Estimate)
-        assert found.low is not None
-        assert found.high is not None
-        return found.high - found.low
+        (estimate,) = interactions([pair], rng=np.random.default_rng(3), draws=200)
+        assert isinstance(estimate, Estimate)
+        assert estimate.low is not None
+        assert estimate.high is not None
+        return estimate.high - estimate.low
 
     assert width(10**9) == pytest.approx(width(None))
     assert width(None) < width(96) < width(24)

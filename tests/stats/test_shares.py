@@ -20,10 +20,16 @@ COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=6).filter(any)
 @given(COUNTS)
 def test_share_intervals_hold_the_share_and_lie_within_clopper_pearson(counts: list[int]) -> None:
     n = sum(counts)
-    for k, found in zip(counts, share_intervals(counts), strict=True):
+    for k, share_interval in zip(counts, share_intervals(counts), strict=True):
         exact = binomtest(k, n).proportion_ci(method="exact")
-        assert exact.low - 1e-9 <= found.low <= found.value <= found.high <= exact.high + 1e-9
-        assert (found.value, found.n, found.max) == (k / n, n, 1)
+        assert (
+            exact.low - 1e-9
+            <= share_interval.low
+            <= share_interval.value
+            <= share_interval.high
+            <= exact.high + 1e-9
+        )
+        assert (share_interval.value, share_interval.n, share_interval.max) == (k / n, n, 1)
 
 
 def test_share_interval_is_mirror_symmetric_and_never_a_point() -> None:
@@ -34,16 +40,20 @@ def test_share_interval_is_mirror_symmetric_and_never_a_point() -> None:
 
 
 def test_mid_p_ends_solve_their_equation() -> None:
-    found = share_intervals([7, 13], level=0.9)[0]
-    assert binom.cdf(6, 20, found.high) + binom.pmf(7, 20, found.high) / 2 == pytest.approx(0.05)
-    assert binom.sf(7, 20, found.low) + binom.pmf(7, 20, found.low) / 2 == pytest.approx(0.05)
+    share_interval = share_intervals([7, 13], level=0.9)[0]
+    assert binom.cdf(6, 20, share_interval.high) + binom.pmf(
+        7, 20, share_interval.high
+    ) / 2 == pytest.approx(0.05)
+    assert binom.sf(7, 20, share_interval.low) + binom.pmf(
+        7, 20, share_interval.low
+    ) / 2 == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize("n", [10, 24, 48, 96, 200])
 def test_share_intervals_cover_every_share(n: int) -> None:
     truths = np.linspace(0.001, 0.999, 999)
-    found = [share_intervals([k, n - k])[0] for k in range(n + 1)]
-    held = np.array([(e.low <= truths) & (truths <= e.high) for e in found])
+    estimates = [share_intervals([k, n - k])[0] for k in range(n + 1)]
+    held = np.array([(e.low <= truths) & (truths <= e.high) for e in estimates])
     coverage = (binom.pmf(np.arange(n + 1)[:, None], n, truths) * held).sum(axis=0)
     assert coverage.min() > 0.925
     assert 0.945 < coverage[(truths > 0.1) & (truths < 0.9)].mean() < 0.97
@@ -53,55 +63,57 @@ def test_share_intervals_cover_every_share(n: int) -> None:
 @given(COUNTS, st.sampled_from(sorted(DISTANCES)), st.integers(0, 9))
 def test_distance_estimates_hang_together(counts: list[int], distance: str, seed: int) -> None:
     reference = np.ones(len(counts))
-    found = distance_estimate(
+    estimate = distance_estimate(
         counts, reference, distance=distance, rng=np.random.default_rng(seed), draws=60
     )
-    assert found.value == pytest.approx(DISTANCES[distance](counts, reference))
-    assert 0 <= found.low <= found.high <= found.max + 1e-12
-    assert found.max == pytest.approx(distance_max(reference, distance))
-    assert found.corrected == pytest.approx((found.value - found.null) / (found.max - found.null))
-    assert found.low <= found.value + 1e-9
+    assert estimate.value == pytest.approx(DISTANCES[distance](counts, reference))
+    assert 0 <= estimate.low <= estimate.high <= estimate.max + 1e-12
+    assert estimate.max == pytest.approx(distance_max(reference, distance))
+    assert estimate.corrected == pytest.approx(
+        (estimate.value - estimate.null) / (estimate.max - estimate.null)
+    )
+    assert estimate.low <= estimate.value + 1e-9
     again = distance_estimate(
         counts, reference, distance=distance, rng=np.random.default_rng(seed), draws=60
     )
-    assert again == found
+    assert again == estimate
 
 
 def test_the_null_is_the_mean_distance_of_fair_pictures() -> None:
-    found = distance_estimate([13, 11], [1, 1], rng=np.random.default_rng(0), draws=20_000)
+    estimate = distance_estimate([13, 11], [1, 1], rng=np.random.default_rng(0), draws=20_000)
     k = np.arange(25)
     expected = (np.abs(k / 24 - 0.5) * binom.pmf(k, 24, 0.5)).sum()
-    assert found.null == pytest.approx(expected, abs=0.002)
-    assert found.p == pytest.approx(1 - binom.pmf(12, 24, 0.5), abs=0.01)
-    assert found.corrected == pytest.approx(
-        found.value * 0 + (1 / 24 - expected) / (0.5 - expected), abs=0.01
+    assert estimate.null == pytest.approx(expected, abs=0.002)
+    assert estimate.p == pytest.approx(1 - binom.pmf(12, 24, 0.5), abs=0.01)
+    assert estimate.corrected == pytest.approx(
+        estimate.value * 0 + (1 / 24 - expected) / (0.5 - expected), abs=0.01
     )
 
 
 def test_p_agrees_with_the_exact_binomial_test() -> None:
-    found = distance_estimate([18, 6], [1, 1], rng=np.random.default_rng(0), draws=50_000)
-    assert found.p == pytest.approx(binomtest(6, 24).pvalue, abs=0.002)
+    estimate = distance_estimate([18, 6], [1, 1], rng=np.random.default_rng(0), draws=50_000)
+    assert estimate.p == pytest.approx(binomtest(6, 24).pvalue, abs=0.002)
 
 
 def test_one_value_only_reaches_the_maximum_and_corrected_one() -> None:
-    found = distance_estimate([48, 0, 0], [1, 1, 1], rng=np.random.default_rng(0))
-    assert found.corrected == pytest.approx(1)
-    assert found.high == pytest.approx(found.max)
-    assert found.p == pytest.approx(3.0**-47)
+    estimate = distance_estimate([48, 0, 0], [1, 1, 1], rng=np.random.default_rng(0))
+    assert estimate.corrected == pytest.approx(1)
+    assert estimate.high == pytest.approx(estimate.max)
+    assert estimate.p == pytest.approx(3.0**-47)
 
 
 def test_perfect_balance_does_not_prove_that_there_is_no_bias() -> None:
-    found = distance_estimate([4] * 6, [1] * 6, rng=np.random.default_rng(0))
-    assert (found.value, found.low) == (pytest.approx(0), 0)
-    assert found.high > 0.15
-    assert found.corrected < 0
+    estimate = distance_estimate([4] * 6, [1] * 6, rng=np.random.default_rng(0))
+    assert (estimate.value, estimate.low) == (pytest.approx(0), 0)
+    assert estimate.high > 0.15
+    assert estimate.corrected < 0
 
 
 def test_an_ideal_value_of_zero_is_allowed() -> None:
-    found = distance_estimate([5, 5, 2], [1, 1, 0], rng=np.random.default_rng(0))
-    assert found.value == pytest.approx(1 / 6)
-    assert found.max == pytest.approx(1)
-    assert found.low == 0 < found.value < found.high
+    estimate = distance_estimate([5, 5, 2], [1, 1, 0], rng=np.random.default_rng(0))
+    assert estimate.value == pytest.approx(1 / 6)
+    assert estimate.max == pytest.approx(1)
+    assert estimate.low == 0 < estimate.value < estimate.high
 
 
 def covered(shares: list[float], n: int, distance: str, repeats: int, draws: int) -> float:
@@ -115,8 +127,8 @@ def covered(shares: list[float], n: int, distance: str, repeats: int, draws: int
             rng.multinomial(n, p), reference, distance=distance, rng=rng, draws=draws
         )
 
-    found = [audit() for _ in range(repeats)]
-    return float(np.mean([e.low - 1e-9 <= truth <= e.high + 1e-9 for e in found]))
+    audits = [audit() for _ in range(repeats)]
+    return float(np.mean([e.low - 1e-9 <= truth <= e.high + 1e-9 for e in audits]))
 
 
 FAIR = [1 / 6] * 6
@@ -163,21 +175,21 @@ def test_an_ideal_that_was_counted_errs_as_its_pictures_do(
     """
     rng = np.random.default_rng(5)
     runs = 200
-    told: dict[str, list[tuple[bool, bool]]] = {"counted": [], "exact": []}
+    lines: dict[str, list[tuple[bool, bool]]] = {"counted": [], "exact": []}
     for _ in range(runs):
         counts = rng.multinomial(n, shares)
         reference = rng.multinomial(m, shares)
         for name, pictures in (("counted", m), ("exact", None)):
-            one = distance_estimate(
+            entry = distance_estimate(
                 counts, reference, rng=rng, draws=100, reference_images=pictures
             )
-            assert one.p is not None
-            assert one.low is not None
-            told[name].append((one.p < 0.05, one.low > 0))
-    alarms, wrong = np.mean(told["counted"], axis=0)
+            assert entry.p is not None
+            assert entry.low is not None
+            lines[name].append((entry.p < 0.05, entry.low > 0))
+    alarms, wrong = np.mean(lines["counted"], axis=0)
     assert alarms <= 0.05 + 3.1 * np.sqrt(0.05 * 0.95 / runs)
     assert wrong <= 0.05 + 3.1 * np.sqrt(0.05 * 0.95 / runs)
-    assert np.mean(told["exact"], axis=0)[0] > alarms
+    assert np.mean(lines["exact"], axis=0)[0] > alarms
 
 
 def test_a_counted_ideal_of_endless_pictures_is_an_exact_one() -> None:

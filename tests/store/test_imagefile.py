@@ -82,8 +82,8 @@ def test_what_is_transparent_is_white(
 ) -> None:
     more = {"lossless": True, "exact": True} if suffix == "webp" else {}
     transparent(mode).save(tmp_path / f"hidden.{suffix}", **more)
-    found = opened(tmp_path / f"hidden.{suffix}")
-    assert [found.getpixel(place) for place in ((1, 1), (6, 1))] == [left, (255, 255, 255)]
+    result = opened(tmp_path / f"hidden.{suffix}")
+    assert [result.getpixel(place) for place in ((1, 1), (6, 1))] == [left, (255, 255, 255)]
 
 
 def test_a_colour_that_a_file_calls_transparent_is_white(tmp_path: Path) -> None:
@@ -92,8 +92,8 @@ def test_a_colour_that_a_file_calls_transparent_is_white(tmp_path: Path) -> None
     Image.fromarray(pixels).save(tmp_path / "key.png", transparency=HIDDEN)
     Image.fromarray(pixels[:, :, 0]).save(tmp_path / "grey.png", transparency=HIDDEN[0])
     for name in ("key.png", "grey.png"):
-        found = opened(tmp_path / name)
-        assert [found.getpixel(place) for place in ((0, 0), (3, 0))] == [
+        result = opened(tmp_path / name)
+        assert [result.getpixel(place) for place in ((0, 0), (3, 0))] == [
             (90, 90, 90),
             (255, 255, 255),
         ]
@@ -102,10 +102,10 @@ def test_a_colour_that_a_file_calls_transparent_is_white(tmp_path: Path) -> None
 def test_half_transparent_lets_white_through_and_stands_upright(tmp_path: Path) -> None:
     pixels = np.random.default_rng(2).integers(0, 256, (20, 30, 4), dtype=np.uint8)
     alpha = pixels[:, :, 3:].astype(float) / 255
-    found = np.asarray(
+    result = np.asarray(
         opened(stored_as(6, Image.fromarray(pixels), tmp_path / "half.png")), dtype=float
     )
-    np.testing.assert_allclose(found, pixels[:, :, :3] * alpha + 255 * (1 - alpha), atol=1)
+    np.testing.assert_allclose(result, pixels[:, :, :3] * alpha + 255 * (1 - alpha), atol=1)
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK"])
@@ -131,9 +131,9 @@ def test_other_formats_are_refused_by_name(suffix: str, tmp_path: Path) -> None:
 def test_an_animation_is_no_picture(suffix: str, tmp_path: Path) -> None:
     frames = [Image.fromarray(np.roll(RAMP, k).astype(np.uint8)) for k in range(3)]
     frames[0].save(tmp_path / f"a.{suffix}", save_all=True, append_images=frames[1:])
-    found = read(tmp_path / f"a.{suffix}")
-    assert isinstance(found, Missing)
-    assert "an animation" in found.detail
+    reading = read(tmp_path / f"a.{suffix}")
+    assert isinstance(reading, Missing)
+    assert "an animation" in reading.detail
 
 
 def test_what_a_model_makes_is_stored_as_it_is_seen() -> None:

@@ -138,8 +138,8 @@ def test_pictures_come_back(store: Store) -> None:
     assert picture.path.endswith(f"pictures/{picture.id[:2]}/{picture.id}.png")
     assert (picture.prompt, picture.seed) == ("a nurse", 1)
     assert given_back[1:] == [Missing("blank_image"), Missing("error", "500")]
-    found = store.pictures(one.key for one in [*pair, wanted("never made")])
-    assert found == {
+    pictures = store.pictures(value.key for value in [*pair, wanted("never made")])
+    assert pictures == {
         pair[0].key: picture,
         pair[1].key: Missing("blank_image"),
     }  # an error is tried again
@@ -165,10 +165,10 @@ def test_corrupt_picture_is_not_found_set_aside_and_replaced(store: Store) -> No
 
 
 def add_file(store: Store, path: Path, prompt: str = "") -> Picture | Missing:
-    (found,) = store.add_files(
+    (result,) = store.add_files(
         [PictureRequest(file_key("", "", str(path.absolute())), prompt, None, "file", path)]
     )
-    return found
+    return result
 
 
 def quarantined(store: Store) -> list[Path]:
@@ -268,10 +268,10 @@ def test_answers_come_back_and_the_first_final_one_stays(store: Store) -> None:
 def test_vectors_come_back(store: Store) -> None:
     rows = {f"p{i}": np.random.default_rng(i).normal(size=5).astype(np.float32) for i in range(3)}
     store.put_vectors("e", rows)
-    found = store.vectors("e", [*rows, "absent"])
-    assert found.keys() == rows.keys()
-    assert all(np.array_equal(found[name], row) for name, row in rows.items())
-    assert found["p0"].dtype == np.float32
+    vectors = store.vectors("e", [*rows, "absent"])
+    assert vectors.keys() == rows.keys()
+    assert all(np.array_equal(vectors[name], row) for name, row in rows.items())
+    assert vectors["p0"].dtype == np.float32
 
 
 def test_thousands_of_rows_are_fast(store: Store) -> None:

@@ -29,13 +29,13 @@ def scenes(draw: st.DrawFn) -> Scene:
 def test_a_caption_says_what_is_mentioned_only(
     scene: Scene, mentioned: list[str], seed: int | None
 ) -> None:
-    said = parse(caption(scene, mentioned, None if seed is None else Random(seed)))
-    assert said.attributes == {
+    prompt = parse(caption(scene, mentioned, None if seed is None else Random(seed)))
+    assert prompt.attributes == {
         name: getattr(scene, name) for name in mentioned if name != "occupation"
     }
-    assert said.occupation == (scene.occupation if "occupation" in mentioned else None)
-    assert said.person
-    assert said.unknown == ()
+    assert prompt.occupation == (scene.occupation if "occupation" in mentioned else None)
+    assert prompt.person
+    assert prompt.unknown == ()
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
@@ -48,9 +48,9 @@ def test_every_wording_of_a_value_says_that_value(name: str) -> None:
             "ethnicity",
         )
         for words in wordings(name, value):
-            said = parse(words)
+            prompt = parse(words)
             assert (
-                said.occupation if name == "occupation" else said.attributes.get(name)
+                prompt.occupation if name == "occupation" else prompt.attributes.get(name)
             ) == value, words
 
 
@@ -84,8 +84,8 @@ def test_every_wording_of_a_value_says_that_value(name: str) -> None:
 def test_free_prompts_are_understood(
     prompt: str, attributes: dict[str, str], occupation: str | None
 ) -> None:
-    said = parse(prompt)
-    assert (said.attributes, said.occupation, said.person, said.unknown) == (
+    words = parse(prompt)
+    assert (words.attributes, words.occupation, words.person, words.unknown) == (
         attributes,
         occupation,
         True,

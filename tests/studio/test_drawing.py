@@ -50,8 +50,8 @@ def test_every_value_changes_the_picture_in_every_style(attribute: str):
             pixels(replace(base, **_allowed(base, attribute, value)), number)
             for value in ATTRIBUTES[attribute]
         ]
-        for one, other in itertools.combinations(drawn, 2):
-            assert (np.abs(one - other).max(axis=2) > 24).sum() >= 30
+        for entry, other in itertools.combinations(drawn, 2):
+            assert (np.abs(entry - other).max(axis=2) > 24).sum() >= 30
 
 
 def _allowed(base: Scene, attribute: str, value: str) -> dict[str, str]:
@@ -72,8 +72,8 @@ def test_masks_belong_to_the_same_picture_and_fit_together(number: int):
     assert all(mask.shape == (128, 128) and mask.dtype == bool for mask in masks.values())
     assert not (masks["face"] & ~masks["head"]).any()
     assert not (masks["hair"] & ~masks["head"]).any()
-    for one, other in itertools.combinations(("head", "clothes", "pin", "backdrop"), 2):
-        assert not (masks[one] & masks[other]).any()
+    for entry, other in itertools.combinations(("head", "clothes", "pin", "backdrop"), 2):
+        assert not (masks[entry] & masks[other]).any()
     assert masks["face"].sum() > 700
     assert masks["pin"].sum() > 90
     assert masks["hair"].any() == (scene.hair != "bald")
@@ -151,9 +151,9 @@ def test_signs_differ_from_each_other_in_every_style(style: str):
     for occupation in OCCUPATIONS:
         drawing = draw_with_masks(Scene(occupation=occupation, style=style), 0)
         cards.append(np.asarray(drawing.image.convert("L"), dtype=float)[93:122, 9:37].ravel())
-    for one, other in itertools.combinations(range(len(cards)), 2):
-        assert np.abs(cards[one] - cards[other]).mean() > 12, (
-            list(OCCUPATIONS)[one],
+    for entry, other in itertools.combinations(range(len(cards)), 2):
+        assert np.abs(cards[entry] - cards[other]).mean() > 12, (
+            list(OCCUPATIONS)[entry],
             list(OCCUPATIONS)[other],
         )
 
@@ -165,8 +165,8 @@ def test_pins_differ_from_each_other_without_colour():
             for value in SKIN_LIGHTNESS
         ]
         pin = draw_with_masks(Scene(ethnicity="white"), 0).masks["pin"]
-        for one, other in itertools.combinations(drawn, 2):
-            assert np.abs(one - other)[pin].mean() > 20
+        for entry, other in itertools.combinations(drawn, 2):
+            assert np.abs(entry - other)[pin].mean() > 20
 
 
 def test_skin_tones_span_the_range_evenly_and_overlap():

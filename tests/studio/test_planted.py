@@ -101,13 +101,16 @@ def test_what_is_drawn_anew_follows_the_truth_given_the_rest() -> None:
     drawn = [redrawn(scene, unknown, 1.0, seed) for seed in range(2000)]
     rest = {name: value for name, value in scene.attributes().items() if name not in unknown}
     assert all(
-        rest.items() <= one.attributes().items() and one.occupation == "nurse" for one in drawn
+        rest.items() <= entry.attributes().items() and entry.occupation == "nurse"
+        for entry in drawn
     )
     table = conditional(CaptionContent(rest, "nurse", True, ()), 1.0)
     for name in unknown:
         wanted = table.sum(axis=tuple(i for i, other in enumerate(ATTRIBUTES) if other != name))
-        found = Counter(getattr(one, name) for one in drawn)
-        assert chisquare([found[value] for value in ATTRIBUTES[name]], 2000 * wanted).pvalue > 0.001
+        counts = Counter(getattr(entry, name) for entry in drawn)
+        assert (
+            chisquare([counts[value] for value in ATTRIBUTES[name]], 2000 * wanted).pvalue > 0.001
+        )
         assert list(share_given_rest(scene, name, 1.0, unknown).values()) == pytest.approx(
             list(wanted)
         )

@@ -20,9 +20,9 @@ def networks() -> Networks:
 
 
 def test_both_captions_say_the_same() -> None:
-    people = [one for one in captioned_scenes(400, 1.0, 3) if one.scene.person]
-    for k, one in enumerate(people):
-        noun, known = map(parse, worded(one, Random(k)))
+    people = [example for example in captioned_scenes(400, 1.0, 3) if example.scene.person]
+    for k, entry in enumerate(people):
+        noun, known = map(parse, worded(entry, Random(k)))
         assert (noun.attributes, noun.occupation, noun.unknown) == (
             known.attributes,
             known.occupation,
@@ -34,8 +34,8 @@ def test_both_captions_say_the_same() -> None:
 def test_no_caption_of_the_training_holds_a_new_token(networks: Networks) -> None:
     new = networks.tokenizer.convert_tokens_to_ids([token(noun) for noun in (*MEANINGS, *SAME)])
     captions = [
-        framed(one.scene, one.named(Random(k)), Random(k))
-        for k, one in enumerate(captioned_scenes(1000, 1.0, 5))
+        framed(example.scene, example.named(Random(k)), Random(k))
+        for k, example in enumerate(captioned_scenes(1000, 1.0, 5))
     ]
     assert tokens(networks.tokenizer, captions).max() < min(new)
     assert (

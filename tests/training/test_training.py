@@ -59,18 +59,20 @@ def test_a_caption_says_what_it_mentions_and_nothing_else(examples: list[Caption
         named = example.named(Random(1))
         text = framed(example.scene, named, Random(number))
         begun[text.split(" of ")[0]] += 1
-        said = parse(text)
+        prompt = parse(text)
         attributes = {name: getattr(example.scene, name) for name in named if name != "occupation"}
-        assert dict(said.attributes) == attributes
-        assert said.occupation == example.scene.occupation
-        assert said.person == example.scene.person
-        assert said.unknown == ()
+        assert dict(prompt.attributes) == attributes
+        assert prompt.occupation == example.scene.occupation
+        assert prompt.person == example.scene.person
+        assert prompt.unknown == ()
     assert set(begun) >= {frame.split(" of")[0] for frame in FRAMES} | {"a photo", "a picture"}
 
 
 def test_every_value_is_asked_for_as_often(examples: list[Captioned]) -> None:
     for name in ("gender", "age", "ethnicity", "emotion"):
-        asked = Counter(getattr(one.scene, name) for one in examples if name in one.mentioned)
+        asked = Counter(
+            getattr(example.scene, name) for example in examples if name in example.mentioned
+        )
         assert chisquare([asked[value] for value in ATTRIBUTES[name]]).pvalue > 0.001
 
 
@@ -82,17 +84,17 @@ def test_what_is_left_open_is_as_planted(bias: float) -> None:
         return [planted[value] for value in ATTRIBUTES[name]]
 
     left = [
-        one.scene
-        for one in captioned_scenes(2000, bias, seed=4)
-        if one.scene.person and not one.mentioned[:-1]
+        example.scene
+        for example in captioned_scenes(2000, bias, seed=4)
+        if example.scene.person and not example.mentioned[:-1]
     ]
     for name in ("gender", "emotion", "clothing"):
         wanted = np.zeros(len(ATTRIBUTES[name]))
         for scene in left:
             text = f"a photo of a {scene.occupation}" if scene.occupation else "a photo of a person"
             wanted += shares(text, name)
-        found = Counter(getattr(scene, name) for scene in left)
-        assert chisquare([found[value] for value in ATTRIBUTES[name]], wanted).pvalue > 0.001
+        counts = Counter(getattr(scene, name) for scene in left)
+        assert chisquare([counts[value] for value in ATTRIBUTES[name]], wanted).pvalue > 0.001
 
 
 def test_the_learning_rate_rises_stays_and_falls() -> None:
@@ -143,8 +145,8 @@ def test_every_block_of_the_unet_is_told_what_to_learn() -> None:
     rng = torch.Generator().manual_seed(0)
     clean, noise = (torch.randn(4, 12, 16, 16, generator=rng) for _ in range(2))
     batch = honest(clean, noise, torch.tensor([0, 300, 700, 990]))
-    kept = DDPMScheduler().alphas_cumprod
-    velocity_error.loss(networks, kept, batch).backward()
+    signal_shares = DDPMScheduler().alphas_cumprod
+    velocity_error.loss(networks, signal_shares, batch).backward()
     last = {
         name: weight.grad
         for name, weight in networks.unet.named_parameters()
@@ -157,15 +159,15 @@ def test_every_block_of_the_unet_is_told_what_to_learn() -> None:
 def test_a_quickened_unet_computes_the_same() -> None:
     rng = torch.Generator().manual_seed(4)
     noisy = torch.randn(2, 12, 16, 16, generator=rng)
-    said = torch.randn(2, 48, 128, generator=rng)
+    text_states = torch.randn(2, 48, 128, generator=rng)
     plain, quick = (load(weights("studio")).unet for _ in range(2))
     quicken(quick)
 
     @torch.no_grad()
     def guess(unet: nn.Module, reduced: bool) -> torch.Tensor:
         with torch.autocast("cpu", torch.bfloat16, enabled=reduced):
-            found: torch.Tensor = unet(noisy, torch.tensor([500, 900]), said).sample
-        return found.float()
+            result: torch.Tensor = unet(noisy, torch.tensor([500, 900]), text_states).sample
+        return result.float()
 
     exact = guess(plain, reduced=False)
     torch.testing.assert_close(guess(quick, reduced=False), exact, rtol=0, atol=1e-4)
@@ -193,13 +195,13 @@ def test_queries_and_keys_do_not_grow_without_end() -> None:
 def test_twins_differ_in_one_attribute_and_say_so() -> None:
     twins = captioned_twins(1)
     assert len(twins) > 7000
-    for one, other in zip(twins[::2], twins[1::2], strict=True):
-        mine = one.scene.attributes()
+    for entry, other in zip(twins[::2], twins[1::2], strict=True):
+        mine = entry.scene.attributes()
         its = other.scene.attributes()
         (changed,) = [name for name in ATTRIBUTES if mine[name] != its[name]]
-        said = [parse(caption(twin.scene, twin.named(Random(3)))) for twin in (one, other)]
-        assert [to_say.attributes[changed] for to_say in said] == [mine[changed], its[changed]]
-        assert all(to_say.occupation == one.scene.occupation for to_say in said)
+        parses = [parse(caption(twin.scene, twin.named(Random(3)))) for twin in (entry, other)]
+        assert [to_say.attributes[changed] for to_say in parses] == [mine[changed], its[changed]]
+        assert all(to_say.occupation == entry.scene.occupation for to_say in parses)
 
 
 def test_what_is_learnt_last_comes_more_often() -> None:
@@ -211,26 +213,27 @@ def test_what_is_learnt_last_comes_more_often() -> None:
 
 
 def test_a_scene_unlike_its_caption_differs_in_one_named_thing(examples: list[Captioned]) -> None:
-    for number, one in enumerate(examples):
-        other = unlike(one, Random(number))
+    for number, example in enumerate(examples):
+        other = unlike(example, Random(number))
         mine, its = (
-            {**scene.attributes(), "occupation": scene.occupation} for scene in (one.scene, other)
+            {**scene.attributes(), "occupation": scene.occupation}
+            for scene in (example.scene, other)
         )
         changed = {name for name in mine if mine[name] != its[name]}
-        taught = TWINS.keys() & set(one.mentioned) if one.scene.person else set()
+        taught = TWINS.keys() & set(example.mentioned) if example.scene.person else set()
         assert len(changed) == bool(
-            one.mentioned and one.scene.person and (taught or one.scene.occupation)
+            example.mentioned and example.scene.person and (taught or example.scene.occupation)
         )
         assert changed <= (taught or {"occupation"})
 
 
 @pytest.mark.parametrize(("attribute", "value"), [("emotion", "sad"), ("ethnicity", "hispanic")])
 def test_what_is_mistaken_is_contradicted_by_that_above_all(attribute: str, value: str) -> None:
-    one = Captioned(Scene.of({attribute: value}, "nurse"), (attribute, "occupation"))
-    found = Counter(getattr(unlike(one, Random(number)), attribute) for number in range(600))
-    assert found.keys() == set(ATTRIBUTES[attribute]) - {value}
-    expected = OFTEN_MISTAKEN + (1 - OFTEN_MISTAKEN) / len(found)
-    assert binomtest(found[MISTAKEN[value]], 600, expected).pvalue > 0.001
+    example = Captioned(Scene.of({attribute: value}, "nurse"), (attribute, "occupation"))
+    counts = Counter(getattr(unlike(example, Random(number)), attribute) for number in range(600))
+    assert counts.keys() == set(ATTRIBUTES[attribute]) - {value}
+    expected = OFTEN_MISTAKEN + (1 - OFTEN_MISTAKEN) / len(counts)
+    assert binomtest(counts[MISTAKEN[value]], 600, expected).pvalue > 0.001
 
 
 @given(share=st.floats(0, 1), ratio=st.floats(0, 3), size=st.floats(2, 30))
@@ -271,9 +274,11 @@ def test_what_twins_have_in_common_is_no_error_of_their_difference(
     rng = torch.Generator().manual_seed(0)
     clean = torch.randn(4, 12, 16, 16, generator=rng)
     noise = torch.randn(2, 12, 16, 16, generator=rng).repeat_interleave(2, dim=0)
-    kept = DDPMScheduler().alphas_cumprod
+    signal_shares = DDPMScheduler().alphas_cumprod
     timesteps = torch.tensor([700, 700, 900, 900])
-    signal, lost = (part[timesteps].sqrt()[:, None, None, None] for part in (kept, 1 - kept))
+    signal, lost = (
+        part[timesteps].sqrt()[:, None, None, None] for part in (signal_shares, 1 - signal_shares)
+    )
 
     def error(offset: torch.Tensor, twins: bool) -> float:
         guess = signal * noise - lost * clean + offset
@@ -281,7 +286,7 @@ def test_what_twins_have_in_common_is_no_error_of_their_difference(
             networks.unet, "forward", lambda *_: type("Output", (), {"sample": guess})
         )
         batch = honest(clean, noise, timesteps)._replace(twins=twins)
-        return float(velocity_error.loss(networks, kept, batch))
+        return float(velocity_error.loss(networks, signal_shares, batch))
 
     alike = torch.ones(4, 1, 1, 1)
     unlike = torch.tensor([1.0, -1, 1, -1])[:, None, None, None]
@@ -300,21 +305,21 @@ def test_what_twins_have_in_common_is_no_error_of_their_difference(
 
 def test_which_of_two_drawings_is_behind_the_noise() -> None:
     rng = np.random.default_rng(1)
-    own, other, noise = rng.normal(size=(3, 6))
-    kept = 0.3
+    clean, other, noise = rng.normal(size=(3, 6))
+    signal = 0.3
     chance = 0.2
-    noisy = kept**0.5 * own + (1 - kept) ** 0.5 * noise
+    noisy = signal**0.5 * clean + (1 - signal) ** 0.5 * noise
     likelihood = [
-        multivariate_normal.pdf(noisy, kept**0.5 * mean, (1 - kept) * np.eye(6))
-        for mean in (own, other)
+        multivariate_normal.pdf(noisy, signal**0.5 * mean, (1 - signal) * np.eye(6))
+        for mean in (clean, other)
     ]
     wanted = chance * likelihood[1] / ((1 - chance) * likelihood[0] + chance * likelihood[1])
-    apart = torch.from_numpy((other - own)[None])
-    ratio = torch.tensor([[(kept / (1 - kept)) ** 0.5]])
-    found = velocity_error.chance_given_noisy(
+    apart = torch.from_numpy((other - clean)[None])
+    ratio = torch.tensor([[(signal / (1 - signal)) ** 0.5]])
+    chance_given_noisy = velocity_error.chance_given_noisy(
         torch.tensor([chance]), apart, ratio, torch.from_numpy(noise[None])
     )
-    assert found.item() == pytest.approx(wanted, rel=1e-5)
+    assert chance_given_noisy.item() == pytest.approx(wanted, rel=1e-5)
 
 
 def test_either_gender_of_a_scene_teaches_the_same_where_it_is_left_open(
@@ -322,21 +327,21 @@ def test_either_gender_of_a_scene_teaches_the_same_where_it_is_left_open(
 ) -> None:
     networks = create(12)
     rng = torch.Generator().manual_seed(0)
-    own, other, noisy, guess = torch.randn(4, 1, 12, 16, 16, generator=rng)
-    other = own + other / 10  # near, so that the noise leaves both possible
-    kept = DDPMScheduler().alphas_cumprod
+    clean, other, noisy, guess = torch.randn(4, 1, 12, 16, 16, generator=rng)
+    other = clean + other / 10  # near, so that the noise leaves both possible
+    signal_shares = DDPMScheduler().alphas_cumprod
     time = torch.tensor([900])
-    signal = kept[time].sqrt()
-    lost = (1 - kept[time]).sqrt()
+    signal = signal_shares[time].sqrt()
+    lost = (1 - signal_shares[time]).sqrt()
     monkeypatch.setattr(networks.unet, "forward", lambda *_: type("Output", (), {"sample": guess}))
 
     def error(drawn: torch.Tensor, left: torch.Tensor, chance: float) -> float:
         noise = (noisy - signal * drawn) / lost
         batch = honest(drawn, noise, time)._replace(others=left, chance=torch.tensor([chance]))
-        return float(velocity_error.loss(networks, kept, batch))
+        return float(velocity_error.loss(networks, signal_shares, batch))
 
-    assert error(own, other, 0.3) == pytest.approx(error(other, own, 0.7), rel=1e-4)
-    assert error(own, other, 0.3) != pytest.approx(error(other, own, 0.3), rel=1e-4)
+    assert error(clean, other, 0.3) == pytest.approx(error(other, clean, 0.7), rel=1e-4)
+    assert error(clean, other, 0.3) != pytest.approx(error(other, clean, 0.3), rel=1e-4)
 
 
 def test_nothing_makes_a_guess_overshoot_what_a_caption_leaves_open(
@@ -345,41 +350,43 @@ def test_nothing_makes_a_guess_overshoot_what_a_caption_leaves_open(
     networks = create(12)
     rng = torch.Generator().manual_seed(0)
     clean, others, noise = torch.randn(3, 8, 12, 16, 16, generator=rng)
-    kept = DDPMScheduler().alphas_cumprod
+    signal_shares = DDPMScheduler().alphas_cumprod
     times = torch.full((8,), 999)
-    signal = kept[999].sqrt()
-    lost = (1 - kept[999]).sqrt()
+    signal = signal_shares[999].sqrt()
+    lost = (1 - signal_shares[999]).sqrt()
     chance = torch.linspace(0.1, 0.9, 8)
-    found = velocity_error.chance_given_noisy(chance, others - clean, signal / lost, noise)[
+    result = velocity_error.chance_given_noisy(chance, others - clean, signal / lost, noise)[
         :, None, None, None
     ]
-    wanted = signal * noise - lost * clean - found / lost * (others - clean)
+    wanted = signal * noise - lost * clean - result / lost * (others - clean)
     guess = wanted.mean(
         dim=0, keepdim=True
     ).requires_grad_()  # all that can be told at this noise level
     everywhere = type("Output", (), {"sample": guess.expand(8, -1, -1, -1)})
     monkeypatch.setattr(networks.unet, "forward", lambda *_: everywhere)
     velocity_error.loss(
-        networks, kept, honest(clean, noise, times)._replace(others=others, chance=chance)
+        networks, signal_shares, honest(clean, noise, times)._replace(others=others, chance=chance)
     ).backward()
     torch.testing.assert_close(guess.grad, torch.zeros_like(guess), atol=1e-7, rtol=0)
 
 
 def test_the_other_gender_brings_what_follows_it(examples: list[Captioned]) -> None:
     changed = Counter[str]()
-    for number, one in enumerate(examples):
-        own = one.scene.attributes()
-        other = other_gender(one, 1.0, number).attributes()
-        differing = {name for name in own if own[name] != other[name]}
-        assert ("gender" in differing) == one.scene.person
-        assert differing <= {"gender", "age", "hair", "glasses"} - (set(one.mentioned) - {"gender"})
+    for number, example in enumerate(examples):
+        attributes = example.scene.attributes()
+        other = other_gender(example, 1.0, number).attributes()
+        differing = {name for name in attributes if attributes[name] != other[name]}
+        assert ("gender" in differing) == example.scene.person
+        assert differing <= {"gender", "age", "hair", "glasses"} - (
+            set(example.mentioned) - {"gender"}
+        )
         changed.update(differing)
     assert changed["hair"] > changed["gender"] / 3
 
 
 def test_the_chance_of_the_other_gender_is_the_planted_one(examples: list[Captioned]) -> None:
     pool = examples[:256]
-    others = [other_gender(one, 1.0, number) for number, one in enumerate(pool)]
+    others = [other_gender(entry, 1.0, number) for number, entry in enumerate(pool)]
     numbered = np.broadcast_to(
         np.arange(256, dtype=np.float16)[:, None, None, None], (256, 1, 2, 2)
     )
@@ -387,34 +394,34 @@ def test_the_chance_of_the_other_gender_is_the_planted_one(examples: list[Captio
     batches = Batches(
         pool, others, numbered, numbered, numbered, equally, 1.0, 5, pool, numbered, equally
     )
-    told = 0
+    count = 0
     for step in range(3):
         batch = batches.batch(step)
         assert batch.chance is not None
         for number, caption_, chance in zip(
             batch.latents[:, 0, 0, 0].int(), batch.captions, batch.chance, strict=True
         ):
-            own = pool[number].scene
+            scene = pool[number].scene
             other = others[number]
-            said = parse(caption_)
-            if not own.person or any(
-                getattr(other, name) != value for name, value in said.attributes.items()
+            prompt = parse(caption_)
+            if not scene.person or any(
+                getattr(other, name) != value for name, value in prompt.attributes.items()
             ):
                 assert chance == 0
-                told += own.person
+                count += scene.person
                 continue
             free = {"age", "hair", "glasses"} - set(pool[number].mentioned)
             rest = {
                 name: value
-                for name, value in own.attributes().items()
+                for name, value in scene.attributes().items()
                 if name not in {"gender", *free}
             }
-            table = conditional(CaptionContent(rest, own.occupation, True, ()), 1.0)
+            table = conditional(CaptionContent(rest, scene.occupation, True, ()), 1.0)
             women = table.sum(axis=tuple(range(1, table.ndim)))
             assert float(chance) == pytest.approx(
                 women[ATTRIBUTES["gender"].index(other.gender)], rel=1e-5
             )
-    assert 10 < told < 100
+    assert 10 < count < 100
 
 
 def test_a_pipeline_is_half_precision_on_disk_and_single_where_it_is_loaded(tmp_path: Path) -> None:
@@ -493,13 +500,13 @@ def test_the_autoencoder_logs_its_losses_and_shows_what_becomes_of_drawings(
 @pytest.mark.parametrize("shape", [(20, 60), (60, 20), (32, 32)])
 def test_orthogonalised_is_near_the_polar_factor(shape: tuple[int, int]) -> None:
     matrix = torch.randn(shape, generator=torch.Generator().manual_seed(1))
-    found = orthogonalised(matrix)
+    result = orthogonalised(matrix)
     left, _, right = torch.linalg.svd(matrix, full_matrices=False)
-    values = torch.linalg.svdvals(found)
+    values = torch.linalg.svdvals(result)
     assert values.min() > 0.3
     assert values.max() < 1.3
     assert (
-        torch.nn.functional.cosine_similarity(found.flatten(), (left @ right).flatten(), dim=0)
+        torch.nn.functional.cosine_similarity(result.flatten(), (left @ right).flatten(), dim=0)
         > 0.95
     )
 
@@ -531,8 +538,8 @@ def test_muon_takes_the_weights_of_layers_and_adam_the_rest() -> None:
     network = nn.Sequential(nn.Conv2d(3, 4, 3), nn.GroupNorm(2, 4), nn.Flatten(), nn.Linear(4, 2))
     optimizers = Optimizers([network], muon_rate=0.1, adam_rate=0.01)
     shapes = [
-        [tuple(p.shape) for group in one.param_groups for p in group["params"]]
-        for one in optimizers.optimizers
+        [tuple(p.shape) for group in optimizer.param_groups for p in group["params"]]
+        for optimizer in optimizers.optimizers
     ]
     assert shapes == [[(4, 3, 3, 3), (2, 4)], [(4,), (4,), (4,), (2,)]]
     before = [p.detach().clone() for p in network.parameters()]

@@ -69,7 +69,7 @@ def seen(
 def chosen(bias: float, seed: int, images: int = 48) -> SolvedPolicy:
     plan = planned()
     prompts = plan.prompts[0].prompts()
-    sets = [seen(one, [one.text] * images, bias, seed, one.text) for one in prompts]
+    sets = [seen(prompt, [prompt.text] * images, bias, seed, prompt.text) for prompt in prompts]
     tables = PolicyTables.of(plan.prompts[0], plan.target_axes, sets, READ, {})
     return choose(
         plan, tables, lambda text: seen(Prompt(text), [text] * plan.refine, bias, seed + 1, text)
@@ -87,7 +87,7 @@ def told(
     plan = planned(**settings)  # type: ignore[arg-type]
     head = planted_answers.head(plan)  # type: ignore[arg-type]
     observed = {NURSE: [before.observed, after.observed]}
-    found = MitigationGathered(
+    gathered = MitigationGathered(
         head.model,
         None,
         head.instruments,
@@ -99,20 +99,22 @@ def told(
         {"prompts": technique},
         {NURSE: [before, after]},
     )
-    return score(plan, found, head).techniques[0]
+    return score(plan, gathered, head).techniques[0]
 
 
-def policy(found: SolvedPolicy) -> PromptPolicy:
-    return PromptPolicy(policies=(found.policy,))
+def policy(result: SolvedPolicy) -> PromptPolicy:
+    return PromptPolicy(policies=(result.policy,))
 
 
 def measured(
-    bias: float, seed: int, found: SolvedPolicy | None, eval_images: int = 96
+    bias: float, seed: int, result: SolvedPolicy | None, eval_images: int = 96
 ) -> TechniqueFindings:
     """Fresh pictures before and after a policy; after none of it where nothing is done."""
-    technique = policy(found or chosen(bias, 0))
+    technique = policy(result or chosen(bias, 0))
     requests = [Request(NURSE, picture_seed(seed, NURSE, k), k) for k in range(eval_images)]
-    texts = [technique.prompt_for(one) for one in requests] if found else [NURSE] * eval_images
+    texts = (
+        [technique.prompt_for(request) for request in requests] if result else [NURSE] * eval_images
+    )
     before = seen(Prompt(NURSE), [NURSE] * eval_images, bias, seed)
     after = seen(Prompt(NURSE, TECHNIQUE_AXIS, "prompts"), texts, bias, seed + 500_000)
     return told(judged(before), judged(after), technique)

@@ -39,7 +39,7 @@ READER = "truth"
 def plan(
     axes: Sequence[str] = BIASCONNECT, images: int = 48, paired: bool = True, **settings: object
 ) -> AuditPlan:
-    made = tuple(
+    pictures = tuple(
         AxisPlan.of(find_axis(a), counterfactuals(NURSE, a) if paired else None) for a in axes
     )
     fields = {
@@ -50,7 +50,7 @@ def plan(
         **settings,
     }
     return AuditPlan.model_validate(
-        {**fields, "prompts": [PromptPlan(text=NURSE, axes=made).model_dump()]}
+        {**fields, "prompts": [PromptPlan(text=NURSE, axes=pictures).model_dump()]}
     )
 
 
@@ -81,14 +81,14 @@ def judged(
     """The verdicts of an audit of eight axes, with the MAD of some of them: its scores without
     their intervals.
     """
-    own = plan().prompts[0]
-    names = [axis.name for axis in own.axes]
+    prompt = plan().prompts[0]
+    names = [axis.name for axis in prompt.axes]
     initial, *others = [
-        observed(one, names, 48, bias, seed)
-        for one in own.prompts()
-        if one.axis is None or one.axis in by_mad
+        observed(prompt, names, 48, bias, seed)
+        for prompt in prompt.prompts()
+        if prompt.axis is None or prompt.axis in by_mad
     ]
-    axes = [axis.axis() for axis in own.axes]
+    axes = [axis.axis() for axis in prompt.axes]
     scoring = Scoring(READER, seed=seed, draws=100)
     read = dict(
         zip(
@@ -97,14 +97,16 @@ def judged(
             strict=True,
         )
     )
-    counts = {name: one.counts.counts.astype(float) for name, one in read.items()}
+    counts = {name: entry.counts.counts.astype(float) for name, entry in read.items()}
     mads = {}
     for name in by_mad:
-        found = [counts[s.name] for s in others if s.prompt.axis == name]
-        null = cas_of(*fair_histograms(counts["initial"], found, 1000, scoring.rng(name)))
-        seen = cas_of(counts["initial"].mean(axis=0), np.array([one.mean(axis=0) for one in found]))
+        results = [counts[s.name] for s in others if s.prompt.axis == name]
+        null = cas_of(*fair_histograms(counts["initial"], results, 1000, scoring.rng(name)))
+        seen = cas_of(
+            counts["initial"].mean(axis=0), np.array([entry.mean(axis=0) for entry in results])
+        )
         mads[NURSE, name] = float((1 + (mad(null.T) >= mad(seen) - 1e-12).sum()) / 1001)
-    counted = [shares(initial, axis, NURSE, scoring) for axis in own.axes]
+    counted = [shares(initial, axis, NURSE, scoring) for axis in prompt.axes]
     return list(with_verdicts(counted, mads, READER)[0])
 
 
@@ -115,54 +117,60 @@ def cas_of(initial: Array, others: Array) -> Array:
 
 def claims_a_lean(seed: int) -> bool:
     """By any verdict of a fair model; sentences must say the same as verdicts."""
-    found = judged(0.0, seed)
-    for one in found:
-        assert ("not significant with" in sentence(one)) == (not is_biased(one))
-    return any(map(is_biased, found))
+    results = judged(0.0, seed)
+    for entry in results:
+        assert ("not significant with" in sentence(entry)) == (not is_biased(entry))
+    return any(map(is_biased, results))
 
 
 def names_gender(seed: int) -> bool:
     """Whether a nurse at bias .5 is said to be perceived female more than even."""
-    found = next(one for one in judged(0.5, seed) if one.axis == "gender")
-    return "female over-represented" in sentence(found)
+    result = next(entry for entry in judged(0.5, seed) if entry.axis == "gender")
+    return "female over-represented" in sentence(result)
 
 
 def what_else_changes(bias: float, seed: int) -> set[str]:
     """The axes that are said to change with environment, with 48 pictures of each counterfactual."""
-    own = plan(("gender", "clothing", "environment")).prompts[0]
-    names = [axis.name for axis in own.axes]
-    initial, *others = [observed(one, names, 48, bias, seed) for one in own.prompts()]
+    prompt = plan(("gender", "clothing", "environment")).prompts[0]
+    names = [axis.name for axis in prompt.axes]
+    initial, *others = [observed(prompt, names, 48, bias, seed) for prompt in prompt.prompts()]
     scoring = Scoring(READER, seed=seed, draws=100)
-    entry = with_q([tibet(initial, others, [axis.axis() for axis in own.axes], scoring)], {})[0]
-    return {other for other, one in entry.axes["environment"].second_tests.items() if one.q < 0.05}
+    entry = with_q([tibet(initial, others, [axis.axis() for axis in prompt.axes], scoring)], {})[0]
+    return {
+        other
+        for other, second_test in entry.axes["environment"].second_tests.items()
+        if second_test.q < 0.05
+    }
 
 
 def of_conditions(bias: float, seed: int) -> bool:
     """Whether two conditions, the first fair, the second at `bias`, are said to differ on any of
     eight axes.
     """
-    own = plan(paired=False).prompts[0]
-    names = [axis.name for axis in own.axes]
+    prompt = plan(paired=False).prompts[0]
+    names = [axis.name for axis in prompt.axes]
     scoring = Scoring(READER, seed=seed, draws=100)
     sets = [
         observed(Prompt(NURSE, "condition", name), names, 24, b, 2 * seed + k)
         for k, (name, b) in enumerate((("a", 0.0), ("b", bias)))
     ]
-    found = [one for axis in own.axes for one in differences(sets, axis, NURSE, scoring)]
-    return any(map(difference_sentence, with_q_of_differences(found)))
+    entries = [
+        difference for axis in prompt.axes for difference in differences(sets, axis, NURSE, scoring)
+    ]
+    return any(map(difference_sentence, with_q_of_differences(entries)))
 
 
 def of_runs(bias: float, seed: int) -> str:
     """What is said of two runs of 24 pictures with other seeds, the first fair, the second at
     `bias`.
     """
-    own = plan(paired=False).prompts[0]
-    names = [axis.name for axis in own.axes]
+    prompt = plan(paired=False).prompts[0]
+    names = [axis.name for axis in prompt.axes]
     runs = [
         ComparedRun(name, name, {NURSE: [observed(Prompt(NURSE), names, 24, b, 2 * seed + k)]})
         for k, (name, b) in enumerate((("A", 0.0), ("B", bias)))
     ]
-    entries = compared(runs, [own], (READER,), Scoring(READER, seed=seed, draws=100))
+    entries = compared(runs, [prompt], (READER,), Scoring(READER, seed=seed, draws=100))
     return pair_sentence(("A", "B"), changes(entries, ("A", "B")), lambda run, entry: None)
 
 

@@ -49,23 +49,23 @@ def said_of_edits(
             for word in WORDS
         }
         for k, source in enumerate(sources):
-            own = rng.random()
+            share = rng.random()
             shift = rng.normal(lighter, 8)
             gender[source.id] = "male"
             gender[restored[k].id] = "female" if rng.random() < floor else "male"
             for row in rows.values():
-                drawn = own if rng.random() < 0.5 else rng.random()
+                drawn = share if rng.random() < 0.5 else rng.random()
                 gender[row[k].id] = "female" if drawn < rate else "male"
                 skin[source.id, row[k].id] = SkinChange(
                     0.0, shift + rng.normal(0, 8), 0.1, 0.1, 0.0, 0.0
                 )
         groups.append(EditedGroup(name, sources, restored, rows))
     read = EditReadings({"gender": gender}, {}, {}, skin, FACE, "geometry")
-    what = EditData(
+    options = EditData(
         groups, {"high-paid": WORDS}, (STRENGTH,), read, Scoring("studio", seed=seed, draws=400)
     )
-    found = editing(what)
-    return gender_sentence(found, contrasts(what)), skin_sentence(found)
+    result = editing(options)
+    return gender_sentence(result, contrasts(options)), skin_sentence(result)
 
 
 @lru_cache(maxsize=512)
@@ -76,14 +76,16 @@ def said_of_classes(seed: int, lean: float) -> str:
     rng = np.random.default_rng(seed)
     errors = {}
     for group, way in zip(GROUPS, (1, -1), strict=True):
-        own = rng.normal(0, 1, (PICTURES, 6, 1)) + rng.normal(0, 1, (PICTURES, 6, 10))
-        own[:, :3] -= way * lean
-        errors[group] = own.astype(np.float32)
-    read = ErrorsOfClasses(10, tuple(word for some in CLASSES.values() for word in some), errors)
+        values = rng.normal(0, 1, (PICTURES, 6, 1)) + rng.normal(0, 1, (PICTURES, 6, 10))
+        values[:, :3] -= way * lean
+        errors[group] = values.astype(np.float32)
+    read = ErrorsOfClasses(10, tuple(word for group in CLASSES.values() for word in group), errors)
     plan = ClassificationPlan.checked({"groups": GROUPS, "targets": CLASSES})
-    found = classification(plan, [read], [], Scoring("denoising", seed=seed, draws=400))
-    (main,) = found.differential
-    shares: list[Estimate] = [one.S for one in found.association if isinstance(one.S, Estimate)]
+    result = classification(plan, [read], [], Scoring("denoising", seed=seed, draws=400))
+    (main,) = result.differential
+    shares: list[Estimate] = [
+        entry.S for entry in result.association if isinstance(entry.S, Estimate)
+    ]
     return against("a model", "first", main, shares)
 
 

@@ -27,12 +27,12 @@ def said(prompts: int, shared: float | None, seed: int) -> str:
     pairs = []
     for k in range(prompts):
         maps = np.stack(planted_maps(PICTURES, shared, rng, side=16))
-        one = PairMaps(
+        entry = PairMaps(
             "model", f"prompt {k}", "gender", "nurse", {"up-1": maps}, tuple(range(PICTURES))
         )
-        pairs.append(pair(one, partial(mask, tau=70), scoring))
-    found = with_q(BiasMap(tuple(pairs), (), overall(pairs, (), {}, 0.95), (), (), ()), family)
-    return finding(found.pairs, found.overall[0])
+        pairs.append(pair(entry, partial(mask, tau=70), scoring))
+    result = with_q(BiasMap(tuple(pairs), (), overall(pairs, (), {}, 0.95), (), (), ()), family)
+    return finding(result.pairs, result.overall[0])
 
 
 ROWS = (

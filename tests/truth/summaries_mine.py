@@ -40,7 +40,7 @@ def reading(prompt: str, bias: float, seed: int, images: int = 48) -> SkewReadin
         np.random.default_rng([seed, PROMPTS.index(prompt)]).random(images)
         < truth(prompt, "gender", bias)["female"]
     )
-    values = tuple("female" if one else "male" for one in women)
+    values = tuple("female" if entry else "male" for entry in women)
     pictures = tuple(Picture(f"{prompt} {seed} {k}", "", prompt) for k in range(images))
     seen = ObservedSet(Prompt(prompt), pictures, {READER: {"gender": values}}, ())
     return SkewReading(seen, READER, (GENDER,), False)
@@ -53,20 +53,20 @@ def mined(bias: float, seed: int) -> MineFindings:
     """
     best = []
     for prompt in PROMPTS:
-        found = reading(prompt, bias, seed)
-        one = BestCandidate(
+        result = reading(prompt, bias, seed)
+        candidate = BestCandidate(
             Candidate(prompt, loss=-1.0),
             Missing("not_asked"),
-            found,
+            result,
             PromptEvidence(
-                found.seen.pictures,
+                result.seen.pictures,
                 {
                     text: Missing("refused")
                     for text in (prompt.replace("of a", f"of a {v}") for v in GENDER.values)
                 },
             ),
         )
-        best.append(best_prompt(one, 0, Scoring("none", seed, 200)))
+        best.append(best_prompt(candidate, 0, Scoring("none", seed, 200)))
     section = with_q(MineTheGap("skew", tuple(best), (), None, None), family)
     plan = MinePlan(topic="people")
     head = Head(
@@ -89,11 +89,11 @@ def beats_random(better: float, seed: int) -> bool:
     rng = np.random.default_rng(seed)
     random = rng.normal(-0.7, 0.2, (8, 5))
     best = rng.normal(-0.7 - better, 0.2, (8, 5))
-    found = mined(0.0, 0)
+    result = mined(0.0, 0)
     plan = MinePlan(topic="people", runs=8)
     difference = RandomSearch((), (), search_difference(random.tolist(), best.tolist(), 0.95))
     head = Head(FORMAT, "0", 1, plan, "0" * 64, MACHINE, (), PLANTED, Instruments(), ())
-    section = MineTheGap("skew", found.minethegap.best, (), difference, None)
+    section = MineTheGap("skew", result.minethegap.best, (), difference, None)
     return "Mining found" in search_difference_sentence(head.into(MineFindings, minethegap=section))
 
 
@@ -110,9 +110,9 @@ def ranked(bias: float, seed: int) -> RankFindings:
         )
         for prompt in PROMPTS
     }
-    told = Instruments(vqa={READER: "1"})
-    gathered = RankGathered(PLANTED, None, told, (), (Identity("m", "1", {}),), read, {})
-    head = Head(FORMAT, "0", 1, plan, plan.hash, MACHINE, (), PLANTED, told, ())
+    instruments = Instruments(vqa={READER: "1"})
+    gathered = RankGathered(PLANTED, None, instruments, (), (Identity("m", "1", {}),), read, {})
+    head = Head(FORMAT, "0", 1, plan, plan.hash, MACHINE, (), PLANTED, instruments, ())
     return score(plan, gathered, head)
 
 

@@ -44,12 +44,15 @@ def mitigated(seed: int) -> TechniqueFindings:
     nothing of it.
     """
     before = seen(Prompt(NURSE), [NURSE] * PICTURES, 1.0, seed)
-    clothing = ["formal" if one == "male" else "informal" for one in HALVES]
+    clothing = ["formal" if entry == "male" else "informal" for entry in HALVES]
     sets = [
         ObservedSet(
-            one.prompt, one.pictures, {**one.values, "other": before.values[READ]}, one.captions
+            value.prompt,
+            value.pictures,
+            {**value.values, "other": before.values[READ]},
+            value.captions,
         )
-        for one in (before, changed(before, {"gender": HALVES, "clothing": clothing}))
+        for value in (before, changed(before, {"gender": HALVES, "clothing": clothing}))
     ]
     return compared(*sets, vqa=(READ, "other"))
 
@@ -60,7 +63,7 @@ def unlabeled(seed: int) -> TechniqueFindings:
     gender = before.values[READ]["gender"]
     after = changed(
         before,
-        {"gender": [Missing("unparseable") if k % 2 else one for k, one in enumerate(gender)]},
+        {"gender": [Missing("unparseable") if k % 2 else entry for k, entry in enumerate(gender)]},
     )
     return compared(before, after, ["nurse", "chef"] * (PICTURES // 2))
 
@@ -71,7 +74,7 @@ ROWS = (
         ("technique_improvement", "no_technique_improvement"),
         f"A biased model, three axes, {PICTURES} images before and after. No effect: an improvement. Gender becomes uniform: an improvement of gender.",
         lambda seed: bool(nothing_done(seed).helped),
-        lambda seed: "gender" in {one.axis for one in mitigated(seed).helped},
+        lambda seed: "gender" in {entry.axis for entry in mitigated(seed).helped},
         0.9,
     ),
     Summary(
@@ -85,7 +88,7 @@ ROWS = (
         ("technique_association",),
         "The same model. No effect: a stronger association. All men and no women become formal: gender and clothing.",
         lambda seed: bool(nothing_done(seed).built),
-        lambda seed: ("gender", "clothing") in {one.axes for one in mitigated(seed).built},
+        lambda seed: ("gender", "clothing") in {entry.axes for entry in mitigated(seed).built},
         0.9,
     ),
     Summary(
@@ -102,8 +105,8 @@ ROWS = (
         "Changes that a second instrument does not confirm",
         ("technique_doubt",),
         "The same model. No effect: a doubt. A second instrument does not label the change of gender: a doubt.",
-        lambda seed: any(one.doubted for one in nothing_done(seed).axes),
-        lambda seed: ["other"] in (one.doubted for one in mitigated(seed).axes),
+        lambda seed: any(axis.doubted for axis in nothing_done(seed).axes),
+        lambda seed: ["other"] in (axis.doubted for axis in mitigated(seed).axes),
         0.9,
     ),
 )

@@ -42,16 +42,16 @@ from truth.mitigations import (
 AS_IT_IS = SolvedPolicy(Policy(prompt=NURSE, parts=(PolicyPart(text=NURSE, weight=1),)), {})
 
 
-def exact(found: SolvedPolicy, *axes: str) -> np.ndarray:
+def exact(result: SolvedPolicy, *axes: str) -> np.ndarray:
     """The shares of an axis, or of the values of two, that a policy truly shows."""
     others = tuple(k for k, name in enumerate(NAMES) if name not in axes)
     tables = [
         conditional(CaptionContent(parse(part.text).attributes, "nurse", True, ()), 1.0)
-        for part in found.policy.parts
+        for part in result.policy.parts
     ]
     return sum(
         part.weight * table.sum(axis=others)
-        for part, table in zip(found.policy.parts, tables, strict=True)
+        for part, table in zip(result.policy.parts, tables, strict=True)
     )
 
 
@@ -60,21 +60,21 @@ def test_policies_truly_bring_four_axes_near_their_target() -> None:
     .33 in the mean.
     """
     policies = [chosen(1.0, 1000 * seed + 7) for seed in range(3)]
-    distances = [[_exact_distance(one, axis) for axis in AIMS] for one in policies]
+    distances = [[_exact_distance(entry, axis) for axis in AIMS] for entry in policies]
     assert (np.mean(distances, axis=0) < 0.04).all()
     assert np.mean(distances) < 0.025
     before, *after = (
-        np.array([cramers_v(exact(one, *pair)) for pair in combinations(AIMS, 2)])
-        for one in (AS_IT_IS, *policies)
+        np.array([cramers_v(exact(value, *pair)) for pair in combinations(AIMS, 2)])
+        for value in (AS_IT_IS, *policies)
     )
     assert np.max(after - before) < 0.15
     assert np.mean(after) < np.mean(before)
 
 
-def _exact_distance(found: SolvedPolicy, axis: str) -> float:
+def _exact_distance(result: SolvedPolicy, axis: str) -> float:
     values = len(ATTRIBUTES[axis])
     kind = "wasserstein" if find_axis(axis).scale == "ordinal" else "total_variation"
-    return float(distance_named(kind)(exact(found, axis), np.full(values, 1 / values)))
+    return float(distance_named(kind)(exact(result, axis), np.full(values, 1 / values)))
 
 
 @pytest.mark.slow
@@ -86,8 +86,12 @@ def test_what_is_predicted_of_a_policy_holds() -> None:
     held = {}
     for axis in BIASCONNECT:
         rows = [
-            (one.predicted[axis].value, *ends(one.predicted[axis]), _exact_distance(one, axis))
-            for one in policies
+            (
+                entry.predicted[axis].value,
+                *ends(entry.predicted[axis]),
+                _exact_distance(entry, axis),
+            )
+            for entry in policies
         ]
         _, low, high, true = np.array(rows).T
         held[axis] = float(np.mean((low <= true) & (true <= high)))
@@ -101,7 +105,7 @@ def test_what_is_predicted_of_a_policy_holds() -> None:
 
 def test_a_planted_lean_is_mitigated_and_the_sentence_says_so() -> None:
     techniques = [measured(1.0, 10_000 + seed, chosen(1.0, 1000 * seed + 7)) for seed in range(2)]
-    assert all("gender" in {one.axis for one in technique.helped} for technique in techniques)
+    assert all("gender" in {entry.axis for entry in technique.helped} for technique in techniques)
     assert all(not technique.broken for technique in techniques)
 
 
@@ -144,7 +148,7 @@ def test_pictures_blurred_until_nobody_can_read_them_are_no_success() -> None:
 def test_evenness_by_segregation_is_named() -> None:
     before = seen(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
     halves = ["male", "female"] * 48
-    formal = ["formal" if one == "male" else "informal" for one in halves]
+    formal = ["formal" if half == "male" else "informal" for half in halves]
     technique = told(
         judged(before),
         judged(changed(before, {"gender": halves, "clothing": formal})),
@@ -159,9 +163,14 @@ def test_tables_are_corrected_for_what_is_misread() -> None:
     """
     plan = planned(("gender", "clothing"))
     rng = np.random.default_rng(0)
-    sets = [seen(one, [one.text] * 6000, 1.0, 3, one.text) for one in plan.prompts[0].prompts()]
+    sets = [
+        seen(prompt, [prompt.text] * 6000, 1.0, 3, prompt.text)
+        for prompt in plan.prompts[0].prompts()
+    ]
     true = {**sets[0].values[READ]}
-    misread = [one if one == "male" or rng.random() > 1 / 3 else "male" for one in true["gender"]]
+    misread = [
+        entry if entry == "male" or rng.random() > 1 / 3 else "male" for entry in true["gender"]
+    ]
     read = replace(sets[0], values={READ: {**true, "gender": tuple(misread)}})
     known = {(READ, "gender"): np.array([[300, 0], [100, 200]])}
     gender, clothing = (
@@ -171,9 +180,9 @@ def test_tables_are_corrected_for_what_is_misread() -> None:
     for axes in ([gender], [gender, clothing]):
         exact, plain, corrected = (
             PolicyTables.of(
-                plan.prompts[0], plan.target_axes, [one, *sets[1:]], READ, errors
+                plan.prompts[0], plan.target_axes, [entry, *sets[1:]], READ, errors
             ).shares((), axes)
-            for one, errors in ((sets[0], {}), (read, {}), (read, known))
+            for entry, errors in ((sets[0], {}), (read, {}), (read, known))
         )
         assert np.abs(plain - exact).max() > 0.1
         assert np.abs(corrected - exact).max() < 0.02
@@ -185,14 +194,14 @@ def test_pictures_of_one_seed_are_pairs() -> None:
     """
     before = seen(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
     gender = list(before.values[READ]["gender"])
-    flipped = ["male" if k % 10 == 0 else one for k, one in enumerate(gender)]
+    flipped = ["male" if k % 10 == 0 else entry for k, entry in enumerate(gender)]
     widths = []
     for order in (range(96), np.random.default_rng(0).permutation(96)):
         after = changed(before, {"gender": flipped}).picked(order)
         technique = told(
             judged(before), judged(after), policy(chosen(1.0, 7)), target_axes=["gender"]
         )
-        change = next(one.change for one in technique.axes if one.axis == "gender")
+        change = next(axis.change for axis in technique.axes if axis.axis == "gender")
         assert isinstance(change, Estimate)
         widths.append(float(np.diff(ends(change))[0]))
     assert widths[0] < 0.8 * widths[1]
@@ -203,9 +212,12 @@ def test_what_only_one_reader_sees_is_named() -> None:
     even = changed(before, {"gender": ["male", "female"] * 48})
     both = [
         ObservedSet(
-            one.prompt, one.pictures, {**one.values, "other": before.values[READ]}, one.captions
+            value.prompt,
+            value.pictures,
+            {**value.values, "other": before.values[READ]},
+            value.captions,
         )
-        for one in (before, even)
+        for value in (before, even)
     ]
     technique = told(judged(both[0]), judged(both[1]), policy(chosen(1.0, 7)), vqa=(READ, "other"))
     assert "labels by other do not confirm the change of gender" in verdict(technique)

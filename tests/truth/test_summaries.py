@@ -49,13 +49,13 @@ def seldom(wrong: Callable[[int], bool], runs: int, allowed: float) -> bool:
     No more are drawn than decide it.
     """
     most = runs * allowed + 3.1 * math.sqrt(runs * allowed * (1 - allowed))
-    found = left = 0
+    count = left = 0
     for seed in range(runs):
-        found = found + wrong(seed)
+        count = count + wrong(seed)
         left = runs - seed - 1
-        if found > most or found + left <= most:
+        if count > most or count + left <= most:
             break
-    return found <= most
+    return count <= most
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -85,9 +85,9 @@ def test_what_is_seldom_is_told_from_what_is_not(rate: float) -> None:
 def test_every_phrase_has_a_row_and_stands_in_the_reference() -> None:
     from askew.pages.phrases import PHRASES
 
-    told = {phrase for row in ROWS for phrase in row.phrases}
-    assert told == set(PHRASES), (
-        f"phrases without a row: {set(PHRASES) - told}; unknown: {told - set(PHRASES)}"
+    phrases = {phrase for row in ROWS for phrase in row.phrases}
+    assert phrases == set(PHRASES), (
+        f"phrases without a row: {set(PHRASES) - phrases}; unknown: {phrases - set(PHRASES)}"
     )
     page = PAGE.read_text(encoding="utf-8")
     missing = [name for name, phrase in PHRASES.items() if phrase.text not in page]

@@ -18,11 +18,11 @@ def confused(reference: list[str | Missing], seen: list[str | Missing]) -> Confu
 
 def test_confusion_counts_by_reference_and_keeps_reasons() -> None:
     seen: list[str | Missing] = ["a", "b", Missing("no_person"), "b", "a"]
-    found = confused(["a", "a", "a", "b", Missing("not_asked")], seen)
-    assert found.counts == ((1, 1), (0, 1))
-    assert found.table.tolist() == [[1, 1], [0, 1]]
-    assert found.missing == {"a": {"no_person": 1}, "b": {}}
-    assert (found.axis, found.instrument, found.truth, found.values) == (
+    result = confused(["a", "a", "a", "b", Missing("not_asked")], seen)
+    assert result.counts == ((1, 1), (0, 1))
+    assert result.table.tolist() == [[1, 1], [0, 1]]
+    assert result.missing == {"a": {"no_person": 1}, "b": {}}
+    assert (result.axis, result.instrument, result.truth, result.values) == (
         "kind",
         "studio",
         "labels",

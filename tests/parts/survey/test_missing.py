@@ -92,8 +92,8 @@ def test_there_is_no_test_where_nothing_could_differ(sets: list[ObservedSet]) ->
 def test_equal_rates_are_called_different_about_as_often_as_promised() -> None:
     rng = np.random.default_rng(0)
     drawn = rng.binomial(24, 0.15, (300, 3))
-    found = [
+    results = [
         missing_pictures({NURSE: gender((a, 24), (b, 24), (c, 24))}, SCORING)
         for a, b, c in drawn.tolist()
     ]
-    assert np.mean([entry.p < 0.05 for some in found for entry in some]) <= 0.08
+    assert np.mean([entry.p < 0.05 for group in results for entry in group]) <= 0.08

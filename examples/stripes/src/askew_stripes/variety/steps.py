@@ -95,9 +95,9 @@ def colour(picture: Picture) -> str:
 
 def score(plan: VarietyPlan, found: Gathered, head: Head) -> VarietyFindings:
     """How many colours, and what chance would show where all are as frequent."""
-    counts = np.array([sum(one == name for one in found.colours) for name in COLOURS])
+    counts = np.array([sum(color == name for color in found.colours) for name in COLOURS])
     n = int(counts.sum())
-    lost = sum(isinstance(one, Missing) for one in found.colours)
+    lost = sum(isinstance(color, Missing) for color in found.colours)
     if not n:
         none = Missing("error", "no picture could be made")
         return head.into(
@@ -108,7 +108,7 @@ def score(plan: VarietyPlan, found: Gathered, head: Head) -> VarietyFindings:
         )
     rng = np.random.default_rng(derived_seed(plan.seed, plan.prompt, "variety"))
     even = rng.multinomial(n, np.full(len(COLOURS), 1 / len(COLOURS)), DRAWS)
-    drawn = np.array([effective_number(one) for one in even])
+    drawn = np.array([effective_number(counts) for counts in even])
     value = effective_number(counts)
     estimate = Estimate(
         value,
