@@ -155,8 +155,8 @@ class Reader:
             [Request(text, picture_seed(SEED, text, k)) for text, k in part]
         )
         drawn = [
-            (text, image)
-            for text, image in zip(part, images, strict=True)
+            (pair, image)
+            for pair, image in zip(part, images, strict=True)
             if not isinstance(image, Missing)
         ]
         if not drawn:

@@ -662,8 +662,8 @@ def variety(given: argparse.Namespace) -> None:
     plain = np.array(scores["plain"])
     for name, rows in scores.items():
         lines = [
-            (f"{np.nanmean(scores):.4f}", _mean(scores - first))
-            for scores, first in zip(np.array(rows).T, plain.T, strict=True)
+            (f"{np.nanmean(column):.4f}", _mean(column - first))
+            for column, first in zip(np.array(rows).T, plain.T, strict=True)
         ]
         print(f"| {name} | {' | '.join(f'{mean} | {less}' for mean, less in lines)} |")
 

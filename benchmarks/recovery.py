@@ -63,7 +63,7 @@ def recovered(
             "two pictures of each group are needed, each decided between all pairs of classes"
         )
     n = len(a) + len(b)
-    total = len(shown[0]) + len(shown[1])
+    asked = len(shown[0]) + len(shown[1])
     coin = UNDECIDED * float(weights.sum()) if before is None else 0.0
     parts = [float(np.append(side, coin).var(ddof=1)) / len(side) for side in (a, b)]
     total = sum(parts)
@@ -74,7 +74,7 @@ def recovered(
     )
     value = float(a.mean() - b.mean())
     reach = float(t.isf(tail(level), freedom)) * math.sqrt(total)
-    estimate = Estimate(value, value - reach, value + reach, level, "Welch", n, total - n)
+    estimate = Estimate(value, value - reach, value + reach, level, "Welch", n, asked - n)
     p = (
         dealt_p(a, b, rng, draws)
         if before is None

@@ -87,9 +87,11 @@ def evaluate(count: int) -> tuple[list[str], dict[str, Counts]]:
     tables = {}
     for attribute in VALUES:
         tables[attribute] = confusion(vqa, scenes, vectors, attribute)
-        count = COVERED if attribute != "occupation" else COVERED // 5
-        left_over = vqa.embedder.embed_pixels(covered(scenes[:count], pixels[:count], attribute))
-        hidden = confusion(vqa, scenes[:count], left_over, attribute)
+        covered_count = COVERED if attribute != "occupation" else COVERED // 5
+        left_over = vqa.embedder.embed_pixels(
+            covered(scenes[:covered_count], pixels[:covered_count], attribute)
+        )
+        hidden = confusion(vqa, scenes[:covered_count], left_over, attribute)
         right = accuracy(tables[attribute])
         left = accuracy(hidden)
         guess = chance(tables[attribute])

@@ -169,7 +169,7 @@ def learn(networks: Networks, work: Path, steps: int, processes: int) -> None:
     fixed[[numbers(token(noun)) for noun in MEANINGS]] = False
     optimizer = torch.optim.Adam([table])
     batches = Batches(work, processes)
-    log = checkpoints.Log(work / "nouns.jsonl", every=10)
+    log = checkpoints.Log(work / "nouns.jsonl", interval=10)
     rate = RATE * float(table[fixed].detach().std())
     for step in range(steps):
         batch = batches(step)

@@ -217,9 +217,9 @@ def test_a_torn_line_of_the_journal_costs_nothing(place: Path) -> None:
 
 def test_a_run_ends_only_if_every_planned_picture_is_stored_or_missing(tmp_path: Path) -> None:
     def gather(plan: AuditPlan, live: Run) -> AuditGathered:
-        gather = AUDIT.gather(plan, live)
+        gathered = AUDIT.gather(plan, live)
         sql(tmp_path, "DELETE FROM pictures WHERE key = (SELECT min(key) FROM pictures)")
-        return gather
+        return gathered
 
     plan = survey_plan(
         AuditPlan,

@@ -106,8 +106,8 @@ def test_those_that_show_another_group_make_way_for_further_ones(run: LiveRun) -
     assert all(light(result["a man"]))
     assert len(light(result["a man"])) == IMAGES
     assert [
-        entry for entry, is_light in zip(result["a man"], light(first), strict=True) if is_light
-    ] == [entry for entry, is_light in zip(first, light(first), strict=True) if is_light], (
+        outcome for outcome, is_light in zip(result["a man"], light(first), strict=True) if is_light
+    ] == [outcome for outcome, is_light in zip(first, light(first), strict=True) if is_light], (
         "those that show it keep their place"
     )
     drawn = run.pictures(model, [GROUPS[0].prompt], entry.drawn, 0)[GROUPS[0].prompt]
@@ -130,9 +130,9 @@ def test_a_model_that_never_shows_a_group_is_given_up_at_the_limit(run: LiveRun)
 
 def test_places_without_such_a_picture_are_missing(run: LiveRun) -> None:
     result, (entry,) = checked_pictures(run, Hearing(0.1), GROUPS, IMAGES, 0, [ByLight()], 0.95)
-    gone = [entry for entry in result["a man"] if isinstance(entry, Missing)]
+    gone = [outcome for outcome in result["a man"] if isinstance(outcome, Missing)]
     assert entry.empty == len(gone) > 0
-    assert {entry.reason for entry in gone} == {"other_group"}
+    assert {outcome.reason for outcome in gone} == {"other_group"}
     assert entry.drawn == IMAGES * (1 + EXTRA_FACTOR)
     assert (
         f"{entry.empty} places could not be filled" in group_check_warnings([entry], given=False)[0]

@@ -84,9 +84,9 @@ def judged(
     prompt = plan().prompts[0]
     names = [axis.name for axis in prompt.axes]
     initial, *others = [
-        observed(prompt, names, 48, bias, seed)
-        for prompt in prompt.prompts()
-        if prompt.axis is None or prompt.axis in by_mad
+        observed(variant, names, 48, bias, seed)
+        for variant in prompt.prompts()
+        if variant.axis is None or variant.axis in by_mad
     ]
     axes = [axis.axis() for axis in prompt.axes]
     scoring = Scoring(READER, seed=seed, draws=100)
@@ -133,7 +133,7 @@ def what_else_changes(bias: float, seed: int) -> set[str]:
     """The axes that are said to change with environment, with 48 pictures of each counterfactual."""
     prompt = plan(("gender", "clothing", "environment")).prompts[0]
     names = [axis.name for axis in prompt.axes]
-    initial, *others = [observed(prompt, names, 48, bias, seed) for prompt in prompt.prompts()]
+    initial, *others = [observed(variant, names, 48, bias, seed) for variant in prompt.prompts()]
     scoring = Scoring(READER, seed=seed, draws=100)
     entry = with_q([tibet(initial, others, [axis.axis() for axis in prompt.axes], scoring)], {})[0]
     return {

@@ -108,7 +108,7 @@ def score(plan: VarietyPlan, found: Gathered, head: Head) -> VarietyFindings:
         )
     rng = np.random.default_rng(derived_seed(plan.seed, plan.prompt, "variety"))
     even = rng.multinomial(n, np.full(len(COLOURS), 1 / len(COLOURS)), DRAWS)
-    drawn = np.array([effective_number(counts) for counts in even])
+    drawn = np.array([effective_number(row) for row in even])
     value = effective_number(counts)
     estimate = Estimate(
         value,
