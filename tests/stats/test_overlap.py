@@ -193,5 +193,5 @@ def test_a_mask_and_its_complement_are_accurate_where_they_are_the_region() -> N
         == [1, 1]
     )
     assert covered(region, region)[0, 1] == 0.5
-    with pytest.raises(NotEnoughData, match="without a pixel"):
+    with pytest.raises(NotEnoughData, match="a region is empty"):
         covered(region, np.zeros_like(region))

@@ -1,0 +1,1 @@
+"""Statistics of the scores: estimates, intervals, nulls and tests."""

@@ -1,10 +1,9 @@
-"""Association scores of TIBET: how close the initial set is to each counterfactual set, and how
-uneven that is.
+"""Association scores of TIBET: similarity of the baseline set to counterfactual sets, and spread.
 
-Intervals and p-values are in `association_intervals`. And how much the scores move when the
-instrument that answers questions errs (TIBET, section 5.3, Fig. 5c). NotEnoughData is raised for a
-set without a picture or a concept and for fewer than two counterfactuals, ValueError for numbers
-that are negative or not finite and for shapes that do not fit.
+`score_change` simulates errors of the instrument that answers questions (TIBET, section 5.3,
+Fig. 5c). Intervals and p-values are in `association_intervals`. Functions raise NotEnoughData for
+a set without an image or a concept and for fewer than two counterfactuals. They raise ValueError
+for numbers that are negative or not finite and for shapes that do not fit.
 """
 
 import math
@@ -24,13 +23,21 @@ ROUNDING = 1e-13
 
 
 def cas(initial: ArrayLike, counterfactual: ArrayLike, variant: Variant = "paper") -> Floats:
-    """Concept Association Score: intersection over union of two concept histograms (TIBET, Eq.
-    1-3).
+    """Compute the Concept Association Score of two concept histograms (TIBET, Eq. 1-3).
 
-    CAS = sum_c min(w_c, v_c) / sum_c max(w_c, v_c), (...) in [0, 1]; 1 where the histograms are
-    equal. Both are (..., concepts), frequencies divided by the number of pictures, over the same
-    concepts in the same order; leading axes broadcast. The variant "code" first scales each
-    histogram to sum 1, as the paper's public code does.
+    CAS = sum_c min(w_c, v_c) / sum_c max(w_c, v_c), the intersection over union.
+
+    Parameters
+    ----------
+    initial, counterfactual : array, (..., concepts)
+        Frequencies of the same concepts, divided by the number of images. Leading axes broadcast.
+    variant
+        "code" first scales each histogram to sum 1, as the paper's public code does.
+
+    Returns
+    -------
+    array, (...)
+        In [0, 1]; 1 if the histograms are equal.
     """
     w = _histogram(initial, variant)
     v = _histogram(counterfactual, variant)
@@ -42,52 +49,97 @@ def cas(initial: ArrayLike, counterfactual: ArrayLike, variant: Variant = "paper
 
 
 def cas_clip(initial: ArrayLike, counterfactual: ArrayLike) -> float:
-    """Mean cosine of every picture of one set with every picture of the other (TIBET, Eq. 4), in
-    [-1, 1].
+    """Compute the mean cosine of all pairs of images of two sets (TIBET, Eq. 4), in [-1, 1].
 
-    Both are embeddings (pictures, dimensions), none of length zero. The mean over all pairs is the
-    dot product of the two mean unit vectors, so no pair is ever formed.
+    The mean over all pairs is the dot product of the two mean unit vectors.
+
+    Parameters
+    ----------
+    initial, counterfactual : array, (images, dimensions)
+        Embeddings, none of length zero.
     """
     return float(unit_vectors(initial).mean(axis=0) @ unit_vectors(counterfactual).mean(axis=0))
 
 
 def mad(scores: ArrayLike, variant: Variant = "paper") -> Floats:
-    """Normalised mean absolute deviation of K association scores (TIBET, Eq. 6-7).
+    """Compute the normalized mean absolute deviation of K association scores (TIBET, Eq. 6-7).
 
     sqrt(MAD / MAD_K) with MAD = mean_k |s_k - mean(s)| and MAD_K = 2 (K - 1) / K**2, the MAD of one
-    1 and K - 1 zeros. 0 where all scores (..., K), K >= 2, are equal, at most `mad_max(K)`, which
-    exceeds 1 for K > 3. The variant "code" first scales the K scores to sum 1 (those below 0 count
-    as 0, all zero as all equal); the range is then [0, 1].
+    1 and K - 1 zeros.
+
+    Parameters
+    ----------
+    scores : array, (..., K)
+        Association scores, K >= 2.
+    variant
+        "code" first scales the K scores to sum 1. Negative scores count as 0, and K zeros as
+        equal scores.
+
+    Returns
+    -------
+    array, (...)
+        0 if all scores are equal, at most `mad_max(K)`, which exceeds 1 for K > 3. In [0, 1] for
+        the variant "code".
     """
     s = _scores(scores, variant)
     deviation = np.abs(s - s.mean(axis=-1, keepdims=True)).mean(axis=-1)
-    return _normalised_root(deviation, 2 * (s.shape[-1] - 1) / s.shape[-1] ** 2)
+    return _normalized_root(deviation, 2 * (s.shape[-1] - 1) / s.shape[-1] ** 2)
 
 
 def wasserstein(scores: ArrayLike, variant: Variant = "paper") -> Floats:
-    """First alternative to MAD (TIBET, appendix 9.4): sqrt(W1 / W1 of the one-hot scores), in [0,
-    1].
+    """Compute sqrt(W1 / W1 of the one-hot scores), an alternative to MAD (TIBET, appendix 9.4).
 
-    W1 is between the K scores scaled to sum 1 and K times 1/K, whatever the variant: `mad` with
-    "code". The order of the counterfactuals does not matter, and unlike MAD it changes when all
-    scores shrink together.
+    W1 is between the K scores scaled to sum 1 and K times 1/K. This equals `mad` with the variant
+    "code". The order of the counterfactuals does not matter. Unlike MAD, the score changes when
+    all scores shrink together.
+
+    Parameters
+    ----------
+    scores : array, (..., K)
+        Association scores, K >= 2.
+    variant
+        Ignored.
+
+    Returns
+    -------
+    array, (...)
+        In [0, 1].
     """
     return mad(scores, "code")
 
 
 def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
-    """Second alternative to MAD (TIBET, appendix 9.4): sqrt(SD / SD of the one-hot scores),
-    population SD.
+    """Compute sqrt(SD / SD of the one-hot scores), an alternative to MAD (TIBET, appendix 9.4).
 
-    As `mad`, but at most the root of `mad_max(K)`.
+    SD is the population's standard deviation.
+
+    Parameters
+    ----------
+    scores : array, (..., K)
+        Association scores, K >= 2.
+    variant
+        As for `mad`.
+
+    Returns
+    -------
+    array, (...)
+        As of `mad`, but at most the root of `mad_max(K)`.
     """
     s = _scores(scores, variant)
-    return _normalised_root(s.std(axis=-1), math.sqrt(s.shape[-1] - 1) / s.shape[-1])
+    return _normalized_root(s.std(axis=-1), math.sqrt(s.shape[-1] - 1) / s.shape[-1])
 
 
 def mad_max(k: int, variant: Variant = "paper") -> float:
-    """Largest `mad` of K scores in [0, 1]: half of them 1, the others 0. With "code" one score
-    alone is the largest.
+    """Return the largest `mad` of K scores in [0, 1].
+
+    Half of the scores are then 1 and half 0. With the variant "code", a single score is above 0.
+
+    Parameters
+    ----------
+    k
+        Number of scores, at least 2.
+    variant
+        As for `mad`.
     """
     return 1.0 if variant_of(variant) == "code" else math.sqrt((k // 2) * ((k + 1) // 2) / (k - 1))
 
@@ -102,13 +154,20 @@ SPREADS: Mapping[str, Spread] = {
 
 
 def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) -> float:
-    """Baseline of TIBET, section 5.4: concepts matched one to one by the cosine of their text
-    embeddings.
+    """Match concepts one to one by the cosine of their text embeddings (TIBET, section 5.4).
 
-    The paper gives no formula. Here: of all one-to-one matchings, the one with the largest sum of m
-    * cosine is taken, where m is the smaller of the two frequencies, (C0,) and (C1,), and negative
-    cosines (C0, C1) count as 0. The score is that sum over sum_i w_i + sum_j v_j - sum of the
-    matched m: 1 for equal sets of concepts, as CAS is.
+    The paper does not give a formula for this baseline. Here the matching maximizes the sum of
+    m * cosine, where m is the smaller of the two frequencies. The score is this sum divided by
+    sum_i w_i + sum_j v_j - sum of the matched m. Like CAS, it is 1 for equal sets of concepts.
+
+    Parameters
+    ----------
+    initial : array, (C0,)
+        Frequencies w of concepts.
+    counterfactual : array, (C1,)
+        Frequencies v of concepts.
+    cosine : array, (C0, C1)
+        Cosines of text embeddings. Negative cosines count as 0.
     """
     w = _histogram(initial, "paper")
     v = _histogram(counterfactual, "paper")
@@ -125,7 +184,7 @@ def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) 
 
 
 def unit_vectors(embeddings: ArrayLike) -> Floats:
-    """Rows scaled to length 1: (pictures, dimensions) to the same shape."""
+    """Scale the rows of embeddings (images, dimensions) to length 1."""
     rows = array_of(embeddings, "embeddings")
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     if not np.all(length):
@@ -134,7 +193,7 @@ def unit_vectors(embeddings: ArrayLike) -> Floats:
 
 
 def variant_of(name: str) -> Variant:
-    """`name`, checked to be a known variant."""
+    """Check that a name is a known variant."""
     UnknownName.unless_known("variant", name, get_args(Variant))
     return cast(Variant, name)
 
@@ -155,8 +214,8 @@ def _scores(scores: ArrayLike, variant: str) -> Floats:
     return np.asarray(np.divide(s, total, out=np.full_like(s, 1 / s.shape[-1]), where=total > 0))
 
 
-def _normalised_root(spread: ArrayLike, most_skewed: float) -> Floats:
-    """Eq. 7. A spread of the size of rounding errors is 0: the root would make it visible."""
+def _normalized_root(spread: ArrayLike, most_skewed: float) -> Floats:
+    """Compute Eq. 7; a spread of the size of rounding errors is 0, since its root would not be."""
     share = np.asarray(spread) / most_skewed
     return np.asarray(np.sqrt(np.where(share < ROUNDING, 0.0, share)))[()]
 
@@ -171,61 +230,95 @@ def score_change(
     runs: int = 10,
     variant: Variant = "paper",
 ) -> dict[str, float]:
-    """Mean change of CAS, MAD and MAD's alternatives over `runs` corruptions of all sets, in the
-    scores' own units.
+    """Compute the mean change of CAS, MAD and its alternatives over corruptions of all sets.
 
-    Every possible answer is one concept. For CAS, "cas", the mean also goes over the
-    counterfactuals; the others have their names in `SPREADS`. The sets, K >= 2 counterfactual ones,
-    are codes of answers (pictures, questions); sizes and `rate` as in `corrupt`.
+    Each possible answer is a concept (TIBET, section 5.3, Fig. 5c).
+
+    Parameters
+    ----------
+    initial : array, (images, questions)
+        Codes of answers of the baseline set.
+    counterfactuals : sequence of array, (images, questions)
+        Codes of answers of K >= 2 counterfactual sets.
+    vocabulary_sizes : array, (questions,)
+        Numbers of possible answers.
+    rate
+        Probability of a wrong answer, in [0, 1].
+    rng
+        Generator of the corruptions.
+    runs
+        Number of corruptions.
+    variant
+        Variant of the scores.
+
+    Returns
+    -------
+    dict
+        Mean change by score. "cas" is also the mean over counterfactuals. The other names are
+        those of `SPREADS`.
     """
     sets = [np.asarray(codes, dtype=np.int64) for codes in (initial, *counterfactuals)]
     if not all(codes.size for codes in sets):
-        raise NotEnoughData("a picture set has no answers")
+        raise NotEnoughData("an image set has no answers")
     sizes = np.asarray(vocabulary_sizes, dtype=np.int64)
     noisy = [
         corrupt(np.broadcast_to(codes, (runs, *codes.shape)), sizes, rate, rng=rng)
         for codes in sets
     ]
+    before = _scores_of_answers(sets, sizes, variant)
+    after = _scores_of_answers(noisy, sizes, variant)
+    changes = {"cas": float(np.mean(after - before))}
+    for name, spread in SPREADS.items():
+        changes[name] = float(np.mean(spread(after, variant) - spread(before, variant)))
+    return changes
 
-    def scores(some: Sequence[Codes]) -> Floats:
-        first, *others = (
-            np.concatenate(
-                [(s[..., j, None] == np.arange(k)).mean(axis=-2) for j, k in enumerate(sizes)],
-                axis=-1,
-            )
-            for s in some
-        )
-        return cas(first, np.stack(others), variant).T
 
-    before = scores(sets)
-    after = scores(noisy)
-    moved = {
-        name: spread(after, variant) - spread(before, variant) for name, spread in SPREADS.items()
-    }
-    return {
-        name: float(np.mean(change)) for name, change in {"cas": after - before, **moved}.items()
-    }
+def _scores_of_answers(sets: Sequence[Codes], sizes: Codes, variant: Variant) -> Floats:
+    """Compute CAS of the first set with each other set: (..., K)."""
+    initial, *counterfactuals = (_answer_frequencies(codes, sizes) for codes in sets)
+    return cas(initial, np.stack(counterfactuals), variant).T
+
+
+def _answer_frequencies(codes: Codes, sizes: Codes) -> Floats:
+    """Return the frequencies of all possible answers of all questions: (..., answers)."""
+    of_questions = [
+        (codes[..., question, None] == np.arange(size)).mean(axis=-2)
+        for question, size in enumerate(sizes)
+    ]
+    return np.concatenate(of_questions, axis=-1)
 
 
 def corrupt(
     answers: ArrayLike, vocabulary_sizes: ArrayLike, rate: float, *, rng: np.random.Generator
 ) -> Codes:
-    """Answers (..., questions), each replaced with probability `rate` by a different one, uniform
-    over the others.
+    """Replace each answer with probability `rate` by another answer, uniform over the others.
 
-    The codes of question j lie in 0 … vocabulary_sizes[j] - 1; a question with a single possible
-    answer stays.
+    Parameters
+    ----------
+    answers : array, (..., questions)
+        Codes of answers, those of question j from 0 to vocabulary_sizes[j] - 1.
+    vocabulary_sizes : array, (questions,)
+        Numbers of possible answers. A question with a single answer is not changed.
+    rate
+        Probability of a replacement, in [0, 1].
+    rng
+        Generator of the replacements.
+
+    Returns
+    -------
+    array, (..., questions)
     """
     codes = np.asarray(answers, dtype=np.int64)
     sizes = np.asarray(vocabulary_sizes, dtype=np.int64)
     if codes.shape[-1:] != sizes.shape:
         raise ValueError(
-            f"answers of shape {codes.shape} do not fit {sizes.size} questions along their last axis"
+            f"answers of shape {codes.shape} do not fit {sizes.size} questions "
+            "along their last axis"
         )
     if np.any(codes < 0) or np.any(codes >= sizes):
-        raise ValueError("an answer lies outside its question's vocabulary")
+        raise ValueError("an answer is not in its question's vocabulary")
     if not 0 <= rate <= 1:
-        raise ValueError(f"rate is {rate}; it must lie in [0, 1]")
+        raise ValueError(f"rate is {rate}; it must be in [0, 1]")
     step = 1 + np.floor(rng.random(codes.shape) * np.maximum(sizes - 1, 1)).astype(np.int64)
     replaced = (rng.random(codes.shape) < rate) & (sizes > 1)
     return np.where(replaced, (codes + step) % sizes, codes)

@@ -1,11 +1,9 @@
-"""Decisions between pairs of classes, and which way they lean ("downstream", Saravanan et al. 2023,
-section 3).
+"""Decisions between pairs of classes and their bias (Saravanan et al. 2023, section 3).
 
-Decisions are (pictures, pairs): 1 for the pair's first class, 0 for its second, NaN where both fit
-equally well. Several decisions about one picture are no independent draws, so intervals are
-Wilson's at the number of independent decisions that would vary as much over pictures: the plain
-bootstrap fails near 0 and 1. NotEnoughData is raised without a decision (about a group, where there
-are two).
+Decisions are (images, pairs): 1 for the pair's first class, 0 for its second, NaN where both fit
+equally well. Several decisions about one image are not independent draws. Intervals are therefore
+Wilson's, at the number of independent decisions that would vary as much over images. The plain
+bootstrap fails near 0 and 1. Functions raise NotEnoughData without a decision about a group.
 """
 
 from collections.abc import Sequence
@@ -20,31 +18,46 @@ from askew.stats.shares import share_intervals
 from askew.types import Estimate
 
 UNDECIDED = 0.5
-"""The association of a classifier that does not care about the group."""
+"""The association of a classifier that does not depend on the group."""
 
 
 def pair_decisions(errors: ArrayLike, pairs: Sequence[tuple[int, int]]) -> Floats:
-    """Which class of each pair fits each picture better: the one with the smaller mean error over
-    common samples.
+    """Decide for the class of each pair with the smaller mean error over common samples.
 
-    `errors` are (pictures, classes, samples), NaN where a class was not evaluated; `pairs`
-    positions of two classes. Returns decisions (pictures, pairs), NaN for equal errors or no sample
-    in common.
+    Parameters
+    ----------
+    errors : array, (images, classes, samples)
+        Errors, NaN where a class was not evaluated.
+    pairs
+        Positions of two classes each.
+
+    Returns
+    -------
+    array, (images, pairs)
+        1 for the first class, 0 for the second, NaN for equal errors or no common sample.
     """
     e = _checked(errors)
-    found = np.zeros((len(e), len(pairs)))
-    for column, (a, b) in zip(found.T, pairs, strict=True):
+    decisions = np.zeros((len(e), len(pairs)))
+    for column, (a, b) in zip(decisions.T, pairs, strict=True):
         gaps = _mean(e[:, b] - e[:, a])
         column[:] = np.where(np.isnan(gaps) | (gaps == 0), np.nan, gaps > 0)
-    return found
+    return decisions
 
 
 def hits(errors: ArrayLike, true: int) -> Floats:
-    """Whether the class at the place `true` has the smallest mean error of all that were evaluated
-    to the end.
+    """Check for each image whether the true class has the smallest mean error.
 
-    `errors` are (pictures, classes, samples), NaN where a class was given up before. Returns
-    (pictures, 1): 1, 0, or NaN where the true class is one of several with the smallest error.
+    Parameters
+    ----------
+    errors : array, (images, classes, samples)
+        Errors, NaN where the evaluation of a class was stopped early. These classes do not count.
+    true
+        Position of the true class.
+
+    Returns
+    -------
+    array, (images, 1)
+        1, 0, or NaN where several classes, the true class included, have the smallest error.
     """
     means = _checked(errors).mean(axis=2)
     least = np.nanmin(means, axis=1)
@@ -56,9 +69,21 @@ def hits(errors: ArrayLike, true: int) -> Floats:
 def association(
     decisions: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
-    """S(D, A, B): the share of decisions for a class of A, in [0, 1] (Eq. 2). Its null is one half.
+    """Estimate S(D, A, B), the share of decisions for a class of A (Saravanan et al., Eq. 2).
 
-    p: the classes change places at random, picture by picture, two-sided. The pairs are A x B.
+    It is in [0, 1], its null one half. For p, two-sided, the classes are exchanged at random in
+    each image.
+
+    Parameters
+    ----------
+    decisions : array, (images, pairs)
+        1, 0 or NaN for each pair of A x B.
+    rng
+        Generator of the exchanges.
+    draws
+        Number of exchanges.
+    level
+        Level of the interval, in (0, 1).
     """
     rate = clustered_rate(decisions, level=level)
     p = clustered_mean(decisions, rng=rng, draws=draws, level=level, null=UNDECIDED).p
@@ -73,26 +98,45 @@ def differential(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """S(D_X, D_Y, A, B) = S(D_X, A, B) - S(D_Y, A, B), in [-1, 1] (Eq. 3). Its null is zero.
+    """Estimate the difference of the associations of two groups (Saravanan et al., Eq. 3).
 
-    Interval: both associations' intervals joined (MOVER). p: pictures are dealt to the groups at
-    random, two-sided.
+    S(D_X, D_Y, A, B) = S(D_X, A, B) - S(D_Y, A, B) is in [-1, 1], its null zero. The interval
+    joins the intervals of both associations (MOVER). For p, two-sided, images are assigned to the
+    groups at random.
+
+    Parameters
+    ----------
+    first, second : array, (images, pairs)
+        Decisions about the groups X and Y: 1, 0 or NaN.
+    rng
+        Generator of the assignments.
+    draws
+        Number of assignments.
+    level
+        Level of the interval, in (0, 1).
     """
-    found = rate_gap(first, second, level, "MOVER, Wilson, effective size")
-    x, y = (_mean(np.asarray(side, dtype=float)) for side in (first, second))
-    return less_null(found, 0.0, dealt_p(x[~np.isnan(x)], y[~np.isnan(y)], rng, draws))
+    gap = rate_gap(first, second, level, "MOVER, Wilson, effective size")
+    x = _mean(np.asarray(first, dtype=float))
+    y = _mean(np.asarray(second, dtype=float))
+    return less_null(gap, 0.0, dealt_p(x[~np.isnan(x)], y[~np.isnan(y)], rng, draws))
 
 
 def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """The share of a group's pictures that are given to the first class of one pair, in [0, 1]. Its
-    null is one half.
+    """Estimate the share of a group's images assigned to the first class of a pair, in [0, 1].
 
-    Interval: mid-P. p: exact binomial, two-sided. `decisions` are (pictures,) of 1, 0 and NaN.
+    The null is one half, the interval mid-P. p is of the exact binomial law, two-sided.
+
+    Parameters
+    ----------
+    decisions : array, (images,)
+        1, 0 or NaN.
+    level
+        Level of the interval, in (0, 1).
     """
     d = np.asarray(decisions, dtype=float)
-    made = d[~np.isnan(d)]
-    for_first = int(made.sum())
-    n = len(made)
+    decided = d[~np.isnan(d)]
+    for_first = int(decided.sum())
+    n = len(decided)
     share = share_intervals([for_first, n - for_first], level=level, missing=len(d) - n)[0]
     return less_null(share, UNDECIDED, float(scipy.stats.binomtest(for_first, n, UNDECIDED).pvalue))
 
@@ -102,15 +146,32 @@ def _checked(errors: ArrayLike) -> Floats:
 
 
 def _mean(gaps: Floats) -> Floats:
-    """Means of rows over what is known; NaN where nothing is."""
+    """Return the means of rows over known numbers, NaN for a row without any."""
     counts = (~np.isnan(gaps)).sum(axis=1)
     sums = np.nansum(gaps, axis=1)
     return np.asarray(np.divide(sums, counts, out=np.full(len(gaps), np.nan), where=counts > 0))
 
 
 def dealt_p(first: Floats, second: Floats, rng: np.random.Generator, draws: int) -> float:
-    """Two-sided p of the difference of two means when pictures are dealt to the groups at random."""
-    everything = np.concatenate([np.sort(first), np.sort(second)])
+    """Test the difference of two means, two-sided, by assigning images to the groups at random.
+
+    Parameters
+    ----------
+    first : array, (n,)
+        Numbers of the first group's images.
+    second : array, (m,)
+        Numbers of the second group's images.
+    rng
+        Generator of the assignments.
+    draws
+        Number of assignments.
+
+    Returns
+    -------
+    float
+        p.
+    """
+    pooled = np.concatenate([np.sort(first), np.sort(second)])
     weights = np.repeat([1 / len(first), -1 / len(second)], [len(first), len(second)])
-    null = np.abs(rng.permuted(np.tile(everything, (draws, 1)), axis=1) @ weights)
-    return p_value(abs(float(everything @ weights)) - TOLERANCE, null)
+    null = np.abs(rng.permuted(np.tile(pooled, (draws, 1)), axis=1) @ weights)
+    return p_value(abs(float(pooled @ weights)) - TOLERANCE, null)

@@ -48,7 +48,8 @@ class ReadingErrors:
         counts = np.asarray(confusion_counts, dtype=float)
         if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
             raise ValueError(
-                f"confusion counts of shape {counts.shape}; (true, observed) over one list is needed"
+                f"confusion counts of shape {counts.shape}; "
+                "(true, observed) over one list is needed"
             )
         return cls(np.asarray(positive_counts(counts, "the counts of a true value")))
 

@@ -1,9 +1,8 @@
-"""MineTheGap's bias score: how well the pictures of a prompt cover what its variations ask for
-(section 4.1).
+"""MineTheGap's bias score: how well images of a prompt cover its variations (section 4.1).
 
-A similarity matrix has a row per variation of the prompt and a column per picture: any finite
-numbers with a mean above 0, NotEnoughData otherwise; ValueError is raised for what is no such
-matrix. Lower scores are more biased. Quantiles lie in [0, 1].
+A similarity matrix has a row for each variation of the prompt and a column for each image. Its
+numbers are finite and have a mean above 0. Functions raise NotEnoughData for a mean of 0 or less,
+and ValueError for a matrix of another form. Lower scores are more biased. Quantiles are in [0, 1].
 """
 
 from dataclasses import replace
@@ -18,23 +17,41 @@ from askew.stats.intervals import Floats, array_of, p_value, percentile_interval
 from askew.types import Estimate
 
 QUANTILE = 0.25
-"""The share of variations, and of pictures, that may find no match: the paper's choice (alpha)."""
+"""The share of variations, and of images, that may lack a match: the paper's choice (alpha)."""
 
 
 def unit_similarity(cosine: ArrayLike) -> Floats:
-    """Cosines, in [-1, 1], moved to [0, 1]: (1 + cosine) / 2. Eq. 1 divides by the mean similarity,
-    which must be well above 0, as CLIP's cosines of pictures and texts are; those of many other
-    embedders lie on both sides of 0.
+    """Map cosines from [-1, 1] to [0, 1] by (1 + cosine) / 2.
+
+    Eq. 1 divides by the mean similarity, which must be well above 0. CLIP's cosines of images and
+    texts are. Cosines of many other embedders have both signs.
+
+    Parameters
+    ----------
+    cosine : array
+        Cosines, in [-1, 1].
     """
     return np.asarray((1 + np.asarray(cosine, dtype=float)) / 2)
 
 
 def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
-    """The bias score of one prompt (MineTheGap, Eq. 1); lower is more biased.
+    """Compute the bias score of one prompt (MineTheGap, Eq. 1).
 
-    The mean of the missed visual concepts score, Q{max over pictures}, and of the least-aligned
-    images score, Q{max over variations}, divided by the mean similarity; positive, 1 where all
-    similarities are equal. Q is the lower quantile: the 4th smallest of 15 at 0.25.
+    The score is the mean of two quantiles, divided by the mean similarity. The missed visual
+    concepts score is Q{max over images}, the least-aligned images score Q{max over variations}. Q
+    is the lower quantile, which is the 4th smallest of 15 at 0.25.
+
+    Parameters
+    ----------
+    similarity : array, (variations, images)
+        Similarity matrix.
+    quantile
+        Quantile Q, in [0, 1].
+
+    Returns
+    -------
+    float
+        Positive; 1 if all similarities are equal. Lower is more biased.
     """
     return float(_scores(_matrix(similarity), quantile))
 
@@ -42,11 +59,25 @@ def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
 def worst(
     similarity: ArrayLike, of: Literal["variations", "pictures"], quantile: float = QUANTILE
 ) -> NDArray[np.intp]:
-    """The variations that no picture shows well, or the pictures that fit no variation well, the
-    worst first. Those whose best match is at or below the quantile, equal ones in their order: four
-    of 15 at a quantile of 0.25.
+    """Return the variations without a good image, or the images without a good variation.
+
+    Parameters
+    ----------
+    similarity : array, (variations, images)
+        Similarity matrix.
+    of
+        Rows or columns.
+    quantile
+        A variation or an image is returned if its best match is at or below this quantile. These
+        are four of 15 at a quantile of 0.25.
+
+    Returns
+    -------
+    array
+        Positions, the worst first, equal ones in their order.
     """
-    best: Floats = _matrix(similarity).max(axis=1 if of == "variations" else 0)
+    axis = 1 if of == "variations" else 0
+    best: Floats = _matrix(similarity).max(axis=axis)
     order = np.argsort(best, kind="stable")
     return order[best[order] <= np.quantile(best, quantile, method="lower")]
 
@@ -61,45 +92,85 @@ def gap_estimate(
     level: float = 0.95,
     missing: int = 0,
 ) -> Estimate:
-    """The bias score with an interval and, if pictures of the variations are given, corrected for
-    chance.
+    """Estimate the bias score, corrected for chance if images of the variations are given.
 
-    The interval is for the score that new pictures and new variations, as many as these, would have
-    on average: more pictures cover more, so the score has no meaning apart from their number.
-    Variations and pictures are resampled; a resample holds fewer different ones and scores lower,
-    so only its deviation from the mean resample counts, stretched as Student's t is for so few rows
-    or columns.
+    The interval is for the mean score of as many new images and new variations. More images cover
+    more, so the score depends on their number. Variations and images are resampled. A resample
+    contains fewer different images and has a lower score. Therefore only its deviation from the
+    mean resample counts, stretched as Student's t is for so few rows or columns.
 
-    The null is a model that shows what the variations ask for: as many pictures redrawn, with
-    replacement, from pictures made of the variations themselves, whose similarity (variations,
-    pictures) is in the same measure. Low scores are the biased ones, so p = (1 + draws at or below)
-    / (1 + draws), and corrected = null - value, which grows with the bias.
+    The null is a model that shows what the variations ask for. For the null, as many images are
+    drawn with replacement from images made of the variations themselves. Low scores are biased, so
+    p = (1 + draws at or below) / (1 + draws). corrected = null - value increases with the bias.
+
+    Parameters
+    ----------
+    similarity : array, (variations, images)
+        Similarity matrix.
+    of_variations : array, (variations, images), optional
+        Similarity, in the same measure, of images made of the variations.
+    rng
+        Generator of all draws.
+    quantile
+        Quantile Q of the score, in [0, 1].
+    draws
+        Number of draws.
+    level
+        Level of the interval, in (0, 1).
+    missing
+        Missing images, recorded only.
     """
     s = _matrix(similarity)
+    variations, images = s.shape
     value = float(_scores(s, quantile))
-    rows = rng.integers(s.shape[0], size=(draws, s.shape[0], 1))
-    columns = rng.integers(s.shape[1], size=(draws, 1, s.shape[1]))
+    rows = rng.integers(variations, size=(draws, variations, 1))
+    columns = rng.integers(images, size=(draws, 1, images))
     resampled = _scores(s[rows, columns], quantile)
     stretch = student_stretch(level, max(min(s.shape) - 1, 1))
     below, above = percentile_interval(stretch * (resampled - resampled.mean()), level)
-    low = min(value, value - above)
-    high = max(value, value - below)
-    found = Estimate(
-        value, low, high, level, "bootstrap over variations and pictures", s.shape[1], missing
+    estimate = Estimate(
+        value=value,
+        low=min(value, value - above),
+        high=max(value, value - below),
+        level=level,
+        interval="bootstrap over variations and pictures",
+        n=images,
+        missing=missing,
     )
     if of_variations is None:
-        return found
-    nulls = null_scores(of_variations, s.shape[1], quantile, draws, rng)
+        return estimate
+    nulls = null_scores(of_variations, images, quantile, draws, rng)
     null = float(nulls.mean())
-    p = p_value(-value, -nulls)
-    return replace(found, null=null, corrected=null - value, corrected_form="null - value", p=p)
+    return replace(
+        estimate,
+        null=null,
+        corrected=null - value,
+        corrected_form="null - value",
+        p=p_value(-value, -nulls),
+    )
 
 
 def null_scores(
     of_variations: ArrayLike, pictures: int, quantile: float, draws: int, rng: Generator
 ) -> Floats:
-    """Scores of `pictures` pictures redrawn with replacement from pictures of the variations:
-    (draws,).
+    """Draw scores of images redrawn with replacement from images of the variations.
+
+    Parameters
+    ----------
+    of_variations : array, (variations, images)
+        Similarity of images made of the variations.
+    pictures
+        Number of images to redraw.
+    quantile
+        Quantile Q of the score, in [0, 1].
+    draws
+        Number of draws.
+    rng
+        Generator of the draws.
+
+    Returns
+    -------
+    array, (draws,)
     """
     s = _matrix(of_variations)
     columns = rng.integers(s.shape[1], size=(draws, pictures))
@@ -107,18 +178,15 @@ def null_scores(
 
 
 def _scores(s: Floats, quantile: float) -> Floats:
-    """Eq. 1 for every matrix of (…, variations, pictures): missed concepts, and least-aligned
-    pictures.
-    """
+    """Compute Eq. 1 for each matrix of (…, variations, images)."""
     mean = s.mean(axis=(-2, -1))
     if np.any(mean <= 0):
         raise NotEnoughData(
-            f"the mean similarity of variations and pictures is {mean.min():.3f}, and the bias score divides by it: "
-            "use a similarity that lies above 0, such as (1 + cosine) / 2"
+            f"the mean similarity of variations and images is {mean.min():.3f}, and the bias "
+            "score divides by it: use a similarity above 0, such as (1 + cosine) / 2"
         )
-    missed, unaligned = (
-        np.quantile(s.max(axis=of), quantile, axis=-1, method="lower") for of in (-1, -2)
-    )
+    missed = np.quantile(s.max(axis=-1), quantile, axis=-1, method="lower")
+    unaligned = np.quantile(s.max(axis=-2), quantile, axis=-1, method="lower")
     return np.asarray((missed / mean + unaligned / mean) / 2)
 
 

@@ -1,5 +1,7 @@
-"""What sums up a graph of interactions, and how several of them agree (BiasConnect, Table 1, Eq.
-7-8, 14, A.5-A.8). An effect is the Intersectional Sensitivity of an ordered pair of different axes.
+"""Summaries of a graph of interactions, and agreement of several graphs (BiasConnect).
+
+An effect is the Intersectional Sensitivity (IS) of an ordered pair of two different axes. The
+summaries are those of Table 1, Eq. 7-8 and 14, and appendices A.5 to A.8.
 """
 
 import math
@@ -31,57 +33,89 @@ T = TypeVar("T")
 
 
 def q_values(p: Mapping[T, float | None]) -> dict[T, float]:
-    """Benjamini-Hochberg over the tests that have a p."""
-    known = {one: value for one, value in p.items() if value is not None}
+    """Correct p-values by Benjamini and Hochberg's method, over the tests that have a p.
+
+    Parameters
+    ----------
+    p
+        p by test, None for a test without a p.
+
+    Returns
+    -------
+    dict
+        q of the tests that have a p.
+    """
+    known = {test: value for test, value in p.items() if value is not None}
     return dict(zip(known, benjamini_hochberg([*known.values()]).tolist(), strict=True))
 
 
 def busiest(edges: Iterable[tuple[str, float]]) -> str | None:
-    """The axis with most edges, each given as (axis, |IS|), then the largest sum of |IS|, then by
-    name; None of none.
+    """Return the axis with most edges, ties decided by the sum of |IS|, then by name.
 
-    Of the edges' targets this is MaxInf, which most others act upon; of their sources MaxImp.
+    Given the edges' targets this is MaxInf, the axis that most axes act upon. Given their sources
+    it is MaxImp, the axis that acts upon most axes.
+
+    Parameters
+    ----------
+    edges
+        (axis, |IS|) of each edge.
+
+    Returns
+    -------
+    str or None
+        None if there is no edge.
     """
-    of = grouped(edges, lambda edge: edge[0])
-    return min(
-        of,
-        key=lambda axis: (-len(of[axis]), -sum(size for _, size in of[axis]), axis),
-        default=None,
-    )
+    edges_of = grouped(edges, lambda edge: edge[0])
+
+    def order(axis: str) -> tuple[int, float, str]:
+        return -len(edges_of[axis]), -sum(size for _, size in edges_of[axis]), axis
+
+    return min(edges_of, key=order, default=None)
 
 
 def amplification(
     effects: Mapping[AxisPair, Estimate], null_sizes: Mapping[AxisPair, Floats]
 ) -> Estimate | Missing:
-    """Overall amplification: the sum of |IS| over all pairs of two different axes (Eq. 14).
-    Unbounded.
+    """Compute the overall amplification, sum of |IS| over all pairs (BiasConnect, Eq. 14).
 
-    Of many pairs in which nothing happens each still adds a little, so the null is the sum of what
-    they would add, and p how often that is as large. Interval for the true sum: at least what the
-    pairs' simultaneous intervals of |IS| add up to; at most the value, itself too large, and its
-    error: the pairs' reaches added within a target axis, whose pairs share the initial pictures,
-    and joined as independent between target axes. `null_sizes` are |IS| (draws,) of every pair if
-    nothing happens, from `sensitivity.null_sizes`. Missing if no pair has a sensitivity.
+    It is unbounded. Each of many pairs without an effect still adds a little. The null is the sum
+    of these contributions, and p the probability that their sum is as large as the value.
+
+    The interval is for the true sum. Its low end is the sum of what the pairs' simultaneous
+    intervals of |IS| have for certain. Its high end is the value, itself too large, plus its
+    error. Within a target axis, whose pairs share the baseline images, the pairs' errors are
+    added. Errors of different target axes are joined as independent.
+
+    Parameters
+    ----------
+    effects
+        IS by pair of axes.
+    null_sizes : mapping to array, (draws,)
+        |IS| of each pair if nothing happens, from `sensitivity.null_sizes`.
+
+    Returns
+    -------
+    Estimate or Missing
+        Missing if no pair has a sensitivity.
     """
     if not effects:
         return Missing("not_asked", "no pair of axes has a sensitivity")
-    surely = 0.0
-    above = defaultdict[str, float](float)
+    least = 0.0
+    error_of_target = defaultdict[str, float](float)
     for (_, target), effect in effects.items():
         low, high = simultaneous(effect, len(effects))
-        surely += max(0.0, low, -high)
-        above[target] += max(map(abs, ends(effect))) - abs(effect.value)
+        least += max(0.0, low, -high)
+        error_of_target[target] += max(map(abs, ends(effect))) - abs(effect.value)
     value = sum(abs(effect.value) for effect in effects.values())
     draws = np.sum([null_sizes[pair] for pair in effects], axis=0)
     null = float(draws.mean())
-    n = max(effect.n or 1 for effect in effects.values())
     return Estimate(
-        value,
-        surely,
-        value + math.hypot(*above.values()),
-        next(iter(effects.values())).level,
-        "sum of the pairs' intervals",
-        n,
+        value=value,
+        low=least,
+        high=value + math.hypot(*error_of_target.values()),
+        level=next(iter(effects.values())).level,
+        interval="sum of the pairs' intervals",
+        n=max(effect.n or 1 for effect in effects.values()),
         null=null,
         corrected=value - null,
         corrected_form="value - null",
@@ -91,51 +125,92 @@ def amplification(
 
 
 def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
-    """Share of pairs of two different axes where the intervention makes the target worse: IS < 0
-    (appendix A.5).
+    """Compute the share of pairs whose target becomes worse, IS < 0 (BiasConnect, appendix A.5).
 
-    low counts only pairs whose simultaneous interval lies below 0, high all whose interval reaches
-    below 0. Where nothing happens signs are a matter of chance, so the null is one half. n is the
-    number of pairs. Missing if there is none.
+    The low end counts only pairs whose simultaneous interval is below 0, the high end all pairs
+    whose interval reaches below 0. Without effects both signs are equally likely, so the null is
+    one half. n is the number of pairs.
+
+    Parameters
+    ----------
+    effects
+        IS of pairs of two different axes.
+
+    Returns
+    -------
+    Estimate or Missing
+        Missing if there is no pair.
     """
     if not effects:
         return Missing("not_asked", "no pair of axes has a sensitivity")
-    perhaps, surely = np.mean(
-        [np.less(simultaneous(e, len(effects)), 0) for e in effects], axis=0
-    ).tolist()
-    value = float(np.mean([effect.value < 0 for effect in effects]))
-    name = "pairs surely, perhaps below 0"
-    return Estimate(value, surely, perhaps, effects[0].level, name, len(effects), null=0.5, max=1.0)
+    intervals = np.array([simultaneous(effect, len(effects)) for effect in effects])
+    high, low = np.mean(intervals < 0, axis=0).tolist()
+    return Estimate(
+        value=float(np.mean([effect.value < 0 for effect in effects])),
+        low=low,
+        high=high,
+        level=effects[0].level,
+        interval="pairs surely, perhaps below 0",
+        n=len(effects),
+        null=0.5,
+        max=1.0,
+    )
 
 
 def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Estimate | Missing:
-    """The effects of one pair of axes in several prompts averaged, each with the same weight. In
-    [-1, 1].
+    """Average the effects of one pair of axes over prompts, each with the same weight.
 
-    Interval: of the mean over these very prompts, their independent intervals joined (MOVER). n is
-    the number of prompts. Missing of no effect.
+    The interval is for the mean over these prompts only. It joins their independent intervals
+    (MOVER). n is the number of prompts.
+
+    Parameters
+    ----------
+    effects
+        IS of the pair in each prompt, in [-1, 1].
+    level
+        Level of the effects' intervals, in (0, 1).
+
+    Returns
+    -------
+    Estimate or Missing
+        Missing if there is no effect.
     """
     if not effects:
         return Missing("not_asked", "no prompt has a sensitivity")
-    values, (lows, highs), n = (
-        np.array([e.value for e in effects]),
-        np.array([*map(ends, effects)]).T,
-        len(effects),
-    )
+    n = len(effects)
+    values = np.array([effect.value for effect in effects])
+    lows, highs = np.array([*map(ends, effects)]).T
     mean = float(values.mean())
-    low = mean - math.hypot(*(values - lows)) / n
-    high = mean + math.hypot(*(highs - values)) / n
-    return Estimate(mean, low, high, level, "MOVER over prompts", n)
+    return Estimate(
+        value=mean,
+        low=mean - math.hypot(*(values - lows)) / n,
+        high=mean + math.hypot(*(highs - values)) / n,
+        level=level,
+        interval="MOVER over prompts",
+        n=n,
+    )
 
 
 def heterogeneity(effects: Sequence[Estimate]) -> float | None:
-    """p that effects are the same in all prompts: Cochran's Q, the sum of squared standardised gaps
-    to their weighted mean, against χ² with one degree of freedom less than there are. Standard
-    errors are from the intervals.
+    """Test the hypothesis that an effect is the same in all prompts, by Cochran's Q.
+
+    Q = sum_i ((e_i - m) / s_i)**2, where m is the mean weighted by 1 / s_i**2, follows χ² with
+    n - 1 degrees of freedom. The standard errors s_i are from the intervals.
+
+    Parameters
+    ----------
+    effects
+        The effect in each prompt.
+
+    Returns
+    -------
+    float or None
+        p, None for fewer than two effects.
     """
     if len(effects) < 2:
         return None
-    values, (low, high) = np.array([e.value for e in effects]), np.array([*map(ends, effects)]).T
+    values = np.array([effect.value for effect in effects])
+    low, high = np.array([*map(ends, effects)]).T
     errors = np.maximum(high - low, 1e-9) / 2 / scipy.stats.norm.isf(tail(effects[0].level or 0.95))
     mean = np.average(values, weights=errors**-2)
     return float(scipy.stats.chi2.sf(np.sum(((values - mean) / errors) ** 2), len(values) - 1))
@@ -149,55 +224,101 @@ def correlation(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate | Missing:
-    """Pearson's correlation of predicted with measured sensitivities over pairs of axes (Eq. 7-8,
-    Table 1), in [-1, 1].
+    """Correlate predicted with measured sensitivities over pairs (BiasConnect, Eq. 7-8, Table 1).
 
-    The pairs of one target share its initial pictures, so targets, not pairs, are what varies
-    independently. p: two-sided, by exchanging whole targets of a prompt. Interval: a jackknife over
-    targets on Fisher's z, Student's t, where there are three or more. Both lists carry sampling
-    error, which draws the correlation towards 0. Missing with fewer than three pairs, or where all
-    of one side are equal. `before` (..., sources, targets) is the IS that the counterfactual
-    pictures of each prompt predict, NaN where there is no pair to be counted; `after`, of the same
-    shape, was measured on pictures of the mitigated model and on initial pictures that had no part
-    in `before`: with the same ones nothing but their noise gives r = .6.
+    The value is Pearson's r, in [-1, 1]. Pairs of one target share its baseline images, so targets
+    vary independently, not pairs. p is two-sided, by exchanging all pairs of a target with those
+    of another target of the prompt. The interval is a jackknife over targets on Fisher's z with
+    Student's t, for three targets or more. Both arrays have sampling errors, which draw the
+    correlation towards 0.
+
+    Parameters
+    ----------
+    before : array, (..., sources, targets)
+        IS that the counterfactual images of each prompt predict, NaN for a pair that does not
+        count.
+    after : array, (..., sources, targets)
+        IS measured on images of the mitigated model, and on baseline images that had no part in
+        `before`. With the same baseline images, their noise results in r = .6.
+    rng
+        Generator of the exchanges.
+    draws
+        Number of exchanges.
+    level
+        Level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimate or Missing
+        Missing for fewer than three pairs, and if all values of `before` or of `after` are equal.
+
+    Raises
+    ------
+    ValueError
+        If the arrays differ in shape or have fewer than two axes.
     """
     x = np.asarray(before, dtype=float)
     y = np.asarray(after, dtype=float)
     if x.shape != y.shape or x.ndim < 2:
         raise ValueError("two arrays (..., sources, targets) of the same shape are needed")
-    x, y = (values.reshape(-1, *values.shape[-2:]) for values in (x, y))
+    x = x.reshape(-1, *x.shape[-2:])
+    y = y.reshape(-1, *y.shape[-2:])
     r = pearson(x, y)
-    n = int(np.isfinite(x + y).sum())
     if math.isnan(r):
         return Missing(
             "not_asked", "a correlation needs at least three pairs whose values are not all equal"
         )
+    n = int(np.isfinite(x + y).sum())
+    p = p_value(abs(r), _exchanged_sizes(x, y, rng, draws))
+    estimate = Estimate(value=r, n=n, null=0.0, max=1.0, p=p)
+    left_out = _without_each_target(x, y)
+    if len(left_out) < 3 or np.isnan(left_out).any():
+        return estimate
+    low, high = _jackknife_interval(r, left_out, level)
+    return replace(
+        estimate, low=low, high=high, level=level, interval="jackknife over targets, Fisher z"
+    )
+
+
+def _exchanged_sizes(x: Floats, y: Floats, rng: np.random.Generator, draws: int) -> Floats:
+    """Return |r| where the targets of `y` are exchanged within each prompt."""
     orders = rng.random((draws, len(x), x.shape[2])).argsort(axis=2)
     exchanged = np.array(
         [pearson(x, np.take_along_axis(y, order[:, None], axis=2)) for order in orders]
     )
-    p = p_value(abs(r), np.abs(exchanged[np.isfinite(exchanged)]))
-    found = Estimate(r, n=n, null=0.0, max=1.0, p=p)
-    without = []
+    return np.abs(exchanged[np.isfinite(exchanged)])
+
+
+def _without_each_target(x: Floats, y: Floats) -> list[float]:
+    """Return r with each target of each prompt left out in turn."""
+    correlations = []
     for prompt, target in zip(*np.nonzero(np.isfinite(x + y).any(axis=1)), strict=True):
-        left = x.copy()
-        left[prompt, :, target] = np.nan
-        without.append(pearson(left, y))
-    if len(without) < 3 or np.isnan(without).any():
-        return found
-    z, *others = np.arctanh(np.clip([r, *without], -1 + TOLERANCE, 1 - TOLERANCE)).tolist()
+        remaining = x.copy()
+        remaining[prompt, :, target] = np.nan
+        correlations.append(pearson(remaining, y))
+    return correlations
+
+
+def _jackknife_interval(r: float, left_out: Sequence[float], level: float) -> tuple[float, float]:
+    """Return the interval of r from correlations with one target left out each, on Fisher's z."""
+    z, *others = np.arctanh(np.clip([r, *left_out], -1 + TOLERANCE, 1 - TOLERANCE)).tolist()
     error = math.sqrt((len(others) - 1) * float(np.var(others)))
     reach = float(scipy.stats.t.isf(tail(level), len(others) - 1)) * error
-    low = math.tanh(z - reach)
-    high = math.tanh(z + reach)
-    return replace(
-        found, low=low, high=high, level=level, interval="jackknife over targets, Fisher z"
-    )
+    return math.tanh(z - reach), math.tanh(z + reach)
 
 
 def pearson(x: Floats, y: Floats) -> float:
-    """Pearson's r over the places where both are numbers; NaN with fewer than three, or where one
-    side is all equal.
+    """Compute Pearson's r over the places where both arrays are finite.
+
+    Parameters
+    ----------
+    x, y : array
+        Numbers or NaN, of the same shape.
+
+    Returns
+    -------
+    float
+        NaN for fewer than three places, and if all numbers of one array are equal.
     """
     both = np.isfinite(x) & np.isfinite(y)
     a = x[both]
@@ -210,12 +331,23 @@ def pearson(x: Floats, y: Floats) -> float:
 def mean_correlation(
     prompts: Sequence[Estimate | Missing], *, level: float = 0.95
 ) -> Estimate | Missing:
-    """The prompts' correlations averaged, as Table 1 does. n is the number of prompts that have
-    one.
+    """Average the prompts' correlations (BiasConnect, Table 1).
 
-    Interval: Student's t over the prompts, within [-1, 1]; from two prompts on.
+    The interval is Student's t over the prompts, within [-1, 1], for two prompts or more.
+
+    Parameters
+    ----------
+    prompts
+        The correlation of each prompt.
+    level
+        Level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimate or Missing
+        n is the number of prompts with a correlation. Missing if there is none.
     """
-    r = [found.value for found in prompts if isinstance(found, Estimate)]
-    if not r:
+    correlations = [prompt.value for prompt in prompts if isinstance(prompt, Estimate)]
+    if not correlations:
         return Missing("not_asked", "no prompt has a correlation")
-    return replace(student_mean(r, level, bounds=(-1, 1)), null=0.0, max=1.0)
+    return replace(student_mean(correlations, level, bounds=(-1, 1)), null=0.0, max=1.0)

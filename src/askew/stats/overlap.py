@@ -1,10 +1,9 @@
-"""Overlap of attention maps: masks, intersection over union, what chance gives, and what is left
-beyond it (BiasMap).
+"""Overlap of attention maps: masks, intersection over union (IoU), and its null (BiasMap).
 
-Two masks of 30 % of a picture share .176 of their union if their pixels are independent. Maps are
-smooth and alike over pictures, so those of *different* pictures of a prompt share more: that is the
-null. NotEnoughData is raised without a picture and for masks that are all empty, whose overlap is
-not defined; ValueError for shapes that do not fit.
+Two masks of 30 % of an image share .176 of their union if their pixels are independent. Maps are
+smooth and similar in all images, so maps of *different* images of a prompt share more. Their
+overlap is the null. Functions raise NotEnoughData without an image and for two empty masks, whose
+overlap is not defined. They raise ValueError for shapes that do not fit.
 """
 
 from dataclasses import replace
@@ -25,20 +24,34 @@ Threshold = Literal["percentile", "max", "minmax"]
 
 
 def mask(map: ArrayLike, threshold: Threshold = "percentile", tau: float = 70) -> Mask:
-    """Where a map is high (BiasMap, Eq. 3): boolean, of the shape of `map`.
+    """Return the mask of the places where a map is high (BiasMap, Eq. 3).
 
-    percentile: at least the tau-th percentile of that map (the paper's, at tau = 70); max: at least
-    tau percent of its maximum; minmax: at least tau percent of the way from its minimum to its
-    maximum. Every map (..., H, W) has a threshold of its own. Raises ValueError for an unknown
-    threshold, tau beyond 0 to 100, and maps that are not finite.
+    Parameters
+    ----------
+    map : array, (..., H, W)
+        Maps. Each map has its own threshold.
+    threshold
+        "percentile": at least the tau-th percentile of the map (as in the paper, at tau = 70).
+        "max": at least tau percent of its maximum. "minmax": at least tau percent of the way from
+        its minimum to its maximum.
+    tau
+        Percentage, in [0, 100].
+
+    Returns
+    -------
+    array of bool, (..., H, W)
+
+    Raises
+    ------
+    ValueError
+        If the threshold is unknown, tau is out of range or a map is not finite.
     """
     x = np.asarray(map, dtype=float)
     if threshold not in get_args(Threshold):
-        raise ValueError(
-            f"unknown threshold {threshold!r}; known: {', '.join(get_args(Threshold))}"
-        )
+        known = ", ".join(get_args(Threshold))
+        raise ValueError(f"unknown threshold {threshold!r}; known: {known}")
     if not 0 <= tau <= 100:
-        raise ValueError(f"tau is {tau}; it must lie between 0 and 100")
+        raise ValueError(f"tau is {tau}; it must be between 0 and 100")
     if x.ndim < 2 or not np.all(np.isfinite(x)):
         raise ValueError("a map must be (..., H, W) and finite")
     if threshold == "percentile":
@@ -48,32 +61,59 @@ def mask(map: ArrayLike, threshold: Threshold = "percentile", tau: float = 70) -
 
 
 def iou(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Intersection over union (BiasMap, Eq. 4) of masks (..., H, W): (...), from 0, nothing shared,
-    to 1, the same.
+    """Compute the intersection over union of masks (BiasMap, Eq. 4).
+
+    Parameters
+    ----------
+    a, b : array of bool, (..., H, W)
+        Masks.
+
+    Returns
+    -------
+    array, (...)
+        From 0 for disjoint masks to 1 for equal masks.
     """
     first, second = _pair(a, b)
     return _shared((first & second).sum(axis=(-2, -1)), (first | second).sum(axis=(-2, -1)))
 
 
 def chance_iou(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Overlap of masks (..., H, W) with these areas p and q if pixels were independent, (...): pq /
-    (p + q - pq).
+    """Compute pq / (p + q - pq), the IoU of independent pixels in masks of the areas p and q.
+
+    Parameters
+    ----------
+    a, b : array of bool, (..., H, W)
+        Masks, of which only the areas count.
+
+    Returns
+    -------
+    array, (...)
     """
-    p, q = (m.mean(axis=(-2, -1)) for m in _pair(a, b))
+    first, second = _pair(a, b)
+    p = first.mean(axis=(-2, -1))
+    q = second.mean(axis=(-2, -1))
     return _shared(p * q, p + q - p * q)
 
 
 def iou_matrix(a: ArrayLike, b: ArrayLike) -> Floats:
-    """IoU of every mask of `a` (n, H, W) with every mask of `b` (n, H, W): (n, n), pictures of `a`
-    in the rows.
+    """Compute the IoU of each mask of `a` with each mask of `b` (BiasMap, Eq. 4).
+
+    Parameters
+    ----------
+    a, b : array of bool, (n, H, W)
+        Masks of n images.
+
+    Returns
+    -------
+    array, (n, n)
+        Images of `a` in the rows.
     """
-    first, second = (m.reshape(len(m), -1).astype(np.float32) for m in _pair(a, b))
+    first, second = _flat_pair(a, b)
     if not len(first):
-        raise NotEnoughData("there is no picture, and at least one is needed")
-    shared, (p, q) = (
-        (first @ second.T).astype(float),
-        (m.sum(axis=1, dtype=float) for m in (first, second)),
-    )
+        raise NotEnoughData("there is no image, and at least one is needed")
+    shared = (first @ second.T).astype(float)
+    p = first.sum(axis=1, dtype=float)
+    q = second.sum(axis=1, dtype=float)
     return _shared(shared, p[:, None] + q - shared)
 
 
@@ -84,60 +124,94 @@ def _shared(common: NDArray[Any], union: NDArray[Any]) -> Floats:
 
 
 def covered(masks: ArrayLike, regions: ArrayLike) -> Floats:
-    """Share of every region (n, H, W) that every mask (n, H, W) covers: (n, n), masks in the rows,
-    from 0 to 1.
+    """Compute the share of each region that each mask covers (BiasMap, supplement F).
 
-    Over thresholds its diagonal is the accuracy of masks, and that of `covered(~masks, ~regions)`
-    the accuracy of their complement (BiasMap, supplement F). NotEnoughData for a region without a
-    pixel.
+    Over thresholds, the diagonal is the accuracy of masks. The diagonal of `covered(~masks,
+    ~regions)` is the accuracy of their complement.
+
+    Parameters
+    ----------
+    masks, regions : array of bool, (n, H, W)
+        Masks and regions of n images.
+
+    Returns
+    -------
+    array, (n, n)
+        In [0, 1], masks in the rows.
+
+    Raises
+    ------
+    NotEnoughData
+        If there is no region, or a region is empty.
     """
-    first, second = (m.reshape(len(m), -1).astype(np.float32) for m in _pair(masks, regions))
+    first, second = _flat_pair(masks, regions)
     sizes = second.sum(axis=1, dtype=float)
     if not len(first) or np.any(sizes == 0):
-        raise NotEnoughData("there is no region to cover, or one without a pixel")
+        raise NotEnoughData("there is no region to cover, or a region is empty")
     return np.asarray((first @ second.T).astype(float) / sizes)
 
 
 def entanglement(
     matrix: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95, missing: int = 0
 ) -> tuple[Estimate, Estimate | Missing]:
-    """Mean IoU of two concepts in n pictures, and (mIoU - null) / (1 - null) with an interval of
-    its own.
+    """Estimate the mean IoU of two concepts, and (mIoU - null) / (1 - null) (BiasMap, Eq. 6).
 
-    Interval of the mean: Student's t over pictures. Null: the mean IoU of the one concept in a
-    picture with the other in another picture of the prompt. p: the pictures of one concept are
-    dealt anew, (1 + exceedances) / (1 + draws). Interval of the corrected mean: t over
-    pseudo-values of the jackknife, since its null errs too. With fewer than three pictures there is
-    neither null nor correction; with one no interval. The matrix (n, n) is from `iou_matrix`, for
-    mBIoU the mean of those of all blocks (BiasMap, Eq. 6).
+    The interval of the mean is Student's t over images. The null is the mean IoU of one concept in
+    an image with the other concept in another image of the prompt. p = (1 + exceedances) / (1 +
+    draws), where the images of one concept are permuted. The null of the corrected mean has a
+    sampling error, too, so its interval is t over pseudo-values of the jackknife. With fewer than
+    three images there is no null and no correction, with a single image no interval.
+
+    Parameters
+    ----------
+    matrix : array, (n, n)
+        IoU from `iou_matrix`. For mBIoU, the mean of the matrices of all blocks.
+    rng
+        Generator of the permutations.
+    draws
+        Number of permutations.
+    level
+        Level of the intervals, in (0, 1).
+    missing
+        Images without a map, recorded only.
+
+    Returns
+    -------
+    tuple
+        Mean IoU and corrected mean IoU. The latter is Missing for fewer than three images, and if
+        all maps are the same.
     """
     x = np.asarray(matrix, dtype=float)
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
-        raise ValueError(f"the matrix has shape {x.shape}; (pictures, pictures) is needed")
-    own = np.diagonal(x)
+        raise ValueError(f"the matrix has shape {x.shape}; (images, images) is needed")
+    diagonal = np.diagonal(x)
     n = len(x)
-    miou = replace(student_mean(own, level, bounds=(0, 1)), missing=missing, max=1.0)
+    miou = replace(student_mean(diagonal, level, bounds=(0, 1)), missing=missing, max=1.0)
     if n < 3:
         return miou, Missing(
-            "not_asked", "chance by other pictures needs three pictures of the prompt"
+            "not_asked", "the overlap expected by chance needs three images of the prompt"
         )
-    null = float((x.sum() - own.sum()) / (n * (n - 1)))
+    null = float((x.sum() - diagonal.sum()) / (n * (n - 1)))
     orders = rng.permuted(np.tile(np.arange(n), (draws, 1)), axis=1)
     miou = corrected(miou, null, p_value(miou.value, x[np.arange(n), orders].mean(axis=1)))
-    across = (
-        x.sum() - own.sum() - (x.sum(axis=0) + x.sum(axis=1) - 2 * own)
-    )  # every picture left out in turn
-    m = (own.sum() - own) / (n - 1)
-    u = across / ((n - 1) * (n - 2))
-    if 1 - null <= TOLERANCE or np.any(1 - u <= TOLERANCE):
-        return miou, Missing(
-            "error", "all maps of all pictures are the same: chance leaves no room"
-        )
-    value = float((own.mean() - null) / (1 - null))
-    error = float((n * value - (n - 1) * (m - u) / (1 - u)).std(ddof=1) / np.sqrt(n))
+    of_image = x.sum(axis=0) + x.sum(axis=1) - 2 * diagonal
+    left_out_mean = (diagonal.sum() - diagonal) / (n - 1)
+    left_out_null = (x.sum() - diagonal.sum() - of_image) / ((n - 1) * (n - 2))
+    if 1 - null <= TOLERANCE or np.any(1 - left_out_null <= TOLERANCE):
+        return miou, Missing("error", "all maps of all images are the same: the null is 1")
+    value = float((diagonal.mean() - null) / (1 - null))
+    left_out = (n - 1) * (left_out_mean - left_out_null) / (1 - left_out_null)
+    error = float((n * value - left_out).std(ddof=1) / np.sqrt(n))
     reach = float(scipy.stats.t.isf(tail(level), n - 1)) * error
     return miou, Estimate(
-        value, value - reach, min(value + reach, 1.0), level, "jackknife t", n, missing, max=1.0
+        value=value,
+        low=value - reach,
+        high=min(value + reach, 1.0),
+        level=level,
+        interval="jackknife t",
+        n=n,
+        missing=missing,
+        max=1.0,
     )
 
 
@@ -146,23 +220,45 @@ def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Mask, Mask]:
     second = np.asarray(b, dtype=bool)
     if first.shape != second.shape or first.ndim < 2:
         raise ValueError(
-            f"masks of shape {first.shape} and {second.shape}; both must be (..., H, W) of one shape"
+            f"masks of shape {first.shape} and {second.shape}; "
+            "both must be (..., H, W) of one shape"
         )
     return first, second
 
 
+def _flat_pair(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Check two lists of masks, and return them as (n, pixels)."""
+    first, second = _pair(a, b)
+    return (
+        first.reshape(len(first), -1).astype(np.float32),
+        second.reshape(len(second), -1).astype(np.float32),
+    )
+
+
 def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
-    """Maps (..., h, w) at `size` (H, W), by bilinear interpolation between the centres of their
-    cells, as PyTorch's `interpolate` with align_corners=False does.
+    """Resize maps by bilinear interpolation between the centers of their cells.
+
+    This equals PyTorch's `interpolate` with align_corners=False.
+
+    Parameters
+    ----------
+    maps : array, (..., h, w)
+        Maps.
+    size
+        New size (H, W).
+
+    Returns
+    -------
+    array, (..., H, W)
     """
     x = np.asarray(maps, dtype=float)
     if x.shape[-2:] == tuple(size):
         return x
 
     def weights(old: int, new: int) -> Floats:
-        """(new, old): how much each old cell of a side counts for each new one."""
-        at = (np.arange(new) + 0.5) * old / new - 0.5
-        return np.stack([np.interp(at, np.arange(old), cell) for cell in np.eye(old)], axis=1)
+        """Return the weight (new, old) of each old cell of a side for each new cell."""
+        centers = (np.arange(new) + 0.5) * old / new - 0.5
+        return np.stack([np.interp(centers, np.arange(old), cell) for cell in np.eye(old)], axis=1)
 
     rows, columns = map(weights, x.shape[-2:], size)
     return np.asarray(rows @ x @ columns.T)

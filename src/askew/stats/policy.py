@@ -8,8 +8,8 @@ best weights solve a linear program,
     min sum_g w_g d_g(sum_c x_c p_c,g ; t_g) + sum_c cost_c x_c,    x >= 0, sum x = 1,
 
 whose goals g are axes and pairs of axes. The excess of a goal over its bound is added, so that
-other axes do not become worse for a small gain. Shares of a cell with several statements are predicted
-from the shares of single statements.
+other axes do not become worse for a small gain. Shares of a cell with several statements are
+predicted from the shares of single statements.
 """
 
 from collections.abc import Mapping, Sequence

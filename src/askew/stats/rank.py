@@ -16,39 +16,69 @@ from askew.types import Estimate
 def spearman(
     x: ArrayLike, y: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
-    """Spearman's rank correlation, in [-1, 1], ties at their mean rank.
+    """Estimate Spearman's rank correlation, in [-1, 1], with ties at their mean rank.
 
-    Interval: Fisher's z with the variance (1 + r**2 / 2) / (n - 3) of Bonett and Wright (2000),
-    from n = 4 on; a perfect correlation is widened as if one pair of neighbours were swapped. p:
-    two-sided, by permutation of one list. Raises NotEnoughData for fewer than three pairs and where
-    all numbers of one list are equal; ValueError for lists of different length and for a number
-    that is not finite.
+    The interval is Fisher's z with the variance (1 + r**2 / 2) / (n - 3) of Bonett and Wright
+    (2000), for n of 4 or more. A perfect correlation is widened as if one pair of neighbors were
+    swapped. p is two-sided, by permutation of one list.
+
+    Parameters
+    ----------
+    x, y : array, (n,)
+        Paired numbers.
+    rng
+        Generator of the permutations.
+    draws
+        Number of permutations.
+    level
+        Level of the interval, in (0, 1).
+
+    Raises
+    ------
+    NotEnoughData
+        If there are fewer than three pairs, or all numbers of one list are equal.
+    ValueError
+        If the lists differ in length, or a number is not finite.
     """
     a = standard_ranks(x)
     b = standard_ranks(y)
-    if len(a) != len(b):
-        raise ValueError(f"lists of {len(a)} and {len(b)} numbers; pairs are needed")
+    n = len(a)
+    if n != len(b):
+        raise ValueError(f"lists of {n} and {len(b)} numbers; pairs are needed")
     r = float(np.clip(a @ b, -1, 1))
     shuffled = rng.permuted(np.tile(b, (draws, 1)), axis=1) @ a
-    found = Estimate(r, n=len(a), null=0.0, max=1.0, p=p_value(abs(r), np.abs(shuffled)))
-    if len(a) < 4:
-        return found
-    most = 1 - 12 / (
-        len(a) * (len(a) ** 2 - 1)
-    )  # the largest but for a perfect one: one pair of neighbours is swapped
-    inside = float(np.clip(r, -most, most))
-    reach = float(scipy.stats.norm.isf(tail(level))) * math.sqrt((1 + inside**2 / 2) / (len(a) - 3))
+    p = p_value(abs(r), np.abs(shuffled))
+    estimate = Estimate(value=r, n=n, null=0.0, max=1.0, p=p)
+    if n < 4:
+        return estimate
+    largest_imperfect = 1 - 12 / (n * (n**2 - 1))
+    inside = float(np.clip(r, -largest_imperfect, largest_imperfect))
+    error = math.sqrt((1 + inside**2 / 2) / (n - 3))
+    reach = float(scipy.stats.norm.isf(tail(level))) * error
     low = min(math.tanh(math.atanh(inside) - reach), r)
     high = max(math.tanh(math.atanh(inside) + reach), r)
-    return replace(found, low=low, high=high, level=level, interval="Fisher z, Bonett-Wright")
+    return replace(estimate, low=low, high=high, level=level, interval="Fisher z, Bonett-Wright")
 
 
 def standard_ranks(x: ArrayLike) -> Floats:
-    """Ranks less their mean, scaled to length 1, so that the product of two is their correlation."""
+    """Return ranks minus their mean, scaled to length 1.
+
+    The dot product of two such lists is their rank correlation.
+
+    Parameters
+    ----------
+    x : array, (n,)
+        Numbers.
+
+    Raises
+    ------
+    NotEnoughData
+        If there are fewer than three numbers, or all are equal.
+    """
     values = array_of(x, "a list of a rank correlation", "(numbers)")
     if len(values) < 3 or np.ptp(values) == 0:
         raise NotEnoughData(
             "a rank correlation needs at least three pairs, and numbers that are not all equal"
         )
-    centred = scipy.stats.rankdata(values) - (len(values) + 1) / 2
-    return np.asarray(centred / np.linalg.norm(centred))
+    centered = scipy.stats.rankdata(values) - (len(values) + 1) / 2
+    return np.asarray(centered / np.linalg.norm(centered))
