@@ -286,7 +286,7 @@ def _exchanged_sizes(x: Floats, y: Floats, rng: np.random.Generator, draws: int)
     exchanged = np.array(
         [pearson(x, np.take_along_axis(y, order[:, None], axis=2)) for order in orders]
     )
-    return np.abs(exchanged[np.isfinite(exchanged)])
+    return np.asarray(np.abs(exchanged[np.isfinite(exchanged)]))
 
 
 def _without_each_target(x: Floats, y: Floats) -> list[float]:
