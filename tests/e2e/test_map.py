@@ -189,8 +189,8 @@ def test_maps_are_held_against_masks_that_are_given(
         assert high[0] == pytest.approx(0.1 / 0.3, abs=0.05)
     capsys.readouterr()
     for wrong, said in (
-        (masks[:2], "has no folder with the masks of a word"),
-        (masks[2:4], "say where they are"),
+        (masks[:2], "has no masks"),
+        (masks[2:4], "name their folder with --masks FOLDER"),
     ):
         more = [wrong[0], str(finished) if wrong[0] == "--masks" else wrong[1]]
         assert mapped(f"diffusers/{tiny('stable-diffusion')}", tmp_path / "wrong", *more) == 2
@@ -346,7 +346,7 @@ def test_a_baseline_has_the_settings_of_its_run_and_all_else_of_this_one(
     assert [c["a"] for c in results["biasmap"]["changes"]] == ["sex", "race", "cat"]
     assert all(c["prompts"][0]["miou"]["n"] == 4 for c in results["biasmap"]["changes"])
     assert mapped(model, tmp_path / "other", "--baseline-run", str(tmp_path)) == 2
-    assert "is no run folder" in capsys.readouterr().err
+    assert "is not a run folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("family", ["stable-diffusion-3", "flux", "auraflow", "qwen-image"])
@@ -523,7 +523,7 @@ def test_long_names_of_models_keep_what_tells_them_apart(name: str, shown: str) 
         (["--concept", "gender"], "there is no prompt"),
         (
             ["a nurse", "--concept", "gender", "--concept", "Nurse", "--against", "nurse"],
-            "are held against",
+            "give --concept and --against different words",
         ),
         (
             ["a nurse", "--concept", "gender", "--against", "nurse", "--model", ","],

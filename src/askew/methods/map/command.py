@@ -1,9 +1,9 @@
-"""askew map."""
+"""Command and function `map`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, Unpack
 
-from askew import options as o
+from askew import options as shared
 from askew.methods.map import METHOD
 from askew.methods.map.findings import MapResult
 from askew.methods.map.plan import plan_map
@@ -12,96 +12,101 @@ from askew.stats.overlap import Threshold
 
 
 def map(
-    *prompts: o.PromptArgument,
-    concept: o.TextsOption = None,
+    *prompts: shared.PromptArgument,
+    concept: shared.TextsOption = None,
     against: str | None = None,
-    professions: o.Flag = False,
-    profession: o.NamesOption = None,
-    model: o.NamesOption = None,
+    professions: shared.Flag = False,
+    profession: shared.NamesOption = None,
+    model: shared.NamesOption = None,
     images: int | None = None,
-    baseline_run: o.PathOption = None,
+    baseline_run: shared.PathOption = None,
     threshold: Threshold | None = None,
     tau: float | None = None,
-    masks: o.PathOption = None,
+    masks: shared.PathOption = None,
     taus: Annotated[
-        Sequence[float] | None, o.numbers(float, "numbers from 0 to 100, such as 10,50,90,")
+        Sequence[float] | None, shared.numbers(float, "numbers from 0 to 100, such as 10,50,90,")
     ] = None,
     definition: Literal["ovam", "output"] | None = None,
     branch: Literal["cond", "uncond"] | None = None,
-    **options: Unpack[o.SurveyOptions],
+    **options: Unpack[shared.SurveyOptions],
 ) -> MapResult:
-    """Where a model attends to concepts while it makes pictures, and which it attends to in one
-    place (BiasMap).
+    """Map the attention of a model to concepts, and measure where concepts overlap (BiasMap).
 
-    Examples:
+    Examples
+    --------
+    `askew map "a photo of a nurse" --concept woman --concept man --against nurse`
 
-    - `askew map "a photo of a nurse" --concept woman --concept man --against nurse`
+    `askew map --professions --concept gender --concept race --model studio,diffusers/folder`
 
-    - `askew map --professions --concept gender --concept race --model studio,diffusers/folder`
-
-    - `askew map --professions --concept gender --model diffusers/mitigated --baseline-run runs/original`
+    `askew map --professions --concept gender --model diffusers/new --baseline-run runs/original`
 
     Parameters
     ----------
     prompts
-        Prompts, which hold the word `against`.
+        Prompts, all of which contain the word `against`.
     concept
-        A word to look for, which need not stand in the prompt; may be repeated.
+        Word to map. The prompt need not contain it. May be repeated.
     against
-        The word of the prompt to hold them against.
+        Word of the prompt to compare the concepts with, such as nurse.
     professions
-        Add the 20 professions of the paper, each with the paper's prompt and held against itself.
+        Add the paper's 20 professions, each with the paper's prompt.
     profession
-        Add these professions, separated by commas.
+        Add these professions, separated by commas, each with the paper's prompt.
     model
-        studio (if none is given) or diffusers/ID-OR-PATH; further ones, after commas, are held
-        against it.
+        studio or diffusers/ID-OR-PATH. Further models, after commas, are compared with the first.
+        [default: studio]
     images
-        Pictures per prompt: 24, if the model suggests no other.
+        Images per prompt. [default: 24, or the number that the model suggests]
     baseline_run
-        A finished run, whose model, with its settings there, all models are held against.
+        Folder of a finished run. All models are compared with its model, with the settings of that
+        run.
     threshold
-        Where a map is high: percentile (if not given), max or minmax.
+        Kind of threshold of the masks: percentile, max or minmax. [default: percentile]
     tau
-        The threshold, 0 to 100; 70 if not given.
+        Threshold of the masks, from 0 to 100. [default: 70]
     masks
-        Folder with true places, WORD/PICTURE.png, white where the word is: how well do maps find
-        them?
+        Folder with true masks, WORD/IMAGE.png, white where the word is. askew reports how
+        accurately the maps locate the word.
     taus
-        Thresholds at which masks are held against these, with commas; 10,20,…,90 if not given.
+        Thresholds at which maps are compared with the true masks, separated by commas. [default:
+        10,20,…,90]
     definition
-        ovam (if not given): attention weights; output: what attention gathers, of SD3, Flux and
-        their like.
+        Definition of a map: ovam (attention weights), or output (output of attention, for SD3, Flux
+        and similar models). [default: ovam]
     branch
-        cond (if not given) or, with guidance, uncond.
+        Branch of classifier-free guidance to map: cond, or uncond. [default: cond]
+
+    Returns
+    -------
+    MapResult
+        The finished run.
 
     Raises
     ------
     UsageError
-        For a request that cannot be met; other AskewErrors where a run fails.
+        If the request cannot be met. A run that fails raises other kinds of AskewError.
     """
-    o.only_known(options, o.SurveyOptions)
-    own = {"model": o.names(model)[0]} if o.names(model) else {}
-    fields = o.plan_fields({**own, **options, "embedder": "none"})
-    models = o.names(model) if model is not None else [fields.get("model", DEFAULT_MODEL)]
+    shared.only_known(options, shared.SurveyOptions)
+    names = shared.names(model)
+    first = {"model": names[0]} if names else {}
+    fields = shared.plan_fields({**first, **options, "embedder": "none"})
+    models = [fields.get("model", DEFAULT_MODEL)] if model is None else names
+    given = shared.given(
+        images=images,
+        taus=taus,
+        baseline_run=baseline_run and str(baseline_run),
+        threshold=threshold,
+        tau=tau,
+        definition=definition,
+        branch=branch,
+    )
     plan = plan_map(
-        o.prompts_of(prompts, options),
-        concepts=o.several(concept),
+        shared.prompts_of(prompts, options),
+        concepts=shared.several(concept),
         against=against,
-        professions=o.names(profession) or professions,
+        professions=shared.names(profession) or professions,
         models=models,
         masks=str(masks or ""),
-        **{
-            **fields,
-            **o.given(
-                images=images,
-                taus=taus,
-                baseline_run=baseline_run and str(baseline_run),
-                threshold=threshold,
-                tau=tau,
-                definition=definition,
-                branch=branch,
-            ),
-        },
+        **{**fields, **given},
     )
-    return METHOD.run(plan, **o.run_options(options))
+    return METHOD.run(plan, **shared.run_options(options))

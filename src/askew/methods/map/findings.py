@@ -1,4 +1,4 @@
-"""What `askew map` finds; section `biasmap` of results.json."""
+"""Findings of `askew map`; section `biasmap` of results.json."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,14 +11,22 @@ from askew.methods.map.plan import MapPlan
 from askew.types import Estimate, Missing, record
 
 MIDDLE = "mid"
-"""The block between the two sides of a UNet; neither the sum of all layers nor mBIoU counts it, as
-in OVAM.
-"""
+"""Block between the two sides of a UNet. As in OVAM, the sum of the layers and mBIoU omit it."""
+
+UNTESTED = {
+    ("overall", "miou"),
+    ("overall", "mbiou"),
+    ("overall", "blocks"),
+    ("overall", "risk_difference"),
+    ("pairs", "corrected"),
+    ("pairs", "mbiou_corrected"),
+}
+"""Estimates that are not tested."""
 
 
 @record
 class MapFile:
-    """Under which fingerprint the store holds the maps of a prompt's pictures."""
+    """Fingerprint under which the store holds the maps of a prompt's images."""
 
     model: str
     prompt: str
@@ -27,12 +35,30 @@ class MapFile:
 
 @record
 class ConceptPair:
-    """How much the places of a concept `a` and of a word `b` of the prompt overlap in its pictures
-    (Eq. 4-6).
+    """Overlap of the masks of a concept `a` and of a word `b` of the prompt (Eq. 4-6).
 
-    miou       of the sum of all layers; `corrected` for chance, the same words in other pictures
-    mbiou      mean over the blocks of the network but the middle
-    pictures   IoU of every picture, None where a map is the same everywhere; `block_pictures` the same of mBIoU
+    Attributes
+    ----------
+    prompt, model : str
+        Prompt and model of the images.
+    a, b : str
+        Concept, and word of the prompt.
+    miou : Estimate or Missing
+        Mean IoU of the sum of all layers. Its null is the IoU of masks of different images.
+    corrected : Estimate or Missing
+        `miou` rescaled: 0 is the overlap expected by chance, 1 is full overlap.
+    mbiou, mbiou_corrected : Estimate or Missing
+        The same for the mean over the blocks of the network, without the middle block.
+    blocks : mapping of str to Estimate or Missing
+        Mean IoU by block.
+    chance_area : float or None
+        IoU of random masks of the same areas.
+    chance_other_picture : float or None
+        IoU of masks of different images.
+    pictures, block_pictures : tuple of float or None
+        IoU of each image, for `miou` and for `mbiou`; None where a map is constant.
+    seeds : tuple of int or None
+        Seeds of the images.
     """
 
     prompt: str
@@ -53,8 +79,20 @@ class ConceptPair:
 
 @record
 class RiskDifference:
-    """How much more often one group is seen than another; `missing` pictures could not be read, by
-    reason.
+    """Difference between the shares of two groups in a prompt's images.
+
+    Attributes
+    ----------
+    prompt, model, axis, instrument : str
+        Prompt, model, axis and the instrument that labels it.
+    groups : tuple of str
+        The two groups.
+    counts : mapping of str to int
+        Number of images by value.
+    estimate : Estimate or Missing
+        Absolute difference of the two shares.
+    missing : mapping of str to int
+        Number of unlabeled images by reason.
     """
 
     prompt: str
@@ -69,7 +107,7 @@ class RiskDifference:
 
 @record
 class Overall:
-    """Means over the prompts of a model, with t intervals over prompts."""
+    """Means of a concept's scores over the prompts of a model, with t intervals over prompts."""
 
     model: str
     a: str
@@ -83,7 +121,7 @@ class Overall:
 
 @record
 class PromptChange:
-    """Mean difference of IoU between pictures of one seed."""
+    """Mean difference of IoU between images of the same seed by two models."""
 
     prompt: str
     miou: E
@@ -92,7 +130,7 @@ class PromptChange:
 
 @record
 class ModelChange:
-    """A later model less the first, for one concept."""
+    """Scores of a later model minus scores of the first model, for one concept."""
 
     models: tuple[str, str]
     a: str
@@ -106,7 +144,19 @@ class ModelChange:
 
 @record
 class Gradient:
-    """Whether words that are nearer in meaning overlap more (supplement E)."""
+    """Rank correlation between similarity of meaning and overlap, over words (supplement E).
+
+    Attributes
+    ----------
+    prompt, model : str
+        Prompt and model of the images.
+    b : str
+        Word of the prompt.
+    cosines : mapping of str to float
+        By concept, the cosine of its text embedding and that of `b`.
+    spearman : Estimate or Missing
+        Correlation of the cosines with mIoU.
+    """
 
     prompt: str
     model: str
@@ -117,10 +167,20 @@ class Gradient:
 
 @record
 class MaskAccuracy:
-    """How well masks at a threshold find the given places of a word (supplement F; null: masks of
-    other pictures).
+    """Accuracy of a word's masks at a threshold, compared with true masks (supplement F).
 
-    The share of the place that the mask covers, and of the rest of the picture that it leaves out.
+    The null is the accuracy of masks of other images.
+
+    Attributes
+    ----------
+    prompt, model, word : str
+        Prompt and model of the images, and the word.
+    tau : float
+        Threshold, from 0 to 100.
+    mask_accuracy : Estimate or Missing
+        Share of the true mask that the mask covers.
+    complement_accuracy : Estimate or Missing
+        Share of the rest of the image that the mask omits.
     """
 
     prompt: str
@@ -133,7 +193,7 @@ class MaskAccuracy:
 
 @record
 class BiasMap:
-    """Everything about overlaps."""
+    """Scores of all maps of a run."""
 
     pairs: tuple[ConceptPair, ...]
     risk_difference: tuple[RiskDifference, ...]
@@ -145,7 +205,7 @@ class BiasMap:
 
 @record
 class MapFindings(Head):
-    """The content of results.json."""
+    """Content of results.json of `askew map`."""
 
     plan: MapPlan
     models: tuple[Identity, ...]
@@ -160,28 +220,39 @@ class MapResult(Result[MapPlan, MapFindings]):
     def miou(
         self, concept: str, prompt: str | None = None, model: str | None = None
     ) -> Estimate | Missing:
-        """How much of their union the places of a concept, and of the word that it is held against,
-        share.
+        """Return the mean IoU of a concept's masks and those of the word of the prompt.
 
-        Of the first prompt and model unless named. Raises UsageError for what the run did not look
-        at.
+        Parameters
+        ----------
+        concept
+            Concept of the run.
+        prompt, model
+            Prompt and model. [default: the first]
+
+        Returns
+        -------
+        Estimate or Missing
+            Mean IoU (Eq. 4).
+
+        Raises
+        ------
+        UsageError
+            If the run has no such concept, prompt or model.
         """
-        wanted = (
-            model or self.findings.models[0].name,
-            prompt or self.plan.prompts[0].text,
-            concept,
-        )
+        model = model or self.findings.models[0].name
+        prompt = prompt or self.plan.prompts[0].text
         for pair in self.findings.biasmap.pairs:
-            if (pair.model, pair.prompt, pair.a) == wanted:
+            if (pair.model, pair.prompt, pair.a) == (model, prompt, concept):
                 return pair.miou
-        raise UsageError(f"this run has no maps of {concept!r} in {wanted[1]!r} by {wanted[0]}")
+        raise UsageError(f"this run has no maps of {concept!r} in images of {prompt!r} by {model}")
 
 
 def family(at: Address) -> Address | None:
-    """Tests that are adjusted together: one family per score; all blocks are one."""
+    """Return the name of the tests that are corrected together, or None for an untested estimate.
+
+    Each score has a family; the blocks together are one.
+    """
     name = pattern(at)
-    name = name[:-1] if name[-2:-1] == ("blocks",) else name
-    untested = {("overall", score) for score in ("miou", "mbiou", "blocks", "risk_difference")}
-    return (
-        None if name in untested | {("pairs", "corrected"), ("pairs", "mbiou_corrected")} else name
-    )
+    if name[-2:-1] == ("blocks",):
+        name = name[:-1]
+    return None if name in UNTESTED else name

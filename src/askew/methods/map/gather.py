@@ -1,5 +1,6 @@
-"""What `askew map` costs: pictures with the model watched while it makes them, their maps, and what
-people see.
+"""Data that `askew map` gathers: images, their attention maps, and labels.
+
+The maps are recorded while the model generates the images.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,19 +35,39 @@ from askew.store.imagefile import opened, read
 from askew.store.requests import PictureRequest
 from askew.types import Missing, Picture, Prompt
 
-GREY = 127
-SIDE = 256
-"""Above which a mask is white; the longest side at which it is looked at."""
+GRAY = 127
+"""Gray level above which a true mask is white."""
+
+MAX_SIDE = 256
+"""Longest side, in pixels, at which a true mask is compared."""
+
+MIN_CORRELATED_CONCEPTS = 4
+"""Fewest concepts for which overlap is correlated with similarity of meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptAttention:
-    """One prompt's pictures by one model, and what people see in them.
+    """Images of one prompt by one model, with their maps and labels.
 
-    words    every concept with the word that it is held against
-    rows     (usable pictures, numbers) their maps, which the store holds under `fingerprint`, for `decode_maps`
-    cosines  by concept that of its text embedding with the word it is held against; empty for few concepts
-    masks    by word the places that were given, of every usable picture
+    Attributes
+    ----------
+    model, prompt : str
+        Names of the model and of the prompt.
+    words : tuple of (str, str)
+        Each concept with the word of the prompt.
+    fingerprint : str
+        Fingerprint of the maps in the store.
+    pictures : tuple of Picture or Missing
+        The images.
+    rows : array, (usable images, numbers)
+        Encoded maps, for `decode_maps`.
+    observed : ObservedSet
+        Labels of the images.
+    cosines : mapping of str to float
+        By concept, the cosine of its text embedding and that of the word of the prompt. Empty for
+        few concepts.
+    masks : mapping of str to sequence of Mask or Missing
+        By word, the true masks of the usable images.
     """
 
     model: str
@@ -61,23 +82,43 @@ class PromptAttention:
 
     @property
     def present(self) -> list[Picture]:
-        """The pictures that could be made."""
-        return [one for one in self.pictures if isinstance(one, Picture)]
+        """Return the images that are not missing."""
+        return [picture for picture in self.pictures if isinstance(picture, Picture)]
 
 
 @dataclass(frozen=True, slots=True)
 class MapsGathered(GatheredData):
-    """All of a run, model by model; `held` are their names, first what the others are held against."""
+    """Data of a run, model by model.
+
+    Attributes
+    ----------
+    models : tuple of Identity
+        The models.
+    prompts : tuple of PromptAttention
+        Prompts of the first model, then of the second, and so on.
+    comparison_order : tuple of str
+        Names of the models. The others are compared with the first.
+    """
 
     models: tuple[Identity, ...]
     prompts: tuple[PromptAttention, ...]
-    held: tuple[str, ...]
+    comparison_order: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionWatcher:
-    """A model that is watched while it makes pictures: by prompt, who reads where it attends to
-    what.
+    """Maker of images that records the attention of a model.
+
+    Attributes
+    ----------
+    model : WhiteBox
+        The model.
+    readers : mapping of str to AttentionReader
+        By prompt, the reader of its maps.
+    name : str
+        Name of the model.
+    batch_size : int
+        Number of images per batch.
     """
 
     model: WhiteBox
@@ -87,149 +128,246 @@ class AttentionWatcher:
 
     @property
     def sees(self) -> frozenset[str]:
-        """The readers' maps."""
+        """Return the fingerprints of the maps."""
         return frozenset(reader.fingerprint for reader in self.readers.values())
 
     def check(self) -> None:
-        """Raises UsageError for a network, or words, that cannot be looked for; loads the model."""
+        """Check the network and the words, which loads the model.
+
+        Raises
+        ------
+        UsageError
+            If the network or a word cannot be mapped.
+        """
         for reader in self.readers.values():
             reader.check()
 
     def make(self, wanted: Sequence[PictureRequest]) -> list[MakerOutput]:
-        """One batch, prompt by prompt, since listening to one costs the same for all its pictures."""
-        made: list[MakerOutput] = []
+        """Generate one batch of images with their maps.
+
+        The images of a prompt are generated together, since recording costs the same for all.
+
+        Parameters
+        ----------
+        wanted
+            The requests.
+
+        Returns
+        -------
+        list of MakerOutput
+            Images and maps, in the order of the requests.
+        """
+        outputs: list[MakerOutput] = []
         with provider(self.name, f"making pictures of {wanted[0].prompt!r}"):
-            for prompt, own in groupby(wanted, key=lambda one: one.prompt):
-                reader = self.readers[prompt]
-                requests = [Request(prompt, one.seed or 0, one.number) for one in own]
-                with watching(self.model, reader) as found:
-                    pictures = [encoded(image) for image in self.model.generate(requests)]
-                made += [
-                    MakerOutput(
-                        picture,
-                        {}
-                        if isinstance(picture, Missing)
-                        else {reader.fingerprint: found[request]},
-                    )
-                    for request, picture in zip(requests, pictures, strict=True)
-                ]
-        return made
+            for prompt, group in groupby(wanted, key=lambda request: request.prompt):
+                requests = [Request(prompt, request.seed or 0, request.number) for request in group]
+                outputs += self._outputs(prompt, requests)
+        return outputs
+
+    def _outputs(self, prompt: str, requests: Sequence[Request]) -> list[MakerOutput]:
+        """Generate images of one prompt."""
+        reader = self.readers[prompt]
+        with watching(self.model, reader) as maps:
+            pictures = [encoded(image) for image in self.model.generate(requests)]
+        outputs = []
+        for request, picture in zip(requests, pictures, strict=True):
+            rows = {} if isinstance(picture, Missing) else {reader.fingerprint: maps[request]}
+            outputs.append(MakerOutput(picture, rows))
+        return outputs
 
 
 def gather(plan: MapPlan, run: Run) -> MapsGathered:
-    """Every prompt by every model. Raises UsageError for one that cannot be watched, and a baseline
-    that is none.
+    """Gather images, maps and labels of every prompt by every model.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    run
+        The run, which stores what is gathered.
+
+    Returns
+    -------
+    MapsGathered
+        The data.
+
+    Raises
+    ------
+    UsageError
+        If a model cannot be mapped, or the baseline run is not a run of maps.
     """
-    models = {
-        model.name: model for model in (white_box(name, plan.model_args) for name in plan.models)
-    }
-    held = list(models)
+    opened_models = [white_box(name, plan.model_args) for name in plan.models]
+    models = {model.name: model for model in opened_models}
+    order = list(models)
     if plan.baseline_run:
-        if not (file := Path(plan.baseline_run) / PLAN_FILE).exists():
-            raise UsageError(f"{plan.baseline_run} is no run folder: it holds no {PLAN_FILE}")
-        earlier = MapPlan.checked(read_toml(file), f"the plan {file} of the baseline")
-        before = white_box(earlier.model, earlier.model_args)
-        name = (
-            before.name
-            if before.name not in held
-            else f"{before.name} ({Path(plan.baseline_run).resolve().name})"
-        )
-        models[name], held = before, [name, *held]
+        name, baseline = _baseline_model(Path(plan.baseline_run), order)
+        models[name] = baseline
+        order = [name, *order]
     first = next(iter(models.values()))
     instruments = instruments_of(plan, first)
     reader = SurveyReader(run, instruments)
-    prompts = tuple(
-        one for name, model in models.items() for one in _watched(plan, run, name, model, reader)
-    )
-    given = [mask for one in prompts for some in one.masks.values() for mask in some]
-    if plan.masks and not any(isinstance(mask, np.ndarray) for mask in given):
-        run.warn(
-            f"no mask in {plan.masks} is of a picture of this run: name them after its files, WORD/PICTURE.png"
-        )
-    prompt = plan.prompts[0].text
+    prompts: list[PromptAttention] = []
+    for name, model in models.items():
+        prompts += _map_model(plan, run, name, model, reader)
+    if plan.masks:
+        _warn_without_masks(plan, run, prompts)
     for model in models.values():
-        run.warn(*unknown_words(model, plan.texts()))
-        own = set(model.unknown_words(prompt))
-        unknown = [
-            repr(c) for c in plan.concepts if set(model.unknown_words(f"{prompt} and {c}")) - own
-        ]
-        if unknown:
-            run.warn(
-                f"{model.name} does not know {', '.join(unknown)}: maps of a word without a meaning say nothing"
-            )
+        _warn_of_unknown_words(plan, run, model)
     run.warn(*studio_warnings(list(models), instruments))
     identities = tuple(
-        Identity(name, one.revision, dict(one.settings)) for name, one in models.items()
+        Identity(name, model.revision, dict(model.settings)) for name, model in models.items()
     )
-    sets = tuple(PictureSet.of(one.prompt, one.pictures, model=one.model) for one in prompts)
+    sets = tuple(
+        PictureSet.of(prompt.prompt, prompt.pictures, model=prompt.model) for prompt in prompts
+    )
     return MapsGathered(
         identities[0],
         getattr(first, "device", None),
         fingerprints(instruments),
         sets,
-        identities,
-        prompts,
-        tuple(held),
+        models=identities,
+        prompts=tuple(prompts),
+        comparison_order=tuple(order),
     )
 
 
+def _baseline_model(folder: Path, names: Sequence[str]) -> tuple[str, WhiteBox]:
+    """Return the model of the run in a folder, with a name that differs from `names`."""
+    file = folder / PLAN_FILE
+    if not file.exists():
+        raise UsageError(
+            f"{folder} is not a run folder because it has no {PLAN_FILE}; "
+            "give --baseline-run the folder of a finished run of askew map"
+        )
+    plan = MapPlan.checked(read_toml(file), f"the plan {file} of the baseline run")
+    model = white_box(plan.model, plan.model_args)
+    if model.name in names:
+        return f"{model.name} ({folder.resolve().name})", model
+    return model.name, model
+
+
+def _warn_without_masks(plan: MapPlan, run: Run, prompts: Sequence[PromptAttention]) -> None:
+    """Warn if no image has a true mask."""
+    for prompt in prompts:
+        for masks in prompt.masks.values():
+            if any(isinstance(mask, np.ndarray) for mask in masks):
+                return
+    run.warn(
+        f"no mask in {plan.masks} belongs to an image of this run; "
+        "name the masks after the image files, WORD/IMAGE.png"
+    )
+
+
+def _warn_of_unknown_words(plan: MapPlan, run: Run, model: WhiteBox) -> None:
+    """Warn of words of the prompts, and of concepts, that a model does not know."""
+    run.warn(*unknown_words(model, plan.texts()))
+    prompt = plan.prompts[0].text
+    unknown_before = set(model.unknown_words(prompt))
+    unknown = [
+        repr(concept)
+        for concept in plan.concepts
+        if set(model.unknown_words(f"{prompt} and {concept}")) - unknown_before
+    ]
+    if unknown:
+        run.warn(
+            f"{model.name} does not know {', '.join(unknown)}: "
+            "maps of words that the model does not know have no meaning"
+        )
+
+
 def white_box(name: str, settings: Mapping[str, Setting]) -> WhiteBox:
-    """The model of that name. Raises UsageError for a black box."""
+    """Return the model of a name.
+
+    Parameters
+    ----------
+    name
+        Name of the model.
+    settings
+        Settings of the model.
+
+    Returns
+    -------
+    WhiteBox
+        The model.
+
+    Raises
+    ------
+    UsageError
+        If the attention of the model cannot be recorded.
+    """
     model = mitigations.open_model(name, settings)
     if not getattr(model, "has_pipeline", False):
         raise UsageError(
-            f"{model.name} is a black box, and attention maps need a model whose insides can be seen: "
-            f"use studio or diffusers/ID-OR-PATH"
+            f"{model.name} is a black box, but attention maps need access to attention layers; "
+            f"use --model studio or --model diffusers/ID-OR-PATH"
         )
     return cast("WhiteBox", model)
 
 
-def _watched(
+def _map_model(
     plan: MapPlan, run: Run, name: str, model: WhiteBox, reader: SurveyReader
 ) -> list[PromptAttention]:
-    """The prompts of a model; all pictures are made at once."""
+    """Gather the data of all prompts by one model, whose images are generated in one go."""
     wanted = wanted_pictures(model, plan.texts(), plan.images, plan.seed)
-    numbers = {one.seed: one.number for one in wanted}
-    readers = {
-        prompt.text: AttentionReader(
-            model, prompt.text, plan.concepts, against, plan.definition, plan.branch, numbers
-        )
-        for prompt, against in zip(plan.prompts, plan.against, strict=True)
+    numbers = {request.seed: request.number for request in wanted}
+    words = {
+        prompt.text: against for prompt, against in zip(plan.prompts, plan.against, strict=True)
     }
-    made = run.make(AttentionWatcher(model, readers, model.name, model.batch_size), wanted)
-    found = []
+    readers = {
+        prompt: AttentionReader(
+            model, prompt, plan.concepts, against, plan.definition, plan.branch, numbers
+        )
+        for prompt, against in words.items()
+    }
+    outcomes = run.make(AttentionWatcher(model, readers, model.name, model.batch_size), wanted)
+    prompts = []
     for prompt, against in zip(plan.prompts, plan.against, strict=True):
         maps = readers[prompt.text]
-        pictures = tuple(made[one.key] for one in wanted if one.prompt == prompt.text)
-        present = [one for one in pictures if isinstance(one, Picture)]
+        pictures = tuple(
+            outcomes[request.key] for request in wanted if request.prompt == prompt.text
+        )
+        present = [picture for picture in pictures if isinstance(picture, Picture)]
         rows = run.read(maps, present)
         (observed,) = reader.read(prompt, [(Prompt(prompt.text), pictures)])
-        cosines: dict[str, float] = {}
-        if len(plan.concepts) >= 4:  # a correlation needs some
-            (near,) = run.look(partial(nearness, against, plan.concepts), [model])
-            cosines = {} if isinstance(near, Missing) else near
-        masks: dict[str, Sequence[Mask | Missing]] = {}
-        for word in (against, *plan.concepts):
-            if plan.masks and (folder := Path(plan.masks) / word).is_dir():
-                masks[word] = [*run.look(MaskLens(folder), present)]
-        found.append(
-            PromptAttention(
-                name,
-                prompt.text,
-                tuple(maps.words),
-                maps.fingerprint,
-                pictures,
-                rows,
-                observed,
-                cosines,
-                masks,
-            )
+        attention = PromptAttention(
+            model=name,
+            prompt=prompt.text,
+            words=tuple(maps.words),
+            fingerprint=maps.fingerprint,
+            pictures=pictures,
+            rows=rows,
+            observed=observed,
+            cosines=_cosines(plan, run, model, against),
+            masks=_true_masks(plan, run, against, present),
         )
-    return found
+        prompts.append(attention)
+    return prompts
+
+
+def _cosines(plan: MapPlan, run: Run, model: WhiteBox, against: str) -> dict[str, float]:
+    """Return the cosines of the concepts with a word; empty for few concepts."""
+    if len(plan.concepts) < MIN_CORRELATED_CONCEPTS:
+        return {}
+    (cosines,) = run.look(partial(nearness, against, plan.concepts), [model])
+    return {} if isinstance(cosines, Missing) else cosines
+
+
+def _true_masks(
+    plan: MapPlan, run: Run, against: str, present: Sequence[Picture]
+) -> dict[str, Sequence[Mask | Missing]]:
+    """Return the true masks of the images, by word that has some."""
+    masks: dict[str, Sequence[Mask | Missing]] = {}
+    if not plan.masks:
+        return masks
+    for word in (against, *plan.concepts):
+        folder = Path(plan.masks) / word
+        if folder.is_dir():
+            masks[word] = [*run.look(MaskLens(folder), present)]
+    return masks
 
 
 def nearness(against: str, concepts: Sequence[str], model: WhiteBox) -> dict[str, float]:
-    """By concept the cosine of its text embedding with that of the word `against`."""
+    """Return by concept the cosine of its text embedding and that of the word `against`."""
     from askew.measure.attention.words import word_vector  # imports torch
 
     anchor = word_vector(model.pipeline, against)
@@ -238,24 +376,27 @@ def nearness(against: str, concepts: Sequence[str], model: WhiteBox) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class MaskLens:
-    """Opens the file named after a picture, white where a word is, at the picture's size or, if
-    that is large, less.
+    """Reader of true masks: PNG files named after the images, white where a word is.
+
+    Attributes
+    ----------
+    folder : Path
+        Folder of a word's masks.
     """
 
     folder: Path
 
     def __call__(self, picture: Picture) -> Mask | Missing:
-        """(H, W), or why there is none."""
+        """Return the mask of an image, (H, W), at most `MAX_SIDE` pixels on each side."""
         path = self.folder / f"{picture.id}.png"
         file = read(path)
         if isinstance(file, Missing):
             return file
         width, height = opened(picture.path).size
-        less = max(1, max(width, height) / SIDE)
-        size = (round(width / less), round(height / less))
-        mask: Mask = np.asarray(opened(path).convert("L").resize(size, Image.Resampling.BOX)) > GREY
-        return (
-            mask
-            if mask.any() and not mask.all()
-            else Missing("blank_image", f"{path} has no word's place and rest")
-        )
+        factor = max(1, max(width, height) / MAX_SIDE)
+        size = (round(width / factor), round(height / factor))
+        grays = np.asarray(opened(path).convert("L").resize(size, Image.Resampling.BOX))
+        mask: Mask = grays > GRAY
+        if mask.all() or not mask.any():
+            return Missing("blank_image", f"{path} is all white or all black")
+        return mask

@@ -1,4 +1,4 @@
-"""The plan of where a model attends to concepts, and how a request becomes one."""
+"""Plan of attention maps, and the function that builds it from a request."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -42,28 +42,47 @@ PROFESSIONS = (
     "waiter",
     "worker",
 )
-"""Those of the paper's tables 3 to 6."""
+"""Professions of the paper's tables 3 to 6."""
 
 AXES: Mapping[str, str] = {"race": "ethnicity", "sex": "gender"}
-"""Axes that go by another name than the concept."""
+"""Axes by concept, where the names differ."""
+
+DEFAULT_IMAGES = 24
 
 Tau = Annotated[float, Field(ge=0, le=100)]
 
 
 class MapPlan(Plan):
-    """A plan of where a model attends to concepts (BiasMap); mask and branch are those of the
-    paper.
+    """Maps of the attention of a model to concepts (BiasMap).
 
-    `images` pictures of each prompt are made; the axes of a prompt are what the instruments read in
-    them.
+    The instruments label the axes of a prompt in its `images` images.
 
-    against     by prompt the word of it, such as its occupation, that the `concepts` are held against
-    compared    further models, with the same settings, whose pictures of the same seeds are held against the first's
-    baseline_run  folder of a finished run of maps, whose model all models are held against instead
-    definition  ovam: attention weights; output: what attention gathers (SD3, Flux and their like)
-    branch      whose image is listened to where there is guidance
-    threshold   where a map is high, at `tau`
-    masks       folder with true places, WORD/PICTURE.png, that maps at `taus` are held against; "" has none
+    Attributes
+    ----------
+    embedder : str
+        Not used.
+    concepts : tuple of str
+        Words to map. The prompt need not contain them.
+    against : tuple of str
+        By prompt, its word that is compared with the concepts, such as an occupation.
+    compared : tuple of str
+        Further models, compared with the first on images of the same seeds.
+    baseline_run : str
+        Folder of a finished run. All models are compared with its model.
+    definition : "ovam" or "output"
+        Attention weights, or the output of attention (SD3, Flux and similar models).
+    branch : "cond" or "uncond"
+        Branch of classifier-free guidance that is mapped. The paper uses the conditional branch.
+    threshold : "percentile", "max" or "minmax"
+        Kind of threshold of the masks. The paper uses the percentile.
+    tau : float
+        Threshold, from 0 to 100.
+    masks : str
+        Folder with true masks, WORD/IMAGE.png. Empty without masks.
+    masks_digest : str
+        Hash of the files of true masks.
+    taus : tuple of float
+        Thresholds at which maps are compared with the true masks.
     """
 
     method: str = "map"
@@ -84,25 +103,26 @@ class MapPlan(Plan):
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The model that others are held against, and those."""
+        """Return the first model and the models that are compared with it."""
         return (self.model, *self.compared)
 
     @model_validator(mode="after")
-    def _fits_prompts(self) -> Self:
+    def _check_words(self) -> Self:
         if len(self.against) != len(self.prompts):
             raise ValueError(
-                f"{len(self.prompts)} prompts need as many words to hold concepts against"
+                f"`against` has {len(self.against)} words for {len(self.prompts)} prompts; "
+                "it needs one word for each prompt"
             )
         check_distinct("concept", self.concepts)
-        held = {word.casefold() for word in self.against} & {
-            concept.casefold() for concept in self.concepts
-        }
-        if held:
+        words = {word.casefold() for word in self.against}
+        repeated = words & {concept.casefold() for concept in self.concepts}
+        if repeated:
             raise ValueError(
-                f"the concept {', '.join(sorted(held))} is the word that concepts are held against"
+                f"{', '.join(sorted(repeated))} is a concept and also the word of a prompt; "
+                "give --concept and --against different words"
             )
         if len(set(self.models)) < len(self.models):
-            raise ValueError(f"a model is named twice: {', '.join(self.models)}")
+            raise ValueError(f"--model names a model twice: {', '.join(self.models)}")
         return self
 
 
@@ -116,79 +136,122 @@ def plan_map(
     masks: str = "",
     **settings: object,
 ) -> MapPlan:
-    """A plan for `prompts`, whose word `against` the concepts are held against, and for
-    `professions`.
+    """Return the plan for prompts and professions.
 
-    `professions` True stands for the paper's 20. The first of `models` is the one that the others
-    are held against; it says how many pictures suit it. `settings` are the other fields of
-    `MapPlan`. Raises UsageError.
+    Parameters
+    ----------
+    prompts
+        Prompts, all of which contain the word `against`.
+    concepts
+        Words to map.
+    against
+        Word of the prompts that is compared with the concepts.
+    professions
+        Professions that get the paper's prompt. True means the paper's 20 professions.
+    models
+        Names of models. The others are compared with the first, which also determines the default
+        number of images.
+    masks
+        Folder with true masks.
+    settings
+        Other fields of `MapPlan`.
+
+    Returns
+    -------
+    MapPlan
+        The checked plan.
+
+    Raises
+    ------
+    UsageError
+        If the request cannot be met.
     """
-    if not all(model.strip() for model in models) or not models:
-        raise UsageError(
-            "no model is named; name one whose insides can be seen: studio or diffusers/ID-OR-PATH"
-        )
-    if prompts and not (against or "").strip():
-        raise UsageError(
-            "name the word of the prompt whose place the concepts are held against, as in --against nurse"
-        )
-    named = PROFESSIONS if professions is True else tuple(professions or ())
-    pairs = [(prompt, str(against)) for prompt in prompts] + [
-        (profession_prompt(p), p) for p in named
-    ]
-    if not pairs:
-        raise UsageError(
-            'there is no prompt; give one, as in: askew map "a photo of a nurse" --against nurse'
-        )
-    if not concepts or not all(concept.strip() for concept in concepts):
-        raise UsageError(
-            "a concept is empty; name one or more, as in --concept gender --concept race"
-        )
+    _check_request(prompts, concepts, against, models)
+    prompt_words = _prompt_words(prompts, against, professions)
     if "taus" in settings and not masks:
-        raise UsageError(
-            "--taus are thresholds for masks that are given; say where they are, as in --masks FOLDER"
-        )
+        raise UsageError("--taus needs true masks; name their folder with --masks FOLDER")
+    words = [word for _, word in prompt_words]
     if masks:
-        folder = Path(masks)
-        words = dict.fromkeys((*concepts, *(word for _, word in pairs)))
-        files = [file for word in words for file in sorted((folder / word).glob("*.png"))]
-        if not files:
-            raise UsageError(
-                f"{folder} has no folder with the masks of a word, named after it: {', '.join(words)}"
-            )
-        parts = (
-            f"{file.relative_to(folder)} {sha256(file.read_bytes()).hexdigest()}" for file in files
-        )
-        settings["masks_digest"] = sha256("\n".join(parts).encode()).hexdigest()
+        settings["masks_digest"] = _masks_digest(Path(masks), [*concepts, *words])
     if "images" not in settings:
-        args = cast("PlanFields", settings).get("model_args", {})
-        suggestion = getattr(open_model_if_fast(models[0], args), "suggestion", None)
-        settings["images"] = 24 if suggestion is None else suggestion.images
-    read = dict.fromkeys(axes_of(concepts).values()) or ("gender",)
-    axes = tuple(AxisPlan.of(find_axis(name)) for name in read)
-    planned = [PromptPlan.of(prompt, axes).model_dump() for prompt, _ in pairs]
-    data = {
+        model_args = cast("PlanFields", settings).get("model_args", {})
+        suggestion = getattr(open_model_if_fast(models[0], model_args), "suggestion", None)
+        settings["images"] = DEFAULT_IMAGES if suggestion is None else suggestion.images
+    names = dict.fromkeys(axes_of(concepts).values()) or ("gender",)
+    axes = tuple(AxisPlan.of(find_axis(name)) for name in names)
+    fields = {
         **settings,
         "masks": masks,
         "model": models[0],
         "compared": list(models[1:]),
         "concepts": list(concepts),
-        "against": [word for _, word in pairs],
-        "prompts": planned,
+        "against": words,
+        "prompts": [PromptPlan.of(prompt, axes).model_dump() for prompt, _ in prompt_words],
     }
-    return MapPlan.checked(data, "this request")
+    return MapPlan.checked(fields, "this request")
+
+
+def _check_request(
+    prompts: Sequence[str], concepts: Sequence[str], against: str | None, models: Sequence[str]
+) -> None:
+    """Raise UsageError for an empty model, word or concept."""
+    if not models or not all(model.strip() for model in models):
+        raise UsageError(
+            "no model is named; name a model with attention layers: "
+            "--model studio or --model diffusers/ID-OR-PATH"
+        )
+    if prompts and not (against or "").strip():
+        raise UsageError(
+            "a word of the prompt is needed to compare the concepts with; "
+            "name it, as in --against nurse"
+        )
+    if not concepts or not all(concept.strip() for concept in concepts):
+        raise UsageError(
+            "a concept is empty; name at least one, as in --concept gender --concept race"
+        )
+
+
+def _prompt_words(
+    prompts: Sequence[str], against: str | None, professions: Sequence[str] | bool
+) -> list[tuple[str, str]]:
+    """Return every prompt with its word; raise UsageError without any."""
+    names = PROFESSIONS if professions is True else tuple(professions or ())
+    prompt_words = [(prompt, str(against)) for prompt in prompts]
+    prompt_words += [(profession_prompt(name), name) for name in names]
+    if not prompt_words:
+        raise UsageError(
+            'there is no prompt; give one, as in: askew map "a photo of a nurse" --against nurse'
+        )
+    return prompt_words
+
+
+def _masks_digest(folder: Path, words: Sequence[str]) -> str:
+    """Return a hash of the names and contents of the masks of the words."""
+    distinct = list(dict.fromkeys(words))
+    lines = []
+    for word in distinct:
+        for file in sorted((folder / word).glob("*.png")):
+            lines.append(f"{file.relative_to(folder)} {sha256(file.read_bytes()).hexdigest()}")
+    if not lines:
+        raise UsageError(
+            f"{folder} has no masks; --masks needs a folder with a subfolder of PNG files "
+            f"for a word: {', '.join(distinct)}"
+        )
+    return sha256("\n".join(lines).encode()).hexdigest()
 
 
 def axes_of(concepts: Sequence[str]) -> dict[str, str]:
-    """By concept the axis of the catalogue that it is, for those that are one: race is ethnicity."""
-    found = {}
+    """Return the catalog's axis of each concept that has one, such as ethnicity for race."""
+    axes = {}
     for concept in concepts:
         try:
-            found[concept] = find_axis(AXES.get(concept.lower(), concept)).name
+            axes[concept] = find_axis(AXES.get(concept.lower(), concept)).name
         except UnknownName:
             continue
-    return found
+    return axes
 
 
 def profession_prompt(profession: str) -> str:
-    """The paper's prompt for a profession (section 3)."""
-    return f"A photo of the face of {'an' if profession[:1].lower() in tuple('aeiou') else 'a'} {profession}"
+    """Return the paper's prompt for a profession (section 3)."""
+    article = "an" if profession[:1].lower() in tuple("aeiou") else "a"
+    return f"A photo of the face of {article} {profession}"

@@ -171,7 +171,7 @@ def score(plan: MapPlan, found: MapsGathered, head: Head) -> MapFindings:
     axis_of = axes_of(plan.concepts)
     risks = [_risk(one, axis, scoring) for one in found.prompts for axis in axes]
     means = overall(pairs, risks, axis_of, plan.confidence)
-    changed = changes(pairs, risks, axis_of, found.held, plan.confidence)
+    changed = changes(pairs, risks, axis_of, found.comparison_order, plan.confidence)
     near = tuple(
         gradient(one.model, one.prompt, one.words[0][1], one.cosines, pairs, scoring)
         for one in found.prompts
