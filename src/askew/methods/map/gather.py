@@ -158,7 +158,7 @@ class AttentionWatcher:
             Images and maps, in the order of the requests.
         """
         outputs: list[MakerOutput] = []
-        with provider(self.name, f"making pictures of {wanted[0].prompt!r}"):
+        with provider(self.name, f"generating images of {wanted[0].prompt!r}"):
             for prompt, group in groupby(wanted, key=lambda request: request.prompt):
                 requests = [Request(prompt, request.seed or 0, request.number) for request in group]
                 outputs += self._outputs(prompt, requests)
