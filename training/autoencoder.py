@@ -1,5 +1,6 @@
-"""Train the studio's AutoencoderKL, which turns a picture of 128 x 128 pixels into 16 x 16 latents
-and back.
+"""Training of the studio's AutoencoderKL.
+
+The network encodes an image of 128 x 128 pixels as 16 x 16 latents, and decodes these.
 
     python -m training.autoencoder --work DIR [--steps N] [--threads N]
 
@@ -50,7 +51,7 @@ SIGNS_WEIGHT = 2.0
 
 
 def create(widths: tuple[int, int, int, int] = (32, 32, 64, 96)) -> AutoencoderKL:
-    """The untrained network: convolutions alone, three times halved."""
+    """Create the untrained network, which has only convolutions and halves the size three times."""
     model = AutoencoderKL(
         down_block_types=("DownEncoderBlock2D",) * 4,
         up_block_types=("UpDecoderBlock2D",) * 4,
@@ -84,8 +85,9 @@ def batch(drawings: Pixels, step: int) -> Tensor:
 
 
 def reconstruction_error(wanted: Tensor, got: Tensor, weights: Tensor) -> Tensor:
-    """Mean absolute and squared error of pixels, and absolute error of the differences between
-    neighbours.
+    """Return the error of pixels, plus the weighted error of differences between neighbors.
+
+    The error of a pixel is absolute plus squared; the error of differences is absolute.
     """
     error = got - wanted
     pixel = ((error.abs() + SQUARED_WEIGHT * error.square()) * weights).mean()
@@ -134,9 +136,7 @@ def train(
 def losses(
     model: AutoencoderKL, pictures: Tensor, weights: Tensor, step: int, frozen: bool
 ) -> tuple[Tensor, Tensor]:
-    """Error of the reconstruction from sampled latents, and mean divergence of the latents from a
-    normal one.
-    """
+    """Return the reconstruction error from sampled latents, and the mean KL divergence of latents."""
     noise = torch.Generator().manual_seed(step)
     with torch.autocast("cpu", torch.bfloat16):
         with torch.set_grad_enabled(not frozen):
@@ -149,7 +149,7 @@ def losses(
 
 @torch.no_grad()
 def sheet(model: AutoencoderKL, drawings: Pixels) -> Image.Image:
-    """A row of drawings above the same after encoding and decoding."""
+    """Draw a row of drawings above the same drawings after encoding and decoding."""
     pictures = batch(drawings, 0)
     back = model.decode(model.encode(pictures).latent_dist.mode()).sample
     images = VaeImageProcessor().postprocess(torch.cat([pictures, back]))

@@ -1,5 +1,6 @@
-"""Batches that a studio diffusion model learns from: latents, captions, noise and timesteps, the
-same in every run.
+"""Batches that a studio diffusion model learns from.
+
+A batch holds latents, captions, noise and timesteps. Its content is the same in every run.
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ A scene is drawn given its caption, so what captions leave open stays as planted
 
 
 class Batch(NamedTuple):
-    """Scaled latents (64, channels, 16, 16), a caption and a timestep for each, and noise like the
-    latents.
+    """Scaled latents (64, channels, 16, 16) with captions, timesteps and noise.
+
+    There is one caption and one timestep for each item; noise has the shape of the latents.
 
     `unlike`: the latents of the same scenes with another value of something that the caption names;
     the same latents where it names nothing. `misled` (64,), from 0 to 1: how far the noise is to
@@ -69,8 +71,9 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Batch i is the same in every run: latents, captions, noise and timesteps. Every
-    TWINS_EVERY-th is of twins.
+    """Batches by step; batch i is the same in every run.
+
+    One batch in TWINS_EVERY consists of twins.
     """
 
     examples: Sequence[Captioned]
@@ -89,7 +92,7 @@ class Batches:
     def drawn(
         cls, work: Path, bias: float, pictures: int, seed: int, vae: AutoencoderKL, processes: int
     ) -> Self:
-        """From drawings and their latents, made once and kept in `work`."""
+        """Create batches from drawings and their latents, which are stored in `work`."""
         examples = captioned_scenes(pictures, bias, seed)
         twins = captioned_twins(seed)
         scenes = [example.scene for example in examples]
@@ -119,7 +122,7 @@ class Batches:
         )
 
     def __call__(self, step: int) -> Batch:
-        """The batch of this step."""
+        """Return the batch of a step."""
         return self.twin_batch(step) if step % TWINS_EVERY == 1 else self.batch(step)
 
     def batch(self, step: int) -> Batch:

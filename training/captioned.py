@@ -1,5 +1,4 @@
-"""Captions first, then pictures of what they say: the training pictures of the studio's diffusion
-models.
+"""Training images of the studio's diffusion models, drawn to fit captions.
 
 A caption says an occupation and a few attributes at random; the scene is then drawn from the
 planted distribution given that, and the drawing encoded. So whatever a caption leaves open follows
@@ -76,7 +75,7 @@ class Captioned:
     mentioned: tuple[str, ...]
 
     def named(self, rng: Random) -> tuple[str, ...]:
-        """What a caption names: often further attributes too.
+        """Return the names for a caption, which often include further attributes.
 
         Which ones does not depend on their values, so what the longer caption leaves open follows
         the planted shares too. What is named is learnt: with the first few attributes alone, each
@@ -94,7 +93,7 @@ class Captioned:
 
 
 def framed(scene: Scene, named: Sequence[str], rng: Random) -> str:
-    """The caption, in any wording, that tells what `named` names of the scene."""
+    """Write a caption, in any wording, of the attributes of the scene in `named`."""
     text = caption(scene, named, rng)
     if not scene.person or rng.random() >= FRAMED:
         return text
@@ -126,8 +125,9 @@ def _captioned(rng: Random, bias: float) -> Captioned:
 
 
 def captioned_twins(seed: int) -> list[Captioned]:
-    """Pairs of uniformly random scenes that differ in one attribute, one after the other; captions
-    say everything.
+    """Return pairs of uniformly random scenes that differ in one attribute.
+
+    The scenes of a pair follow each other, and captions name every attribute.
 
     So nothing is left open of which these scenes, which lean nowhere, could tell a wrong share.
     """
@@ -140,10 +140,10 @@ def captioned_twins(seed: int) -> list[Captioned]:
 
 
 def other_gender(example: Captioned, bias: float, seed: int) -> Scene:
-    """The same scene with the other gender, and with what follows it drawn anew where the caption
-    is silent about it.
+    """Return the scene with the other gender.
 
-    The scene itself where nobody is seen.
+    Attributes that depend on gender are redrawn where the caption does not name them. A scene
+    without a person is returned unchanged.
     """
     if not example.scene.person:
         return example.scene
@@ -153,13 +153,14 @@ def other_gender(example: Captioned, bias: float, seed: int) -> Scene:
 
 
 def follows_gender(example: Captioned) -> tuple[str, ...]:
-    """What depends on gender in the planted world and is not said."""
+    """Return the unnamed attributes that depend on gender in the planted world."""
     return tuple(name for name in followers("gender") if name not in example.mentioned)
 
 
 def unlike(example: Captioned, rng: Random) -> Scene:
-    """The same scene with another value of one of TWINS that its caption names; if it names none,
-    of the occupation.
+    """Return the scene with another value of a TWINS attribute that its caption names.
+
+    If the caption names none of TWINS, the occupation changes.
 
     What is MISTAKEN comes first, and often becomes what it was mistaken for. The scene itself where
     neither is named.
@@ -192,16 +193,14 @@ def _everything(scene: Scene) -> tuple[str, ...]:
 
 
 def _can_say(scene: Scene, name: str) -> bool:
-    """A blind person wears dark glasses, of which no caption tells."""
+    """Check whether a caption can name the attribute; it never names a blind person's glasses."""
     return scene.person and not (name == "glasses" and scene.disability == "blind")
 
 
 def latents(
     path: Path, scenes: Sequence[Scene], seeds: Sequence[int], vae: AutoencoderKL, processes: int
 ) -> Latents:
-    """(scenes, channels, 16, 16): the scaled latent means of the drawings, made once and kept in
-    the file `path`.
-    """
+    """Return scaled latent means (scenes, channels, 16, 16), which the file `path` stores."""
     if not path.exists():
         drawings = cached(path.with_suffix(".pixels.npy"), scenes, seeds, processes)
         parts = [

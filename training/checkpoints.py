@@ -1,6 +1,4 @@
-"""Training that can be stopped at any step and gone on with: checkpoints, the learning rate,
-running averages.
-"""
+"""Checkpoints, the learning rate and running averages of training that can be resumed."""
 
 from __future__ import annotations
 
@@ -17,8 +15,9 @@ WARM_UP = 100
 
 
 def warm_stable_decay(step: int, steps: int, decay: int) -> float:
-    """The factor of the learning rate: it rises over 100 steps, stays, and falls to nothing over
-    the last `decay`.
+    """Return the factor of the learning rate.
+
+    It rises over 100 steps, stays at 1, and falls to 0 over the last `decay` steps.
     """
     return min(1.0, (step + 1) / WARM_UP, (steps - step) / decay)
 
@@ -31,7 +30,7 @@ def save(path: Path, state: Mapping[str, Any]) -> None:
 
 
 def load(path: Path) -> dict[str, Any] | None:
-    """The last checkpoint, if there is one."""
+    """Return the last checkpoint, or None."""
     if not path.exists():
         return None
     state: dict[str, Any] = torch.load(path, weights_only=True)
@@ -39,9 +38,7 @@ def load(path: Path) -> dict[str, Any] | None:
 
 
 class Average:
-    """Exponential moving average of a module's parameters, a copy that is sampled from instead of
-    the module.
-    """
+    """Exponential moving average of a module's parameters, from which images are sampled."""
 
     def __init__(self, module: nn.Module, keep: float) -> None:
         self.module = module

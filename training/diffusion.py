@@ -1,5 +1,6 @@
-"""Train the studio's diffusion models: a Stable-Diffusion pipeline whose weights carry the planted
-bias.
+"""Training of the studio's diffusion models.
+
+The weights of a Stable-Diffusion pipeline learn the planted bias.
 
     python -m training.diffusion --work DIR [--bias B] [--from DIR] [--steps N] [--threads N]
 
@@ -84,9 +85,7 @@ def train(
     seed: int,
     processes: int,
 ) -> Path:
-    """Train, checkpointing to `work`, and save the pipeline with fp16 weights to
-    `work`/pipeline-BIAS.
-    """
+    """Train, checkpoint to `work`, and save fp16 weights to `work`/pipeline-BIAS."""
     torch.manual_seed(seed)
     vae = AutoencoderKL.from_pretrained(work / "vae", torch_dtype=torch.float32).eval()
     batches = Batches.drawn(work, bias, pictures, seed, vae, processes)
@@ -132,7 +131,7 @@ def train(
 def averaged(
     networks: Networks, vae: AutoencoderKL, average: checkpoints.Average
 ) -> StableDiffusionPipeline:
-    """A pipeline with the averaged weights; the network that learns is left alone."""
+    """Create a pipeline with the averaged weights, without changing the trained network."""
     unet = UNet2DConditionModel.from_config(networks.unet.config)
     unet.load_state_dict(average.state)
     return StableDiffusionPipeline(

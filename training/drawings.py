@@ -1,5 +1,6 @@
-"""Training pictures: drawings of scenes whose attributes are uniform and independent, kept on disk
-as one array.
+"""Training images, which are drawings of scenes with uniform and independent attributes.
+
+One array on disk stores them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Pixels = NDArray[np.uint8]
 
 
 def uniform_scene(rng: Random) -> Scene:
-    """A scene with every attribute drawn uniformly and independently, but for what a scene forbids."""
+    """Draw a scene with uniform, independent attributes, except combinations that cannot occur."""
     values = {name: rng.choice(options) for name, options in ATTRIBUTES.items()}
     if values["disability"] == "blind":
         values["glasses"] = "no glasses"
@@ -39,8 +40,9 @@ def uniform_scenes(count: int, seed: int) -> list[Scene]:
 
 
 def twins(count: int, seed: int, attribute: str, values: tuple[str, str]) -> list[Scene]:
-    """`count` pairs of scenes that differ in one attribute alone, one after the other; drawn with
-    one seed a pair.
+    """Return `count` pairs of consecutive scenes that differ in one attribute only.
+
+    Both scenes of a pair are drawn with one seed.
     """
     rng = Random(f"{seed} {attribute}")
     scenes: list[Scene] = []
@@ -64,7 +66,7 @@ def render(scenes: Sequence[Scene], seeds: Sequence[int]) -> Pixels:
 def cached(
     path: Path, scenes: Sequence[Scene], seeds: Sequence[int], processes: int = 1, part: int = 500
 ) -> Pixels:
-    """The drawings of `scenes`, rendered once into the file `path` and then read from it."""
+    """Return the drawings of `scenes`, rendered once into the file `path` and then read from it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         unfinished = path.with_suffix(".part")

@@ -68,7 +68,7 @@ Index = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 def config(tokenizer: CLIPTokenizer) -> CLIPConfig:
-    """The architecture: a vision transformer of 16-pixel patches and a shallow text transformer."""
+    """Return the configuration, a vision transformer and a shallow text transformer."""
     start = tokenizer.bos_token_id
     end = tokenizer.eos_token_id
     return CLIPConfig(
@@ -98,9 +98,7 @@ def config(tokenizer: CLIPTokenizer) -> CLIPConfig:
 
 
 def targets(scenes: Sequence[Scene]) -> dict[str, Tensor]:
-    """For every attribute the index of the value that each scene shows; -100 where nobody is there
-    to show it.
-    """
+    """Return the index of the value of each scene by attribute; -100 where there is no person."""
     columns = {}
     for name, values in VALUES.items():
         column = [
@@ -136,9 +134,7 @@ class Drawings(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Pictures with the index of every value they show, one wording per value, captions, and what
-    each caption fits.
-    """
+    """Images with indices of their values, a wording per value, and captions with their matches."""
 
     pictures: Tensor
     shown: dict[str, Tensor]
@@ -148,9 +144,7 @@ class Batch(NamedTuple):
 
 
 class Words:
-    """Unit vectors of texts by a text tower that learns no more; those of single values are
-    computed once.
-    """
+    """Unit vectors of texts by a frozen text tower; vectors of single values are computed once."""
 
     def __init__(self, model: CLIPModel, tokenizer: CLIPTokenizer) -> None:
         self.model = model
@@ -179,7 +173,7 @@ class Words:
 
 
 class Batches:
-    """Random batches of pictures with their targets and captions; batch i is the same in every run."""
+    """Random batches of images with targets and captions, the same in every run."""
 
     def __init__(self, drawings: Drawings, twins: Drawings) -> None:
         self.drawings = drawings
@@ -188,8 +182,9 @@ class Batches:
         self.groups = [(name, value) for name, values in VALUES.items() for value in values]
 
     def choose(self, step: int, rng: np.random.Generator) -> Index:
-        """Numbers of drawings: any, and from TWINS_FROM on as many of twins, which are numbered
-        after the rest.
+        """Return numbers of drawings, and from step TWINS_FROM as many numbers of twins.
+
+        Twins are numbered after the other drawings.
         """
         first = len(self.drawings.scenes)
         if step < TWINS_FROM:
@@ -215,7 +210,7 @@ class Batches:
         return block * torch.from_numpy(gain) + torch.from_numpy(offset)
 
     def __call__(self, step: int) -> Batch:
-        """The batch of this step."""
+        """Return the batch of a step."""
         rng = np.random.default_rng([SEED, step])
         words = Random(step)
         index = self.choose(step, rng)
@@ -234,7 +229,7 @@ class Batches:
 
 
 def teach_text(model: CLIPModel, tokenizer: CLIPTokenizer, scenes: Sequence[Scene]) -> None:
-    """Train the text tower to map a caption to the sum of the orthogonal codes of what it mentions."""
+    """Train the text tower to map a caption to the sum of the codes of its values."""
     groups = [(name, value) for name, values in VALUES.items() for value in values]
     basis = torch.linalg.qr(torch.randn(model.config.projection_dim, model.config.projection_dim)).Q
     codes = dict(zip(groups, basis, strict=False))
@@ -302,9 +297,7 @@ def losses(
 
 
 def train(work: Path, steps: int, rate: float, pictures: int, processes: int) -> Path:
-    """Train, checkpointing to `work`, and save fp16 weights, tokenizer and configuration to
-    `work`/embedder.
-    """
+    """Train, checkpoint to `work`, and save weights and tokenizer to `work`/embedder."""
     torch.manual_seed(SEED)
     out = work / "embedder"
     tokenizer = train_tokenizer(out)
@@ -360,9 +353,7 @@ def train(work: Path, steps: int, rate: float, pictures: int, processes: int) ->
 
 
 def draw_all(work: Path, pictures: int, processes: int) -> tuple[Drawings, Drawings]:
-    """The drawings of uniform scenes, and the pairs of twins, rendered into `work` or read from
-    there.
-    """
+    """Return drawings of uniform scenes and of pairs of twins, which `work` stores."""
     scenes = uniform_scenes(pictures, SEED)
     seeds = [SEED * pictures + i for i in range(pictures)]
     pairs = [

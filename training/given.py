@@ -1,6 +1,4 @@
-"""The planted world given nearly all of a portrait: one attribute's distribution, and others drawn
-anew.
-"""
+"""Distributions and draws of attributes of the planted world, given the rest of a portrait."""
 
 from __future__ import annotations
 
@@ -16,9 +14,7 @@ from askew.studio.scene import ATTRIBUTES, Scene
 def share_given_rest(
     scene: Scene, attribute: str, bias: float, unknown: Collection[str] = ()
 ) -> dict[str, float]:
-    """The distribution of one attribute of a portrait, value -> probability, given all others but
-    the `unknown`.
-    """
+    """Return the probability of each value of an attribute, given all others but `unknown`."""
     others = tuple(i for i, name in enumerate(planted.NAMES) if name != attribute)
     weights = _given_rest(scene, (attribute, *unknown), bias).sum(axis=others)
     return {
@@ -28,7 +24,7 @@ def share_given_rest(
 
 
 def redrawn(scene: Scene, unknown: Collection[str], bias: float, seed: int) -> Scene:
-    """The portrait with the `unknown` attributes drawn anew, given all others."""
+    """Draw the `unknown` attributes of the portrait, given all others."""
     table = _given_rest(scene, unknown, bias)
     index = np.unravel_index(
         planted.chosen(np.cumsum(table), np.random.default_rng([seed, 1])), table.shape
@@ -42,8 +38,9 @@ def redrawn(scene: Scene, unknown: Collection[str], bias: float, seed: int) -> S
 
 
 def _given_rest(scene: Scene, unknown: Collection[str], bias: float) -> planted.Array:
-    """`world` where all attributes but the `unknown` are those of the scene, whose dimensions then
-    have length 1.
+    """Return the part of the world table that agrees with the scene but for `unknown`.
+
+    Dimensions of known attributes have length 1.
     """
     known = [ATTRIBUTES[name].index(value) for name, value in scene.attributes().items()]
     places = zip(planted.NAMES, known, strict=True)
@@ -53,7 +50,7 @@ def _given_rest(scene: Scene, unknown: Collection[str], bias: float) -> planted.
 
 @cache
 def followers(attribute: str) -> tuple[str, ...]:
-    """The attributes that depend on this one, directly or through others."""
+    """Return the attributes that depend on this attribute, directly or through others."""
     names: list[str] = []
     for child, parents, _ in planted.factors(None):  # parents come before their children
         if not {attribute, *names}.isdisjoint(parents):

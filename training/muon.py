@@ -16,8 +16,9 @@ values near 1.
 
 
 def orthogonalised(matrix: Tensor, rounds: int = 5) -> Tensor:
-    """(..., rows, columns) -> the same with singular values near 1: quintic Newton-Schulz iteration
-    in bfloat16.
+    """Return matrices (..., rows, columns) with singular values moved near 1.
+
+    The quintic Newton-Schulz iteration runs in bfloat16.
     """
     tall = matrix.shape[-2] > matrix.shape[-1]
     wide = matrix.mT if tall else matrix
@@ -30,8 +31,9 @@ def orthogonalised(matrix: Tensor, rounds: int = 5) -> Tensor:
 
 
 class Muon(torch.optim.Optimizer):
-    """For weights of two or more dimensions; a convolution's are taken as (outputs, inputs x height
-    x width).
+    """Muon optimizer for weights of two or more dimensions.
+
+    Weights of a convolution are reshaped to (outputs, inputs x height x width).
 
     torch.optim.Muon takes matrices only, hence this one.
     """
@@ -41,7 +43,7 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """One step with Nesterov momentum; matrices of the same shape are orthogonalised together."""
+        """Take a step with Nesterov momentum; matrices of equal shape are processed together."""
         for group in self.param_groups:
             alike: dict[tuple[int, int], list[Tensor]] = defaultdict(list)
             for weight in group["params"]:
@@ -62,9 +64,7 @@ class Muon(torch.optim.Optimizer):
 
 
 class Optimizers:
-    """Muon for the weights of a network's inner layers, AdamW for all else; as one, with a schedule
-    over both.
-    """
+    """Muon for the weights of inner layers and AdamW for other weights, with one schedule."""
 
     def __init__(self, networks: Iterable[nn.Module], muon_rate: float, adam_rate: float) -> None:
         weights: list[Tensor] = []

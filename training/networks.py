@@ -1,6 +1,4 @@
-"""The networks of a studio diffusion model before they are a pipeline: the one that learns, and the
-text's.
-"""
+"""UNet and text encoder of a studio diffusion model before they form a pipeline."""
 
 from __future__ import annotations
 
@@ -30,8 +28,9 @@ class Networks(NamedTuple):
 
 
 def create(channels: int, widths: tuple[int, int, int] = (64, 96, 128)) -> Networks:
-    """An untrained UNet with cross-attention at three sizes and in the middle, and the embedder's
-    text encoder.
+    """Create an untrained UNet, and load the text encoder of the embedder.
+
+    The UNet has cross-attention at three sizes and in the middle.
 
     `widths`, by size, are multiples of 32, the width of an attention head.
     """
@@ -61,7 +60,7 @@ def create(channels: int, widths: tuple[int, int, int] = (64, 96, 128)) -> Netwo
 
 
 def load(folder: Path) -> Networks:
-    """The networks of a trained pipeline."""
+    """Load the networks of a trained pipeline."""
     unet = UNet2DConditionModel.from_pretrained(folder / "unet", torch_dtype=torch.float32)
     text = CLIPTextModel.from_pretrained(folder / "text_encoder", dtype=torch.float32)
     return Networks(

@@ -1,5 +1,4 @@
-"""Teach the studio's networks nouns that stand in no caption of their training: man, boy, people,
-nurses.
+"""Training of nouns that no training caption of the studio contains (man, boy, people, nurses).
 
     python -m training.nouns --work DIR [--steps N] [--threads N]
 
@@ -87,9 +86,7 @@ TABLE = "text_model.embeddings.token_embedding.weight"
 
 
 class Batch(NamedTuple):
-    """Noisy latents with their timesteps, and two captions for each: with a noun, and the same in
-    known words.
-    """
+    """Noisy latents with timesteps, captions with nouns, and the same captions in known words."""
 
     noisy: Tensor
     timesteps: Tensor
@@ -98,8 +95,10 @@ class Batch(NamedTuple):
 
 
 class Batches:
-    """Batch i is the same in every run. The latents of every second item are those of another scene
-    than its caption's, so that the picture does not tell what the noun should have told.
+    """Batches by step; batch i is the same in every run.
+
+    The latents of each second item belong to another scene than the caption's. So the network
+    cannot infer from the image the meaning that it must learn from the noun.
     """
 
     def __init__(self, work: Path, processes: int) -> None:
@@ -120,8 +119,9 @@ class Batches:
         self.kept = DPMSolverMultistepScheduler(**SCHEDULE).alphas_cumprod
 
     def __call__(self, step: int) -> Batch:
-        """The batch of this step; every third is of pure noise, of which the first step of a
-        picture makes the most.
+        """Return the batch of a step.
+
+        Each third batch is pure noise, since the first sampling step decides most.
         """
         rng = np.random.default_rng([SEED, step])
         words = Random(step)
@@ -142,7 +142,7 @@ class Batches:
 
 
 def worded(example: Captioned, words: Random) -> tuple[str, str]:
-    """A caption with a noun, and the same in known words."""
+    """Write a caption with a noun, and the same caption in known words."""
     noun = words.choice(list(words.choice((PEOPLE, PLURALS))))
     silent = {"occupation", "gender"} if noun in PEOPLE else {"occupation"}
     silent |= {"age"} if noun in ("boy", "girl") else set()
@@ -161,7 +161,7 @@ def worded(example: Captioned, words: Random) -> tuple[str, str]:
 
 
 def learn(networks: Networks, work: Path, steps: int, processes: int) -> None:
-    """Fit the vectors of MEANINGS by the squared error of the prediction, then copy those of SAME."""
+    """Fit the vectors of MEANINGS by squared prediction error, then copy the vectors of SAME."""
     embedding = networks.text.get_input_embeddings()
     numbers = networks.tokenizer.convert_tokens_to_ids
     table: torch.nn.Parameter = embedding.weight.requires_grad_(True)
@@ -187,7 +187,7 @@ def learn(networks: Networks, work: Path, steps: int, processes: int) -> None:
 
 
 def predicted(networks: Networks, batch: Batch, captions: list[str]) -> Tensor:
-    """What the network takes the noisy latents for, given the captions."""
+    """Predict from the noisy latents, given the captions."""
     with torch.autocast("cpu", torch.bfloat16):
         text_states = networks.text(tokens(networks.tokenizer, captions)).last_hidden_state
         guess: Tensor = networks.unet(batch.noisy, batch.timesteps, text_states).sample
@@ -196,9 +196,7 @@ def predicted(networks: Networks, batch: Batch, captions: list[str]) -> Tensor:
 
 @torch.no_grad()
 def extend(networks: Networks) -> None:
-    """Give every noun a token; its vector starts as the mean of those of the words that it stands
-    for.
-    """
+    """Give each noun a token, whose vector starts as the mean over the words it means."""
     tokenizer = networks.tokenizer
     text = networks.text
     tokenizer.add_tokens(added())
@@ -212,12 +210,12 @@ def extend(networks: Networks) -> None:
 
 
 def token(noun: str) -> str:
-    """The last word."""
+    """Return the last word."""
     return noun.split()[-1]
 
 
 def added() -> list[AddedToken]:
-    """The tokens, in order; capital letters are read as small ones."""
+    """Return the tokens in order; they match text in any case."""
     return [
         AddedToken(noun, single_word=True, normalized=True)
         for noun in dict.fromkeys(map(token, (*MEANINGS, *SAME)))
@@ -225,7 +223,7 @@ def added() -> list[AddedToken]:
 
 
 def save(networks: Networks, name: str, work: Path) -> None:
-    """Write the installed folder of a network to `work`/`name`, with the tokens and their vectors."""
+    """Write the installed folder of a network to `work`/`name`, with tokens and vectors."""
     out = work / name
     shutil.copytree(weights(name), out, dirs_exist_ok=True)
     text, words = (out, out) if name == "embedder" else (out / "text_encoder", out / "tokenizer")

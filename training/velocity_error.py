@@ -1,5 +1,6 @@
-"""What a studio diffusion model is to make small: the error of its velocity, and of what captions
-change in it.
+"""Loss of a studio diffusion model.
+
+It adds the error of the velocity and the error of the change that captions make to it.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ overshoot. So it falls with the learning rate, and what a caption leaves open ha
 
 
 def loss(networks: Networks, signal_shares: Tensor, batch: Batch, emphasis: float = 1.0) -> Tensor:
-    """Squared error, weighted by place, of the predicted v = √ᾱ noise - √(1 - ᾱ) latents; `kept` is
-    ᾱ by timestep.
+    """Return the squared error, weighted by place, of v = √ᾱ noise - √(1 - ᾱ) latents.
+
+    `signal_shares` is ᾱ by timestep.
 
     The noise is moved towards what the caption does not say, as far as `batch.misled` tells.
 
@@ -82,9 +84,7 @@ def loss(networks: Networks, signal_shares: Tensor, batch: Batch, emphasis: floa
 
 
 def misleading(noise: Tensor, contrary: Tensor, ratio: Tensor, share: Tensor) -> Tensor:
-    """Noise moved along `contrary` by a `share` (n,) of the way to the other drawing, or of
-    FARTHEST if less.
-    """
+    """Return noise moved along `contrary` by `share` (n,) of the distance, at most of FARTHEST."""
     length = _length(contrary)[:, None, None, None]
     moved: Tensor = (
         noise
@@ -94,9 +94,7 @@ def misleading(noise: Tensor, contrary: Tensor, ratio: Tensor, share: Tensor) ->
 
 
 def _along(wrong: Tensor, apart: Tensor) -> Tensor:
-    """(n,): the square of the error's part in the direction of `apart`, over the number of
-    elements.
-    """
+    """Return the squared part (n,) of the error along `apart`, over the number of elements."""
     along: Tensor = ((wrong * apart).flatten(1).sum(dim=1) / _length(apart)).square() / wrong[
         0
     ].numel()
@@ -104,15 +102,13 @@ def _along(wrong: Tensor, apart: Tensor) -> Tensor:
 
 
 def _length(apart: Tensor) -> Tensor:
-    """(n,): the distance of two drawings; 1 where there are no two, as of places without a person."""
+    """Return distances (n,) of two drawings, at least 1 where the drawings are equal."""
     length: Tensor = apart.flatten(1).norm(dim=1).clamp(min=1)
     return length
 
 
 def _contrast(wrong: Tensor, latents: Tensor, weights: Tensor) -> Tensor:
-    """(pairs,): the squared error of the difference of twins' predictions, over the square of what
-    it should be.
-    """
+    """Return relative squared errors (pairs,) of the differences of twins' predictions."""
     gap, apart = ((each[1::2] - each[::2]).square() * weights for each in (wrong, latents))
     relative: Tensor = gap.mean(dim=(1, 2, 3)) / apart.mean(dim=(1, 2, 3))
     return relative
