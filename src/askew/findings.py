@@ -1,5 +1,4 @@
-"""Findings of a run: frozen records that contain estimates, one walk over all estimates, and
-results.json.
+"""Findings of a run: frozen records of estimates, one walk over them, and results.json.
 
 `results.json` is exactly the serialization of a method's findings. Reading it back validates it.
 """

@@ -82,8 +82,8 @@ PER_UNIT = 14.0
 THICKEST = 7.5
 PALEST = 0.65
 FULL_AT = 0.25
-"""Widths of edges in pixels (thinnest, per unit of the score, thickest), opacity of the palest edge,
-and score from which an edge is opaque.
+"""Widths of edges in pixels (thinnest, per unit of the score, thickest), opacity of the palest
+edge, and score from which an edge is opaque.
 """
 
 

@@ -71,13 +71,16 @@ class Maker(Protocol[W_contra]):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the model or editor."""
 
     @property
-    def batch_size(self) -> int: ...
+    def batch_size(self) -> int:
+        """Number of images per batch."""
 
     @property
-    def sees(self) -> frozenset[str]: ...
+    def sees(self) -> frozenset[str]:
+        """Fingerprints of the rows that it returns with its images."""
 
     def make(self, wanted: Sequence[W_contra]) -> Sequence[MakerOutput]:
         """Return one output per request of a batch, in order."""

@@ -1,4 +1,4 @@
-"""A check after a run: is everything planned stored or known to be missing, and unchanged?"""
+"""Check after a run that planned images are stored or known to be missing, and unchanged."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -51,7 +51,7 @@ def encode(image: Image.Image) -> EncodedPicture | Missing:
 
 
 def opened(path: str | Path) -> Image.Image:
-    """Return an image file as RGB with 8 bits per channel, upright as in its EXIF, or raise OSError."""
+    """Return an image file as upright RGB with 8 bits per channel, or raise OSError."""
     # from a stream: of a path Pillow maps some TIFFs into memory, and then does not turn them
     with open(path, "rb") as stream, Image.open(stream) as file:
         return as_rgb(ImageOps.exif_transpose(file))

@@ -33,8 +33,8 @@ TABLES = {
     "PRIMARY KEY (instrument, picture, question)",
     "vectors": "embedder, picture, vector BLOB, sum, PRIMARY KEY (embedder, picture)",
 }
-"""Columns by table. `sum` is the checksum of the other columns: a row whose checksum is wrong counts
-as absent.
+"""Columns by table. `sum` is the checksum of the other columns: a row whose checksum is wrong
+counts as absent.
 """
 
 IndexRow = Sequence[Any]

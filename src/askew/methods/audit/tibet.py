@@ -1,7 +1,7 @@
 """TIBET: concept association between images of a prompt and of its counterfactuals (ECCV 2024).
 
-Chinchure et al., "TIBET: Identifying and Evaluating Biases in Text-to-Image Generative Models".
-A writer proposes axes and counterfactual prompts (section 3.1), the model generates images (3.2), and
+Chinchure et al., "TIBET: Identifying and Evaluating Biases in Text-to-Image Generative Models". A
+writer proposes axes and counterfactual prompts (section 3.1), the model generates images (3.2), and
 a VQA answers questions about them. Here the answers become concepts, the concepts become CAS and
 CAS^CLIP (3.3), and these become MAD (3.4). The formulas are in `askew.stats.association`.
 """
@@ -248,7 +248,7 @@ def _stacked(pictures: Sequence[Picture], vectors: PictureVectors) -> NDArray[np
 def _bipartite(
     tables: Sequence[ConceptCounts], values: Sequence[str], meanings: NDArray[np.float32]
 ) -> dict[str, float] | None:
-    """The baseline of table 3: concepts matched by the cosine of their text embeddings."""
+    """Match concepts by the cosine of their text embeddings: the baseline of table 3."""
     if not all(table.counts.size for table in tables):
         return None
     vectors = meanings.astype(np.float64)

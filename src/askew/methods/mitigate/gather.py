@@ -1,7 +1,7 @@
 """Data of `askew mitigate`: planning images, refining images and held-out images.
 
-The three kinds of images have separate seeds, so that no image that chose a mitigation evaluates it.
-Images before and after a technique share their seeds.
+The three kinds of images have separate seeds, so that no image that chose a mitigation evaluates
+it. Images before and after a technique share their seeds.
 """
 
 import json

@@ -279,7 +279,7 @@ def _predicted_deviation(
     used_cells: Sequence[Cell],
     weights: Counts,
 ) -> Estimate:
-    """Return the predicted deviation of an axis under a policy, by bootstrap of the planning images.
+    """Return the predicted deviation of an axis under a policy, by bootstrap.
 
     The weights were fitted to the observed shares, whose deviation is often 0. The truth differs
     from the observed shares as the observed shares differ from shares drawn from them. So drawn
