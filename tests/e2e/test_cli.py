@@ -231,7 +231,7 @@ def test_a_picture_in_the_place_of_a_folder_is_named(
 ) -> None:
     (place / "one.png").write_bytes(b"\x89PNG")
     assert run(["audit", "--model", "folder/one.png"]) == 2
-    assert "one.png is a picture: name the folder that holds it" in capsys.readouterr().err
+    assert "one.png is an image; name the folder that contains it" in capsys.readouterr().err
 
 
 def test_another_plan_in_the_same_folder_is_refused(
@@ -252,7 +252,7 @@ def test_axes_are_previewed_edited_and_run(place: Path, capsys: pytest.CaptureFi
     assert run(["plan", "a photo of a nurse"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "a photo of a male nurse" in shown
-    planted = ["--axes", "gender", "--model", "studio/planted", "--to", "plan.toml"]
+    planted = ["--axes", "gender", "--model", "studio/planted", "--output", "plan.toml"]
     assert run(["plan", "a photo of a nurse", *planted]) == 0
     text = (place / "plan.toml").read_text(encoding="utf-8")
     (place / "plan.toml").write_text(text.replace("images = 48", "images = 5"), encoding="utf-8")

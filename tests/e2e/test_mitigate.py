@@ -172,11 +172,11 @@ def test_what_is_killed_before_it_is_measured_again_goes_on(
         "eval_images": 64,
     }
 
-    def killed(*_: object) -> None:
+    def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(sys.modules["askew.methods.mitigate.gather"], "_judged", killed)
+        patched.setattr(sys.modules["askew.methods.mitigate.gather"], "_evaluation_set", killed)
         with pytest.raises(KeyboardInterrupt):
             askew.mitigate(NURSE, bootstrap_samples=200, run=tmp_path / "run", **how)
     again = askew.mitigate(NURSE, bootstrap_samples=200, run=tmp_path / "run", **how)

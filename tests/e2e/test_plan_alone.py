@@ -27,7 +27,12 @@ OTHER = {
         ["--seed", "0"],
     ],
     "mine": [["--images", "8"], ["--seed", "1"]],
-    "mitigate": [["a photo of a nurse"], ["--axes", "gender"], ["--confirm", "8"], ["--seed", "1"]],
+    "mitigate": [
+        ["a photo of a nurse"],
+        ["--axes", "gender"],
+        ["--eval-images", "8"],
+        ["--seed", "1"],
+    ],
     "interact": [
         ["a photo of a nurse"],
         ["--occupations"],

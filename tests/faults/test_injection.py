@@ -220,7 +220,7 @@ def kinds(place: Path, texts: list[str]) -> dict[str, list[list[str]]]:
                 "gender",
                 "--images",
                 "6",
-                "--confirm",
+                "--eval-images",
                 "8",
                 *small,
             ]

@@ -68,7 +68,7 @@ COMMANDS = {
         "gender",
         "--images",
         "6",
-        "--confirm",
+        "--eval-images",
         "8",
         *DRAWS,
     ],
