@@ -202,8 +202,8 @@ def diffusion_model(plan: ClassificationPlan) -> WhiteBox:
     model = mitigations.open_model(plan.model, plan.model_args)
     if is_mitigated(model):
         raise UsageError(
-            f"a mitigation changes the images that {name} generates, but not the denoising errors "
-            "by which it classifies. Leave out the setting mitigation"
+            f"a mitigation changes images that {name} makes from prompts, but not the denoising "
+            "errors by which it classifies; leave out -M mitigation"
         )
     if not getattr(model, "has_pipeline", False):
         raise UsageError(
