@@ -237,7 +237,7 @@ def test_people_and_faces_are_compared(people: Path, tmp_path: Path) -> None:
         run=tmp_path / "run",
     )
     (entry,) = in_file(found)["confusion"]
-    assert (entry["instrument"], entry["reference"], entry["values"]) == (
+    assert (entry["instrument"], entry["truth"], entry["values"]) == (
         "faces",
         "labels",
         ["male", "female"],
