@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 from scipy.stats import norm
 
-import made_graphs
+import planted_graphs
 from askew import findings as findings_of
 from askew.methods.interact.findings import Edge, GraphAxis, InteractionFindings
 from askew.pages import html, terminal
@@ -26,15 +26,15 @@ PAIRS = 6
 
 
 def with_edges(change: Callable[[Edge], Edge]) -> InteractionFindings:
-    graph = made_graphs.graph()
-    return made_graphs.findings(replace(graph, edges=tuple(map(change, graph.edges))))
+    graph = planted_graphs.graph()
+    return planted_graphs.findings(replace(graph, edges=tuple(map(change, graph.edges))))
 
 
 def turned(edge: Edge) -> Edge:
     """Return an edge that decreases the deviation in the first run, and increases it here."""
     if (edge.source, edge.target) != ("age", "gender"):
         return edge
-    return replace(edge, sensitivity=made_graphs.estimate(-0.1, -0.15, -0.05))
+    return replace(edge, sensitivity=planted_graphs.estimate(-0.1, -0.15, -0.05))
 
 
 def rendered(runs: dict[str, InteractionFindings]) -> str:
@@ -50,12 +50,12 @@ def printed(runs: dict[str, InteractionFindings]) -> list[str]:
 
 
 def test_a_difference_has_a_single_and_a_simultaneous_interval() -> None:
-    differences = model_graphs({"a": made_graphs.findings(), "b": with_edges(turned)}).changes
+    differences = model_graphs({"a": planted_graphs.findings(), "b": with_edges(turned)}).changes
     assert len(differences) == PAIRS  # an axis with itself is left out
     (change,) = [change for change in differences if change.determined]
     assert (change.run, change.prompt, change.source, change.target) == (
         "b",
-        made_graphs.PROMPT,
+        planted_graphs.PROMPT,
         "age",
         "gender",
     )
@@ -67,11 +67,11 @@ def test_a_difference_has_a_single_and_a_simultaneous_interval() -> None:
 
 
 def test_the_page_says_how_many_differ_and_shows_edges_of_either_run() -> None:
-    runs = {"a": made_graphs.findings(), "b": with_edges(turned)}
+    runs = {"a": planted_graphs.findings(), "b": with_edges(turned)}
     text = "The sensitivity (IS) of 1 of 6 pairs of axes differs significantly between b and a."
     assert text in page(runs, model_graphs(runs)).answer
     alike = {
-        "a": made_graphs.findings(),
+        "a": planted_graphs.findings(),
         "b": with_edges(lambda edge: replace(edge, significant=edge.direct)),
     }
     answer = page(alike, model_graphs(alike)).answer
@@ -79,7 +79,7 @@ def test_the_page_says_how_many_differ_and_shows_edges_of_either_run() -> None:
         "a has 3 edges and b has 0 edges. The sensitivity (IS) of none of 6 pairs of axes differs"
         in answer
     )
-    assert shared_prompts(alike) == [made_graphs.PROMPT]
+    assert shared_prompts(alike) == [planted_graphs.PROMPT]
     assert rendered(alike).count("Gender → age") > 1
     assert "Clothing → age" not in " ".join(printed(alike))  # an edge in neither
 
@@ -96,8 +96,8 @@ def test_a_pair_that_differs_without_an_edge_is_not_called_an_edge() -> None:
 
 
 def axes_with(change: Callable[[GraphAxis], GraphAxis]) -> InteractionFindings:
-    graph = made_graphs.graph()
-    return made_graphs.findings(replace(graph, axes=(change(graph.axes[0]), *graph.axes[1:])))
+    graph = planted_graphs.graph()
+    return planted_graphs.findings(replace(graph, axes=(change(graph.axes[0]), *graph.axes[1:])))
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_runs_whose_numbers_mean_different_things_are_not_compared(
     part: str, value: Any, reason: str
 ) -> None:
     runs = {
-        "a": made_graphs.findings(),
+        "a": planted_graphs.findings(),
         "b": axes_with(lambda axis: replace(axis, **{part: value})),
-        "c": made_graphs.findings(),
+        "c": planted_graphs.findings(),
     }
     differences = model_graphs(runs)
     assert reason in (differences.runs["b"].differs or "")
@@ -127,18 +127,18 @@ def test_runs_whose_numbers_mean_different_things_are_not_compared(
 
 def test_runs_labeled_by_other_instruments_are_not_compared() -> None:
     assert differs(
-        made_graphs.findings(),
-        made_graphs.findings(replace(made_graphs.graph(), instrument="clip")),
+        planted_graphs.findings(),
+        planted_graphs.findings(replace(planted_graphs.graph(), instrument="clip")),
     ) == ("its images are labeled by another instrument")
 
 
 def test_what_is_written_comes_back(tmp_path: Path) -> None:
-    differences = model_graphs({"a": made_graphs.findings(), "b": with_edges(turned)})
+    differences = model_graphs({"a": planted_graphs.findings(), "b": with_edges(turned)})
     path = findings_of.write(differences, tmp_path / "graphs.json")
     assert findings_of.adapter(ModelGraphs).validate_json(path.read_bytes()) == differences
 
 
 def test_the_terminal_fits_80_columns_and_shows_what_differs() -> None:
-    lines = printed({"a": made_graphs.findings(), "b": with_edges(turned)})
+    lines = printed({"a": planted_graphs.findings(), "b": with_edges(turned)})
     assert max(map(len, lines)) <= 80
     assert any("Age → gender" in line for line in lines)

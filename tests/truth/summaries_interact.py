@@ -22,8 +22,8 @@ from askew.stats.sensitivity import debiased_value
 from askew.studies.graph_differences import model_graphs
 from askew.studies.graphs_page import difference_sentences
 from askew.types import Estimate
-from made_graphs import findings
 from planted_answers import INSTRUMENT, observed, planned
+from planted_graphs import findings
 from truth.summary import Summary
 
 AXES = ("gender", "age", "clothing", "environment", "emotion")

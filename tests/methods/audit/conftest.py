@@ -7,7 +7,15 @@ from collections.abc import Callable
 import pytest
 
 from askew.methods.audit.findings import AuditFindings
-from methods.audit.made_up import CASES, HOSTILE, Drawn, Results, estimate, found, mad_estimate
+from methods.audit.invented_findings import (
+    CASES,
+    HOSTILE,
+    Drawn,
+    Results,
+    estimate,
+    found,
+    mad_estimate,
+)
 
 SLOW = {"sixty prompts": pytest.mark.slow}
 """Cases whose page takes long to parse."""

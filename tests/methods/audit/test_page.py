@@ -32,7 +32,7 @@ from askew.pages.blocks import (
     Table,
 )
 from askew.pages.media import Media, data_uri
-from methods.audit.made_up import CASES, Drawn, found
+from methods.audit.invented_findings import CASES, Drawn, found
 from pages import test_browser as browser
 
 Results = dict[str, Any]

@@ -18,7 +18,7 @@ from askew.pages import terminal
 from askew.stats.interaction_graph import heterogeneity
 from askew.stats.intervals import simultaneous
 from askew.types import Estimate
-from made_graphs import edge, estimate, findings, graph
+from planted_graphs import edge, estimate, findings, graph
 
 
 def with_age(prompt: str, value: float) -> Graph:

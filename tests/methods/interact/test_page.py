@@ -33,7 +33,7 @@ from askew.methods.interact.sentences import answer, edge_sentence, effects_of
 from askew.pages import html, terminal
 from askew.studies.robustness import GraphChange, Robustness
 from askew.types import Estimate, Missing
-from made_graphs import AXES, PROMPT, edge, estimate, findings, graph
+from planted_graphs import AXES, PROMPT, edge, estimate, findings, graph
 
 ABSENT = Missing("no_person")
 

@@ -28,7 +28,7 @@ from askew.studies.compare.comparison import Comparison
 from askew.studies.compare.findings import ComparisonFindings, ScoreDifference, changes
 from askew.studies.compare.page import ComparisonView, change_sentence, page, pair_sentence
 from askew.types import Estimate, Missing
-from methods.audit.made_up import CASES, HOSTILE, draw, found
+from methods.audit.invented_findings import CASES, HOSTILE, draw, found
 from pages import test_browser as browser
 
 Named = Callable[[str], Comparison]
