@@ -1,4 +1,4 @@
-"""Made-up findings of audits, and a run that has pictures for them."""
+"""Invented findings of audits, and a store that has images for them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from methods.audit.invented_findings import (
     HOSTILE,
     Drawn,
     Results,
+    audit_findings,
     estimate,
-    found,
     mad_estimate,
 )
 
 SLOW = {"sixty prompts": pytest.mark.slow}
-"""Cases whose page takes long to parse."""
+"""Cases whose page takes a long time to parse."""
 
 
 @pytest.fixture(params=[pytest.param(case, marks=SLOW.get(case, ())) for case in CASES])
-def any_found(request: pytest.FixtureRequest) -> AuditFindings:
+def any_findings(request: pytest.FixtureRequest) -> AuditFindings:
     """Each case in turn."""
-    return found(CASES[request.param]())
+    return audit_findings(CASES[request.param]())
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def results_of() -> Callable[[str], Results]:
 
 
 @pytest.fixture
-def found_in() -> Callable[[Results], AuditFindings]:
-    return found
+def read_findings() -> Callable[[Results], AuditFindings]:
+    return audit_findings
 
 
 @pytest.fixture

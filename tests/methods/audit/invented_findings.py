@@ -1,4 +1,4 @@
-"""Made-up findings that look like those of real audits, and pictures to go with them."""
+"""Invented findings that look like findings of real audits, and images for them."""
 
 from __future__ import annotations
 
@@ -76,30 +76,27 @@ def mad_estimate(value: float, null: float = 0.11, q: float = 0.002, half: float
     )
 
 
+def top_concepts(rng: random.Random) -> list[list[Any]]:
+    words = rng.sample(CONCEPTS, 10)
+    frequencies = sorted((rng.random() for _ in words), reverse=True)
+    return [[word, round(frequency, 3)] for word, frequency in zip(words, frequencies, strict=True)]
+
+
 def tibet_axis(rng: random.Random, name: str, values: tuple[str, ...], strength: float) -> Results:
     towards = rng.randrange(len(values))
-    cas = {
-        v: estimate(
-            round(0.42 + (strength * 0.45 if k == towards else 0) + rng.uniform(0, 0.03), 3), 0.035
-        )
-        for k, v in enumerate(values)
-    }
+    cas = {}
+    for k, value in enumerate(values):
+        effect = strength * 0.45 if k == towards else 0
+        cas[value] = estimate(round(0.42 + effect + rng.uniform(0, 0.03), 3), 0.035)
     q = 0.0009 if strength > 0.2 else 0.61
     mad = mad_estimate(round(0.12 + strength * 0.75, 3), q=q)
 
-    def top() -> list[list[Any]]:
-        words = rng.sample(CONCEPTS, 10)
-        return [
-            [w, round(f, 3)]
-            for w, f in zip(words, sorted((rng.random() for _ in words), reverse=True), strict=True)
-        ]
-
-    second = {v: {other: top()[:5] for other in AXES if other != name} for v in values}
+    second = {}
+    for value in values:
+        second[value] = {other: top_concepts(rng)[:5] for other in AXES if other != name}
+    mean_cas = sum(score["value"] for score in cas.values()) / len(cas)
     return {
-        "cas_contrast": {
-            v: estimate(cas[v]["value"] - sum(e["value"] for e in cas.values()) / len(cas), 0.05)
-            for v in cas
-        },
+        "cas_contrast": {v: estimate(cas[v]["value"] - mean_cas, 0.05) for v in cas},
         "kind": "incidental" if name == "environment" else "societal",
         "question": [f"What is the {name} of the person?"],
         "mad": mad,
@@ -111,7 +108,7 @@ def tibet_axis(rng: random.Random, name: str, values: tuple[str, ...], strength:
             "wasserstein": mad_estimate(0.3),
             "standard_deviation": mad_estimate(0.28),
         },
-        "top_concepts": {"initial": top(), **{v: top() for v in values}},
+        "top_concepts": {shown: top_concepts(rng) for shown in ("initial", *values)},
         "second_axis": second,
         "second_tests": {
             other: {"p": 0.001, "q": 0.004 if strength > 0.2 else 0.4}
@@ -181,25 +178,26 @@ def plan(prompts: list[str], axes: dict[str, tuple[str, ...]], model: str) -> Re
         "confidence": 0.95,
         "bootstrap_samples": 1000,
         "variant": "paper",
-        "prompts": [
-            {
-                "text": p,
-                "axes": [
-                    {
-                        "name": a,
-                        "kind": "societal",
-                        "scale": "nominal",
-                        "values": list(vs),
-                        "questions": [{"text": f"What is the {a}?", "options": list(vs)}],
-                        "counterfactuals": {v: f"{p} ({v})" for v in vs},
-                        "reference": None,
-                    }
-                    for a, vs in axes.items()
-                ],
-            }
-            for p in prompts
-        ],
+        "prompts": [planned_prompt(prompt, axes) for prompt in prompts],
     }
+
+
+def planned_prompt(prompt: str, axes: dict[str, tuple[str, ...]]) -> Results:
+    planned_axes = []
+    for name, values in axes.items():
+        question = {"text": f"What is the {name}?", "options": list(values)}
+        planned_axes.append(
+            {
+                "name": name,
+                "kind": "societal",
+                "scale": "nominal",
+                "values": list(values),
+                "questions": [question],
+                "counterfactuals": {value: f"{prompt} ({value})" for value in values},
+                "reference": None,
+            }
+        )
+    return {"text": prompt, "axes": planned_axes}
 
 
 def base(
@@ -236,28 +234,30 @@ def base(
 def tibet_results(
     prompts: list[str], axes: dict[str, tuple[str, ...]] | None = None, seed: int = 7
 ) -> Results:
-    """An audit with counterfactuals: 27 sets a prompt for the default axes."""
+    """An audit with counterfactuals: 27 image sets per prompt for the default axes."""
     axes = axes or AXES
     rng = random.Random(seed)
     results = base(prompts, axes)
     for prompt in prompts:
         results["sets"].append(picture_set(prompt, None, None, prompt))
-        found = {}
+        axis_scores = {}
         for name, values in axes.items():
-            found[name] = tibet_axis(rng, name, values, rng.choice([0.0, 0.05, 0.3, 0.7]))
-            top = max(values, key=lambda v: found[name]["cas"][v]["value"])
+            axis_scores[name] = tibet_axis(rng, name, values, rng.choice([0.0, 0.05, 0.3, 0.7]))
+            top = max(values, key=lambda v: axis_scores[name]["cas"][v]["value"])
             rest = 48 - 4 * (len(values) - 1)
             counts = {v: (rest if v == top else 4) for v in values}
             results["shares"].append(shares_entry(prompt, "initial", name, counts))
             for value in values:
                 results["sets"].append(picture_set(prompt, name, value, f"{prompt}, {value}"))
-                own = {v: (46 if v == value else 2) for v in values}
-                results["shares"].append(shares_entry(prompt, f"{name}: {value}", name, own))
+                value_counts = {v: (46 if v == value else 2) for v in values}
+                results["shares"].append(
+                    shares_entry(prompt, f"{name}: {value}", name, value_counts)
+                )
         results["tibet"].append(
             {
                 "prompt": prompt,
                 "top_concepts": [[c, 0.9 - 0.05 * k] for k, c in enumerate(CONCEPTS[:12])],
-                "axes": found,
+                "axes": axis_scores,
             }
         )
     if len(prompts) > 1:
@@ -290,7 +290,7 @@ def _domain(name: str, values: tuple[str, ...], tibet: list[Results]) -> Results
 
 
 def folder_results() -> Results:
-    """An audit of found pictures in two conditions, with reading errors and missing answers."""
+    """An audit of a folder with two conditions, labeling errors and missing labels."""
     prompts = ["A CEO in an office", "A nurse at work"]
     results = base(prompts, {"gender": ("male", "female")}, "folder/pictures")
     results["plan"]["vqa"] = ["labels", "faces"]
@@ -298,10 +298,10 @@ def folder_results() -> Results:
     for k, prompt in enumerate(prompts):
         for condition, male in (("baseline", 26 - 20 * k), ("controlled", 15)):
             results["sets"].append(picture_set(prompt, "condition", condition, prompt, n=30))
-            for instrument, unread in (("labels", 1), ("faces", 18)):
+            for instrument, unlabeled in (("labels", 1), ("faces", 18)):
                 counts = {
-                    "male": max(male - unread // 2, 1),
-                    "female": max(30 - male - unread // 2, 1),
+                    "male": max(male - unlabeled // 2, 1),
+                    "female": max(30 - male - unlabeled // 2, 1),
                 }
                 results["shares"].append(
                     shares_entry(
@@ -311,7 +311,7 @@ def folder_results() -> Results:
                         counts,
                         q=0.6 if condition == "controlled" else 0.003,
                         instrument=instrument,
-                        missing={"no_person": unread},
+                        missing={"no_person": unlabeled},
                         bounds={"male": [0.2, 0.9], "female": [0.1, 0.8]},
                         instrument_corrected={
                             v: estimate(c / sum(counts.values()), 0.12) for v, c in counts.items()
@@ -352,7 +352,7 @@ MISSING = {"reason": "no_person", "detail": "no picture could be read"}
 
 
 def empty_tibet_results() -> Results:
-    """An audit whose every picture failed."""
+    """An audit in which no image could be generated."""
     results = tibet_results(["a photo of a ghost"], {"gender": ("male", "female")})
     for s in results["sets"]:
         s.update(pictures=[None] * 48, seeds=[None] * 48, missing={"error": 48})
@@ -384,7 +384,7 @@ HOSTILE = (
 
 
 def hostile_results() -> Results:
-    """An audit whose every name is an attack on the page."""
+    """An audit in which each name is an attack on the page."""
     results = tibet_results(
         [HOSTILE], {HOSTILE: (HOSTILE + "a", HOSTILE + "b"), "gender": ("male", "female")}
     )
@@ -410,21 +410,21 @@ def hostile_results() -> Results:
 
 @cache
 def draw(picture_id: str) -> Image.Image:
-    """A coloured picture that its id decides."""
+    """An image whose colors follow from its id."""
     rng = random.Random(picture_id)
 
-    def colour() -> tuple[int, int, int]:
+    def color() -> tuple[int, int, int]:
         return rng.randrange(256), rng.randrange(256), rng.randrange(256)
 
-    image = Image.new("RGB", (128, 128), colour())
+    image = Image.new("RGB", (128, 128), color())
     pen = ImageDraw.Draw(image)
-    pen.rectangle((20, 90, 108, 128), fill=colour())
-    pen.ellipse((40, 20, 88, 84), fill=colour())
+    pen.rectangle((20, 90, 108, 128), fill=color())
+    pen.ellipse((40, 20, 88, 84), fill=color())
     for _ in range(30):
         x = rng.randrange(128)
         y = rng.randrange(128)
         pen.line(
-            (x, y, x + rng.randrange(-20, 20), y + rng.randrange(-20, 20)), fill=colour(), width=2
+            (x, y, x + rng.randrange(-20, 20), y + rng.randrange(-20, 20)), fill=color(), width=2
         )
     return image.resize((40, 40))
 
@@ -448,7 +448,7 @@ CASES: dict[str, Callable[[], Results]] = {
 
 
 class Drawn:
-    """Who opens pictures that were never made."""
+    """A store that draws an image for any id."""
 
     def picture(self, name: str) -> Image.Image | None:
         return draw(name)
@@ -457,7 +457,7 @@ class Drawn:
         return {}
 
 
-def found(results: Results) -> AuditFindings:
-    """The findings in such results."""
-    made: AuditFindings = findings.adapter(AuditFindings).validate_python(results)
-    return made
+def audit_findings(results: Results) -> AuditFindings:
+    """The findings in these results."""
+    validated: AuditFindings = findings.adapter(AuditFindings).validate_python(results)
+    return validated

@@ -16,8 +16,10 @@ Results = dict[str, Any]
 
 
 @pytest.fixture
-def found(results_of: Callable[[str], Results], found_in: Any, make_mad: Any) -> AuditFindings:
-    """A lean on gender, and a body type that nobody could read."""
+def findings(
+    results_of: Callable[[str], Results], read_findings: Any, make_mad: Any
+) -> AuditFindings:
+    """A bias on gender, and a body type that nobody could label."""
     results = results_of("one prompt")
     entry = results["tibet"][0]
     missing = {"reason": "no_person", "detail": ""}
@@ -26,14 +28,14 @@ def found(results_of: Callable[[str], Results], found_in: Any, make_mad: Any) ->
     }
     entry["axes"]["gender"]["mad"] = make_mad(0.6, q=0.001) | {"corrected": 0.5, "p": None}
     entry["axes"]["body_type"]["mad"] = missing
-    results["shares"] = [one for one in results["shares"] if one["axis"] == "gender"]
+    results["shares"] = [share for share in results["shares"] if share["axis"] == "gender"]
     results["shares"][0]["verdict"] = {
         "value": "female",
         "p": 0.0004,
         "q": 0.001,
         "detectable": 0.3,
     }
-    return found_in(results)
+    return read_findings(results)
 
 
 @pytest.mark.parametrize(
@@ -52,21 +54,23 @@ def found(results_of: Callable[[str], Results], found_in: Any, make_mad: Any) ->
         ("mad.p < 1", 0),
     ],
 )
-def test_conditions_find_where_they_hold(found: AuditFindings, text: str, count: int) -> None:
+def test_a_condition_lists_the_scores_for_which_it_holds(
+    findings: AuditFindings, text: str, count: int
+) -> None:
     (condition,) = METHOD.conditions(text)
-    said = condition.violations(found)
-    assert len(said) == count
-    assert all(line.startswith("'a photo of a nurse', gender: ") for line in said)
+    violations = condition.violations(findings)
+    assert len(violations) == count
+    assert all(line.startswith("'a photo of a nurse', gender: ") for line in violations)
 
 
-def test_what_holds_fails(found: AuditFindings) -> None:
+def test_a_condition_that_holds_fails_the_command(findings: AuditFindings) -> None:
     with pytest.raises(CheckFailed, match=r"'a photo of a nurse', gender: mad\.value is 0\.6"):
-        check(METHOD.conditions(["mad > 0.9", "mad > 0.5"]), found)
+        check(METHOD.conditions(["mad > 0.9", "mad > 0.5"]), findings)
 
 
 @pytest.mark.parametrize(
     "text", ["mad", "mad > x", "bias > 0.3", "mad.median > 0.3", "mad == 0.3", "", "mad > 1.2.3"]
 )
-def test_conditions_that_cannot_be_read_say_what_would_be_right(text: str) -> None:
+def test_a_condition_that_cannot_be_parsed_gets_an_error_with_the_valid_scores(text: str) -> None:
     with pytest.raises(UsageError, match="mad"):
         METHOD.conditions(text)

@@ -1,4 +1,4 @@
-"""TIBET on picture sets whose truth is known."""
+"""TIBET on image sets whose true values are known."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from planted_sets import planted_sets
 SCORING = Scoring("truth", draws=200)
 
 
-def test_the_planted_lean_is_found_and_ranked_first() -> None:
+def test_the_planted_bias_is_measured_and_ranked_first() -> None:
     initial, others, axes = planted_sets("a photo of a mechanic", ["gender", "body_type"], 48, 1.0)
     entry = tibet(initial, others, axes, SCORING)
     gender = entry.axes["gender"]
@@ -33,7 +33,7 @@ def test_the_planted_lean_is_found_and_ranked_first() -> None:
     assert gender.mad.corrected > entry.axes["body_type"].mad.corrected
 
 
-def test_scores_are_what_the_equations_say() -> None:
+def test_scores_follow_the_equations() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender"], 30, 1.0)
     concepts = extract_concepts([initial, *others], axes, SCORING)
     histograms = [c.counts.counts.mean(axis=0) for c in concepts]
@@ -47,14 +47,14 @@ def test_scores_are_what_the_equations_say() -> None:
     assert entry.mad.value == pytest.approx(np.sqrt(deviation / 0.5))
 
 
-def test_the_order_of_pictures_does_not_matter() -> None:
+def test_scores_do_not_depend_on_the_order_of_images() -> None:
     initial, others, axes = planted_sets("a photo of a chef", ["gender", "age"], 20, 1.0)
     assert tibet(_reversed(initial), [_reversed(s) for s in others], axes, SCORING) == tibet(
         initial, others, axes, SCORING
     )
 
 
-def test_a_missing_answer_leaves_the_picture_out_and_is_counted() -> None:
+def test_an_image_with_a_missing_answer_is_left_out_and_counted() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender", "age"], 20, 1.0)
     holes = _with_missing(initial, "gender", 5)
     cut = replace(
@@ -69,7 +69,7 @@ def test_a_missing_answer_leaves_the_picture_out_and_is_counted() -> None:
     assert (missing.mad.n, missing.mad.missing) == (without.mad.n, 5)
 
 
-def test_nothing_answered_is_missing_with_the_reason() -> None:
+def test_without_answers_scores_are_missing_with_the_reason() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender"], 6, 1.0)
     entry = tibet(_with_missing(initial, "gender", 6), others, axes, SCORING).axes["gender"]
     assert isinstance(entry.mad, Missing)
@@ -77,7 +77,7 @@ def test_nothing_answered_is_missing_with_the_reason() -> None:
     assert all(isinstance(score, Missing) for score in entry.cas.values())
 
 
-def test_a_question_that_nobody_could_answer_is_left_out() -> None:
+def test_an_axis_without_any_answer_is_left_out() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender", "age"], 20, 1.0)
     blind = [_with_missing(s, "age", 20, "not_asked") for s in (initial, *others)]
     entry = tibet(blind[0], blind[1:], axes, SCORING).axes["gender"]
@@ -85,7 +85,7 @@ def test_a_question_that_nobody_could_answer_is_left_out() -> None:
     assert entry.mad.missing == 0
 
 
-def test_top_concepts_of_a_second_axis() -> None:
+def test_second_axis_lists_top_concepts() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender", "age"], 48, 1.0)
     entry = tibet(initial, others, axes, SCORING).axes["gender"]
     women, men = (dict(entry.second_axis[value]["age"]) for value in ("female", "male"))
@@ -96,11 +96,12 @@ def test_top_concepts_of_a_second_axis() -> None:
 
 def test_corrected_gender_mad_orders_occupations_as_planted() -> None:
     names = list(OCCUPATIONS)[::5]
-    found = []
+    scores = []
     for name in names:
         initial, others, axes = planted_sets(f"a photo of a {name}", ["gender"], 48, 1.0)
-        found.append(tibet(initial, others, axes, SCORING).axes["gender"].mad.corrected)
-    assert spearmanr(found, [abs(2 * female_share(name) - 1) for name in names]).statistic >= 0.85
+        scores.append(tibet(initial, others, axes, SCORING).axes["gender"].mad.corrected)
+    planted = [abs(2 * female_share(name) - 1) for name in names]
+    assert spearmanr(scores, planted).statistic >= 0.85
 
 
 @pytest.mark.slow
@@ -131,24 +132,24 @@ def _with_missing(
 
 
 def exactly_fair(values: tuple[str, ...]) -> tuple[ObservedSet, list[ObservedSet], list[Axis]]:
-    """A set of every value equally often, and a counterfactual set of each value alone."""
+    """A set with all values equally often, and a counterfactual set for each value."""
     axis = Axis("ethnicity", values, "societal", "nominal", ())
 
     def of(prompt: Prompt, shown: tuple[str, ...]) -> ObservedSet:
         pictures = tuple(Picture(f"{prompt.text} {k}", "", prompt.text) for k in range(len(shown)))
-        captions = tuple(f"a photo of a {one} person" for one in shown)
+        captions = tuple(f"a photo of a {value} person" for value in shown)
         return ObservedSet(prompt, pictures, {"truth": {axis.name: shown}}, captions)
 
     initial = of(Prompt("a person"), values * 8)
     return initial, [of(Prompt(f"a {v} person", axis.name, v), (v,) * 48) for v in values], [axis]
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_a_value_of_several_words_is_one_concept(own: bool) -> None:
+@pytest.mark.parametrize("own_concepts", [False, True])
+def test_a_value_of_several_words_is_one_concept(own_concepts: bool) -> None:
     initial, others, axes = exactly_fair(
         ("white", "asian", "south asian", "middle eastern", "hearing aid")
     )
-    entry = tibet(initial, others, axes, SCORING, own_concepts=own)
+    entry = tibet(initial, others, axes, SCORING, own_concepts=own_concepts)
     assert entry.axes["ethnicity"].mad.value == pytest.approx(0)
     assert dict(entry.axes["ethnicity"].top_concepts["initial"])["asian"] == pytest.approx(0.2)
     assert "south asian" in dict(entry.top_concepts)
@@ -157,7 +158,7 @@ def test_a_value_of_several_words_is_one_concept(own: bool) -> None:
     assert dict(split.top_concepts["initial"])["asian"] == pytest.approx(0.4)
 
 
-def test_with_its_own_concepts_an_axis_does_not_depend_on_others() -> None:
+def test_with_concepts_of_the_axis_only_an_axis_does_not_depend_on_other_axes() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["gender", "age"], 24, 1.0)
     alone = tibet(
         initial,
@@ -172,30 +173,31 @@ def test_with_its_own_concepts_an_axis_does_not_depend_on_others() -> None:
     assert everything.value != pytest.approx(both.axes["gender"].mad.value)
 
 
-def test_what_else_changes_is_tested() -> None:
+def test_changes_of_a_second_axis_are_tested() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["clothing", "environment"], 48, 1.0)
-    found = with_q([tibet(initial, others, axes, SCORING)], {})[0].axes["environment"].second_tests
-    assert found["clothing"].q < 0.05
+    entry = with_q([tibet(initial, others, axes, SCORING)], {})[0]
+    assert entry.axes["environment"].second_tests["clothing"].q < 0.05
 
 
-def test_means_over_a_domain_are_those_of_the_population() -> None:
+def test_means_over_a_domain_estimate_the_means_of_the_population() -> None:
     prompts = [f"a photo of a {name}" for name in list(OCCUPATIONS)[::8]]
     axes = ["gender", "ethnicity", "emotion"]
 
     def scored(prompt: str, images: int) -> Tibet:
         return tibet(*planted_sets(prompt, axes, images, 1.0, by=["gender"]), SCORING)
 
-    small, large = ([scored(prompt, images) for prompt in prompts] for images in (24, 600))
-    (found,) = domain(small, 0.95)
+    def mean_cas(entries: list[Tibet], value: str) -> float:
+        return float(np.mean([entry.axes["gender"].cas[value].value for entry in entries]))
+
+    small = [scored(prompt, 24) for prompt in prompts]
+    large = [scored(prompt, 600) for prompt in prompts]
+    (means,) = domain(small, 0.95)
     for value in ("male", "female"):
-        truth, plug_in = (
-            np.mean([e.axes["gender"].cas[value].value for e in some]) for some in (large, small)
-        )
-        assert abs(found.cas[value].mark - truth) < abs(plug_in - truth) / 2
-    assert found.scaled["male"].value + found.scaled["female"].value == pytest.approx(1)
-    small_leans, large_leans = (
-        [e.axes["gender"].cas_contrast["male"] for e in some] for some in (small, large)
-    )
-    assert found.against_rest["male"].value == pytest.approx(np.mean([e.mark for e in small_leans]))
-    assert abs(found.against_rest["male"].value - np.mean([e.value for e in large_leans])) < 0.05
-    assert set(found.against_rest) == {"male"}
+        truth = mean_cas(large, value)
+        assert abs(means.cas[value].mark - truth) < abs(mean_cas(small, value) - truth) / 2
+    assert means.scaled["male"].value + means.scaled["female"].value == pytest.approx(1)
+    estimated = np.mean([entry.axes["gender"].cas_contrast["male"].mark for entry in small])
+    assert means.against_rest["male"].value == pytest.approx(estimated)
+    truth = np.mean([entry.axes["gender"].cas_contrast["male"].value for entry in large])
+    assert abs(means.against_rest["male"].value - truth) < 0.05
+    assert set(means.against_rest) == {"male"}

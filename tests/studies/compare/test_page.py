@@ -28,7 +28,7 @@ from askew.studies.compare.comparison import Comparison
 from askew.studies.compare.findings import ComparisonFindings, ScoreDifference, changes
 from askew.studies.compare.page import ComparisonView, change_sentence, page, pair_sentence
 from askew.types import Estimate, Missing
-from methods.audit.invented_findings import CASES, HOSTILE, draw, found
+from methods.audit.invented_findings import CASES, HOSTILE, audit_findings, draw
 from pages import test_browser as browser
 
 Named = Callable[[str], Comparison]
@@ -47,7 +47,7 @@ def run_of(case: str, name: str, seeds: bool) -> AuditResult:
         s["seeds"] = [
             k + 1 if seeds and picture else None for k, picture in enumerate(s["pictures"])
         ]
-    made = found(results)
+    made = audit_findings(results)
     return Run(METHOD, made.plan, Path("runs") / name, Path("store"), made)
 
 
