@@ -18,7 +18,7 @@ class AskewError(Exception):
 
     Attributes
     ----------
-    code
+    server_code
         Exit code of the command line.
     """
 
@@ -96,11 +96,14 @@ class ServerError(ModelError):
     ----------
     status
         The HTTP status; None if there was none.
+    server_code
+        The server's code of the error; "" if there was none.
     """
 
-    def __init__(self, message: str, status: int | None = None) -> None:
+    def __init__(self, message: str, status: int | None = None, server_code: str = "") -> None:
         super().__init__(message)
         self.status = status
+        self.server_code = server_code
 
 
 class LanguageModelError(ModelError):

@@ -140,7 +140,9 @@ class Server:
         message = error.body.get("message") if isinstance(error.body, dict) else error.body
         words = str(message or response.text or response.reason_phrase)
         return ServerError(
-            f"{self.url} answered {status}: {self._quoted(words)} ({_hint(error)})", status
+            f"{self.url} answered {status}: {self._quoted(words)} ({_hint(error)})",
+            status=status,
+            server_code=_code(error.body),
         )
 
     def _quoted(self, text: str) -> str:
@@ -149,6 +151,15 @@ class Server:
             text = text.replace(self._key, "***")
         text = " ".join(text.split())
         return text if len(text) <= 300 else text[:299] + "…"
+
+
+def _code(body: object) -> str:
+    """Return a server's codes of an error, also of an inner one; "" for none."""
+    codes = []
+    while isinstance(body, dict):
+        codes.append(str(body.get("code") or ""))
+        body = body.get("innererror")
+    return " ".join(codes).strip()
 
 
 def _hint(error: openai.APIStatusError) -> str:

@@ -248,3 +248,29 @@ def test_memory_that_runs_out_while_loading_is_no_fault_of_the_files(
 def test_what_is_no_setting_is_refused_as_one(name: str) -> None:
     with pytest.raises(UsageError, match=f"multiple values for .*{name}"):
         registry.model("diffusers/somebody/something", **{name: "x"})
+
+
+def test_a_scheduler_names_the_package_that_it_needs(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        diffusers,
+        "DPMSolverSDEScheduler",
+        type("DPMSolverSDEScheduler", (), {"_backends": ["torch", "no_such_package"]}),
+    )
+    text = refusal(copy, scheduler="DPMSolverSDE")
+    assert "-M scheduler=DPMSolverSDE needs a package that is not installed" in text
+    assert text.endswith("pip install no_such_package")
+
+
+@pytest.mark.parametrize("family", ["stable-diffusion", "stable-diffusion-xl"])
+def test_a_tokenizer_without_its_length_is_found_before_weights_are_loaded(
+    family: str, tiny: Saved, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(tiny(family), tmp_path / "copy")
+    last = sorted(folder.glob("tokenizer*"))[-1] / "tokenizer_config.json"
+    config = json.loads(last.read_text())
+    config.pop("model_max_length")
+    last.write_text(json.dumps(config))
+    with pytest.raises(UsageError, match=rf"{last.parent.name}/.* has no model_max_length"):
+        DiffusersModel(folder).generate([Request("a photo of a nurse", 1)])

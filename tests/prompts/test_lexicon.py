@@ -113,3 +113,22 @@ def test_nothing_depends_on_the_hash_seed() -> None:
     }
     assert len(outputs) == 1
     assert b"girls" in outputs.pop()
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "una foto de una enfermera",
+        "ein Foto einer Krankenschwester in einem Krankenhaus",
+        "une infirmière dans un hôpital",
+        "看護師の写真",
+    ],
+)
+def test_a_prompt_without_an_english_word_is_refused(prompt: str) -> None:
+    with pytest.raises(UsageError, match=r"knows no word of .* only knows English.*--llm"):
+        create().propose(prompt, ["gender"], 0)
+
+
+@pytest.mark.parametrize("prompt", ["a zorblax", "the Eiffel Tower", "nurses", "happy zorblax"])
+def test_one_english_word_suffices(prompt: str) -> None:
+    assert create().propose(prompt, None, 0)

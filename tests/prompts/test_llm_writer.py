@@ -291,6 +291,123 @@ def test_axes_come_in_three_steps() -> None:
     assert second.axis.questions[0].options == ("dim", "bright")
 
 
+DRAFT = json.dumps({"axes": [{"name": "mood", "counterfactuals": ["a sad nurse at work"]}]})
+
+
+@pytest.mark.parametrize(
+    "thoughts",
+    [
+        f"<think>Perhaps {DRAFT}.</think>",
+        f"Perhaps {DRAFT}, no.\n</think>",
+        f"Perhaps <think> {DRAFT} <think> no </think> or {DRAFT} </THINK>",
+        f"[THINK]Perhaps {DRAFT}[/THINK]",
+        f"<reasoning>Perhaps {DRAFT}</reasoning>",
+    ],
+)
+def test_thoughts_before_an_answer_are_left_out(thoughts: str) -> None:
+    answer = json.loads(axes_answer(GENDER, LIGHT).body)["choices"][0]["message"]["content"]
+    with serving(steps(says(f"{thoughts}\n{answer}"))) as server:
+        proposals = create("m", url=server.url).propose("a nurse at work", None, 0)
+    assert [proposal.axis.name for proposal in proposals] == ["gender", "light"]
+
+
+def message(content: object) -> Reply:
+    """A chat completion with any content."""
+    choice = {"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+    return Reply(json.dumps({"choices": [choice]}).encode())
+
+
+TEXT_PARTS = [
+    {"type": "text", "text": '{"prompts": '},
+    {"type": "text", "text": f'["{GOOD[0]}"]}}'},
+]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        TEXT_PARTS,
+        [{"type": "thinking", "thinking": [{"type": "text", "text": DRAFT}]}, *TEXT_PARTS],
+        [{"type": "refusal", "refusal": "no"}, *TEXT_PARTS],
+    ],
+    ids=["text", "thinking", "refusal"],
+)
+def test_the_text_parts_of_an_answer_are_joined(parts: list[dict[str, object]]) -> None:
+    with serving(lambda number, content: message(parts)) as server:
+        assert create("m", url=server.url).write("random prompts", "", 1, seed=0) == GOOD[:1]
+
+
+@pytest.mark.parametrize("content", [[3], [{"text": "no type"}], {"type": "text"}, 5])
+def test_a_content_of_another_form_is_an_error(content: object) -> None:
+    with (
+        serving(lambda number, request: message(content)) as server,
+        pytest.raises(ServerError, match="not a chat completion"),
+    ):
+        create("m", url=server.url).write("random prompts", "", 1, seed=0)
+
+
+def test_axes_of_an_answer_that_is_cut_off_are_used_and_the_loss_is_reported() -> None:
+    whole = json.loads(axes_answer(GENDER, LIGHT).body)["choices"][0]["message"]["content"]
+    end_of_first = whole.index("}]}") + 3
+    for length in range(end_of_first, len(whole)):
+        with serving(steps(says(whole[:length], reason="length"))) as server:
+            writer = create("m", url=server.url)
+            proposals = writer.propose("a nurse at work", None, 0)
+        is_complete = whole[:length].count("}]}") == 2
+        begins_second = whole[:length].count("{") > 4
+        names = ["gender", "light"] if is_complete else ["gender"]
+        assert [proposal.axis.name for proposal in proposals] == names
+        usable, total = writer.tally.steps["axes"]
+        assert (usable, total) == (len(names), len(names) + (begins_second and not is_complete))
+        report = " ".join(writer.tally.lines())
+        assert ("cut off before its end (1)" in report) == (total > usable)
+
+
+@pytest.mark.parametrize("status", [400, 403])
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "content_filter", "param": "prompt"},
+        {"code": "content_policy_violation"},
+        {"code": 400, "innererror": {"code": "ResponsibleAIPolicyViolation"}},
+    ],
+)
+def test_a_prompt_that_a_filter_refuses_is_unusable(error: dict[str, Any], status: int) -> None:
+    body = json.dumps({"error": {"message": "The prompt was filtered.", **error}}).encode()
+    with (
+        serving(lambda number, content: Reply(body, status)) as server,
+        pytest.raises(LanguageModelError, match="refused"),
+    ):
+        create("m", url=server.url).propose("a nurse at work", None, 0)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "System role not supported"),
+        (500, "jinja: the system role is not supported by this template"),
+        (400, "Conversation roles must alternate user/assistant/user/assistant/..."),
+    ],
+)
+def test_a_model_without_a_system_role_gets_the_instruction_from_the_user(
+    status: int, words: str
+) -> None:
+    def answer(number: int, content: dict[str, Any]) -> Reply:
+        roles = [turn["role"] for turn in content["messages"]]
+        if "system" in roles:
+            return fails(status, words, retry_after="0")
+        assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"]
+        return steps(axes_answer(GENDER))(number, content)
+
+    with serving(answer) as server:
+        assert create("m", url=server.url).propose("a nurse at work", None, 0)
+        first = server.requests[0]
+        second = server.requests[-1]
+    instruction, request = (turn["content"] for turn in first["messages"])
+    assert second["messages"][0]["content"].startswith(instruction)
+    assert request in second["messages"][0]["content"]
+
+
 def test_axes_that_were_asked_for_come_in_their_order() -> None:
     with serving(steps(axes_answer(GENDER, LIGHT))) as server:
         proposals = create("m", url=server.url).propose("a nurse at work", ["light", "gender"], 3)

@@ -33,6 +33,10 @@ _MAX_STARTS = 40
 _COMPLETE_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(?=\s*[,\]])')
 _ITEM = re.compile(r"^\s*(?:\d+\s*[.):]|[-•*])\s+(\S.*)$", re.M)
 _STRAY = re.compile('[,;"“”„«»()\\[\\]{}<>`*]')
+_TAG = r"[<\[]{}(?:think|thinking|thought|reasoning)[>\]]"
+_THOUGHTS = re.compile(_TAG.format("") + rf".*?(?:{_TAG.format('/')}|\Z)", re.S | re.I)
+_END_OF_THOUGHTS = re.compile(_TAG.format("/"), re.I)
+_START_OF_AXES = re.compile(r'(?:\{\s*"axes"\s*:\s*)?\[\s*(?=\{)')
 
 
 class UnusableAnswer(Exception):
@@ -118,7 +122,38 @@ def parse(answer: Completion) -> Any:
 def _answer_text(answer: Completion) -> str:
     if answer.refused:
         raise UnusableAnswer("it was refused")
-    return re.sub(r"<think>.*?(</think>|\Z)", "", answer.text, flags=re.S).strip()
+    text = _THOUGHTS.sub("", answer.text)
+    return _END_OF_THOUGHTS.split(text)[-1].strip()  # a chat template may have written the opening
+
+
+def axes_of(answer: Completion) -> tuple[list[ParsedAxis], int]:
+    """Return the axes in an answer, and the number of axes that it lost because it was cut off.
+
+    Raises
+    ------
+    UnusableAnswer
+        For an answer without axes.
+    """
+    complete, is_cut = _complete_items(_answer_text(answer)) if answer.truncated else ([], False)
+    axes = read_axes(complete or parse(answer))
+    return axes, int(is_cut)
+
+
+def _complete_items(text: str) -> tuple[list[Any], bool]:
+    """Return the complete objects of the list of axes in a text, and whether another one begins."""
+    items: list[Any] = []
+    start = _START_OF_AXES.search(text)
+    if start is None:
+        return items, False
+    position = start.end()
+    while text[position : position + 1] == "{":
+        parsed = _value_at(text, position)
+        if parsed is None:
+            return items, True
+        position, item = parsed
+        items.append(item)
+        position += len(text[position:]) - len(text[position:].lstrip(", \n\r\t"))
+    return items, False
 
 
 def _largest_value(text: str) -> Any:
@@ -222,7 +257,7 @@ def _items(answer: Completion) -> Sequence[Any]:
         value = parse(answer)
     except UnusableAnswer:
         pattern = _COMPLETE_STRING if answer.truncated else _ITEM
-        value = pattern.findall(answer.text)
+        value = pattern.findall(_answer_text(answer) if not answer.refused else "")
         if answer.refused or not value:
             raise
     if not isinstance(value, Mapping):

@@ -28,7 +28,14 @@ from askew.prompts.base import (
 )
 from askew.prompts.counterfactuals import clause_end, counterfactuals
 from askew.prompts.llm import CompletionCache
-from askew.prompts.statements import NounPhrase, ParsedPrompt, find_statements, parse_prompt, states
+from askew.prompts.statements import (
+    NounPhrase,
+    ParsedPrompt,
+    find_statements,
+    has_known_word,
+    parse_prompt,
+    states,
+)
 from askew.prompts.vocabulary import article, nouns, replace
 from askew.types import grouped
 
@@ -79,8 +86,18 @@ class LexiconWriter:
         """Propose axes with counterfactual prompts; see `askew.prompts.base.Writer`.
 
         The seed has no effect.
+
+        Raises
+        ------
+        UsageError
+            If the lexicon knows no word of the prompt, or an axis of `axes`.
         """
         text = normalize_prompt(prompt)
+        if not has_known_word(text):
+            raise UsageError(
+                f"the lexicon knows no word of {prompt!r}; it only knows English. Write the "
+                "prompt in English, or let a language model write with --llm openai/MODEL"
+            )
         names = self._fitting_axes(text) if axes is None else axes
         return [AxisProposal(find_axis(name), counterfactuals(prompt, name)) for name in names]
 

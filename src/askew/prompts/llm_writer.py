@@ -157,9 +157,11 @@ class LLMWriter:
             instruction = f"{given} {instruction}"
         conversation.ask(DRAFTS, instruction, 2, a.read_whole)
         schema = _axes_schema(prompt, self._axes if names is None else len(names))
-        parsed_axes: list[a.ParsedAxis] = conversation.ask(
-            JSON_ANSWERS, INSTRUCTIONS["as_json"], 3, _read_axes, schema
+        parsed_axes: list[a.ParsedAxis]
+        parsed_axes, lost = conversation.ask(
+            JSON_ANSWERS, INSTRUCTIONS["as_json"], 3, a.axes_of, schema
         )
+        self.tally.add(PROPOSED_AXES, *["the answer was cut off before its end"] * lost)
         return parsed_axes
 
     def write(
@@ -218,10 +220,6 @@ def _axes_schema(prompt: str, most_axes: int) -> Schema:
         counterfactuals=a.list_schema(pair, 2, MAX_VALUES),
     )
     return a.object_schema(axes=a.list_schema(axis, 1, most_axes))
-
-
-def _read_axes(answer: Completion) -> list[a.ParsedAxis]:
-    return a.read_axes(a.parse(answer))
 
 
 class _Conversation:

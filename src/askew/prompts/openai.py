@@ -25,6 +25,10 @@ _FIELD_NAMES = {
 }
 """By request field, its names in the errors of servers that do not accept it."""
 
+_SYSTEM_ROLE = re.compile(r"\bsystem\W+role|\brole\W+system|\broles must alternate", re.I)
+_FILTERS = re.compile(r"content_filter|content_policy|responsibleai", re.I)
+"""Codes of errors of servers whose filter refuses a prompt."""
+
 
 class OpenAILLM:
     """One model of one server.
@@ -74,6 +78,8 @@ class OpenAILLM:
             try:
                 return _completion(self._server.chat(**content), self._server.url)
             except ServerError as error:
+                if _FILTERS.search(error.server_code):
+                    return Completion(text="", refused=True)
                 rejected = _rejected_field(content, error)
                 if rejected is None:
                     raise
@@ -87,6 +93,8 @@ class OpenAILLM:
         left_out: frozenset[str],
     ) -> dict[str, Any]:
         """Return the fields of a request, without those that the server does not accept."""
+        if "system role" in left_out:
+            messages = _without_system(messages)
         content = {
             **self._fields,
             "messages": [asdict(message) for message in messages],
@@ -102,11 +110,21 @@ class OpenAILLM:
         return {name: value for name, value in content.items() if name not in left_out}
 
 
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    """Return a conversation whose first message by the user includes the system's message."""
+    system, user, *rest = messages
+    return [Message("user", f"{system.content}\n\n{user.content}"), *rest]
+
+
 def _rejected_field(content: Mapping[str, Any], error: ServerError) -> str | None:
     """Return the field that an error is about; None for an error about anything else.
 
-    The strict form of `response_format` is the field "json_schema".
+    The strict form of `response_format` is the field "json_schema", and a system's message is the
+    field "system role".
     """
+    has_system = content["messages"][0]["role"] == "system"
+    if has_system and _SYSTEM_ROLE.search(str(error)):
+        return "system role"
     if error.status not in (400, 422):
         return None
     for name, pattern in _FIELD_NAMES.items():
@@ -179,19 +197,26 @@ def _completion(answer: "ChatCompletion", url: str) -> Completion:
     """Return the first choice of a server's answer. Raises ServerError for anything else."""
     try:
         choice = answer.choices[0]
-        text = choice.message.content or ""
+        text = _text(choice.message.content)
         refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
-    except (AttributeError, IndexError, TypeError) as error:
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
         raise ServerError(
             f"{url} sent JSON that is not a chat completion: {str(answer)[:200]!r}"
         ) from error
     return Completion(
-        text=str(text).encode(errors="replace").decode(),  # half characters cannot be sent back
+        text=text.encode(errors="replace").decode(),  # half characters cannot be sent back
         refused=refused,
         truncated=choice.finish_reason == "length",
         prompt_tokens=_token_count(answer, "prompt_tokens"),
         completion_tokens=_token_count(answer, "completion_tokens"),
     )
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message, which may be a list of typed parts. Raises TypeError."""
+    if isinstance(content, str | None):
+        return content or ""
+    return "".join(part["text"] for part in content if part["type"] == "text")
 
 
 def _token_count(answer: "ChatCompletion", name: str) -> int | None:

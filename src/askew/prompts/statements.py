@@ -169,6 +169,15 @@ def parse_prompt(text: str) -> ParsedPrompt:
     return replace(parsed, phrases=tuple(phrases))
 
 
+def has_known_word(text: str) -> bool:
+    """Check whether a text has a noun, an adjective, an axis' value or an article of English."""
+    parsed = parse_prompt(text)
+    if _known_phrases(parsed):
+        return True
+    known = {"a", "an", "the"} | adjectives() | value_words()
+    return any(parsed.lower(index) in known for index in range(len(parsed.words)))
+
+
 def _precedes(parsed: ParsedPrompt, guess: NounPhrase, phrases: Sequence[NounPhrase]) -> bool:
     """Check whether a guessed phrase comes before all known ones and is not their "kind of"."""
     if not phrases:

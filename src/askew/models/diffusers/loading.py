@@ -21,9 +21,11 @@ from askew.models.device import choose_device, choose_dtype, dtype_name
 from askew.models.diffusers.repository import LIBRARY, Repository, find_repository, quiet
 from askew.models.diffusers.settings import loader
 from askew.models.hub import ANOTHER, CARD, explain_errors
+from askew.store.files import read_json
 
 SAFE = {"use_safetensors": True, "trust_remote_code": False}
 PRIOR = "prior"
+CLIP = "CLIPTokenizer"
 PARTS_ABSENT = re.compile(r"expected .* but only .* (?:were|was) passed", re.S)
 OFFLOADS = ("none", "model", "sequential")
 
@@ -199,6 +201,8 @@ def load(
     first = sources[0]
     folders = [source.fetch(variant) for source in sources]
     place.check_memory(first.name, _part_sizes(sources, folders, place.dtype, variant))
+    for source, folder in zip(sources, folders, strict=True):
+        _check_tokenizers(source, folder)
     parts: dict[str, Any] = {}
     with quiet(), explain_errors(first.name):
         if scheduler is not None:
@@ -214,6 +218,21 @@ def load(
         pipeline.set_progress_bar_config(disable=True)
         place.take(pipeline)
     return pipeline
+
+
+def _check_tokenizers(source: Repository, folder: Path) -> None:
+    """Check that each tokenizer of CLIP tells where it cuts a text. Raises UsageError."""
+    for name in source.components:
+        file = folder / name / "tokenizer_config.json"
+        if not name.startswith("tokenizer") or not file.exists():
+            continue
+        is_clip = source.components[name][1].startswith(CLIP)
+        if is_clip and "model_max_length" not in read_json(file):
+            raise UsageError(
+                f"{source.name!r}: {name}/{file.name} has no model_max_length, so that texts "
+                'cannot be cut to the length of the text encoder; add "model_max_length": 77, or '
+                "the max_position_embeddings of the text encoder's config.json"
+            )
 
 
 def _part_sizes(

@@ -24,7 +24,7 @@ from PIL import Image
 from askew.errors import ModelError, UsageError
 from askew.models.base import EditRequest, Request, Setting, report_images
 from askew.models.device import AUTO, dtype_name
-from askew.models.diffusers.loading import DeviceSetup, all_sources, load
+from askew.models.diffusers.loading import CLIP, DeviceSetup, all_sources, load
 from askew.models.diffusers.repository import LIBRARY, find_repository, quiet
 from askew.models.diffusers.settings import (
     MULTIPLES,
@@ -70,7 +70,6 @@ BATCHED = frozenset(
 )
 """Pipelines whose images do not depend on their batch. Others make one image at a time."""
 
-CLIP = "CLIPTokenizer"
 """Tokenizer of text encoders that read 77 tokens only."""
 
 BATCH = {"cuda": 8, "mps": 4, "cpu": 4}

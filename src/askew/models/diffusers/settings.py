@@ -420,4 +420,12 @@ def scheduler_class(repository: Repository, name: str) -> type | None:
     kinds = {name, f"{name}Scheduler"} & known
     if not kinds:
         raise UnknownName(f"scheduler for {repository.name!r}", name, sorted(known))
-    return cast("type", getattr(diffusers, kinds.pop()))
+    kind = getattr(diffusers, kinds.pop())
+    # diffusers has a stand-in for a class whose packages are not installed
+    absent = [package for package in getattr(kind, "_backends", ()) if find_spec(package) is None]
+    if absent:
+        raise UsageError(
+            f"-M scheduler={name} needs a package that is not installed: "
+            f"pip install {' '.join(absent)}"
+        )
+    return cast("type", kind)
