@@ -18,7 +18,7 @@ class AskewError(Exception):
 
     Attributes
     ----------
-    server_code
+    code
         Exit code of the command line.
     """
 
