@@ -1,16 +1,17 @@
-"""Whether a model of the studio world shows what its words say: every word of its grammar, in every
-place.
+"""Measure whether a model of the studio world shows what its words state.
 
     python -m benchmarks.heard [MODEL] [--count 4] [--open 24] [--write PAGE] [--store DIR]
 
-Three kinds of prompts: every word or phrase alone ("a photo of a gentleman", "a photo of nurses",
-"a photo of a person who is sad"), every one that says an attribute with four occupations, and every
-value of every axis in the prompts of the methods. Words are heard if 90 % of the pictures of their
-prompts show all that is said, by the studio VQA; a prompt of the methods, and one whose first
-pictures do not all show it, gets five times as many. "No warning": the model does not name what is
-not heard. Also, where a prompt states one value of a person without an occupation, how far the
-other shares lie from the planted ones. A second call with the same store is quick, and one that was
-stopped goes on.
+Every word of the grammar is tested in three kinds of prompts: every word or phrase by itself ("a
+photo of a gentleman", "a photo of nurses", "a photo of a person who is sad"), every word that states
+an attribute with four occupations, and every value of every axis in the prompts of the methods.
+Words are rendered if 90 % of the images of their prompts show everything that is stated, as labeled
+by the studio VQA. A prompt of the methods, and a prompt whose first images do not all show it, gets
+five times as many images. "No warning": the model does not name the under-rendered words.
+
+The script also measures, where a prompt states a value of a person without an occupation, how far
+the other shares deviate from the planted shares. A second call with the same store is quick, and a
+call that was stopped resumes.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -41,9 +43,13 @@ from benchmarks.marked_page import update
 from benchmarks.wording import phrase, spread
 
 SEED = 31_415_926
-HEARD = 0.9
+RENDERED = 0.9
+"""Share of images from which words count as rendered."""
+
 OCCUPATIONS_EACH = 4
 MORE = 5
+"""Factor by which some prompts get more images."""
+
 PEOPLE = tuple(
     "person human individual portrait face headshot adult man gentleman woman lady boy girl".split()
 )
@@ -59,13 +65,23 @@ METHODS = (
 )
 """Prompts of audit and interact, of map, of edit, of classify."""
 
+PromptsByWords = dict[str, list[str]]
+Labels = Mapping[str, str]
+"""Labels of an image: values of all attributes, the occupation, and whether there is a person."""
+
 
 def worded(words: str, noun: str = "person") -> str:
-    """A prompt that says these words of the grammar; what is no noun is said of `noun`."""
+    """Return a prompt that states words of the grammar.
+
+    Parameters
+    ----------
+    words
+        Words of the grammar.
+    noun
+        The noun that the words describe, unless they are a noun.
+    """
     occupation = parse(words).occupation
-    if words in BARE or (
-        occupation and words.endswith("s") and words.removesuffix("s") in lexicon()
-    ):
+    if words in BARE or (occupation and _is_plural(words)):
         return f"a photo of {words}"
     if occupation or words in (*PEOPLE, *SCENES):
         return f"a photo of {article(words)} {words}"
@@ -77,190 +93,252 @@ def worded(words: str, noun: str = "person") -> str:
     return f"a photo of {article(words)} {words} {noun}"
 
 
-def prompts() -> dict[str, dict[str, list[str]]]:
-    """By kind, by words, the prompts that say them."""
-    said = [
-        words
-        for words, says in lexicon().items()
-        if says and words not in (*PEOPLE, *BARE, *SCENES)
-    ]
-    values = [
-        (axis, value)
-        for axis in (*BIASCONNECT, "glasses", "hair", "style")
-        for value in ATTRIBUTES[axis]
-    ]
-    groups = [
-        f"{ethnicity} {noun}" for ethnicity in ATTRIBUTES["ethnicity"] for noun in ("man", "woman")
-    ]
-    named = [*dict.fromkeys([*PAPER_GROUPS, *groups, *HIGH_PAID, *LOW_PAID])]
-    of_methods = [counterfactual(prompt, *value) for prompt in METHODS for value in values]
-    of_methods += [
-        prompt_of(name, template)
-        for template in (HEADSHOT, PORTRAIT, "a photo of {}")
-        for name in named
-    ]
-    nouns = spread(len(said))
-    apart = len(said) // OCCUPATIONS_EACH
+def _is_plural(words: str) -> bool:
+    return words.endswith("s") and words.removesuffix("s") in lexicon()
+
+
+def prompts() -> dict[str, PromptsByWords]:
+    """Return the prompts that state words, by kind of prompts and by words."""
     return {
         "only word of its kind": {text: [text] for text in map(worded, lexicon())},
-        "with four occupations": {
-            words: [
-                worded(words, nouns[(at + turn * apart) % len(nouns)])
-                for turn in range(OCCUPATIONS_EACH)
-            ]
-            for at, words in enumerate(said)
-        },
-        OF_METHODS: {text: [text] for text in of_methods},
+        "with four occupations": _with_occupations(),
+        OF_METHODS: {text: [text] for text in _prompts_of_methods()},
     }
 
 
-class Reader:
-    """Makes pictures of prompts, and reads all that they show. What was read is kept in a file of
-    `store`.
+def _with_occupations() -> PromptsByWords:
+    """Return prompts that combine words for attributes with four occupations."""
+    described = []
+    for words, statements in lexicon().items():
+        if statements and words not in (*PEOPLE, *BARE, *SCENES):
+            described.append(words)
+    nouns = spread(len(described))
+    apart = len(described) // OCCUPATIONS_EACH
+    prompts_of = {}
+    for place, words in enumerate(described):
+        places = [(place + turn * apart) % len(nouns) for turn in range(OCCUPATIONS_EACH)]
+        prompts_of[words] = [worded(words, nouns[k]) for k in places]
+    return prompts_of
+
+
+def _prompts_of_methods() -> list[str]:
+    """Return prompts of the methods with every value of every axis, and with every group."""
+    texts = []
+    axes = (*BIASCONNECT, "glasses", "hair", "style")
+    for prompt in METHODS:
+        for axis in axes:
+            texts += [counterfactual(prompt, axis, value) for value in ATTRIBUTES[axis]]
+    groups = [
+        f"{ethnicity} {noun}" for ethnicity in ATTRIBUTES["ethnicity"] for noun in ("man", "woman")
+    ]
+    names = dict.fromkeys([*PAPER_GROUPS, *groups, *HIGH_PAID, *LOW_PAID])
+    for template in (HEADSHOT, PORTRAIT, "a photo of {}"):
+        texts += [prompt_of(name, template) for name in names]
+    return texts
+
+
+class Labeler:
+    """Model and VQA model that generate and label images of prompts.
+
+    Labels are stored in a file in `store`.
     """
 
     def __init__(self, model: Model, store: Path) -> None:
         self.model = model
         self.vqa = StudioVQA()
-        of = sha256(f"{model.revision} {dict(model.settings)} {self.vqa.fingerprint}".encode())
-        self._file = store / f"{model.name.replace('/', '-')}-{of[:12]}.jsonl"
+        identity = f"{model.revision} {dict(model.settings)} {self.vqa.fingerprint}"
+        digest = sha256(identity.encode())
+        self._file = store / f"{model.name.replace('/', '-')}-{digest[:12]}.jsonl"
         store.mkdir(parents=True, exist_ok=True)
-        rows = map(json.loads, self._file.read_text().splitlines()) if self._file.exists() else ()
-        self._read: dict[tuple[str, int], dict[str, str]] = {
-            (text, k): shown for text, k, shown in rows
-        }
+        self._labels: dict[tuple[str, int], Labels] = {}
+        if self._file.exists():
+            for line in self._file.read_text().splitlines():
+                text, k, labels = json.loads(line)
+                self._labels[text, k] = labels
 
-    def __call__(
-        self, texts: Sequence[str], numbers: Sequence[int]
-    ) -> dict[str, list[dict[str, str]]]:
-        """By prompt of each of its pictures all values, the occupation, and whether there is a
-        person.
+    def __call__(self, texts: Sequence[str], numbers: Sequence[int]) -> dict[str, list[Labels]]:
+        """Return the labels of the images of each prompt.
+
+        Parameters
+        ----------
+        texts
+            Prompts.
+        numbers
+            Numbers of the images of each prompt.
         """
-        new = [
-            (text, k)
-            for text in dict.fromkeys(texts)
-            for k in numbers
-            if (text, k) not in self._read
-        ]
+        wanted = [(text, k) for text in dict.fromkeys(texts) for k in numbers]
+        new = [image for image in wanted if image not in self._labels]
         size = self.model.batch_size
         for start in range(0, len(new), size):
-            self._make(new[start : start + size])
-        return {
-            text: [self._read[text, k] for k in numbers if (text, k) in self._read]
-            for text in texts
-        }
+            self._label(new[start : start + size])
+        labels: dict[str, list[Labels]] = {text: [] for text in texts}
+        for text, k in wanted:
+            if (text, k) in self._labels:
+                labels[text].append(self._labels[text, k])
+        return labels
 
-    def _make(self, part: Sequence[tuple[str, int]]) -> None:
-        images = self.model.generate(
-            [Request(text, picture_seed(SEED, text, k)) for text, k in part]
-        )
-        drawn = [
-            (pair, image)
-            for pair, image in zip(part, images, strict=True)
-            if not isinstance(image, Missing)
-        ]
-        if not drawn:
+    def _label(self, batch: Sequence[tuple[str, int]]) -> None:
+        """Generate and label a batch, and store the labels."""
+        requests = [Request(text, picture_seed(SEED, text, k)) for text, k in batch]
+        outcomes = self.model.generate(requests)
+        keys = []
+        images = []
+        for key, outcome in zip(batch, outcomes, strict=True):
+            if not isinstance(outcome, Missing):
+                keys.append(key)
+                images.append(np.asarray(outcome))
+        if not images:
             return
-        vectors = self.vqa.embedder.embed_pixels(
-            np.stack([np.asarray(image) for _, image in drawn])
-        )
+        vectors = self.vqa.embedder.embed_pixels(np.stack(images))
         somebody = self.vqa.sees_somebody(vectors)
         rows = zip(*(self.vqa.read(vectors, name) for name in VALUES), strict=True)
         with self._file.open("a") as file:
-            for ((text, k), _), there, row in zip(drawn, somebody, rows, strict=True):
-                self._read[text, k] = {
-                    **dict(zip(VALUES, row, strict=True)),
-                    "person": str(bool(there)),
-                }
-                print(json.dumps([text, k, self._read[text, k]]), file=file)
+            for (text, k), person, row in zip(keys, somebody, rows, strict=True):
+                labels = dict(zip(VALUES, row, strict=True))
+                labels["person"] = str(bool(person))
+                self._labels[text, k] = labels
+                print(json.dumps([text, k, labels]), file=file)
 
 
-def faults(prompt: str, pictures: Sequence[Mapping[str, str]]) -> list[list[str]]:
-    """What the prompt says and a picture does not show, by picture."""
-    words = parse(prompt)
-    wanted = {**words.attributes, **({"occupation": words.occupation} if words.occupation else {})}
-    if not words.person:
-        wanted = {name: value for name, value in wanted.items() if name in OF_ANY_SCENE}
-    wanted["person"] = str(words.person)
-    return [
-        [name for name, value in wanted.items() if picture[name] != value] for picture in pictures
-    ]
+def faults(prompt: str, images: Sequence[Labels]) -> list[list[str]]:
+    """Return, for each image, the attributes of the prompt that the image does not show."""
+    content = parse(prompt)
+    stated = dict(content.attributes)
+    if content.occupation:
+        stated["occupation"] = content.occupation
+    if not content.person:
+        stated = {name: value for name, value in stated.items() if name in OF_ANY_SCENE}
+    stated["person"] = str(content.person)
+    return [_differences(stated, labels) for labels in images]
 
 
-def lines(reader: Reader, count: int, open_count: int) -> Iterator[str]:
-    """What is heard and what not, in Markdown."""
+def _differences(stated: Labels, labels: Labels) -> list[str]:
+    return [name for name, value in stated.items() if labels[name] != value]
+
+
+def lines(labeler: Labeler, count: int, open_count: int) -> Iterator[str]:
+    """Yield the lines of the tables in Markdown.
+
+    Parameters
+    ----------
+    labeler
+        The model, and the labels of its images.
+    count
+        Number of images of each prompt.
+    open_count
+        Number of images of each prompt of the second table; 0 for no second table.
+    """
     yield "| words | prompts | rendered | under-rendered words (share of images that show them) |"
     yield "| --- | --- | --- | --- |"
-    for kind, named in prompts().items():
-        texts = [text for texts_of_words in named.values() for text in texts_of_words]
-        wrong_values = {
-            text: faults(text, pictures) for text, pictures in reader(texts, range(count)).items()
-        }
-        doubtful = [
-            text for text, wrong in wrong_values.items() if any(wrong) or kind == OF_METHODS
-        ]
-        for text, pictures in reader(doubtful, range(count, MORE * count)).items():
-            wrong_values[text] += faults(text, pictures)
-        shares = {
-            text: float(np.mean([not fault for fault in wrong]))
-            for text, wrong in wrong_values.items()
-        }
-        for text in doubtful:
-            missed = Counter(name for names in wrong_values[text] for name in names)
-            print(
-                f"{kind}\t{text}\t{shares[text]:.3f}\t{len(wrong_values[text])}\t{dict(missed)}",
-                flush=True,
-            )
-        heard = {
-            words: float(np.mean([shares[text] for text in texts_of_words]))
-            for words, texts_of_words in named.items()
-        }
-        weak = sorted(
-            (words for words, share in heard.items() if share < HEARD),
-            key=lambda words: heard[words],
-        )
-        silent = {words for words in weak if not any(map(unheard, named[words]))}
-        listed = "; ".join(
-            f"“{words}” {heard[words]:.0%}{' (no warning)' * (words in silent)}" for words in weak
-        )
-        yield f"| {kind} | {len(texts)} | {1 - len(weak) / len(named):.0%} | {listed} |"
+    for kind, prompts_of in prompts().items():
+        shares = _rendered_shares(labeler, kind, prompts_of, count)
+        yield _row(kind, prompts_of, shares)
     yield ""
-    yield f"{count} images of each prompt; {MORE * count} of the prompts of the methods, and where not all {count} show it."
+    yield (
+        f"{count} images of each prompt; {MORE * count} of the prompts of the methods, and where "
+        f"not all {count} show it."
+    )
     if open_count:
         yield ""
-        yield from open_lines(reader, open_count)
+        yield from open_lines(labeler, open_count)
 
 
-def open_lines(reader: Reader, count: int) -> Iterator[str]:
-    """How far open shares lie from the planted ones, axis by axis, where one value of another axis
-    is stated.
+def _rendered_shares(
+    labeler: Labeler, kind: str, prompts_of: PromptsByWords, count: int
+) -> dict[str, float]:
+    """Return the share of images that show everything that the prompt states, by prompt."""
+    texts = [text for texts_of_words in prompts_of.values() for text in texts_of_words]
+    faults_of = {
+        text: faults(text, images) for text, images in labeler(texts, range(count)).items()
+    }
+    doubtful = [text for text, missed in faults_of.items() if any(missed) or kind == OF_METHODS]
+    for text, images in labeler(doubtful, range(count, MORE * count)).items():
+        faults_of[text] += faults(text, images)
+    shares = {}
+    for text, missed in faults_of.items():
+        shares[text] = float(np.mean([not attributes for attributes in missed]))
+    for text in doubtful:
+        missed = faults_of[text]
+        often = Counter(name for attributes in missed for name in attributes)
+        print(f"{kind}\t{text}\t{shares[text]:.3f}\t{len(missed)}\t{dict(often)}", flush=True)
+    return shares
+
+
+def _row(kind: str, prompts_of: PromptsByWords, shares: Mapping[str, float]) -> str:
+    """Return the row of a kind of prompts."""
+    share_of_words = {}
+    for words, texts in prompts_of.items():
+        share_of_words[words] = float(np.mean([shares[text] for text in texts]))
+    weak = [words for words, share in share_of_words.items() if share < RENDERED]
+    weak.sort(key=share_of_words.__getitem__)
+    entries = []
+    for words in weak:
+        warning = "" if any(map(unheard, prompts_of[words])) else " (no warning)"
+        entries.append(f"“{words}” {share_of_words[words]:.0%}{warning}")
+    number = sum(len(texts) for texts in prompts_of.values())
+    rendered = 1 - len(weak) / len(prompts_of)
+    return f"| {kind} | {number} | {rendered:.0%} | {'; '.join(entries)} |"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDeviation:
+    """Deviation of the shares of an open axis from the planted shares, for a prompt.
+
+    Attributes
+    ----------
+    text
+        The prompt.
+    measured
+        Total variation distance.
+    by_chance
+        Mean distance of as many images that are drawn from the planted shares.
+    """
+
+    text: str
+    measured: float
+    by_chance: float
+
+
+def open_lines(labeler: Labeler, count: int) -> Iterator[str]:
+    """Yield the table of deviations of open shares from planted shares, with a row for each axis.
+
+    Each prompt states a value of another axis.
     """
     stated = {
         (axis, value): phrase(axis, value) for axis in BIASCONNECT for value in ATTRIBUTES[axis]
     }
-    result = reader(list(stated.values()), range(count))
+    labels = labeler(list(stated.values()), range(count))
     rng = np.random.default_rng(SEED)
     yield "| open axis | distance from the planted shares | expected by chance | largest distance |"
     yield "| --- | --- | --- | --- |"
     for axis in BIASCONNECT:
-        far = {}
-        chance = []
-        for (of, _), text in stated.items():
-            if of != axis:
-                planted = np.array(list(truth(text, axis).values()))
-                counts = [
-                    sum(values[axis] == value for values in result[text])
-                    for value in ATTRIBUTES[axis]
-                ]
-                far[text] = float(np.abs(np.array(counts) / sum(counts) - planted).sum() / 2)
-                drawn = rng.multinomial(count, planted, size=1000) / count
-                chance.append(np.abs(drawn - planted).sum(axis=1).mean() / 2)
-        worst = max(far, key=lambda text: far[text])
+        texts = [text for (stated_axis, _), text in stated.items() if stated_axis != axis]
+        deviations = [_open_deviation(text, axis, labels[text], count, rng) for text in texts]
+        worst = max(deviations, key=lambda deviation: deviation.measured)
+        mean = np.mean([deviation.measured for deviation in deviations])
+        by_chance = np.mean([deviation.by_chance for deviation in deviations])
         name = axis.replace("_", " ")
-        mean = np.mean(list(far.values()))
-        yield f"| {name} | {mean:.2f} | {np.mean(chance):.2f} | “{worst}” {far[worst]:.2f} |"
+        largest = f"“{worst.text}” {worst.measured:.2f}"
+        yield f"| {name} | {mean:.2f} | {by_chance:.2f} | {largest} |"
     yield ""
-    yield f"Total variation distance, mean over {len(stated)} prompts without an occupation, with {count} images of each."
+    yield (
+        f"Total variation distance, mean over {len(stated)} prompts without an occupation, with "
+        f"{count} images of each."
+    )
+
+
+def _open_deviation(
+    text: str, axis: str, images: Sequence[Labels], count: int, rng: np.random.Generator
+) -> OpenDeviation:
+    planted = np.array(list(truth(text, axis).values()))
+    often = Counter(labels[axis] for labels in images)
+    counts = np.array([often[value] for value in ATTRIBUTES[axis]])
+    drawn = rng.multinomial(count, planted, size=1000) / count
+    return OpenDeviation(
+        text=text,
+        measured=float(np.abs(counts / counts.sum() - planted).sum() / 2),
+        by_chance=float(np.abs(drawn - planted).sum(axis=1).mean() / 2),
+    )
 
 
 def main() -> None:
@@ -272,17 +350,17 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=4)
     parser.add_argument("--open", type=int, default=24)
     parser.add_argument(
-        "--store", type=Path, default=Path("runs/heard"), help="what is read is kept here"
+        "--store", type=Path, default=Path("runs/heard"), help="folder of stored labels"
     )
     parser.add_argument(
-        "--write", type=Path, help="the page to update between the markers “heard MODEL”"
+        "--write", type=Path, help="page to update between the markers “heard MODEL”"
     )
-    choice = parser.parse_args()
-    reader = Reader(cast(Model, registry.model(choice.model)), choice.store)
-    cells = list(lines(reader, choice.count, choice.open))
-    print("\n".join(cells))
-    if choice.write:
-        update(choice.write, f"heard {choice.model}", cells)
+    options = parser.parse_args()
+    labeler = Labeler(cast(Model, registry.model(options.model)), options.store)
+    table = list(lines(labeler, options.count, options.open))
+    print("\n".join(table))
+    if options.write:
+        update(options.write, f"heard {options.model}", table)
 
 
 if __name__ == "__main__":

@@ -33,10 +33,10 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
@@ -65,16 +65,25 @@ from askew.prompts.evolution import (
 )
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.statements import states
-from askew.prompts.vocabulary import article
 from askew.run.live import LiveRun, opened_run
-from askew.stats.distance import expected_distance
 from askew.stats.gap import bias_score, null_scores
 from askew.stats.means import student_mean
 from askew.store.keys import derived_seed
 from askew.studio.caption import parse
-from askew.studio.planted import joint, truth
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS
 from askew.types import Missing, Picture
+from benchmarks.drawn_scores import (
+    PAIRS,
+    Places,
+    counted_skew,
+    eq1_loss,
+    noisy_eq1,
+    planted_law,
+    planted_skew,
+    portrait,
+    skew_loss,
+)
+from benchmarks.markdown import numbers, table_row
 from benchmarks.wording import spread
 
 P = ParamSpec("P")
@@ -82,290 +91,12 @@ R = TypeVar("R")
 
 CEILING_IMAGES = (15, 24, 48, 96, 192)
 QUANTILES = (0.0, 0.1, 0.25, 0.4, 0.5)
-NOISE = 0.05
-"""Standard deviation of a similarity, where one attribute that fits adds 0.25."""
+ALPHA = 0.25
+"""Share of the images that Eq. 1 counts as best and as worst."""
 
-PAIRS = list(product(ATTRIBUTES["gender"], ATTRIBUTES["ethnicity"]))
-FIT = np.array(
-    [[0.5 + 0.25 * sum(a == b for a, b in zip(v, p, strict=True)) for p in PAIRS] for v in PAIRS]
-)
-"""(variations, kinds of pictures): what a reader without noise sees."""
+RANDOM_IMAGES = 15
+"""Images of each prompt of a random search."""
 
-
-Searched = tuple[Evolution, int, Callable[..., float]]
-"""The size of a search, the pictures of a prompt, and the loss of a prompt for a run and so many
-pictures.
-"""
-
-
-def skew(prompt: str, bias: float = 1.0) -> float:
-    """|2 x planted share of women - 1|; 0 where the prompt says it itself."""
-    return 0.0 if states(prompt, "gender") else abs(2 * truth(prompt, "gender", bias)["female"] - 1)
-
-
-def ranking(options: argparse.Namespace) -> None:
-    """Spearman's correlations of every score of the same pictures with the planted skew."""
-    plan = MinePlan(model=options.model, objective="eq1", images=options.images, seed=options.seed)
-    with opened_run(plan, options.store / "ranking", options.store) as live:
-        miner = Miner.prepare(plan, live)
-        prompts = (
-            miner.writer.write(
-                "random prompts", "", options.prompts, seed=plan.seed, topic="people"
-            )
-            if options.random
-            else [f"photo portrait of {article(one)} {one}" for one in spread(options.prompts)]
-        )
-        sizes = [n for n in (5, 15, 48, 192) if n <= options.images]
-        rows = [{n: _scores(miner, text, n) for n in sizes} for text in prompts]
-    skews = [skew(text) for text in prompts]
-    print(f"{len(prompts)} prompts on {options.model}\n")
-    print(
-        f"| score | {' | '.join(f'{n} images' for n in sizes)} |\n| --- |{' ---: |' * len(sizes)}"
-    )
-    for name in rows[0][sizes[0]]:
-        found = [spearmanr([row[n][name] for row in rows], skews)[0] for n in sizes]
-        print(f"| {name} | {' | '.join(f'{rho:.2f}' for rho in found)} |")
-
-
-def _scores(miner: Miner, prompt: str, images: int) -> dict[str, float]:
-    """Every score of a prompt's first pictures, larger where it is more one-sided."""
-    embedder = registry.embedder("studio")
-    run = miner.run
-    seed = miner.plan.seed
-    made = [one for one in miner.pictures(prompt, seed)[:images] if isinstance(one, Picture)]
-    vectors = run.read(embedder, made)
-
-    def crossed(text: str) -> list[str]:
-        return list(
-            dict.fromkeys(
-                counterfactual(counterfactual(text, "gender", g), "ethnicity", e) for g, e in PAIRS
-            )
-        )
-
-    def objective(variations: Callable[[str], Sequence[str]]) -> BiasObjective:
-        return BiasObjective(
-            run, embedder, lambda *_: made, variations, 2, 0.25, True, miner.one_each
-        )
-
-    lexicon, both = (_aligned(objective(by), prompt, seed) for by in (miner.variations, crossed))
-    null = null_scores(both.chance.similarity, len(made), 0.25, 400, np.random.default_rng(seed))  # type: ignore[union-attr]
-    scale = float(embedder.text_tower()[0].logit_scale.detach().exp())  # type: ignore[attr-defined]
-    forms = [counterfactual(prompt, "gender", value) for value in ATTRIBUTES["gender"]]
-
-    def uneven(texts: Sequence[str]) -> float:
-        shares = softmax(scale * vectors @ embedder.embed_texts(texts).T, axis=1).mean(axis=0)
-        return float(np.abs(shares - 1 / len(texts)).sum() / 2)
-
-    def lean(reader: Any) -> float:
-        found = SkewObjective(
-            run, reader, lambda *_: made, (find_axis("gender"),), images, images
-        ).read(prompt, seed)
-        loss = found.loss() if isinstance(found, SkewReading) else 0.0
-        return -loss if isinstance(loss, float) else 0.0
-
-    return {
-        "Eq. 1, the lexicon's variations": -bias_score(lexicon.similarity),
-        "Eq. 1, variations for every perceived gender and ethnicity": -bias_score(both.similarity),
-        "Eq. 1 minus its value expected by chance, the same": float(null.mean())
-        - bias_score(both.similarity),
-        "softmax over the crossed, distance of the mean": uneven(crossed(prompt)),
-        "softmax over the genders, distance of the mean": uneven(forms),
-        "skew, labeled by the embedder": lean(embedder),
-        "skew, labeled by the VQA": lean(registry.vqa("studio")),
-    }
-
-
-def fair(options: argparse.Namespace) -> None:
-    """How often a prompt is further from even than chance where nothing is planted, by both
-    readers.
-    """
-    plan = MinePlan(
-        model="studio/planted", model_args={"bias": 0.0}, topic="people", images=options.images
-    )
-    with opened_run(plan, options.store / "fair", options.store) as live:
-        miner = Miner.prepare(plan, live)
-        axis = find_axis("gender")
-        prompts = miner.writer.write(
-            "random prompts", "", options.prompts, seed=options.seed, topic="people"
-        )
-        for reader in (registry.embedder("studio"), registry.vqa("studio")):
-            objective = SkewObjective(
-                live, reader, miner.pictures, (axis,), options.images, options.images
-            )
-            found = [
-                one
-                for text in prompts
-                if isinstance(one := objective.read(text, plan.seed), SkewReading)
-            ]
-            counts = [one.seen.counts(reader.name, axis) for one in found if one.axes]
-            p = [2 * binom.cdf(min(c), sum(c), 0.5) for c in counts]
-            male = np.mean([c[0] / sum(c) for c in counts])
-            print(
-                f"{type(reader).__name__}: p < .05 in {np.mean(np.array(p) < 0.05):.1%} of {len(p)}; male {male:.1%}"
-            )
-
-
-def winners(options: argparse.Namespace, table: Mapping[str, Searched] | None = None) -> None:
-    """Planted skew of the best prompts of searches, less that of random search with as many
-    pictures.
-
-    No picture is drawn: pictures of a prompt show attributes with the planted probability. Random
-    search takes the prompts whose own pictures score best. "Any prompt" is the mean over all that
-    random search saw.
-    """
-    model = registry.model("studio/planted")
-    assert isinstance(model, Model)
-    writer = prompt_writer(MinePlan(), model)
-    print(
-        "| search | skew of its best prompts | of random search | difference | any prompt |\n| --- | ---: | ---: | ---: | ---: |"
-    )
-    for name, (size, images, loss) in (table or SEARCHES).items():
-        found: dict[str, list[float]] = defaultdict(list)
-        for k in range(options.seed, options.seed + options.repeats):
-            plain = replace(size, iterations=size.iterations * images // 15, selection="score")
-            for kind, by, own, each in (
-                ("mined", evolve, size, images),
-                ("random", search_randomly, plain, 15),
-            ):
-
-                def seeds(*names: object, run: int = k) -> int:
-                    return derived_seed(run, *map(str, names))
-
-                evaluated = by(writer, partial(loss, run=k, images=each), own, seeds)
-                top = best(evaluated, TOP, word_effects(evaluated, own.selection))
-                found[kind].append(float(np.mean([skew(one.text) for one in top])))
-            found["any"].append(float(np.mean([skew(one.text) for one in evaluated])))
-        mined, random, some = (found[kind] for kind in ("mined", "random", "any"))
-        more = _interval([a - b for a, b in zip(mined, random, strict=True)])
-        print(
-            f"| {name} | {np.mean(mined):.3f} | {np.mean(random):.3f} | {more} | {np.mean(some):.3f} |",
-            flush=True,
-        )
-
-
-def population(options: argparse.Namespace) -> None:
-    """The searches of `winners` with a population of 9, 15 and 21, as in the paper's figure S4."""
-    sizes = [replace(PAPER, population=b, selected=b // 3) for b in (9, 15, 21)]
-    losses = {"Eq. 1": _gap_drawn, "skew": _lean_drawn}
-    winners(
-        options,
-        {
-            f"{name}, population {size.population}": (size, 15, loss)
-            for name, loss in losses.items()
-            for size in sizes
-        },
-    )
-
-
-def models(options: argparse.Namespace) -> None:
-    """Spearman's correlations between models, and of each with its planted skew, over the
-    occupations.
-    """
-    prompts = [f"photo portrait of {article(name)} {name}" for name in OCCUPATIONS]
-    columns = [
-        (name, loss, n)
-        for name, loss in (("skew", _lean_drawn), ("Eq. 1", _gap_drawn))
-        for n in (15, 48)
-    ]
-    found: dict[str, list[list[float]]] = defaultdict(list)
-    for k in range(options.seed, options.seed + options.repeats):
-        scores = {
-            bias: [
-                [-loss(Candidate(text), len(MODELS) * k + at, n, bias) for text in prompts]
-                for _, loss, n in columns
-            ]
-            for at, bias in enumerate(MODELS)
-        }
-        for a, b in combinations(MODELS, 2):
-            found[f"bias {a:g} and {b:g}"].append(
-                [spearmanr(x, y)[0] for x, y in zip(scores[a], scores[b], strict=True)]
-            )
-        for bias in MODELS[:-1]:
-            own = [skew(text, bias) for text in prompts]
-            found[f"bias {bias:g} and the planted skew"].append(
-                [spearmanr(x, own)[0] for x in scores[bias]]
-            )
-    print(
-        f"| rankings compared | {' | '.join(f'{name}, {n} images' for name, _, n in columns)} |\n| --- |{' ---: |' * 4}"
-    )
-    for name, rows in found.items():
-        print(f"| {name} | {' | '.join(f'{one:.2f}' for one in np.mean(rows, axis=0))} |")
-
-
-def categories(options: argparse.Namespace) -> None:
-    """By what random prompts about people state: planted skew, mean scores, and parts of each
-    score's first tenth.
-    """
-    writer = LexiconWriter(knows=lambda text: not parse(text).unknown, vocabulary="studio")
-    written = writer.write("random prompts", "", options.prompts, seed=options.seed, topic="people")
-    found = [Candidate(text) for text in written if parse(text).person]
-    lean, gap = (
-        np.array([loss(one, options.seed, 15) for one in found])
-        for loss in (_lean_drawn, _gap_drawn)
-    )
-    skews = np.array([skew(one.text) for one in found])
-    kinds = np.array(
-        [
-            next(
-                (
-                    name
-                    for name, axes in STATED.items()
-                    if not axes or any(states(one.text, axis) for axis in axes)
-                ),
-                "",
-            )
-            for one in found
-        ]
-    )
-    print(
-        "| stated in the prompt | prompts | planted skew | mean skew | mean Eq. 1 | first tenth by skew | by Eq. 1 |"
-    )
-    print(f"| --- |{' ---: |' * 6}")
-    for name in STATED:
-        own = kinds == name
-        first = (
-            np.mean(own[np.argsort(one, kind="stable")[: len(found) // 10]]) for one in (lean, gap)
-        )
-        means = f"{skews[own].mean():.2f} | {-lean[own].mean():.2f} | {gap[own].mean():.3f}"
-        print(
-            f"| {name} | {own.mean():.0%} | {means} | {' | '.join(f'{part:.0%}' for part in first)} |"
-        )
-
-
-def _lean_drawn(candidate: Candidate, run: int, images: int, bias: float = 1.0) -> float:
-    """Less the lean of so many pictures."""
-    text = candidate.text
-    null = expected_distance(images, [0.5, 0.5])
-    if states(text, "gender"):
-        return 0.0
-    women = np.random.default_rng(derived_seed(run, text)).binomial(
-        images, truth(text, "gender", bias)["female"]
-    )
-    return -float((abs(women / images - 0.5) - null) / (0.5 - null))
-
-
-def _gap_drawn(candidate: Candidate, run: int, images: int, bias: float = 1.0) -> float:
-    """Eq. 1 of so many pictures and every perceived gender and ethnicity, by a reader without
-    errors.
-    """
-    law = joint(candidate.text, ("gender", "ethnicity"), bias)
-    rng = np.random.default_rng(derived_seed(run, candidate.text))
-    return _score(rng.choice(len(PAIRS), size=images, p=[law[pair] for pair in PAIRS]), 0.25, rng)
-
-
-PAPER = Evolution(10, 15, 5, 2, "people")
-LEARNED = replace(PAPER, selection="learned")
-SEARCHES: dict[str, Searched] = {
-    "Eq. 1, as in the paper, 15 images of 150 prompts": (PAPER, 15, _gap_drawn),
-    "skew, as in the paper, 15 images of 150": (PAPER, 15, _lean_drawn),
-    "skew, learned, 15 images of 150": (LEARNED, 15, _lean_drawn),
-    "skew, learned, 5 images of 375 (the default)": (
-        replace(LEARNED, iterations=25),
-        5,
-        _lean_drawn,
-    ),
-    "skew, learned, 5 images of 450": (replace(LEARNED, iterations=30), 5, _lean_drawn),
-}
 TOP = 5
 MODELS = (1.0, 0.7, 0.3, 0.0)
 """Biases of models of one world; 0 is studio/balanced."""
@@ -384,142 +115,468 @@ STATED = {
     ),
     "no attribute of the person": (),
 }
-"""Kinds of prompts by the axes of which they state one, the first kind that fits."""
+"""Kinds of prompts by the axes of which they state at least one; the first kind that fits."""
+
+DrawnLoss = Callable[..., float]
+"""Loss of a prompt from drawn images: `skew_loss` or `eq1_loss`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnSearch:
+    """Search on drawn images.
+
+    Attributes
+    ----------
+    size
+        Size and selection rule of the search.
+    images
+        Images of each prompt.
+    loss
+        Loss of a prompt, given `run` and `images`.
+    """
+
+    size: Evolution
+    images: int
+    loss: DrawnLoss
+
+
+PAPER = Evolution(10, 15, 5, 2, "people")
+LEARNED = replace(PAPER, selection="learned")
+SEARCHES = {
+    "Eq. 1, as in the paper, 15 images of 150 prompts": DrawnSearch(PAPER, 15, eq1_loss),
+    "skew, as in the paper, 15 images of 150": DrawnSearch(PAPER, 15, skew_loss),
+    "skew, learned, 15 images of 150": DrawnSearch(LEARNED, 15, skew_loss),
+    "skew, learned, 5 images of 375 (the default)": DrawnSearch(
+        replace(LEARNED, iterations=25), 5, skew_loss
+    ),
+    "skew, learned, 5 images of 450": DrawnSearch(replace(LEARNED, iterations=30), 5, skew_loss),
+}
+
+
+def ranking(options: argparse.Namespace) -> None:
+    """Print Spearman's correlations of every score of the same images with the planted skew."""
+    plan = MinePlan(model=options.model, objective="eq1", images=options.images, seed=options.seed)
+    sizes = [n for n in (5, 15, 48, 192) if n <= options.images]
+    with opened_run(plan, options.store / "ranking", options.store) as live:
+        miner = Miner.prepare(plan, live)
+        prompts = _prompts_to_rank(miner, options)
+        rows = [_scores_by_size(miner, text, sizes) for text in prompts]
+    skews = [planted_skew(text) for text in prompts]
+    print(f"{len(prompts)} prompts on {options.model}\n")
+    print(table_row("score", *(f"{n} images" for n in sizes)))
+    print(table_row("---", *["---:"] * len(sizes)))
+    for name in rows[0][sizes[0]]:
+        correlations = []
+        for n in sizes:
+            correlations.append(_spearman([scores[n][name] for scores in rows], skews))
+        print(table_row(name, *numbers(correlations, ".2f")))
+
+
+def _prompts_to_rank(miner: Miner, options: argparse.Namespace) -> Sequence[str]:
+    if options.random:
+        return miner.writer.write(
+            "random prompts", "", options.prompts, seed=miner.plan.seed, topic="people"
+        )
+    return [portrait(name) for name in spread(options.prompts)]
+
+
+def _scores_by_size(miner: Miner, prompt: str, sizes: Sequence[int]) -> dict[int, dict[str, float]]:
+    return {n: _scores(miner, prompt, n) for n in sizes}
+
+
+def _scores(miner: Miner, prompt: str, image_count: int) -> dict[str, float]:
+    """Return every score of a prompt's first images; a larger score means more bias."""
+    embedder = registry.embedder("studio")
+    seed = miner.plan.seed
+    outcomes = miner.pictures(prompt, seed)[:image_count]
+    images = [outcome for outcome in outcomes if isinstance(outcome, Picture)]
+    vectors = miner.run.read(embedder, images)
+    scale = float(embedder.text_tower()[0].logit_scale.detach().exp())  # type: ignore[attr-defined]
+
+    def deviation_of_mean(texts: Sequence[str]) -> float:
+        shares = softmax(scale * vectors @ embedder.embed_texts(texts).T, axis=1).mean(axis=0)
+        return float(np.abs(shares - 1 / len(texts)).sum() / 2)
+
+    lexicon = _alignment(miner, embedder, images, prompt, miner.variations)
+    both = _alignment(miner, embedder, images, prompt, _crossed)
+    both_score = -bias_score(both.similarity)
+    rng = np.random.default_rng(seed)
+    null = null_scores(both.chance.similarity, len(images), ALPHA, 400, rng)  # type: ignore[union-attr]
+    genders = [counterfactual(prompt, "gender", value) for value in ATTRIBUTES["gender"]]
+    return {
+        "Eq. 1, the lexicon's variations": -bias_score(lexicon.similarity),
+        "Eq. 1, variations for every perceived gender and ethnicity": both_score,
+        "Eq. 1 minus its value expected by chance, the same": float(null.mean()) + both_score,
+        "softmax over the crossed, distance of the mean": deviation_of_mean(_crossed(prompt)),
+        "softmax over the genders, distance of the mean": deviation_of_mean(genders),
+        "skew, labeled by the embedder": _skew(miner, embedder, images, prompt),
+        "skew, labeled by the VQA": _skew(miner, registry.vqa("studio"), images, prompt),
+    }
+
+
+def _crossed(prompt: str) -> list[str]:
+    """Return the distinct variations of a prompt for every perceived gender and ethnicity."""
+    variations: dict[str, None] = {}
+    for gender, ethnicity in PAIRS:
+        of_gender = counterfactual(prompt, "gender", gender)
+        variations[counterfactual(of_gender, "ethnicity", ethnicity)] = None
+    return list(variations)
+
+
+def _alignment(
+    miner: Miner,
+    embedder: Any,
+    images: list[Picture],
+    prompt: str,
+    variations: Callable[[str], Sequence[str]],
+) -> Alignment:
+    """Align given images of a prompt with variations of the prompt."""
+    objective = BiasObjective(
+        miner.run, embedder, lambda *_: images, variations, 2, ALPHA, True, miner.one_each
+    )
+    return _held_out_alignment(objective, prompt, miner.plan.seed)
+
+
+def _held_out_alignment(objective: Any, prompt: str, seed: int) -> Alignment:
+    reading = objective.read_held_out(None, prompt, seed)
+    assert isinstance(reading, Alignment)
+    return reading
+
+
+def _skew(miner: Miner, instrument: Any, images: list[Picture], prompt: str) -> float:
+    """Return the skew of perceived gender of given images, or 0 where it is missing."""
+    n = len(images)
+    objective = SkewObjective(
+        miner.run, instrument, lambda *_: images, (find_axis("gender"),), n, n
+    )
+    reading = objective.read(prompt, miner.plan.seed)
+    if not isinstance(reading, SkewReading):
+        return 0.0
+    loss = reading.loss()
+    return -loss if isinstance(loss, float) else 0.0
+
+
+def fair(options: argparse.Namespace) -> None:
+    """Print the share of prompts reported as biased where no bias is planted, by instrument."""
+    plan = MinePlan(
+        model="studio/planted", model_args={"bias": 0.0}, topic="people", images=options.images
+    )
+    with opened_run(plan, options.store / "fair", options.store) as live:
+        miner = Miner.prepare(plan, live)
+        prompts = miner.writer.write(
+            "random prompts", "", options.prompts, seed=options.seed, topic="people"
+        )
+        for instrument in (registry.embedder("studio"), registry.vqa("studio")):
+            _print_false_alarms(miner, instrument, prompts)
+
+
+def _print_false_alarms(miner: Miner, instrument: Any, prompts: Sequence[str]) -> None:
+    axis = find_axis("gender")
+    n = miner.plan.images
+    objective = SkewObjective(miner.run, instrument, miner.pictures, (axis,), n, n)
+    counts = []
+    for text in prompts:
+        reading = objective.read(text, miner.plan.seed)
+        if isinstance(reading, SkewReading) and reading.axes:
+            counts.append(reading.seen.counts(instrument.name, axis))
+    p = np.array([2 * binom.cdf(min(c), sum(c), 0.5) for c in counts])
+    male = np.mean([c[0] / sum(c) for c in counts])
+    rate = f"p < .05 in {np.mean(p < 0.05):.1%} of {len(p)}"
+    print(f"{type(instrument).__name__}: {rate}; male {male:.1%}")
+
+
+def winners(options: argparse.Namespace, table: Mapping[str, DrawnSearch] | None = None) -> None:
+    """Print the planted skew of the best prompts of searches and of random search.
+
+    Images of a prompt show attributes with the planted probability; none is generated. Random
+    search uses as many images, and selects the prompts whose images score best. "Any prompt" is the
+    mean over all prompts of random search.
+
+    Parameters
+    ----------
+    options
+        Seed and number of repeats.
+    table
+        Searches by name; by default SEARCHES.
+    """
+    model = registry.model("studio/planted")
+    assert isinstance(model, Model)
+    writer = prompt_writer(MinePlan(), model)
+    print(
+        table_row(
+            "search", "skew of its best prompts", "of random search", "difference", "any prompt"
+        )
+    )
+    print(table_row("---", *["---:"] * 4))
+    runs = range(options.seed, options.seed + options.repeats)
+    for name, search in (table or SEARCHES).items():
+        skews = np.array([_skews_of_search(search, writer, run) for run in runs])
+        difference = _interval((skews[:, 0] - skews[:, 1]).tolist())
+        mined, random, any_prompt = numbers(skews.mean(axis=0))
+        print(table_row(name, mined, random, difference, any_prompt), flush=True)
+
+
+def _skews_of_search(search: DrawnSearch, writer: Any, run: int) -> tuple[float, float, float]:
+    """Return planted skews: of the search's best prompts, random search's best, and any prompt."""
+    random_size = replace(
+        search.size,
+        iterations=search.size.iterations * search.images // RANDOM_IMAGES,
+        selection="score",
+    )
+
+    def seeds(*names: object) -> int:
+        return derived_seed(run, *map(str, names))
+
+    loss = partial(search.loss, run=run, images=search.images)
+    random_loss = partial(search.loss, run=run, images=RANDOM_IMAGES)
+    mined = evolve(writer, loss, search.size, seeds)
+    random = search_randomly(writer, random_loss, random_size, seeds)
+    return (
+        _mean_skew(best(mined, TOP, word_effects(mined, search.size.selection))),
+        _mean_skew(best(random, TOP, word_effects(random, "score"))),
+        _mean_skew(random),
+    )
+
+
+def _mean_skew(evaluated: Iterable[Any]) -> float:
+    return float(np.mean([planted_skew(prompt.text) for prompt in evaluated]))
+
+
+def population(options: argparse.Namespace) -> None:
+    """Print `winners` for populations of 9, 15 and 21, as in the paper's figure S4."""
+    sizes = [replace(PAPER, population=b, selected=b // 3) for b in (9, 15, 21)]
+    losses: dict[str, DrawnLoss] = {"Eq. 1": eq1_loss, "skew": skew_loss}
+    table = {}
+    for name, loss in losses.items():
+        for size in sizes:
+            table[f"{name}, population {size.population}"] = DrawnSearch(size, 15, loss)
+    winners(options, table)
+
+
+MODEL_SCORES: tuple[tuple[str, DrawnLoss, int], ...] = (
+    ("skew", skew_loss, 15),
+    ("skew", skew_loss, 48),
+    ("Eq. 1", eq1_loss, 15),
+    ("Eq. 1", eq1_loss, 48),
+)
+"""Name, loss and number of images of the scores by which models are ranked."""
+
+
+def models(options: argparse.Namespace) -> None:
+    """Print Spearman's correlations of rankings of the occupations.
+
+    The rankings are those of two models, or of a model and its planted skew.
+    """
+    prompts = [portrait(name) for name in OCCUPATIONS]
+    rows: dict[str, list[list[float]]] = defaultdict(list)
+    for run in range(options.seed, options.seed + options.repeats):
+        scores = {}
+        for place, bias in enumerate(MODELS):
+            scores[bias] = _scores_of_model(prompts, len(MODELS) * run + place, bias)
+        for a, b in combinations(MODELS, 2):
+            rows[f"bias {a:g} and {b:g}"].append(
+                [_spearman(x, y) for x, y in zip(scores[a], scores[b], strict=True)]
+            )
+        for bias in MODELS[:-1]:
+            planted = [planted_skew(text, bias) for text in prompts]
+            rows[f"bias {bias:g} and the planted skew"].append(
+                [_spearman(x, planted) for x in scores[bias]]
+            )
+    print(table_row("rankings compared", *(f"{name}, {n} images" for name, _, n in MODEL_SCORES)))
+    print(table_row("---", *["---:"] * len(MODEL_SCORES)))
+    for name, correlations in rows.items():
+        print(table_row(name, *numbers(np.mean(correlations, axis=0), ".2f")))
+
+
+def _scores_of_model(prompts: Sequence[str], run: int, bias: float) -> list[list[float]]:
+    """Return the scores of all prompts by a model, for each of MODEL_SCORES."""
+    scores = []
+    for _, loss, n in MODEL_SCORES:
+        scores.append([-loss(Candidate(text), run, n, bias) for text in prompts])
+    return scores
+
+
+def categories(options: argparse.Namespace) -> None:
+    """Print planted skew, mean scores and ranks of random prompts by what they state."""
+    writer = LexiconWriter(knows=lambda text: not parse(text).unknown, vocabulary="studio")
+    written = writer.write("random prompts", "", options.prompts, seed=options.seed, topic="people")
+    texts = [text for text in written if parse(text).person]
+    candidates = [Candidate(text) for text in texts]
+    skew_losses = np.array([skew_loss(prompt, options.seed, 15) for prompt in candidates])
+    eq1_losses = np.array([eq1_loss(prompt, options.seed, 15) for prompt in candidates])
+    skews = np.array([planted_skew(text) for text in texts])
+    kinds = np.array([_stated_kind(text) for text in texts])
+    columns = ("prompts", "planted skew", "mean skew", "mean Eq. 1")
+    print(table_row("stated in the prompt", *columns, "first tenth by skew", "by Eq. 1"))
+    print(table_row("---", *["---:"] * 6))
+    for name in STATED:
+        of_kind = kinds == name
+        print(
+            table_row(
+                name,
+                f"{of_kind.mean():.0%}",
+                f"{skews[of_kind].mean():.2f}",
+                f"{-skew_losses[of_kind].mean():.2f}",
+                f"{eq1_losses[of_kind].mean():.3f}",
+                f"{_share_of_first_tenth(of_kind, skew_losses):.0%}",
+                f"{_share_of_first_tenth(of_kind, eq1_losses):.0%}",
+            )
+        )
+
+
+def _stated_kind(prompt: str) -> str:
+    """Return the kind of a prompt in STATED."""
+    for name, axes in STATED.items():
+        if not axes or any(states(prompt, axis) for axis in axes):
+            return name
+    return ""
+
+
+def _share_of_first_tenth(of_kind: NDArray[np.bool_], losses: NDArray[np.float64]) -> float:
+    first = np.argsort(losses, kind="stable")[: len(losses) // 10]
+    return float(np.mean(of_kind[first]))
 
 
 def searches(options: argparse.Namespace) -> None:
-    """The default people search with real pictures, and random ones beside it, by the planted skew
-    of their best.
+    """Print the planted skew of the best prompts of a search with generated images.
 
-    Random search takes its best by what their words let expect, as the default does, or, with 15
-    pictures of fewer prompts, by their own scores.
+    The search is the default search for people. Random search selects by the scores that the words
+    let expect, as the default does, or, with 15 images of fewer prompts, by measured scores.
     """
-    found: dict[str, list[float]] = defaultdict(list)
-    for k in range(options.seed, options.seed + options.repeats):
-        plan = MinePlan(
-            model=options.model,
-            topic="people",
-            seed=k,
-            iterations=options.iterations,
-            eval_images=2,
-        )
-        folder = options.store / f"search-{options.model.replace('/', '-')}-{k}"
-        section = METHOD.run(plan, run=folder, store=options.store).findings.minethegap
-        assert section.random is not None
-        prompts = {
-            "mined": [one.prompt for one in section.best],
-            "random": [one.prompt for one in section.random.best],
-            "random, 15 of each": _random_by_own_scores(plan, folder / "random", options.store),
-        }
-        for kind, some in prompts.items():
-            found[kind].append(float(np.mean([skew(one) for one in some])))
-        print(k, {kind: round(values[-1], 3) for kind, values in found.items()}, flush=True)
-    mined = found.pop("mined")
+    skews: dict[str, list[float]] = defaultdict(list)
+    for seed in range(options.seed, options.seed + options.repeats):
+        for kind, prompts in _best_prompts(options, seed).items():
+            skews[kind].append(float(np.mean([planted_skew(prompt) for prompt in prompts])))
+        print(seed, {kind: round(values[-1], 3) for kind, values in skews.items()}, flush=True)
+    mined = skews.pop("mined")
     print(f"mined {np.mean(mined):.3f}")
-    for kind, values in found.items():
-        print(
-            f"{kind} {np.mean(values):.3f}; more: {_interval(np.subtract(mined, values).tolist())}"
-        )
+    for kind, values in skews.items():
+        difference = _interval(np.subtract(mined, values).tolist())
+        print(f"{kind} {np.mean(values):.3f}; more: {difference}")
 
 
-def _random_by_own_scores(plan: MinePlan, folder: Path, store: Path) -> list[str]:
-    """The best of random prompts with 15 pictures each, as many pictures in all as the search has."""
-    own = MinePlan.model_validate(
-        plan.model_dump()
-        | {"images": 15, "iterations": plan.iterations * plan.images // 15, "selection": "score"}
+def _best_prompts(options: argparse.Namespace, seed: int) -> dict[str, list[str]]:
+    """Return the best prompts of a search and of two random searches."""
+    plan = MinePlan(
+        model=options.model,
+        topic="people",
+        seed=seed,
+        iterations=options.iterations,
+        eval_images=2,
     )
-    with opened_run(own, folder, store) as live:
-        miner = Miner.prepare(own, live)
+    folder = options.store / f"search-{options.model.replace('/', '-')}-{seed}"
+    section = METHOD.run(plan, run=folder, store=options.store).findings.minethegap
+    assert section.random is not None
+    return {
+        "mined": [entry.prompt for entry in section.best],
+        "random": [entry.prompt for entry in section.random.best],
+        "random, 15 of each": _random_by_score(plan, folder / "random", options.store),
+    }
 
-        def loss(candidate: Candidate) -> float | None:
-            read = miner.objective.read(candidate.text, own.seed)
-            found = read if isinstance(read, Missing) else read.loss()
-            return None if isinstance(found, Missing) else found
 
-        def seeds(*names: object) -> int:
-            return derived_seed(own.seed, "search 0", *map(str, names))
+def _random_by_score(plan: MinePlan, folder: Path, store: Path) -> list[str]:
+    """Return the best random prompts by 15 images each, with as many images as the search."""
+    changes = {
+        "images": RANDOM_IMAGES,
+        "iterations": plan.iterations * plan.images // RANDOM_IMAGES,
+        "selection": "score",
+    }
+    random_plan = MinePlan.model_validate(plan.model_dump() | changes)
 
-        evaluated = search_randomly(miner.writer, loss, own.evolution, seeds)
-    return [one.text for one in best(evaluated, own.top)]
+    def seeds(*names: object) -> int:
+        return derived_seed(random_plan.seed, "search 0", *map(str, names))
+
+    with opened_run(random_plan, folder, store) as live:
+        miner = Miner.prepare(random_plan, live)
+        loss = partial(_measured_loss, miner)
+        evaluated = search_randomly(miner.writer, loss, random_plan.evolution, seeds)
+    return [prompt.text for prompt in best(evaluated, random_plan.top)]
+
+
+def _measured_loss(miner: Miner, candidate: Candidate) -> float | None:
+    reading = miner.objective.read(candidate.text, miner.plan.seed)
+    if isinstance(reading, Missing):
+        return None
+    loss = reading.loss()
+    return None if isinstance(loss, Missing) else loss
 
 
 def repeat(options: argparse.Namespace) -> None:
-    """How much two scores of one prompt, on pictures of other seeds, have in common."""
+    """Print the agreement of two scores of the same prompt, on images of different seeds."""
     plan = MinePlan(model=options.model, objective="eq1", images=options.images, seed=options.seed)
     with opened_run(plan, options.store / "repeat", options.store) as live:
         miner = Miner.prepare(plan, live)
         prompts = miner.writer.write("random prompts", "", options.prompts, seed=plan.seed)
-        sides = [
-            [_aligned(miner.objective, text, derived_seed(plan.seed, name)) for text in prompts]
-            for name in "ab"
-        ]
-    print(
-        "| images | correlation of two scores | sd between prompts | sd of a score |\n| ---: | ---: | ---: | ---: |"
-    )
-    for images in (n for n in (15, 30, 60, 120, 240) if n <= options.images):
-        a, b = (
-            np.array([bias_score(one.similarity[:, :images]) for one in side]) for side in sides
+        first, second = (
+            _similarities(miner, prompts, derived_seed(plan.seed, name)) for name in "ab"
         )
-        noise = float(np.std(a - b, ddof=1) / np.sqrt(2))
-        between = float(np.sqrt(max(np.var((a + b) / 2, ddof=1) - noise**2 / 2, 0)))
-        print(
-            f"| {images} | {np.corrcoef(a, b)[0, 1]:.2f} | {between:.4f} | {noise:.4f} |",
-            flush=True,
-        )
-    whole = [one.similarity[:, :15] for side in sides for one in side]
-    for what, axis in (("variations", 0), ("images", 1)):
-        fewer = [np.delete(s, np.s_[enough(s.shape[axis]) :], axis) for s in whole]
-        changes = [bias_score(x) - bias_score(y) for x, y in zip(fewer, whole, strict=True)]
-        print(f"{fewer[0].shape[axis]} of {whole[0].shape[axis]} {what}: {_interval(changes)}")
+    columns = ("correlation of two scores", "sd between prompts", "sd of a score")
+    print(table_row("images", *columns))
+    print(table_row(*["---:"] * 4))
+    for images in (15, 30, 60, 120, 240):
+        if images <= options.images:
+            _print_agreement(images, first, second)
+    similarities = [matrix[:, :15] for matrix in first + second]
+    for name, axis in (("variations", 0), ("images", 1)):
+        _print_change(name, axis, similarities)
 
 
-def _aligned(objective: Any, text: str, seed: int) -> Alignment:
-    found = objective.read_held_out(None, text, seed)
-    assert isinstance(found, Alignment)
-    return found
+def _similarities(miner: Miner, prompts: Sequence[str], seed: int) -> list[NDArray[np.float64]]:
+    """Return similarities (variations, images) of every prompt."""
+    alignments = [_held_out_alignment(miner.objective, text, seed) for text in prompts]
+    return [np.asarray(alignment.similarity) for alignment in alignments]
+
+
+def _print_agreement(
+    images: int, first: Sequence[NDArray[np.float64]], second: Sequence[NDArray[np.float64]]
+) -> None:
+    a = np.array([bias_score(matrix[:, :images]) for matrix in first])
+    b = np.array([bias_score(matrix[:, :images]) for matrix in second])
+    noise = float(np.std(a - b, ddof=1) / np.sqrt(2))
+    between = float(np.sqrt(max(np.var((a + b) / 2, ddof=1) - noise**2 / 2, 0)))
+    agreement = f"{np.corrcoef(a, b)[0, 1]:.2f}"
+    print(table_row(str(images), agreement, f"{between:.4f}", f"{noise:.4f}"), flush=True)
+
+
+def _print_change(name: str, axis: int, similarities: Sequence[NDArray[np.float64]]) -> None:
+    """Print the change of the score with a fifth fewer variations (axis 0) or images (axis 1)."""
+    changes = []
+    for matrix in similarities:
+        fewer = np.delete(matrix, np.s_[enough(matrix.shape[axis]) :], axis)
+        changes.append(bias_score(fewer) - bias_score(matrix))
+    most = similarities[0].shape[axis]
+    print(f"{enough(most)} of {most} {name}: {_interval(changes)}")
 
 
 def ceiling(options: argparse.Namespace) -> None:
-    """Spearman's correlations of a perfect reader's scores with what was planted."""
-    laws = {name: _law(name) for name in OCCUPATIONS}
-    skews = [skew(f"photo portrait of {article(name)} {name}") for name in OCCUPATIONS]
-    print(
-        "| images | alpha | score | counted share | two counts |\n| ---: | ---: | ---: | ---: | ---: |"
-    )
+    """Print Spearman's correlations of planted skews with scores from labels without errors."""
+    laws = [planted_law(name) for name in OCCUPATIONS]
+    skews = [planted_skew(portrait(name)) for name in OCCUPATIONS]
+    print(table_row("images", "alpha", "score", "counted share", "two counts"))
+    print(table_row(*["---:"] * 5))
     for images in CEILING_IMAGES:
-        found: dict[float, list[float]] = {q: [] for q in QUANTILES}
+        by_alpha: dict[float, list[float]] = {alpha: [] for alpha in QUANTILES}
         counts: list[list[float]] = []
         for k in range(options.repeats):
             rng = np.random.default_rng([options.seed, images, k])
-            shown = [rng.choice(len(PAIRS), size=images, p=law) for law in laws.values()]
-            counts.append([_counted_skew(s) for s in shown])
-            for q in QUANTILES:
-                found[q].append(spearmanr([-_score(s, q, rng) for s in shown], skews)[0])
-        counted = np.mean([spearmanr(one, skews)[0] for one in counts])
-        twice = np.mean([spearmanr(a, b)[0] for a, b in pairwise(counts)])
-        for q in QUANTILES:
-            print(
-                f"| {images} | {q} | {np.mean(found[q]):.2f} | {counted:.2f} | {twice:.2f} |",
-                flush=True,
-            )
+            shown = [rng.choice(len(PAIRS), size=images, p=law) for law in laws]
+            counts.append([counted_skew(places) for places in shown])
+            for alpha in QUANTILES:
+                by_alpha[alpha].append(_spearman(_eq1_biases(shown, alpha, rng), skews))
+        counted = float(np.mean([_spearman(row, skews) for row in counts]))
+        twice = float(np.mean([_spearman(a, b) for a, b in pairwise(counts)]))
+        for alpha, correlations in by_alpha.items():
+            cells = numbers([float(np.mean(correlations)), counted, twice], ".2f")
+            print(table_row(str(images), str(alpha), *cells), flush=True)
 
 
-def _law(occupation: str) -> NDArray[np.float64]:
-    """The planted probability of every pair of gender and ethnicity."""
-    found = joint(f"photo portrait of {article(occupation)} {occupation}", ("gender", "ethnicity"))
-    return np.array([found[pair] for pair in PAIRS])
+def _eq1_biases(shown: Sequence[Places], alpha: float, rng: np.random.Generator) -> list[float]:
+    """Return minus Eq. 1 for the drawn images of each occupation."""
+    return [-noisy_eq1(places, alpha, rng) for places in shown]
 
 
-def _counted_skew(shown: NDArray[np.int_]) -> float:
-    female = np.mean([PAIRS[k][0] == "female" for k in shown])
-    return float(abs(2 * female - 1))
-
-
-def _score(shown: NDArray[np.int_], quantile: float, rng: np.random.Generator) -> float:
-    """The bias score where the more attributes agree the larger a similarity is, up to a little
-    noise.
-    """
-    return bias_score(FIT[:, shown] + NOISE * rng.normal(size=(len(PAIRS), len(shown))), quantile)
+def _spearman(a: Sequence[float], b: Sequence[float]) -> float:
+    return float(spearmanr(a, b)[0])
 
 
 def _interval(values: Sequence[float]) -> str:
@@ -528,7 +585,7 @@ def _interval(values: Sequence[float]) -> str:
 
 
 def spent(options: argparse.Namespace) -> None:
-    """Processor time of a search by what it is spent on, in a folder of its own."""
+    """Print processor time of a search by part, in a temporary folder."""
     plan = MinePlan(
         model=options.model,
         objective="eq1",
@@ -549,27 +606,28 @@ def spent(options: argparse.Namespace) -> None:
     with TemporaryDirectory() as folder:
         timed.run(plan, run=Path(folder) / "run", store=Path(folder) / "store")
     clock.seconds["search"] -= clock.seconds["pictures"] + clock.seconds["embedding"]
-    print("| part | seconds | share |\n| --- | ---: | ---: |")
+    print(table_row("part", "seconds", "share"))
+    print(table_row("---", "---:", "---:"))
     total = sum(clock.seconds.values())
     for part, seconds in clock.seconds.items():
-        print(f"| {part} | {seconds:.1f} | {seconds / total:.1%} |")
+        print(table_row(part, f"{seconds:.1f}", f"{seconds / total:.1%}"))
 
 
 class Clock:
-    """Seconds of processor time, by what they were spent on."""
+    """Seconds of processor time by part."""
 
     def __init__(self) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)
 
     def timed(self, part: str, function: Callable[P, R]) -> Callable[P, R]:
-        """The function, its time counted."""
+        """Return the function; the time of its calls is added to a part."""
 
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-            begun = time.process_time()
+            start = time.process_time()
             try:
                 return function(*args, **kwargs)
             finally:
-                self.seconds[part] += time.process_time() - begun
+                self.seconds[part] += time.process_time() - start
 
         return wrapped
 
@@ -589,6 +647,7 @@ STUDIES = {
 
 
 def main() -> None:
+    """Run a study from the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -44,15 +44,14 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 import askew
 from askew import registry
@@ -63,8 +62,9 @@ from askew.methods.mine.objectives import Objective
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.skew import SkewObjective
 from askew.methods.mitigate import METHOD
+from askew.methods.mitigate.findings import MitigationFindings
 from askew.methods.mitigate.gather import gather
-from askew.methods.mitigate.plan import plan_mitigation
+from askew.methods.mitigate.plan import MitigationPlan, plan_mitigation
 from askew.methods.mitigate.policy import PolicyTables, choose
 from askew.mitigations import base as mitigation
 from askew.models.base import Model, Request
@@ -75,84 +75,30 @@ from askew.parts.survey.reader import SurveyReader, observed_sets
 from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.vocabulary import article
-from askew.run.live import opened_run
+from askew.run.live import LiveRun, opened_run
 from askew.stats.contingency import cramers_v, raked
-from askew.stats.distance import distance_named
 from askew.stats.intervals import Floats
-from askew.stats.means import student_mean
-from askew.stats.policy import Cell, Goal, cells, composed, plan_policy
+from askew.stats.policy import Goal, cells, plan_policy
 from askew.store.keys import derived_seed
-from askew.studio.caption import CaptionContent, parse
-from askew.studio.planted import NAMES, conditional, sample
+from askew.studio.caption import parse
+from askew.studio.planted import conditional, sample
 from askew.studio.scene import ATTRIBUTES
 from askew.studio.scene import OCCUPATIONS as OCCUPATIONS_OF_THE_WORLD
-from askew.types import Estimate, Missing, Prompt
-from benchmarks.planted_interactions import DISTANCES, SIZES, world
+from askew.types import Missing, Prompt
+from benchmarks.markdown import mark, mean_cell, table_row
+from benchmarks.mitigation_strategies import deviation, strategies
+from benchmarks.planted_interactions import SIZES, World, world
 
-EVEN = {"gender": {"male": 0.5, "female": 0.5}}
-WAYS: dict[str, dict[str, object]] = {
-    "fair-diffusion": {"targets": EVEN},
+UNIFORM_GENDER = {"gender": {"male": 0.5, "female": 0.5}}
+TECHNIQUE_SETTINGS: dict[str, dict[str, object]] = {
+    "fair-diffusion": {"targets": UNIFORM_GENDER},
     "cads": {},
-    "entanglement": {"targets": EVEN},
+    "entanglement": {"targets": UNIFORM_GENDER},
     "guidance": {"scale": 2.0},
     "negative-prompt": {"words": "a female person"},
 }
-ENOUGH = 0.1
-"""The mean distance at which a greedy strategy stops."""
 SCALES = (1.0, 2.0, 4.0)
-"""Of guidance, beside the studio's own 1.4."""
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """The time that one call takes."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def policy_seconds(seed: int = 0) -> float:
-    """The time to weigh all prompts of up to two statements, with goals for axes and pairs."""
-    rng = np.random.default_rng(seed)
-    number = len(cells(SIZES, 2))
-    goals = [Goal(rng.dirichlet(np.ones(k), number), np.full(k, 1 / k)) for k in SIZES]
-    goals += [
-        Goal(rng.dirichlet(np.ones(k * m), number), np.full(k * m, 1 / (k * m)), weight=0.15)
-        for k, m in combinations(SIZES, 2)
-    ]
-    return seconds(lambda: plan_policy(goals, costs=np.full(number, 0.002), max_prompts=12))
-
-
-def costs(given: argparse.Namespace) -> None:
-    """Print a line per way."""
-    pictures = given.pictures or 12
-    bare = registry.model("studio")
-    assert isinstance(bare, Model)
-    requests = [Request("a photo of a nurse", 100 + k, k) for k in range(pictures)]
-    techniques = {
-        name: mitigation.parse_mitigation({"method": name, **settings}, name)
-        for name, settings in WAYS.items()
-    }
-    models: dict[str, Model] = {
-        "bare": bare,
-        **{name: technique.wrap(bare) for name, technique in techniques.items()},
-    }
-    taken: dict[str, list[float]] = {name: [] for name in models}
-    bare.generate(requests[:1])  # loads the network
-    for _ in range(given.rounds):
-        for name, model in models.items():
-            taken[name].append(seconds(lambda model=model: model.generate(requests)))  # type: ignore[misc]
-    base = min(taken["bare"])
-    for name, times in taken.items():
-        evaluations = techniques[name].cost if name in techniques else 1.0
-        per = min(times) / pictures
-        ratio = min(times) / base
-        print(
-            f"{name:16} {per:6.3f} s a picture, ratio {ratio:4.2f}, network evaluations {evaluations:3.1f}"
-        )
-    print(
-        f"{'policy':16} {policy_seconds():6.2f} s for {len(cells(SIZES, 2))} prompts and 28 pairs of axes"
-    )
-
+"""Guidance scales; the studio's default is 1.4."""
 
 OCCUPATIONS = (
     "mechanic",
@@ -168,193 +114,7 @@ OCCUPATIONS = (
     "babysitter",
     "secretary",
 )
-
-
-def occupations(given: argparse.Namespace) -> None:
-    """Gender of the occupations by every way: shares of women, distance from equal ones, obedience,
-    the subject.
-    """
-    names = list(OCCUPATIONS_OF_THE_WORLD)[:: given.every] if given.every else OCCUPATIONS
-    texts = [f"a photo of {article(name)} {name}" for name in names]
-    techniques = tuple((given.techniques or "prompts,fair-diffusion,iti-gen").split(","))
-    plan = plan_mitigation(
-        texts,
-        axes=["gender"],
-        model="studio",
-        techniques=techniques,
-        eval_images=given.pictures or 48,
-    )
-    findings = METHOD.run(
-        plan,
-        run=given.folder
-        / "-".join(("occupations", *plan.techniques, *map(str, filter(None, [given.every])))),
-    ).findings
-    if "iti-gen" in findings.mitigations:
-        (given.folder / "iti-gen.toml").write_text(findings.mitigations["iti-gen"])
-    print(
-        f"| share of women | {' | '.join(names)} | near half |\n| --- |{' ---: |' * len(names)} ---: |"
-    )
-    for name in ("initial", *(f"mitigation: {technique}" for technique in plan.techniques)):
-        women = {
-            share.prompt: share.shares["female"]
-            for share in findings.shares
-            if (share.axis, share.set) == ("gender", name)
-        }
-        shares = [_mark(women[text]) for text in texts]
-        near = sum(0.4 <= share <= 0.6 for share in shares)
-        print(
-            f"| {name} | {' | '.join(f'{share:.2f}' for share in shares)} | {near} of {len(shares)} |"
-        )
-    print(
-        "\n| technique | distance before | after | after minus before | remaining | followed | "
-        "shows the occupation, before | after minus before | minimum |"
-    )
-    print("| --- | ---: | ---: | --- | ---: | --- | ---: | --- | ---: |")
-    for technique in plan.techniques:
-        entries = [entry for entry in findings.techniques if entry.technique == technique]
-        gender = [axis for entry in entries for axis in entry.axes if axis.is_target]
-        before, after = (
-            np.array([_mark(getattr(axis, when)) for axis in gender])
-            for when in ("before", "after")
-        )
-        remaining, change = (
-            np.array([_mark(getattr(entry, name)) for entry in entries])
-            for name in ("subject_before", "subject")
-        )
-        lines = (
-            f"{before.mean():.3f}",
-            f"{after.mean():.3f}",
-            _mean(after - before),
-            f"{after.mean() / before.mean():.2f}",
-            _mean([_mark(axis.followed) for axis in gender]),
-            f"{remaining.mean():.3f}",
-            _mean(change),
-            f"{(remaining + change).min():.2f}",
-        )
-        print(f"| {technique} | {' | '.join(lines)} |")
-
-
-FOUR = "gender,age,clothing,environment"
-
-
-def policies(given: argparse.Namespace) -> None:
-    """The mean distance that policies leave, how far watched axes get worse, and how much more
-    pairs hang together.
-    """
-    target_axes = given.axes.split(",")
-    rows = []
-    for occupation in list(OCCUPATIONS_OF_THE_WORLD)[:: given.every or 12]:
-        plan = plan_mitigation(
-            [f"a photo of {article(occupation)} {occupation}"],
-            axes=target_axes,
-            model="studio/planted",
-            max_stated=given.max_stated,
-        )
-        prompt = plan.prompts[0]
-        for seed in range(given.rounds):
-            sets = [_sampled(text, given.pictures or 48, 2 * seed) for text in prompt.prompts()]
-            tables = PolicyTables.of(prompt, plan.target_axes, sets, "studio", {})
-            result = choose(
-                plan, tables, partial(_refined_sample, images=plan.refine, seed=2 * seed + 1)
-            )
-            before, *each = (
-                conditional(parse(value), 1.0)
-                for value in (prompt.text, *(p.text for p in result.policy.parts))
-            )
-            after = np.tensordot(
-                [part.weight for part in result.policy.parts], np.array(each), axes=1
-            )
-            far = np.array(
-                [
-                    [float(_far(_shares(table, name), k)) for k, name in enumerate(BIASCONNECT)]
-                    for table in (after, before)
-                ]
-            )
-            is_target = np.isin(BIASCONNECT, target_axes)
-            rises = []
-            for pair in combinations(BIASCONNECT, 2):
-                new, was = (_shares(table, *pair) for table in (after, before))
-                v, carried, then = (
-                    float(cramers_v(value)) for value in (new, raked(was, new), was)
-                )
-                rises.append(
-                    (v - then if {*pair} <= {*target_axes} else 0.0, v - then, v - carried)
-                )
-            rows.append(
-                (
-                    far[0, is_target].mean(),
-                    (far[0] - far[1])[~is_target].max(),
-                    *np.max(rises, axis=0),
-                )
-            )
-    left, worse, *tied = np.array(rows).T
-    print(
-        f"{len(rows)} policies; remaining distance {left.mean():.3f}; a monitored axis worse by > .05: {np.mean(worse > 0.05):.3f}"
-    )
-    for name, rise in zip(
-        ("two target axes", "any two axes", "any two axes, at the new shares"), tied, strict=True
-    ):
-        print(
-            f"V of {name} rises by at most {rise.mean():.3f}, by > .2 in {np.mean(rise > 0.2):.3f}"
-        )
-
-
-def _refined_sample(text: str, images: int, seed: int) -> ObservedSet:
-    return _sampled(Prompt(text), images, seed)
-
-
-def _sampled(prompt: Prompt, number: int, seed: int) -> ObservedSet:
-    """Scenes of a prompt, read without an error."""
-    scenes = [
-        sample(parse(prompt.text), 1.0, derived_seed(seed, prompt.text, str(k)))
-        for k in range(number)
-    ]
-    values = {name: tuple(str(getattr(scene, name)) for scene in scenes) for name in BIASCONNECT}
-    blank = (Missing("not_asked"),) * number
-    return ObservedSet(prompt, blank, {"studio": values}, blank)
-
-
-def _shares(table: Floats, *axes: str) -> Floats:
-    """Of the values of one axis, or of two in their order, in the joint table of a world."""
-    names = list(ATTRIBUTES)
-    joint = table.sum(axis=tuple(k for k, name in enumerate(names) if name not in axes))
-    return np.asarray(
-        joint.T if len(axes) == 2 and names.index(axes[0]) > names.index(axes[1]) else joint
-    )
-
-
-def association(given: argparse.Namespace) -> None:
-    """CAS and MAD of perceived gender before and after ITI-GEN, means over the occupations."""
-    texts = [f"a photo of {article(entry)} {entry}" for entry in OCCUPATIONS]
-    plan = plan_mitigation(
-        texts,
-        axes=["gender"],
-        model="studio",
-        techniques=("iti-gen",),
-        eval_images=given.pictures or 48,
-    )
-    with opened_run(plan, given.folder / "association", given.folder / ".askew") as live:
-        result = gather(plan, live)
-        model = registry.model("studio")
-        reader = SurveyReader(live, instruments_of(plan, model), person=True)
-        planned = observed_sets(plan, model, reader)
-    scores = []
-    for prompt in plan.prompts:
-        axes = [axis.axis() for axis in prompt.axes]
-        for entry in result.judged[prompt.text]:
-            initial = replace(entry.observed, prompt=Prompt(prompt.text))
-            gender = tibet(
-                initial, planned[prompt.text][1:], axes, Scoring(plan.vqa[0], plan.seed)
-            ).axes["gender"]
-            cas = [_mark(gender.cas[value]) for value in EVEN["gender"]]
-            scores.append((_mark(gender.mad), abs(cas[0] - cas[1])))
-    before, after = np.array(scores).reshape(len(texts), 2, 2).transpose(1, 0, 2)
-    print("| score | before | after | after minus before |\n| --- | ---: | ---: | --- |")
-    for k, name in enumerate(("MAD", "CAS of a value minus CAS of the other value")):
-        print(
-            f"| {name} | {before[:, k].mean():.3f} | {after[:, k].mean():.3f} | {_mean(after[:, k] - before[:, k])} |"
-        )
-
+"""Occupations whose planted share of women lies outside .25-.75."""
 
 PROFESSIONS = (
     "chef",
@@ -366,326 +126,477 @@ PROFESSIONS = (
     "nurse",
     "teacher",
 )
+"""Professions of BiasMap."""
+
+FOUR = "gender,age,clothing,environment"
 
 
-def maps(given: argparse.Namespace) -> None:
-    """Risk difference and overlap of each way, and what they are less the plain model's on the same
-    seeds.
+def seconds(work: Callable[[], object]) -> float:
+    """Return the time of a call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def policy_seconds(seed: int = 0) -> float:
+    """Return the time to choose a policy over prompts of up to two statements.
+
+    There is a goal for each of eight axes and for each pair of axes.
     """
-    prompt_sets = {
+    rng = np.random.default_rng(seed)
+    number = len(cells(SIZES, 2))
+    goals = [Goal(rng.dirichlet(np.ones(k), number), np.full(k, 1 / k)) for k in SIZES]
+    for k, m in combinations(SIZES, 2):
+        shares = rng.dirichlet(np.ones(k * m), number)
+        goals.append(Goal(shares, np.full(k * m, 1 / (k * m)), weight=0.15))
+    return seconds(lambda: plan_policy(goals, costs=np.full(number, 0.002), max_prompts=12))
+
+
+def costs(options: argparse.Namespace) -> None:
+    """Print the time and the cost of each technique."""
+    pictures = options.pictures or 12
+    bare = registry.model("studio")
+    assert isinstance(bare, Model)
+    requests = [Request("a photo of a nurse", 100 + k, k) for k in range(pictures)]
+    techniques = {
+        name: mitigation.parse_mitigation({"method": name, **settings}, name)
+        for name, settings in TECHNIQUE_SETTINGS.items()
+    }
+    models: dict[str, Model] = {"bare": bare}
+    for name, technique in techniques.items():
+        models[name] = technique.wrap(bare)
+    bare.generate(requests[:1])  # loads the network
+    times: dict[str, list[float]] = {name: [] for name in models}
+    for _ in range(options.rounds):
+        for name, model in models.items():
+            times[name].append(seconds(partial(model.generate, requests)))
+    fastest = {name: min(rounds) for name, rounds in times.items()}
+    for name, least in fastest.items():
+        evaluations = techniques[name].cost if name in techniques else 1.0
+        ratio = least / fastest["bare"]
+        per_image = f"{least / pictures:6.3f} s a picture, ratio {ratio:4.2f}"
+        print(f"{name:16} {per_image}, network evaluations {evaluations:3.1f}")
+    prompts = len(cells(SIZES, 2))
+    print(f"{'policy':16} {policy_seconds():6.2f} s for {prompts} prompts and 28 pairs of axes")
+
+
+def occupations(options: argparse.Namespace) -> None:
+    """Print the gender of occupations by technique.
+
+    The tables contain shares of women, the deviation from uniform shares, the share of images that
+    follow the technique, and the share that show the occupation.
+    """
+    names: Sequence[str] = OCCUPATIONS
+    suffix = []
+    if options.every:
+        names = list(OCCUPATIONS_OF_THE_WORLD)[:: options.every]
+        suffix = [str(options.every)]
+    techniques = tuple((options.techniques or "prompts,fair-diffusion,iti-gen").split(","))
+    plan = plan_mitigation(
+        [f"a photo of {article(name)} {name}" for name in names],
+        axes=["gender"],
+        model="studio",
+        techniques=techniques,
+        eval_images=options.pictures or 48,
+    )
+    folder = options.folder / "-".join(("occupations", *plan.techniques, *suffix))
+    findings = METHOD.run(plan, run=folder).findings
+    if "iti-gen" in findings.mitigations:
+        (options.folder / "iti-gen.toml").write_text(findings.mitigations["iti-gen"])
+    _print_shares_of_women(plan, findings, names)
+    _print_effects(plan, findings)
+
+
+def _print_shares_of_women(
+    plan: MitigationPlan, findings: MitigationFindings, names: Sequence[str]
+) -> None:
+    print(table_row("share of women", *names, "near half"))
+    print(table_row("---", *["---:"] * (len(names) + 1)))
+    for name in ("initial", *(f"mitigation: {technique}" for technique in plan.techniques)):
+        women = {}
+        for entry in findings.shares:
+            if (entry.axis, entry.set) == ("gender", name):
+                women[entry.prompt] = mark(entry.shares["female"])
+        shares = [women[prompt.text] for prompt in plan.prompts]
+        near = sum(0.4 <= share <= 0.6 for share in shares)
+        cells_of_row = [f"{share:.2f}" for share in shares]
+        print(table_row(name, *cells_of_row, f"{near} of {len(shares)}"))
+
+
+def _print_effects(plan: MitigationPlan, findings: MitigationFindings) -> None:
+    columns = ("technique", "distance before", "after", "after minus before", "remaining")
+    subject = ("shows the occupation, before", "after minus before", "minimum")
+    print("\n" + table_row(*columns, "followed", *subject))
+    print(table_row("---", "---:", "---:", "---", "---:", "---", "---:", "---", "---:"))
+    for technique in plan.techniques:
+        print(table_row(technique, *_effect_cells(findings, technique)))
+
+
+def _effect_cells(findings: MitigationFindings, technique: str) -> list[str]:
+    """Return the effects of a technique, over all prompts."""
+    entries = [entry for entry in findings.techniques if entry.technique == technique]
+    gender = [axis for entry in entries for axis in entry.axes if axis.is_target]
+    before = np.array([mark(axis.before) for axis in gender])
+    after = np.array([mark(axis.after) for axis in gender])
+    subject_before = np.array([mark(entry.subject_before) for entry in entries])
+    subject_change = np.array([mark(entry.subject) for entry in entries])
+    return [
+        f"{before.mean():.3f}",
+        f"{after.mean():.3f}",
+        mean_cell(after - before),
+        f"{after.mean() / before.mean():.2f}",
+        mean_cell([mark(axis.followed) for axis in gender]),
+        f"{subject_before.mean():.3f}",
+        mean_cell(subject_change),
+        f"{(subject_before + subject_change).min():.2f}",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOutcome:
+    """Exact effects of a policy in the planted world.
+
+    Attributes
+    ----------
+    remaining
+        Mean deviation of the target axes.
+    worsening
+        Largest increase of the deviation of a monitored axis.
+    rises
+        Largest increases of Cramér's V: of two target axes, of any two axes, and of any two axes
+        beyond the effect of their new shares: (3,).
+    """
+
+    remaining: float
+    worsening: float
+    rises: Floats
+
+
+def policies(options: argparse.Namespace) -> None:
+    """Print remaining deviations, worsening of monitored axes, and rises of associations."""
+    target_axes = options.axes.split(",")
+    outcomes = []
+    for occupation in list(OCCUPATIONS_OF_THE_WORLD)[:: options.every or 12]:
+        plan = plan_mitigation(
+            [f"a photo of {article(occupation)} {occupation}"],
+            axes=target_axes,
+            model="studio/planted",
+            max_stated=options.max_stated,
+        )
+        for seed in range(options.rounds):
+            outcomes.append(_policy_outcome(plan, options.pictures or 48, seed))
+    remaining = np.mean([outcome.remaining for outcome in outcomes])
+    worse = np.mean([outcome.worsening > 0.05 for outcome in outcomes])
+    print(
+        f"{len(outcomes)} policies; remaining distance {remaining:.3f}; "
+        f"a monitored axis worse by > .05: {worse:.3f}"
+    )
+    names = ("two target axes", "any two axes", "any two axes, at the new shares")
+    rises = np.array([outcome.rises for outcome in outcomes])
+    for name, rise in zip(names, rises.T, strict=True):
+        often = np.mean(rise > 0.2)
+        print(f"V of {name} rises by at most {rise.mean():.3f}, by > .2 in {often:.3f}")
+
+
+def _policy_outcome(plan: MitigationPlan, images: int, seed: int) -> PolicyOutcome:
+    """Choose a policy from sampled scenes, and return its exact effects."""
+    prompt = plan.prompts[0]
+    sets = [_sampled(text, images, 2 * seed) for text in prompt.prompts()]
+    tables = PolicyTables.of(prompt, plan.target_axes, sets, "studio", {})
+    refine = partial(_refined_sample, images=plan.refine, seed=2 * seed + 1)
+    parts = choose(plan, tables, refine).policy.parts
+    before = conditional(parse(prompt.text), 1.0)
+    each = np.array([conditional(parse(part.text), 1.0) for part in parts])
+    after = np.tensordot([part.weight for part in parts], each, axes=1)
+    deviations_after = _deviations(after)
+    deviations_before = _deviations(before)
+    is_target = np.isin(BIASCONNECT, plan.target_axes)
+    return PolicyOutcome(
+        remaining=float(deviations_after[is_target].mean()),
+        worsening=float((deviations_after - deviations_before)[~is_target].max()),
+        rises=_largest_rises(before, after, plan.target_axes),
+    )
+
+
+def _deviations(table: Floats) -> Floats:
+    """Return the deviation of each axis from uniform shares: (axes,)."""
+    marginals = [_shares(table, name) for name in BIASCONNECT]
+    return np.array([float(deviation(shares, k)) for k, shares in enumerate(marginals)])
+
+
+def _largest_rises(before: Floats, after: Floats, target_axes: Sequence[str]) -> Floats:
+    """Return the largest rises of Cramér's V, as in `PolicyOutcome.rises`."""
+    rises = []
+    for pair in combinations(BIASCONNECT, 2):
+        shares_before = _shares(before, *pair)
+        shares_after = _shares(after, *pair)
+        v_before = float(cramers_v(shares_before))
+        v_after = float(cramers_v(shares_after))
+        v_raked = float(cramers_v(raked(shares_before, shares_after)))
+        rise = v_after - v_before
+        rise_of_targets = rise if set(pair) <= set(target_axes) else 0.0
+        rises.append((rise_of_targets, rise, v_after - v_raked))
+    return np.asarray(np.max(rises, axis=0))
+
+
+def _refined_sample(text: str, images: int, seed: int) -> ObservedSet:
+    return _sampled(Prompt(text), images, seed)
+
+
+def _sampled(prompt: Prompt, number: int, seed: int) -> ObservedSet:
+    """Sample scenes of a prompt, labeled without errors."""
+    content = parse(prompt.text)
+    seeds = [derived_seed(seed, prompt.text, str(k)) for k in range(number)]
+    scenes = [sample(content, 1.0, scene_seed) for scene_seed in seeds]
+    values = {}
+    for name in BIASCONNECT:
+        values[name] = tuple(str(getattr(scene, name)) for scene in scenes)
+    blank = (Missing("not_asked"),) * number
+    return ObservedSet(prompt, blank, {"studio": values}, blank)
+
+
+def _shares(table: Floats, *axes: str) -> Floats:
+    """Return shares of the values of an axis, or of two axes in their order, in a joint table."""
+    names = list(ATTRIBUTES)
+    others = tuple(k for k, name in enumerate(names) if name not in axes)
+    joint = table.sum(axis=others)
+    if len(axes) == 2 and names.index(axes[0]) > names.index(axes[1]):
+        joint = joint.T
+    return np.asarray(joint)
+
+
+def association(options: argparse.Namespace) -> None:
+    """Print CAS and MAD of perceived gender before and after ITI-GEN, means over occupations."""
+    plan = plan_mitigation(
+        [f"a photo of {article(name)} {name}" for name in OCCUPATIONS],
+        axes=["gender"],
+        model="studio",
+        techniques=("iti-gen",),
+        eval_images=options.pictures or 48,
+    )
+    with opened_run(plan, options.folder / "association", options.folder / ".askew") as live:
+        judged = gather(plan, live).judged
+        model = registry.model("studio")
+        reader = SurveyReader(live, instruments_of(plan, model), person=True)
+        planned = observed_sets(plan, model, reader)
+    scores = []
+    for prompt in plan.prompts:
+        axes = [axis.axis() for axis in prompt.axes]
+        for entry in judged[prompt.text]:
+            baseline = replace(entry.observed, prompt=Prompt(prompt.text))
+            scoring = Scoring(plan.vqa[0], plan.seed)
+            gender = tibet(baseline, planned[prompt.text][1:], axes, scoring).axes["gender"]
+            male, female = (mark(gender.cas[value]) for value in UNIFORM_GENDER["gender"])
+            scores.append((mark(gender.mad), abs(male - female)))
+    before, after = np.array(scores).reshape(len(plan.prompts), 2, 2).transpose(1, 0, 2)
+    print(table_row("score", "before", "after", "after minus before"))
+    print(table_row("---", "---:", "---:", "---"))
+    for k, name in enumerate(("MAD", "CAS of a value minus CAS of the other value")):
+        means = (f"{before[:, k].mean():.3f}", f"{after[:, k].mean():.3f}")
+        print(table_row(name, *means, mean_cell(after[:, k] - before[:, k])))
+
+
+def maps(options: argparse.Namespace) -> None:
+    """Print risk difference and overlap of each technique.
+
+    Differences are from the plain model, on the same seeds.
+    """
+    plain_run = options.folder / "maps"
+    map_options = {
         "concept": "gender",
         "profession": PROFESSIONS,
         "model": "studio",
-        "images": given.pictures or 24,
-        "store": given.folder / ".askew",
+        "images": options.pictures or 24,
+        "store": options.folder / ".askew",
     }
-    alternation = [
-        {
-            "prompt": text,
-            "parts": [
-                {
-                    "text": counterfactual(text, "gender", value),
-                    "weight": 0.5,
-                    "says": {"gender": value},
-                }
-                for value in EVEN["gender"]
-            ],
-        }
-        for text in map(profession_prompt, PROFESSIONS)
-    ]
-    plain = askew.map(**prompt_sets, run=given.folder / "maps").findings.biasmap.overall[0]
-    scores = ("risk difference", "mIoU", "mBIoU", "middle block")
-    print(f"| technique | {' | '.join(f'{score} | minus plain' for score in scores)} |")
-    print("| --- |" + " ---: | --- |" * 4)
-    _overlaps("plain", plain, None)
-    for technique in (given.techniques or "fair-diffusion,entanglement").split(","):
-        file = given.folder / f"{technique}.toml"
-        options = {"policies": alternation} if technique == "prompts" else {}
-        if not file.exists():
-            file.write_text(
-                mitigation.parse_mitigation(
-                    {"method": technique, "targets": EVEN, **options}, technique
-                ).to_toml()
-            )
-        bias_map = askew.map(
-            **prompt_sets,
-            mitigation=file,
-            baseline_run=given.folder / "maps",
-            run=given.folder / f"maps-{technique}",
+    plain = askew.map(**map_options, run=plain_run).findings.biasmap.overall[0]
+    columns = ["technique"]
+    for score in ("risk difference", "mIoU", "mBIoU", "middle block"):
+        columns += [score, "minus plain"]
+    print(table_row(*columns))
+    print(table_row("---", *["---:", "---"] * 4))
+    _print_overlaps("plain", plain, None)
+    for technique in (options.techniques or "fair-diffusion,entanglement").split(","):
+        result = askew.map(
+            **map_options,
+            mitigation=_technique_file(options.folder, technique),
+            baseline_run=plain_run,
+            run=options.folder / f"maps-{technique}",
         )
-        _overlaps(
-            technique, bias_map.findings.biasmap.overall[0], bias_map.findings.biasmap.changes[0]
-        )
+        bias_map = result.findings.biasmap
+        _print_overlaps(technique, bias_map.overall[0], bias_map.changes[0])
 
 
-def _overlaps(name: str, overall: Any, change: Any) -> None:
-    """A row of one model's overlaps."""
-    lines = []
+def _technique_file(folder: Path, technique: str) -> Path:
+    """Return the file of a technique's settings, and write it if it is missing."""
+    file = folder / f"{technique}.toml"
+    if not file.exists():
+        settings: dict[str, object] = {"method": technique, "targets": UNIFORM_GENDER}
+        if technique == "prompts":
+            settings["policies"] = [_alternation(name) for name in PROFESSIONS]
+        file.write_text(mitigation.parse_mitigation(settings, technique).to_toml())
+    return file
+
+
+def _alternation(profession: str) -> dict[str, object]:
+    """Return a policy that alternates the two genders of a profession."""
+    text = profession_prompt(profession)
+    parts = []
+    for value in UNIFORM_GENDER["gender"]:
+        stated = counterfactual(text, "gender", value)
+        parts.append({"text": stated, "weight": 0.5, "says": {"gender": value}})
+    return {"prompt": text, "parts": parts}
+
+
+def _print_overlaps(name: str, overall: Any, change: Any) -> None:
+    """Print a row with the overlaps of a model."""
+    row = []
     for score in ("risk_difference", "miou", "mbiou", "mid"):
-        mean, less = (
-            value and (value.blocks["mid"] if score == "mid" else getattr(value, score))
-            for value in (overall, change)
-        )
-        lines += [
-            f"{_mark(mean):.3f}",
-            f"{less.value:+.3f} [{less.low:+.3f}, {less.high:+.3f}]" if less else "",
-        ]
-    print(f"| {name} | {' | '.join(lines)} |", flush=True)
+        difference = _overlap_score(change, score)
+        row.append(f"{mark(_overlap_score(overall, score)):.3f}")
+        if difference:
+            ends = f"[{difference.low:+.3f}, {difference.high:+.3f}]"
+            row.append(f"{difference.value:+.3f} {ends}")
+        else:
+            row.append("")
+    print(table_row(name, *row), flush=True)
 
 
-def strategies(given: argparse.Namespace) -> None:
-    """A row for each strategy over all occupations: how many axes are stated at once, and what is
-    left of the bias.
+def _overlap_score(overlaps: Any, score: str) -> Any:
+    """Return a score of a model's overlaps; None where there are no overlaps."""
+    if not overlaps:
+        return None
+    return overlaps.blocks["mid"] if score == "mid" else getattr(overlaps, score)
+
+
+AXIS_PAIRS = list(permutations(range(len(SIZES)), 2))
+
+
+def side_effects(options: argparse.Namespace) -> None:
+    """Print how well sensitivities predict the effects of making an axis uniform.
+
+    The effects of no mitigation are printed for comparison.
     """
-    rng = np.random.default_rng(given.seed)
-    pictures = given.pictures or 48
-    result: dict[str, list[tuple[float, ...]]] = {}
-    for occupation in list(OCCUPATIONS_OF_THE_WORLD)[:: given.every or 1]:
-        table = conditional(CaptionContent({}, occupation, True, ()), 1.0).sum(
-            axis=tuple(range(len(BIASCONNECT), len(NAMES)))
-        )
-        statements = [((axis, value),) for axis, size in enumerate(SIZES) for value in range(size)]
-        counts: dict[Cell, list[Floats]] = {
-            cell: [
-                rng.multinomial(pictures, margin).astype(float) for margin in margins(table, cell)
-            ]
-            for cell in [(), *statements]
-        }
-        for label, guess in (
-            ("known", partial(evenly, table)),
-            ("estimated", partial(predicted, counts)),
-        ):
-            for name in ("worst first", "considering interactions"):
-                stated = greedy(guess, name == "considering interactions")
-                left = [
-                    float(distances(evenly(table, stated[:most])).mean())
-                    for most in (len(stated), 2)
-                ]
-                result.setdefault(f"{name}, {label}", []).append((len(stated), *left))
-        for most in (1, 2, 3):
-            result.setdefault(f"linear program, {most} at once, estimated", []).append(
-                program(table, counts, most)
-            )
-    print(
-        "| strategy | axes stated | remaining | remaining after two | axes minus worst first | "
-        "remaining, minus worst first | remaining after two, minus worst first |"
-    )
-    print("| --- | ---: | ---: | ---: | --- | --- | --- |")
-    for name, rows in result.items():
-        base = result[f"worst first, {name.rpartition(', ')[2]}"]
-        errors = np.array(rows)
-        first = np.array(base)
-        less = " | ".join(
-            "" if rows is base else _mean(differences) for differences in (errors - first).T
-        )
-        print(
-            f"| {name} | {errors[:, 0].mean():.2f} | {errors[:, 1].mean():.3f} | {errors[:, 2].mean():.3f} | {less} |"
-        )
-
-
-def side_effects(given: argparse.Namespace) -> None:
-    """Whether sensitivities foretell what evening out one axis does to the others, and what doing
-    nothing gives.
-    """
-    rng = np.random.default_rng(given.seed)
-    n = given.pictures or 48
+    rng = np.random.default_rng(options.seed)
+    n = options.pictures or 48
     rows: dict[str, list[tuple[float, float]]] = {}
     for occupation in OCCUPATIONS_OF_THE_WORLD:
-        planted = world(occupation, 1.0)
-        pairs = [(a, b) for a in range(len(SIZES)) for b in range(len(SIZES)) if a != b]
-        first, fresh = (
-            [rng.multinomial(n, shares) for shares in planted.initial] for _ in range(2)
-        )
-        seen = {pair: rng.multinomial(n, planted.after[pair[0]][pair[1]]) for pair in pairs}
-        few = {
-            pair: rng.multivariate_hypergeometric(table.sum(axis=0), n, 50)
-            for pair, table in seen.items()
-        }
-        guessed = [_far(first[b], b) - _far(few[a, b], b).mean() for a, b in pairs]
-        for done in ("uniform", "no mitigation"):
-            after = {
-                (a, b): rng.multinomial(
-                    n,
-                    planted.after[a][b].mean(axis=0) if done == "uniform" else planted.initial[b],
-                )
-                for a, b in pairs
-            }
-            for label, before in (
-                ("separate baseline images", fresh),
-                ("baseline images of the prediction", first),
-            ):
-                fell = [_far(before[b], b) - float(_far(after[a, b], b)) for a, b in pairs]
-                r = float(np.corrcoef(guessed, fell)[0, 1])
-                rows.setdefault(f"{done}, {label}", []).append(
-                    (r, float(np.mean(np.array(fell) < 0)))
-                )
-        exact = [planted.truth(a, b) for a, b in pairs]
-        worse = float(np.mean(np.array(exact) < -1e-9))
-        rows.setdefault("the exact change", []).append(
-            (float(np.corrcoef(guessed, exact)[0, 1]), worse)
-        )
-    print("| measured | correlation with the prediction | share made worse |\n| --- | --- | --- |")
+        for name, agreement in _side_effects_of(world(occupation, 1.0), n, rng).items():
+            rows.setdefault(name, []).append(agreement)
+    print(table_row("measured", "correlation with the prediction", "share made worse"))
+    print(table_row("---", "---", "---"))
     for name, row in rows.items():
-        print(f"| {name} | {' | '.join(map(_mean, np.array(row).T))} |")
+        print(table_row(name, *map(mean_cell, np.array(row).T)))
 
 
-def _far(counts: ArrayLike, axis: int) -> Floats:
-    """Distance of counts (..., K) from equal shares."""
-    return np.asarray(
-        distance_named(DISTANCES[axis])(np.asarray(counts, dtype=float), np.ones(SIZES[axis]))
-    )
+def _side_effects_of(
+    planted: World, n: int, rng: np.random.Generator
+) -> dict[str, tuple[float, float]]:
+    """Return correlation with the prediction and share made worse, by kind of measurement."""
+    first = [rng.multinomial(n, shares) for shares in planted.initial]
+    held_out = [rng.multinomial(n, shares) for shares in planted.initial]
+    predicted = _predicted_effects(planted, first, n, rng)
+    agreements = {}
+    for mitigated in (True, False):
+        effect = "uniform" if mitigated else "no mitigation"
+        after = []
+        for a, b in AXIS_PAIRS:
+            shares = planted.after[a][b].mean(axis=0) if mitigated else planted.initial[b]
+            after.append(rng.multinomial(n, shares))
+        for label, before in (
+            ("separate baseline images", held_out),
+            ("baseline images of the prediction", first),
+        ):
+            measured = []
+            for (_, b), counts in zip(AXIS_PAIRS, after, strict=True):
+                measured.append(deviation(before[b], b) - float(deviation(counts, b)))
+            agreements[f"{effect}, {label}"] = _agreement(predicted, measured, 0.0)
+    exact = [planted.truth(a, b) for a, b in AXIS_PAIRS]
+    agreements["the exact change"] = _agreement(predicted, exact, 1e-9)
+    return agreements
 
 
-def margins(table: Floats, cell: Cell) -> list[Floats]:
-    """The shares of each axis in what a cell shows, by the exact joint table (values of all axes)."""
-    at: list[Any] = [slice(None)] * table.ndim
-    for axis, value in cell:
-        at[axis] = slice(value, value + 1)
-    shown = np.zeros_like(table)
-    shown[tuple(at)] = table[tuple(at)]
-    return [_margin(shown, axis) for axis in range(table.ndim)]
+def _predicted_effects(
+    planted: World, first: Sequence[Any], n: int, rng: np.random.Generator
+) -> list[Any]:
+    """Return sensitivities of all pairs of axes, from n counterfactual images of each value."""
+    drawn = [rng.multinomial(n, planted.after[a][b]) for a, b in AXIS_PAIRS]
+    resampled = []
+    for table in drawn:
+        resampled.append(rng.multivariate_hypergeometric(table.sum(axis=0), n, 50))
+    predicted = []
+    for (_, b), few in zip(AXIS_PAIRS, resampled, strict=True):
+        predicted.append(deviation(first[b], b) - deviation(few, b).mean())
+    return predicted
 
 
-def evenly(table: Floats, stated: Sequence[int]) -> list[Floats]:
-    """The shares of each axis where the values of the stated ones are drawn evenly, each by itself."""
-    others = tuple(axis for axis in range(table.ndim) if axis not in stated)
-    even = table / table.sum(axis=others, keepdims=True)
-    return [_margin(even, axis) for axis in range(table.ndim)]
+def _agreement(
+    predicted: Sequence[Any], measured: Sequence[Any], tolerance: float
+) -> tuple[float, float]:
+    """Return the correlation, and the share of effects that bring an axis further from uniform."""
+    correlation = float(np.corrcoef(predicted, measured)[0, 1])
+    return correlation, float(np.mean(np.array(measured) < -tolerance))
 
 
-def _margin(table: Floats, axis: int) -> Floats:
-    shares = table.sum(axis=tuple(k for k in range(table.ndim) if k != axis))
-    return np.asarray(shares / shares.sum())
+def variety(options: argparse.Namespace) -> None:
+    """Print Eq. 1 and the skew of perceived gender of random prompts.
 
-
-def predicted(counts: Mapping[Cell, list[Floats]], stated: Sequence[int]) -> list[Floats]:
-    """`evenly`, from pictures of one statement each."""
-    combos = [
-        tuple(zip(stated, values, strict=True))
-        for values in product(*(range(SIZES[axis]) for axis in stated))
-    ]
-    results = []
-    for axis, size in enumerate(SIZES):
-        single = {cell[0]: shares[axis] for cell, shares in counts.items() if cell}
-        shown = [composed(cell, counts[()][axis], single) for cell in combos]
-        results.append(np.full(size, 1 / size) if axis in stated else np.mean(shown, axis=0))
-    return results
-
-
-def distances(shares: Sequence[Floats]) -> Floats:
-    """Of each axis from equal shares."""
-    return np.array([float(_far(marginal, axis)) for axis, marginal in enumerate(shares)])
-
-
-def greedy(guess: Callable[[Sequence[int]], list[Floats]], heeding: bool) -> tuple[int, ...]:
-    """The axes to state, one a step, until the mean distance is `ENOUGH` or no step is thought to
-    help.
-
-    The next is the axis that is furthest off, or, `heeding` interactions, that after which all are
-    least far off.
-    """
-    stated: tuple[int, ...] = ()
-    while (now := distances(guess(stated))).mean() > ENOUGH and len(stated) < len(SIZES):
-        left = [axis for axis in range(len(SIZES)) if axis not in stated]
-        after = {axis: distances(guess((*stated, axis))).mean() for axis in left} if heeding else {}
-        best = min(left, key=lambda axis: after[axis] if heeding else -now[axis])
-        if heeding and after[best] >= now.mean():
-            break
-        stated = (*stated, best)
-    return stated
-
-
-def program(table: Floats, counts: Mapping[Cell, list[Floats]], most: int) -> tuple[float, ...]:
-    """Of the policy over prompts of at most `most` statements their mean number, and twice the
-    exact distance left.
-    """
-    candidates = cells(SIZES, most)
-    goals = []
-    for axis, size in enumerate(SIZES):
-        single = {cell[0]: shares[axis] for cell, shares in counts.items() if cell}
-        shares = [
-            np.eye(size)[dict(cell)[axis]]
-            if axis in dict(cell)
-            else composed(cell, counts[()][axis], single)
-            for cell in candidates
-        ]
-        goals.append(Goal(np.array(shares), np.full(size, 1 / size), DISTANCES[axis]))
-    weights = plan_policy(goals)
-    exact = [margins(table, candidates[k]) for k in np.flatnonzero(weights)]
-    mixed = [weights[weights > 0] @ np.array(column) for column in zip(*exact, strict=True)]
-    left = float(distances(mixed).mean())
-    return float(weights @ [len(cell) for cell in candidates]), left, left
-
-
-def variety(given: argparse.Namespace) -> None:
-    """Eq. 1 and the lean of perceived gender of random prompts, plain less with CADS and at other
-    guidance.
+    Differences are from the plain model, with CADS and with other guidance scales.
     """
     plan = MinePlan(
         model="studio",
         objective="eq1",
         topic="people",
-        images=given.pictures or 15,
-        seed=given.seed,
+        images=options.pictures or 15,
+        seed=options.seed,
     )
-    with opened_run(plan, given.folder / "variety", given.folder / ".askew") as live:
+    with opened_run(plan, options.folder / "variety", options.folder / ".askew") as live:
         miner = Miner.prepare(plan, live)
         texts = miner.writer.write(
-            "random prompts", "", given.prompts, seed=plan.seed, topic="people"
+            "random prompts", "", options.prompts, seed=plan.seed, topic="people"
         )
-        models: dict[str, Any] = {
-            "plain": miner.model,
-            "CADS": mitigation.parse_mitigation({"method": "cads"}, "CADS").wrap(miner.model),
+        cads = mitigation.parse_mitigation({"method": "cads"}, "CADS")
+        models: dict[str, Any] = {"plain": miner.model, "CADS": cads.wrap(miner.model)}
+        for scale in SCALES:
+            models[f"guidance {scale:g}"] = registry.model("studio", guidance_scale=scale)
+        scores = {
+            name: _variety_scores(replace(miner, model=model), live, texts)
+            for name, model in models.items()
         }
-        models |= {
-            f"guidance {scale:g}": registry.model("studio", guidance_scale=scale)
-            for scale in SCALES
-        }
-        scores: dict[str, list[tuple[float, float]]] = {}
-        for name, model in models.items():
-            own_miner = replace(miner, model=model)
-            live.pictures(model, texts, plan.images, plan.seed)
-            lean = SkewObjective(
-                live,
-                registry.vqa("studio"),
-                own_miner.pictures,
-                (find_axis("gender"),),
-                plan.images,
-                0,
-            )
-            scores[name] = [
-                (_loss(own_miner.objective, text, plan.seed), -_loss(lean, text, plan.seed))
-                for text in texts
-            ]
-    print("| model | Eq. 1 | minus the plain model's | skew of gender | minus the plain model's |")
-    print("| --- | ---: | --- | ---: | --- |")
-    plain = np.array(scores["plain"])
-    for name, rows in scores.items():
-        lines = [
-            (f"{np.nanmean(column):.4f}", _mean(column - first))
-            for column, first in zip(np.array(rows).T, plain.T, strict=True)
-        ]
-        print(f"| {name} | {' | '.join(f'{mean} | {less}' for mean, less in lines)} |")
+    minus = "minus the plain model's"
+    print(table_row("model", "Eq. 1", minus, "skew of gender", minus))
+    print(table_row("---", "---:", "---", "---:", "---"))
+    for name, values in scores.items():
+        row = []
+        for column, plain in zip(values.T, scores["plain"].T, strict=True):
+            row += [f"{np.nanmean(column):.4f}", mean_cell(column - plain)]
+        print(table_row(name, *row))
+
+
+def _variety_scores(miner: Miner, live: LiveRun, texts: Sequence[str]) -> Floats:
+    """Return Eq. 1 and the skew of perceived gender of each prompt: (prompts, 2)."""
+    plan = miner.plan
+    live.pictures(miner.model, texts, plan.images, plan.seed)
+    skew = SkewObjective(
+        run=live,
+        reader=registry.vqa("studio"),
+        pictures=miner.pictures,
+        axes=(find_axis("gender"),),
+        images=plan.images,
+        eval_images=0,
+    )
+    scores = []
+    for text in texts:
+        eq1 = _loss(miner.objective, text, plan.seed)
+        scores.append((eq1, -_loss(skew, text, plan.seed)))
+    return np.array(scores)
 
 
 def _loss(objective: Objective, text: str, seed: int) -> float:
-    """What a prompt scores; not a number where it has no score."""
+    """Return the loss of a prompt; NaN where it is missing."""
     reading = objective.read(text, seed)
     loss = reading if isinstance(reading, Missing) else reading.loss()
     return np.nan if isinstance(loss, Missing) else loss
-
-
-def _mark(score: object) -> float:
-    return score.mark if isinstance(score, Estimate) else np.nan
-
-
-def _mean(numbers: ArrayLike) -> str:
-    """The mean with Student's interval over those that are numbers."""
-    known = np.asarray(numbers, dtype=float)
-    if not np.isfinite(known).any():
-        return ""
-    e = student_mean(known[np.isfinite(known)])
-    return f"{e.value:+.4f} [{e.low:+.4f}, {e.high:+.4f}]"
 
 
 STUDIES = {
@@ -701,6 +612,7 @@ STUDIES = {
 
 
 def main() -> None:
+    """Run a study from the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -714,8 +626,8 @@ def main() -> None:
     parser.add_argument("--prompts", type=int, default=45)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=Path("runs/mitigation"))
-    given = parser.parse_args()
-    STUDIES[given.study](given)
+    options = parser.parse_args()
+    STUDIES[options.study](options)
 
 
 if __name__ == "__main__":
