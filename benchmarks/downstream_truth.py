@@ -1,17 +1,19 @@
-"""What editing and classification find of the bias that was planted in `studio`.
+"""Compare results of editing and classification with the bias that was planted in `studio`.
 
     python -m benchmarks.downstream_truth classification [--write docs/reference/downstream.md]
     python -m benchmarks.downstream_truth editing [--write docs/reference/downstream.md]
 
 `classification`: drawings of men and of women, in which nothing shows an occupation, are classified
-between occupations that lie evenly in the planted order. Do the differences between the groups
-order as planted, how much of their size do they show, and does it grow with noise samples? --many
-also takes 100 samples, of few pictures. `editing`: the same drawings are edited towards the
-occupations with the fewest women and with the fewest men. Does perceived gender change more often
-at greater strength, and where the occupation excludes the group?
+between occupations that are evenly spread over the planted order. The tables show whether the
+differences between the groups have the planted order, how much of the planted size they have, and
+whether it grows with the number of noise samples. --many adds 100 samples, of few images.
 
---write puts the text between the page's markers of that name. Results are kept in --store; a second
-call is quick.
+`editing`: the same drawings are edited toward the occupations with the fewest women and with the
+fewest men. The tables show whether perceived gender changes more often at greater strength, and
+where the occupation excludes the group.
+
+--write puts the text between the page's markers of that name. Results are stored in --store; a
+second call is quick.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -35,29 +37,39 @@ from askew.parts.scoring import Scoring, or_missing
 from askew.studio.planted import female_share
 from askew.studio.scene import OCCUPATIONS
 from askew.types import Estimate, Missing
+from benchmarks.markdown import table_row
 from benchmarks.marked_page import update
-from benchmarks.planted_classes import Planted, found_again, planted_preference
+from benchmarks.planted_classes import (
+    Decisions,
+    PlantedAssociation,
+    measure_recovery,
+    planted_preference,
+)
 from benchmarks.recovery import recovered, spearman_crossed
 from benchmarks.wording import spread
 
 GROUPS = ("man", "woman")
 SOURCES = "studio/planted"
 BIAS = 1.0
-"""Of the planted differences that both models are held against."""
+"""Bias of the planted differences with which both models are compared."""
 
 STRENGTHS = (0.6, 0.8, 1.0)
 ENOUGH = 0.8
-"""A rank correlation below it is explained."""
+"""Rank correlation below which the page explains the deviation from 1."""
 
-SETTLED = 0.9
-"""Share of pictures, of both groups together, from which on a pair of classes is decided alike."""
+SAME_DECISION = 0.9
+"""Share of images of both groups from which on a pair of classes counts as decided equally."""
 
+MANY_SAMPLES = 100
 SCORING = Scoring("denoising", draws=2000)
+
+DecisionsBySamples = Mapping[int, ClassDecisions]
 
 
 def interleaved(count: int) -> dict[str, tuple[str, ...]]:
-    """Two sets of occupations, evenly over the planted order: their pairs have planted differences
-    of all sizes.
+    """Return two sets of occupations that alternate in the planted order.
+
+    Their pairs have planted differences of all sizes.
     """
     names = spread(count)
     return {"one": tuple(names[0::2]), "other": tuple(names[1::2])}
@@ -70,9 +82,9 @@ def decisions(
     samples: Sequence[int],
     options: argparse.Namespace,
 ) -> dict[int, ClassDecisions]:
-    """Decisions about drawings of both groups, by number of noise samples."""
+    """Return decisions about drawings of both groups, by number of noise samples."""
     name = f"classify-{model.replace('/', '-')}-{pictures}-{samples[-1]}"
-    found = askew.classify(
+    result = askew.classify(
         GROUPS,
         model,
         sources=SOURCES,
@@ -85,32 +97,29 @@ def decisions(
         run=options.store / name,
         progress=True,
     )
-    entries = found.findings.classification.errors
-    return {n: ClassDecisions.of(_readings(entries, n), found.plan.pairs) for n in samples}
+    entries = result.findings.classification.errors
+    return {n: ClassDecisions.of(_readings(entries, n), result.plan.pairs) for n in samples}
 
 
 def _readings(entries: Sequence[MeanErrors], samples: int) -> ErrorsOfClasses:
-    own = [e for e in entries if e.samples == samples]
-    errors = {e.group: np.array(e.values, dtype=np.float32)[:, :, None] for e in own}
-    return ErrorsOfClasses(samples, own[0].classes, errors)
+    errors = {}
+    for entry in entries:
+        if entry.samples == samples:
+            errors[entry.group] = np.array(entry.values, dtype=np.float32)[:, :, None]
+            classes = entry.classes
+    return ErrorsOfClasses(samples, classes, errors)
 
 
-def possible(planted: Planted, pictures: int) -> tuple[float, float]:
-    """Mean and 5th percentile of the order, if every picture were decided at random with the
-    planted preferences.
+def possible(planted: PlantedAssociation, pictures: int) -> tuple[float, float]:
+    """Return mean and 5th percentile of the order if decisions were random.
+
+    Each image would be decided at random with the planted preferences.
     """
     rng = np.random.default_rng(0)
-    shares = [
-        np.array(
-            [
-                [planted_preference(group, a, b, BIAS) for b in planted.second]
-                for a in planted.first
-            ],
-            dtype=float,
-        )
-        for group in GROUPS
-    ]
-    drawn = [rng.binomial(pictures, share, (500, *share.shape)) / pictures for share in shares]
+    drawn = []
+    for group in GROUPS:
+        shares = _planted_shares(planted, group)
+        drawn.append(rng.binomial(pictures, shares, (500, *shares.shape)) / pictures)
     orders = [
         spearmanr((x - y).ravel(), planted.table.ravel()).statistic
         for x, y in zip(*drawn, strict=True)
@@ -118,134 +127,186 @@ def possible(planted: Planted, pictures: int) -> tuple[float, float]:
     return float(np.mean(orders)), float(np.quantile(orders, 0.05))
 
 
+def _planted_shares(planted: PlantedAssociation, group: str) -> Decisions:
+    """Return the planted preferences of a group: (first set, second set)."""
+    rows = []
+    for a in planted.first:
+        rows.append([planted_preference(group, a, b, BIAS) for b in planted.second])
+    return np.array(rows, dtype=float)
+
+
 def classification(options: argparse.Namespace) -> Iterator[str]:
-    """The section on classification."""
+    """Yield the lines of the section on classification."""
     targets = interleaved(options.classes)
-    planted = Planted.of(targets, *GROUPS, BIAS)
+    planted = PlantedAssociation.of(targets, *GROUPS, BIAS)
     assert planted is not None
     by_model = {
-        m: decisions(m, targets, options.pictures, options.samples, options) for m in options.models
+        model: decisions(model, targets, options.pictures, options.samples, options)
+        for model in options.models
     }
+    first = options.models[0]
     yield from _setting(options, f"{planted.table.size} pairs of {options.classes} occupations")
     yield "| model | noise samples | images per group | order | p | share of the planted size | p |"
     yield "| --- | ---: | ---: | --- | --- | --- | --- |"
     for model, by_samples in by_model.items():
-        for samples, decided in by_samples.items():
-            yield _found(model, samples, options.pictures, planted, decided)
-    many = {}
+        yield from _recovery_rows(model, options.pictures, planted, by_samples)
+    many: DecisionsBySamples = {}
     if options.many:
-        many = decisions(
-            options.models[0], targets, options.many_pictures, (*options.samples, 100), options
-        )
-        for samples, decided in many.items():
-            yield _found(options.models[0], samples, options.many_pictures, planted, decided)
+        samples = (*options.samples, MANY_SAMPLES)
+        many = decisions(first, targets, options.many_pictures, samples, options)
+        yield from _recovery_rows(first, options.many_pictures, planted, many)
     yield ""
-    yield "Order: Spearman's correlation of measured and planted differences over the pairs. Its interval is a jackknife"
-    yield "over occupations. Share: slope of measured on planted differences through zero; 1 is the planted size."
-    yield ""
-    yield from _why(by_model[options.models[0]][options.samples[-1]], planted, options.pictures)
-    yield from _changes(by_model, many, planted, options)
-
-
-def _found(
-    model: str, samples: int, pictures: int, planted: Planted, decided: ClassDecisions
-) -> str:
-    sides = (decided.decisions[GROUPS[0]], decided.decisions[GROUPS[1]])
-    order, shown = found_again(
-        planted, sides, SCORING.rng(model, str(samples), str(pictures)), SCORING
-    )
-    cells = [_with_p(found) for found in (order, shown)]
-    return f"| `{model}` | {samples} | {pictures} | {' | '.join(cells)} |"
-
-
-def _with_p(found: Estimate | Missing) -> str:
-    return f"{measured(found)} | {probability(found.p if isinstance(found, Estimate) else None)}"
-
-
-def _why(decided: ClassDecisions, planted: Planted, pictures: int) -> Iterator[str]:
-    """Why the order is not perfect, where it falls below what was hoped for."""
-    sides = (decided.decisions[GROUPS[0]], decided.decisions[GROUPS[1]])
-    order = spearmanr(planted.measured(*sides).ravel(), planted.table.ravel()).statistic
-    mean, low = possible(planted, pictures)
-    verdict = (
-        "So the number of images does not explain the order; noise samples, or the trained model, do."
-        if order < low
-        else "So the number of images explains the order."
+    yield (
+        "Order: Spearman's correlation of measured and planted differences over the pairs. Its "
+        "interval is a jackknife"
     )
     yield (
-        f"If each of {pictures} images per group were decided at random with the planted preferences, the order would "
-        f"be {number(mean)} on average and above {number(low)} in 95 of 100 cases."
-        + (f" {verdict}" if order < ENOUGH else "")
+        "over occupations. Share: slope of measured on planted differences through zero; 1 is the "
+        "planted size."
     )
     yield ""
-    if order < ENOUGH:
-        yield _undecided(decided, planted)
+    yield from _explanation(by_model[first][options.samples[-1]], planted, options.pictures)
+    yield from _changes(_comparisons(by_model, many, options), planted)
+
+
+def _recovery_rows(
+    model: str, pictures: int, planted: PlantedAssociation, by_samples: DecisionsBySamples
+) -> Iterator[str]:
+    for samples, class_decisions in by_samples.items():
+        rng = SCORING.rng(model, str(samples), str(pictures))
+        order, share = measure_recovery(planted, _sides(class_decisions), rng, SCORING)
+        cells = (f"`{model}`", str(samples), str(pictures), _with_p(order), _with_p(share))
+        yield table_row(*cells)
+
+
+def _sides(class_decisions: ClassDecisions) -> tuple[Decisions, Decisions]:
+    """Return the decisions about each group."""
+    first, second = GROUPS
+    return class_decisions.decisions[first], class_decisions.decisions[second]
+
+
+def _with_p(score: Estimate | Missing) -> str:
+    p = score.p if isinstance(score, Estimate) else None
+    return f"{measured(score)} | {probability(p)}"
+
+
+def _explanation(
+    class_decisions: ClassDecisions, planted: PlantedAssociation, pictures: int
+) -> Iterator[str]:
+    """Yield sentences that explain an imperfect order."""
+    differences = planted.measured(*_sides(class_decisions))
+    order = spearmanr(differences.ravel(), planted.table.ravel()).statistic
+    mean, low = possible(planted, pictures)
+    sentence = (
+        f"If each of {pictures} images per group were decided at random with the planted "
+        f"preferences, the order would be {number(mean)} on average and above {number(low)} in 95 "
+        "of 100 cases."
+    )
+    if order >= ENOUGH:
+        yield sentence
         yield ""
+        return
+    if order < low:
+        sentence += (
+            " So the number of images does not explain the order; noise samples, or the trained "
+            "model, do."
+        )
+    else:
+        sentence += " So the number of images explains the order."
+    yield sentence
+    yield ""
+    yield _lost_by_decisions(class_decisions, planted)
+    yield ""
 
 
-def _undecided(decided: ClassDecisions, planted: Planted) -> str:
-    """What decisions lose of errors: pairs that are decided alike whoever is shown, and the order
-    of errors alone.
-    """
-    both = np.concatenate([planted.chosen(decided.decisions[group]) for group in GROUPS])
+def _lost_by_decisions(class_decisions: ClassDecisions, planted: PlantedAssociation) -> str:
+    """Return sentences on the information about errors that decisions lose."""
+    both = np.concatenate([planted.chosen(side) for side in _sides(class_decisions)])
     shares = np.nanmean(both, axis=0)
-    alike = np.count_nonzero(np.maximum(shares, 1 - shares) >= SETTLED)
-    means = np.array([decided.readings.errors[group].mean(axis=(0, 2)) for group in GROUPS])
-    gaps = dict(zip(decided.readings.classes, means[1] - means[0], strict=True))
-    table = np.array([[gaps[a] - gaps[b] for b in planted.second] for a in planted.first])
+    alike = np.count_nonzero(np.maximum(shares, 1 - shares) >= SAME_DECISION)
+    readings = class_decisions.readings
+    means = np.array([readings.errors[group].mean(axis=(0, 2)) for group in GROUPS])
+    gaps = dict(zip(readings.classes, means[1] - means[0], strict=True))
+    rows = np.array([gaps[name] for name in planted.first])
+    columns = np.array([gaps[name] for name in planted.second])
+    table = rows[:, None] - columns
     order = spearman_crossed(planted.table, table, rng=SCORING.rng("errors"), draws=SCORING.draws)
     ratio = float(means.mean(axis=0).std() / np.std(list(gaps.values())))
     return (
-        f"{alike} of {shares.size} pairs have the same decision in {percent(SETTLED)} of all images or more. An "
-        f"occupation's mean error varies {number(ratio, 1)} times as much between occupations, whose sign no image "
-        f"shows, as its difference between the groups does. These differences, without decisions, correlate with the "
-        f"planted order by {measured(order)}, p {probability(order.p)}."
+        f"{alike} of {shares.size} pairs have the same decision in {percent(SAME_DECISION)} of all "
+        "images or more. An occupation's mean error varies "
+        f"{number(ratio, 1)} times as much between occupations, whose sign no image shows, as its "
+        "difference between the groups does. These differences, without decisions, correlate with "
+        f"the planted order by {measured(order)}, p {probability(order.p)}."
     )
 
 
-def _changes(
-    by_model: Mapping[str, Mapping[int, ClassDecisions]],
-    many: Mapping[int, ClassDecisions],
-    planted: Planted,
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two sets of decisions about the same images.
+
+    Attributes
+    ----------
+    label
+        Description of the comparison.
+    before, after
+        The decisions. The comparison is after minus before.
+    """
+
+    label: str
+    before: ClassDecisions
+    after: ClassDecisions
+
+
+def _comparisons(
+    by_model: Mapping[str, DecisionsBySamples],
+    many: DecisionsBySamples,
     options: argparse.Namespace,
-) -> Iterator[str]:
-    """More samples against fewer, and each further model against the first, on the same pictures."""
-    first, *others = options.models
+) -> Iterator[Comparison]:
+    """Yield comparisons of more with fewer samples, and of each further model with the first."""
+    first, *further = options.models
     fewest = options.samples[0]
     most = options.samples[-1]
-    compared = [
-        (
-            f"`{first}`, {most} samples minus {fewest}",
-            by_model[first][fewest],
-            by_model[first][most],
-        )
-    ]
+    yield Comparison(
+        label=f"`{first}`, {most} samples minus {fewest}",
+        before=by_model[first][fewest],
+        after=by_model[first][most],
+    )
     if many:
-        what = f"`{first}`, 100 samples minus {most}, {options.many_pictures} images per group"
-        compared.append((what, many[most], many[100]))
-    compared += [
-        (f"`{one}` minus `{first}`, {most} samples", by_model[first][most], by_model[one][most])
-        for one in others
-    ]
+        images = f"{options.many_pictures} images per group"
+        yield Comparison(
+            label=f"`{first}`, {MANY_SAMPLES} samples minus {most}, {images}",
+            before=many[most],
+            after=many[MANY_SAMPLES],
+        )
+    for model in further:
+        yield Comparison(
+            label=f"`{model}` minus `{first}`, {most} samples",
+            before=by_model[first][most],
+            after=by_model[model][most],
+        )
+
+
+def _changes(comparisons: Iterator[Comparison], planted: PlantedAssociation) -> Iterator[str]:
+    """Yield the table of changes of the share of the planted size."""
     yield "| change of the share, on the same images | difference | p |"
     yield "| --- | --- | --- |"
-    for what, before, after in compared:
-        then, now = (
-            [planted.chosen(one.decisions[group]) for group in GROUPS] for one in (before, after)
-        )
+    for comparison in comparisons:
+        before = [planted.chosen(side) for side in _sides(comparison.before)]
+        after = [planted.chosen(side) for side in _sides(comparison.after)]
         change = or_missing(
             recovered,
-            *now,
+            *after,
             planted.table.ravel(),
-            before=then,
+            before=before,
             rng=SCORING.rng("recovered"),
             **SCORING.interval_options,
         )
-        yield f"| {what} | {_with_p(change)} |"
+        yield f"| {comparison.label} | {_with_p(change)} |"
 
 
 def editing(options: argparse.Namespace) -> Iterator[str]:
-    """The section on editing."""
+    """Yield the lines of the section on editing."""
     names = list(OCCUPATIONS)
     targets = {"men's": tuple(names[: options.words]), "women's": tuple(names[-options.words :])}
     by_model = {model: _edited(model, targets, options) for model in options.models}
@@ -254,21 +315,19 @@ def editing(options: argparse.Namespace) -> Iterator[str]:
         shares = ", ".join(f"{word} {percent(female_share(word))}" for word in words)
         yield f"- {name}: {shares} women, as planted"
     yield ""
-    strengths = " | ".join(f"{s:g}" for s in STRENGTHS)
-    yield f"| model | group | toward | {strengths} | {STRENGTHS[-1]:g} minus {STRENGTHS[0]:g}, points | q |"
-    yield f"| --- | --- | --- | {'--- | ' * len(STRENGTHS)}--- | --- |"
-    for model, found in by_model.items():
-        for group in GROUPS:
-            for name in targets:
-                yield _rates(model, found, group, name)
+    yield from _rates(by_model, list(targets))
     yield ""
-    yield "Share of edits whose perceived gender differs from the input image. The men's occupations exclude women, the"
+    yield (
+        "Share of edits whose perceived gender differs from the input image. The men's occupations "
+        "exclude women, the"
+    )
     yield "women's exclude men."
     yield ""
-    yield "| model | group | strength | occupations that exclude the group minus all other occupations, points | q |"
+    excluded = "occupations that exclude the group minus all other occupations, points"
+    yield f"| model | group | strength | {excluded} | q |"
     yield "| --- | --- | ---: | --- | --- |"
-    for model, found in by_model.items():
-        yield from _exclusion(model, found)
+    for model, findings in by_model.items():
+        yield from _exclusion(model, findings)
 
 
 def _edited(
@@ -291,43 +350,63 @@ def _edited(
     ).findings
 
 
-def _rates(model: str, found: EditFindings, group: str, name: str) -> str:
-    own = {
-        e.strength: e.gender_change for e in found.editing if (e.group, e.targets) == (group, name)
-    }
+def _rates(by_model: Mapping[str, EditFindings], set_names: Sequence[str]) -> Iterator[str]:
+    """Yield the table of changes of perceived gender, by strength."""
+    strengths = [f"{strength:g}" for strength in STRENGTHS]
+    change = f"{STRENGTHS[-1]:g} minus {STRENGTHS[0]:g}, points"
+    yield table_row("model", "group", "toward", *strengths, change, "q")
+    yield table_row(*["---"] * (len(STRENGTHS) + 5))
+    for model, findings in by_model.items():
+        for group in GROUPS:
+            for name in set_names:
+                yield table_row(f"`{model}`", group, name, *_rate_cells(findings, group, name))
+
+
+def _rate_cells(findings: EditFindings, group: str, set_name: str) -> list[str]:
+    """Return the rates of each strength, and their difference, for a group and a set of targets."""
+    rates = {}
+    for entry in findings.editing:
+        if (entry.group, entry.targets) == (group, set_name):
+            rates[entry.strength] = entry.gender_change
     (change,) = [
-        one
-        for one in found.editing_contrasts
-        if one.contrast == "strength" and (one.first.group, one.first.targets) == (group, name)
+        contrast
+        for contrast in findings.editing_contrasts
+        if contrast.contrast == "strength"
+        and (contrast.first.group, contrast.first.targets) == (group, set_name)
     ]
-    cells = [measured(own[s], "share") for s in STRENGTHS]
-    return (
-        f"| `{model}` | {group} | {name} | {' | '.join(cells)} | {_with_q(change.gender_change)} |"
-    )
+    cells = [measured(rates[strength], "share") for strength in STRENGTHS]
+    return [*cells, _with_q(change.gender_change)]
 
 
-def _exclusion(model: str, found: EditFindings) -> Iterator[str]:
-    """Edits towards occupations that exclude a group against the others, by strength."""
-    for one in found.editing_contrasts:
-        if one.contrast == "targets":
-            group = one.first.group
-            change = one.gender_change
-            if group == "woman" and isinstance(
-                change, Estimate
-            ):  # the second set, the women's, includes her
-                low, high = (None if end is None else -end for end in (change.high, change.low))
-                change = replace(change, value=-change.value, low=low, high=high)
-            yield f"| `{model}` | {group} | {one.first.strength:g} | {_with_q(change)} |"
+def _exclusion(model: str, findings: EditFindings) -> Iterator[str]:
+    """Yield rows that compare occupations that exclude a group with all others, by strength."""
+    for contrast in findings.editing_contrasts:
+        if contrast.contrast != "targets":
+            continue
+        group = contrast.first.group
+        change = contrast.gender_change
+        # The occupations that exclude men are the second set.
+        if group == "woman" and isinstance(change, Estimate):
+            change = _negated(change)
+        yield f"| `{model}` | {group} | {contrast.first.strength:g} | {_with_q(change)} |"
+
+
+def _negated(change: Estimate) -> Estimate:
+    low = None if change.high is None else -change.high
+    high = None if change.low is None else -change.low
+    return replace(change, value=-change.value, low=low, high=high)
 
 
 def _with_q(change: Estimate | Missing) -> str:
-    return f"{measured(change, 'points')} | {probability(change.q if isinstance(change, Estimate) else None)}"
+    q = change.q if isinstance(change, Estimate) else None
+    return f"{measured(change, 'points')} | {probability(q)}"
 
 
-def _setting(options: argparse.Namespace, what: str) -> Iterator[str]:
+def _setting(options: argparse.Namespace, subject: str) -> Iterator[str]:
     yield (
-        f"`python -m benchmarks.downstream_truth {options.half}`: {options.pictures} drawings each of a man and of a "
-        f"woman by `{SOURCES}`, {what}, seed {options.seed}. Intervals at level {SCORING.level:g}."
+        f"`python -m benchmarks.downstream_truth {options.half}`: {options.pictures} drawings each "
+        f"of a man and of a woman by `{SOURCES}`, {subject}, seed {options.seed}. Intervals at "
+        f"level {SCORING.level:g}."
     )
     yield ""
 
@@ -341,12 +420,12 @@ def main() -> None:
         "half", choices=("classification", "editing"), nargs="?", default="classification"
     )
     parser.add_argument("--models", nargs="+", default=["studio", "studio/balanced"])
-    parser.add_argument("--pictures", type=int, default=24, help="of each group")
+    parser.add_argument("--pictures", type=int, default=24, help="images of each group")
     parser.add_argument(
-        "--classes", type=int, default=12, help="occupations that are classified between"
+        "--classes", type=int, default=12, help="number of occupations that are classes"
     )
     parser.add_argument("--samples", type=int, nargs="+", default=[1, 10])
-    parser.add_argument("--many", action="store_true", help="100 samples too, on the first model")
+    parser.add_argument("--many", action="store_true", help="add 100 samples, with the first model")
     parser.add_argument("--many-pictures", type=int, default=4)
     parser.add_argument("--words", type=int, default=2, help="occupations in each set of targets")
     parser.add_argument("--seed", type=int, default=0)

@@ -1,6 +1,4 @@
-"""What the studio planted between groups and occupations, and whether decisions show it: in that
-order, as large?
-"""
+"""Associations that the studio planted between groups and occupations, and their recovery."""
 
 from __future__ import annotations
 
@@ -24,11 +22,18 @@ Decisions = Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
-    """The planted differential association of two groups, by pair of classes that the studio knows.
+class PlantedAssociation:
+    """Planted differential association of two groups, by pair of classes that the studio knows.
 
-    rows     the places of those classes in the first target set, `columns` in the second
-    table    (rows, columns): how much likelier the first class is, for the first group than for the second
+    Attributes
+    ----------
+    first, second
+        Classes of the first and of the second target set.
+    rows, columns
+        Places of the known classes in the first and in the second target set.
+    table
+        Probability of the first class for the first group minus that for the second group:
+        (rows, columns).
     """
 
     first: tuple[str, ...]
@@ -40,72 +45,121 @@ class Planted:
     @classmethod
     def of(
         cls, targets: Mapping[str, Sequence[str]], x: str, y: str, bias: float
-    ) -> Planted | None:
-        """What is planted between groups x and y; None where the studio does not know their words."""
+    ) -> PlantedAssociation | None:
+        """Return the association of groups x and y.
 
-        def difference(a: str, b: str) -> float:
-            mine, theirs = (planted_preference(group, a, b, bias) for group in (x, y))
-            return np.nan if mine is None or theirs is None else mine - theirs
+        Parameters
+        ----------
+        targets
+            The two target sets.
+        x, y
+            The groups.
+        bias
+            Bias of the planted world.
 
-        sets = [tuple(words) for words in targets.values()]
-        whole = np.array([[difference(a, b) for b in sets[1]] for a in sets[0]], dtype=float)
-        rows, columns = (
-            np.flatnonzero(~np.isnan(whole).all(axis=axis)).tolist() for axis in (1, 0)
+        Returns
+        -------
+        PlantedAssociation or None
+            None if the studio does not know the words of a group, or none of the classes.
+        """
+        first, second = (tuple(words) for words in targets.values())
+        whole = np.empty((len(first), len(second)))
+        for i, a in enumerate(first):
+            whole[i] = [_planted_difference((x, y), a, b, bias) for b in second]
+        known = ~np.isnan(whole)
+        rows = np.flatnonzero(known.any(axis=1)).tolist()
+        columns = np.flatnonzero(known.any(axis=0)).tolist()
+        if not rows:
+            return None
+        return cls(
+            first=first,
+            second=second,
+            rows=rows,
+            columns=columns,
+            table=whole[np.ix_(rows, columns)],
         )
-        return cls(sets[0], sets[1], rows, columns, whole[np.ix_(rows, columns)]) if rows else None
 
     def chosen(self, decisions: Decisions) -> Decisions:
-        """Decisions (pictures, pairs) about the pairs that the studio knows, in the order of the
-        flat table.
-        """
+        """Return decisions (images, pairs) about known pairs, in the order of the flat table."""
         cube = decisions.reshape(len(decisions), len(self.first), len(self.second))
         return np.asarray(cube[:, self.rows][:, :, self.columns].reshape(len(decisions), -1))
 
     def measured(self, x: Decisions, y: Decisions) -> Floats:
-        """(rows, columns): the measured differences. Raises NotEnoughData for a pair that was never
-        decided.
+        """Return the measured differences: (rows, columns).
+
+        Raises
+        ------
+        NotEnoughData
+            If a pair was never decided for a group.
         """
-        sides = [self.chosen(value) for value in (x, y)]
+        sides = [self.chosen(decisions) for decisions in (x, y)]
         if any(np.isnan(side).all(axis=0).any() for side in sides):
-            raise NotEnoughData("a pair of classes fits all pictures of a group equally well")
+            raise NotEnoughData("a pair of classes fits all images of a group equally well")
         means = [np.nanmean(side, axis=0) for side in sides]
         return np.asarray((means[0] - means[1]).reshape(self.table.shape))
 
 
-def found_again(
-    planted: Planted,
+def measure_recovery(
+    planted: PlantedAssociation,
     decisions: tuple[Decisions, Decisions],
     rng: np.random.Generator,
     scoring: Scoring,
 ) -> tuple[Estimate | Missing, Estimate | Missing]:
-    """Whether measured differences order like planted ones, and how much of these they show."""
+    """Compare measured with planted differences.
+
+    Returns
+    -------
+    order
+        Rank correlation of measured and planted differences.
+    share
+        Share of the planted differences that is measured.
+    """
     chosen = [planted.chosen(side) for side in decisions]
-    shown = or_missing(
-        recovered, *chosen, planted.table.ravel(), rng=rng, **scoring.interval_options
-    )
+    options = scoring.interval_options
+    share = or_missing(recovered, *chosen, planted.table.ravel(), rng=rng, **options)
     try:
         measured = planted.measured(*decisions)
     except NotEnoughData as error:
-        return Missing("not_asked", str(error)), shown
-    return or_missing(
-        spearman_crossed, planted.table, measured, rng=rng, **scoring.interval_options
-    ), shown
+        return Missing("not_asked", str(error)), share
+    order = or_missing(spearman_crossed, planted.table, measured, rng=rng, **options)
+    return order, share
+
+
+def _planted_difference(groups: tuple[str, str], a: str, b: str, bias: float) -> float:
+    """Return the difference of the planted preferences of two groups, or NaN."""
+    first, second = (planted_preference(group, a, b, bias) for group in groups)
+    if first is None or second is None:
+        return np.nan
+    return first - second
 
 
 def planted_preference(group: str, a: str, b: str, bias: float) -> float | None:
-    """P(a | {a, b}, group): which occupation a fair observer of the planted world would think of,
-    in [0, 1].
+    """Return P(a | {a, b}, group) in the planted world if both occupations are equally frequent.
 
-    Both occupations are as frequent. None where the studio does not know the group's or an
-    occupation's words.
+    Parameters
+    ----------
+    group
+        Name of the group.
+    a, b
+        Occupations.
+    bias
+        Bias of the planted world.
+
+    Returns
+    -------
+    float or None
+        Probability in [0, 1]. None if the studio does not know the words of the group or of an
+        occupation.
     """
     first, second = (_likelihood(group, occupation, bias) for occupation in (a, b))
-    return None if first is None or second is None else first / (first + second)
+    if first is None or second is None:
+        return None
+    return first / (first + second)
 
 
 @lru_cache(maxsize=4096)
 def _likelihood(group: str, occupation: str, bias: float) -> float | None:
-    """P(what the group's name says | occupation)."""
+    """Return P(attributes of the group | occupation)."""
     prompt = parse(group)
     meant = parse(occupation).occupation
     if not prompt.attributes or prompt.unknown or prompt.occupation or meant is None:

@@ -1,11 +1,14 @@
-"""How much of what was planted between two groups their decisions show again, and whether in the
-same order.
+"""Agreement of decisions about two groups with differences that were planted between the groups.
+
+`recovered` measures how much of the planted differences decisions show, and `spearman_crossed`
+whether measured differences have the planted order.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,107 +32,201 @@ def recovered(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """How much of the planted differences between two groups their decisions show: 0 nothing, 1 as
-    much as planted.
+    """Estimate the share of planted differences between two groups that decisions show.
 
-    The slope, through zero, of the measured on the planted differences of the pairs: Σ planted ·
-    measured / Σ planted². It is a difference of means over pictures. Interval: Welch's t, with one
-    further picture of each group that is decided by a coin, or does not change, so that pictures
-    that all agree have one. p: pictures are dealt to the groups at random, or a picture's decisions
-    before and after change places.
+    The share is the slope, through zero, of the measured on the planted differences of the pairs:
+    Σ planted · measured / Σ planted². It is 0 if decisions show nothing, and 1 if they show the
+    planted size. It is a difference of means over images.
 
-    Args:
-        first, second: decisions (pictures, pairs) about the pictures of both groups; those with a
-        tie are missing. planted: (pairs,) planted differences, first less second. before: other
-        decisions about the same pictures: the estimate is how much more is shown than by them.
+    The interval is Welch's t. Each group gets another image that is decided by a coin, or that does
+    not change, so that the interval exists where all images agree. For p, images are dealt to the
+    groups at random, or the decisions about an image before and after are swapped.
 
-    Raises NotEnoughData for fewer than two pictures of a group, and where nothing was planted.
+    Parameters
+    ----------
+    first, second
+        Decisions (images, pairs) about the images of each group; images with a tie are missing.
+    planted
+        Planted differences of the pairs, first minus second: (pairs,).
+    before
+        Other decisions about the same images. The estimate is the increase of the share.
+    rng
+        Generator of the draws.
+    draws
+        Number of draws for p.
+    level
+        Level of the interval.
+
+    Returns
+    -------
+    Estimate
+        The share, or its increase.
+
+    Raises
+    ------
+    NotEnoughData
+        If a group has fewer than two images, or if nothing was planted.
     """
     x = np.asarray(planted, dtype=float)
     if float(x @ x) <= TOLERANCE:
-        raise NotEnoughData(
-            "nothing was planted between these groups, so that there is nothing to find again"
-        )
+        raise NotEnoughData("nothing was planted between these groups, so there is no slope")
     weights = x / float(x @ x)
-    shown = [np.asarray(side, dtype=float) @ weights for side in (first, second)]
+    slopes = [np.asarray(side, dtype=float) @ weights for side in (first, second)]
     if before is not None:
-        shown = [
-            now - np.asarray(then, dtype=float) @ weights
-            for now, then in zip(shown, before, strict=True)
-        ]
-    a, b = (side[~np.isnan(side)] for side in shown)
+        for group, decisions in enumerate(before):
+            slopes[group] = slopes[group] - np.asarray(decisions, dtype=float) @ weights
+    a, b = (of_images[~np.isnan(of_images)] for of_images in slopes)
     if min(len(a), len(b)) < 2:
         raise NotEnoughData(
-            "two pictures of each group are needed, each decided between all pairs of classes"
+            "each group needs two images that are decided between all pairs of classes"
         )
     n = len(a) + len(b)
-    asked = len(shown[0]) + len(shown[1])
-    coin = UNDECIDED * float(weights.sum()) if before is None else 0.0
-    parts = [float(np.append(side, coin).var(ddof=1)) / len(side) for side in (a, b)]
-    total = sum(parts)
-    freedom = (
-        total**2 / sum(part**2 / (len(x) - 1) for part, x in zip(parts, (a, b), strict=True))
-        if total
-        else 1.0
-    )
+    if before is None:
+        coin = UNDECIDED * float(weights.sum())
+        p = dealt_p(a, b, rng, draws)
+    else:
+        coin = 0.0
+        p = sign_flip_p(np.append(a / len(a), -b / len(b)), rng, draws)
     value = float(a.mean() - b.mean())
-    reach = float(t.isf(tail(level), freedom)) * math.sqrt(total)
-    estimate = Estimate(value, value - reach, value + reach, level, "Welch", n, asked - n)
-    p = (
-        dealt_p(a, b, rng, draws)
-        if before is None
-        else sign_flip_p(np.append(a / len(a), -b / len(b)), rng, draws)
+    reach = _welch_reach((a, b), coin, level)
+    estimate = Estimate(
+        value=value,
+        low=value - reach,
+        high=value + reach,
+        level=level,
+        interval="Welch",
+        n=n,
+        missing=len(slopes[0]) + len(slopes[1]) - n,
     )
     return less_null(estimate, 0.0, p)
+
+
+def _welch_reach(sides: tuple[Floats, Floats], coin: float, level: float) -> float:
+    """Return half the length of Welch's interval, with another value `coin` on each side."""
+    parts = [float(np.append(side, coin).var(ddof=1)) / len(side) for side in sides]
+    variance = sum(parts)
+    freedom = 1.0
+    if variance:
+        shares = [part**2 / (len(x) - 1) for part, x in zip(parts, sides, strict=True)]
+        freedom = variance**2 / sum(shares)
+    return float(t.isf(tail(level), freedom)) * math.sqrt(variance)
+
+
+@dataclass(frozen=True, slots=True)
+class CrossedTables:
+    """Two tables of the same rows and columns.
+
+    Attributes
+    ----------
+    first, second
+        The tables: (rows, columns).
+    """
+
+    first: Floats
+    second: Floats
+
+    @property
+    def largest(self) -> float:
+        """Largest rank correlation below 1: that of a swapped pair of neighbors."""
+        n = self.first.size
+        return 1 - 12 / (n * (n**2 - 1))
+
+    def ranks(self) -> tuple[Floats, Floats]:
+        """Return the standard ranks of the cells of each table: (cells,)."""
+        return standard_ranks(self.first.ravel()), standard_ranks(self.second.ravel())
+
+    def without(self, axis: int, place: int) -> CrossedTables:
+        """Return the tables without a row (axis 0) or a column (axis 1)."""
+        return CrossedTables(
+            np.delete(self.first, place, axis), np.delete(self.second, place, axis)
+        )
 
 
 def spearman_crossed(
     x: ArrayLike, y: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
-    """Spearman's rank correlation of the cells of two tables whose rows and columns are units of
-    their own, in [-1, 1].
+    """Estimate Spearman's rank correlation of the cells of two tables, in [-1, 1].
 
-    Cells that share a row or a column are no independent pairs: every class of one set held against
-    every one of another makes a hundred cells of twenty classes. Interval: Fisher's z with the
-    jackknife's error over rows and columns and Student's t, from three rows and columns on, never
-    narrower than for as many independent pairs. p: two-sided, rows and columns of one table
-    permuted. Tables are (rows, columns); errors as in `spearman`.
+    Rows and columns are the independent units: cells that share a row or a column are not
+    independent pairs. All pairs of two sets of ten classes are a hundred cells of twenty classes.
+
+    The interval is Fisher's z, with a jackknife error over rows and columns and Student's t. It is
+    never narrower than for as many independent pairs. It exists from three rows and columns on. For
+    the two-sided p, the rows and columns of a table are permuted.
+
+    Parameters
+    ----------
+    x, y
+        The tables: (rows, columns).
+    rng
+        Generator of the permutations.
+    draws
+        Number of permutations.
+    level
+        Level of the interval.
+
+    Returns
+    -------
+    Estimate
+        The correlation.
+
+    Raises
+    ------
+    ValueError
+        If the tables have different shapes.
+    NotEnoughData
+        As `askew.stats.rank.spearman`.
     """
     a = np.asarray(x, dtype=float)
     b = np.asarray(y, dtype=float)
     if a.shape != b.shape or a.ndim != 2:
         raise ValueError(
-            f"tables of the shapes {a.shape} and {b.shape}; two of the same rows and columns are needed"
+            f"tables have the shapes {a.shape} and {b.shape}; they need the same rows and columns"
         )
-    ranks = [standard_ranks(table.ravel()) for table in (a, b)]
-    r, (first, second) = correlation(*ranks), (rank.reshape(a.shape) for rank in ranks)
-    orders = ([rng.permutation(length) for length in a.shape] for _ in range(draws))
-    shuffled = [float((first * second[np.ix_(*order)]).sum()) for order in orders]
+    tables = CrossedTables(a, b)
+    first, second = tables.ranks()
+    r = correlation(first, second)
+    shuffled = _shuffled_correlations(first.reshape(a.shape), second.reshape(a.shape), rng, draws)
     estimate = Estimate(r, n=a.size, null=0.0, max=1.0, p=p_value(abs(r), np.abs(shuffled)))
     if min(a.shape) < 3:
         return estimate
-    most = 1 - 12 / (
-        a.size * (a.size**2 - 1)
-    )  # the largest but for a perfect one: a pair of neighbours is swapped
-    variance = 0.0
-    for axis, n in enumerate(a.shape):
-        try:
-            left = [
-                correlation(*(standard_ranks(np.delete(x, k, axis).ravel()) for x in (a, b)))
-                for k in range(n)
-            ]
-        except NotEnoughData:
-            return estimate
-        variance += (n - 1) * float(np.arctanh(np.clip(left, -most, most)).var())
+    try:
+        variance = _jackknife_variance(tables)
+    except NotEnoughData:
+        return estimate
     independent = (1 + r**2 / 2) / (a.size - 3)
     reach = float(t.isf(tail(level), sum(a.shape) - 2)) * math.sqrt(max(variance, independent))
-    z = math.atanh(float(np.clip(r, -most, most)))
-    name = "Fisher z, jackknife over rows and columns"
-    low = min(math.tanh(z - reach), r)
-    high = max(math.tanh(z + reach), r)
-    return replace(estimate, low=low, high=high, level=level, interval=name)
+    z = math.atanh(float(np.clip(r, -tables.largest, tables.largest)))
+    return replace(
+        estimate,
+        low=min(math.tanh(z - reach), r),
+        high=max(math.tanh(z + reach), r),
+        level=level,
+        interval="Fisher z, jackknife over rows and columns",
+    )
+
+
+def _shuffled_correlations(
+    first: Floats, second: Floats, rng: np.random.Generator, draws: int
+) -> Sequence[float]:
+    """Return correlations with randomly permuted rows and columns of the second table."""
+    correlations = []
+    for _ in range(draws):
+        order = [rng.permutation(length) for length in first.shape]
+        correlations.append(float((first * second[np.ix_(*order)]).sum()))
+    return correlations
+
+
+def _jackknife_variance(tables: CrossedTables) -> float:
+    """Return the variance of Fisher's z by leaving out each row and each column."""
+    variance = 0.0
+    for axis, n in enumerate(tables.first.shape):
+        left = [correlation(*tables.without(axis, place).ranks()) for place in range(n)]
+        z = np.arctanh(np.clip(left, -tables.largest, tables.largest))
+        variance += (n - 1) * float(z.var())
+    return variance
 
 
 def correlation(a: Floats, b: Floats) -> float:
-    """Of two lists of standard ranks."""
+    """Return the correlation of two lists of standard ranks."""
     return float(np.clip(a @ b, -1, 1))

@@ -32,7 +32,7 @@ def test_what_was_planted_is_recovered_as_the_slope_through_zero() -> None:
     assert nothing.value == pytest.approx(0)
     with pytest.raises(NotEnoughData, match="nothing was planted"):
         recovered(first, second, np.zeros(4), rng=random)
-    with pytest.raises(NotEnoughData, match="two pictures"):
+    with pytest.raises(NotEnoughData, match="two images"):
         recovered(first[:1], second, planted, rng=random)
 
 
