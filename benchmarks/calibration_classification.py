@@ -1,12 +1,12 @@
-"""How often intervals of associations hold the truth: Wilson's at the effective size, and the
-bootstrap over pictures.
+"""Measure the coverage of intervals of associations: Wilson at the effective size, and bootstrap.
 
     python -m benchmarks.calibration_classification [--repeats 400] [--draws 500] [--write
     docs/reference/downstream.md]
 
-Every picture has a chance of its own to be decided for the first class (beta-distributed around the
-truth, by the correlation of its decisions), and so many decisions. The differential is of two
-groups of so many pictures each. --write puts the tables between the page's markers `intervals`.
+Each image has a separate probability that a decision is for the first class. It is beta-distributed
+around the truth, by the correlation of the decisions about an image. The differential association
+compares two groups with as many images each. --write puts the tables between the page's markers
+`intervals`.
 """
 
 from __future__ import annotations
@@ -35,38 +35,38 @@ Ends = tuple[float, float]
 
 
 def drawn(share: float, correlation: float, pictures: int, rng: np.random.Generator) -> Floats:
-    """Decisions (pictures, PAIRS) with this share in the population."""
+    """Draw decisions (pictures, PAIRS) with a given share in the population."""
     size = (1 - correlation) / correlation
     chances = rng.beta(share * size, (1 - share) * size, pictures)
     return (rng.random((pictures, PAIRS)) < chances[:, None]).astype(float)
 
 
 def bootstrapped(decisions: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Draws of the share, over pictures."""
+    """Return bootstrap draws of the share, over images: (draws,)."""
     rows = decisions.mean(axis=1)
     return np.asarray(rows.mean() + bootstrap_errors(rows[:, None], draws, rng)[:, 0])
 
 
 class Tally:
-    """How often one way's intervals hold the truth, and how wide they are."""
+    """Coverage and widths of the intervals of a method."""
 
     def __init__(self) -> None:
         self._hits: list[bool] = []
         self._widths: list[float] = []
 
     def add(self, ends: Ends, truth: float) -> None:
-        """One interval."""
+        """Count an interval."""
         low, high = ends
         self._hits.append(low - 1e-9 <= truth <= high + 1e-9)
         self._widths.append(high - low)
 
     def cells(self) -> str:
-        """Coverage and mean width."""
+        """Return coverage and mean width."""
         return f"{np.mean(self._hits):.3f} | {np.mean(self._widths):.3f}"
 
 
 def one_group(share: float, correlation: float, pictures: int, options: argparse.Namespace) -> str:
-    """A line on an association."""
+    """Return the row of an association."""
     rng = np.random.default_rng([7, pictures, int(1000 * share), int(100 * correlation)])
     ours = Tally()
     bootstrap = Tally()
@@ -74,48 +74,49 @@ def one_group(share: float, correlation: float, pictures: int, options: argparse
         decisions = drawn(share, correlation, pictures, rng)
         result = association(decisions, rng=rng, draws=1)
         ours.add((result.low or 0.0, result.high or 0.0), share)
-        bootstrap.add(
-            percentile_interval(bootstrapped(decisions, options.draws, rng), LEVEL), share
-        )
+        resampled = bootstrapped(decisions, options.draws, rng)
+        bootstrap.add(percentile_interval(resampled, LEVEL), share)
     return f"| {share} | {correlation} | {pictures} | {ours.cells()} | {bootstrap.cells()} |"
 
 
 def two_groups(
     shares: tuple[float, float], correlation: float, pictures: int, options: argparse.Namespace
 ) -> str:
-    """A line on a differential association."""
+    """Return the row of a differential association."""
     rng = np.random.default_rng([11, pictures, int(1000 * shares[0]), int(100 * correlation)])
     ours = Tally()
     bootstrap = Tally()
+    truth = shares[0] - shares[1]
     for _ in range(options.repeats):
         sides = [drawn(share, correlation, pictures, rng) for share in shares]
         result = differential(sides[0], sides[1], rng=rng, draws=1)
-        ours.add((result.low or 0.0, result.high or 0.0), shares[0] - shares[1])
+        ours.add((result.low or 0.0, result.high or 0.0), truth)
         resampled = [bootstrapped(side, options.draws, rng) for side in sides]
-        bootstrap.add(
-            percentile_interval(resampled[0] - resampled[1], LEVEL), shares[0] - shares[1]
-        )
-    return f"| {shares[0]} − {shares[1]} | {correlation} | {pictures} | {ours.cells()} | {bootstrap.cells()} |"
+        bootstrap.add(percentile_interval(resampled[0] - resampled[1], LEVEL), truth)
+    difference = f"{shares[0]} − {shares[1]}"
+    cells = f"{ours.cells()} | {bootstrap.cells()}"
+    return f"| {difference} | {correlation} | {pictures} | {cells} |"
 
 
 def tables(options: argparse.Namespace) -> Iterator[str]:
-    """Both tables."""
+    """Yield the lines of both tables."""
+    repeats = options.repeats
+    command = (
+        "python -m benchmarks.calibration_classification "
+        f"--repeats {repeats} --draws {options.draws}"
+    )
     yield (
-        f"`python -m benchmarks.calibration_classification --repeats {options.repeats} --draws {options.draws}`: "
-        f"{PAIRS} decisions per image; {options.repeats} runs per row, so a coverage near .95 is known to about "
-        f"{2 * np.sqrt(0.95 * 0.05 / options.repeats):.2f}."
+        f"`{command}`: {PAIRS} decisions per image; {repeats} runs per row, so a coverage near .95 "
+        f"is known to about {2 * np.sqrt(0.95 * 0.05 / repeats):.2f}."
     )
     methods = ("Wilson, effective size", "bootstrap over images")
-    columns = " | ".join(f"{way}: coverage | width" for way in methods)
-    head = (f"correlation | images | {columns} |", "---: | ---: | ---: | ---: | ---: | ---: |")
-    yield from ("", f"| association | {head[0]}", f"| ---: | {head[1]}")
+    columns = " | ".join(f"{method}: coverage | width" for method in methods)
+    head = f"correlation | images | {columns} |"
+    rule = "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    yield from ("", f"| association | {head}", rule)
     for pictures, share, correlation in product(SIZES, SHARES, CORRELATIONS):
         yield one_group(share, correlation, pictures, options)
-    yield from (
-        "",
-        f"| difference | {head[0].replace('Wilson', 'MOVER of Wilson')}",
-        f"| ---: | {head[1]}",
-    )
+    yield from ("", f"| difference | {head.replace('Wilson', 'MOVER of Wilson')}", rule)
     for pictures, shares, correlation in product((12, 48), TWO_GROUPS, CORRELATIONS):
         yield two_groups(shares, correlation, pictures, options)
 

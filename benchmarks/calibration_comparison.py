@@ -1,10 +1,11 @@
-"""How often the intervals of differences between two models hold the truth, by planted populations.
+"""Measure the coverage of intervals of differences between two models, with planted populations.
 
     python -m benchmarks.calibration_comparison [REPEATS]
 
-Prints Markdown tables. Every repeat draws pictures from two models whose true scores are known; rho
-is the correlation of what the two make of one seed. REPEATS (default 400) comparisons a row, of
-concepts a third as many; 300 draws each, everything seeded. About fifteen minutes on one free core.
+The script prints Markdown tables. Every repeat draws images from two models whose true scores are
+known. Rho is the correlation of the two models' images of the same seed. A row is computed from
+REPEATS comparisons (default 400), for concepts from a third as many, with 300 draws each. All draws
+are seeded. The script takes about fifteen minutes on one free core.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,7 @@ from askew.stats.differences import distance_difference, share_difference
 from askew.stats.distance import total_variation
 from askew.stats.paired_sets import PairedSets
 from askew.types import Estimate
+from benchmarks.markdown import numbers, table_row
 
 Floats = NDArray[np.float64]
 SIZES = (10, 24, 48)
@@ -40,46 +43,47 @@ ANSWERS: dict[str, tuple[Sequence[float], Sequence[float], float]] = {
 }
 """Shares of an axis's values in two models, and rho."""
 
-LEANS: dict[str, tuple[float, float, float]] = {
+BIASES: dict[str, tuple[float, float, float]] = {
     "biased .9; fair": (0.9, 0.5, 0.5),
     "both .85, independent": (0.85, 0.85, 0.0),
     "both .85, nearly the same": (0.85, 0.85, 0.95),
     "biased .95; .75": (0.95, 0.75, 0.8),
 }
-"""Share of the first of two values in the initial pictures of two models, and rho."""
+"""Share of the first of two values in the baseline images of two models, and rho."""
 
 
 class Tally:
-    """Hits of an interval, and small p-values."""
+    """Estimates of a difference whose true value is known."""
 
     def __init__(self, truth: float) -> None:
         self.truth = truth
-        self._found = list[Estimate]()
+        self._estimates: list[Estimate] = []
 
     def add(self, estimate: Estimate) -> None:
-        self._found.append(estimate)
+        """Add an estimate."""
+        self._estimates.append(estimate)
 
     @property
     def coverage(self) -> float:
-        ends = [(e.low or 0.0, e.high or 0.0) for e in self._found]
+        """Share of intervals that contain the true value."""
+        ends = [(e.low or 0.0, e.high or 0.0) for e in self._estimates]
         return float(np.mean([low - 1e-9 <= self.truth <= high + 1e-9 for low, high in ends]))
 
     @property
     def alarms(self) -> float:
-        """Share of p below .05."""
-        return float(np.mean([(e.p or 0.0) < 0.05 for e in self._found]))
+        """Share of p-values below .05."""
+        return float(np.mean([(e.p or 0.0) < 0.05 for e in self._estimates]))
 
     def cells(self) -> list[str]:
-        value = float(np.mean([e.value for e in self._found]))
-        width = float(np.mean([(e.high or 0.0) - (e.low or 0.0) for e in self._found]))
-        return [
-            *(f"{x:+.3f}" for x in (self.truth, value)),
-            *(f"{x:.3f}" for x in (self.coverage, width, self.alarms)),
-        ]
+        """Return truth, mean value, coverage, mean width and share of p-values below .05."""
+        value = float(np.mean([e.value for e in self._estimates]))
+        width = float(np.mean([(e.high or 0.0) - (e.low or 0.0) for e in self._estimates]))
+        values = numbers([self.truth, value], "+.3f")
+        return [*values, *numbers([self.coverage, width, self.alarms])]
 
 
 def noise(rng: np.random.Generator, shape: tuple[int, ...], rho: float) -> tuple[Floats, Floats]:
-    """Uniform numbers that two models make of common seeds, correlated."""
+    """Return correlated uniform numbers, which two models derive from the same seeds."""
     common = rng.normal(size=shape)
     other = rho * common + math.sqrt(1 - rho * rho) * rng.normal(size=shape)
     return norm.cdf(common), norm.cdf(other)
@@ -88,7 +92,19 @@ def noise(rng: np.random.Generator, shape: tuple[int, ...], rho: float) -> tuple
 def answered(
     rng: np.random.Generator, n: int, p: Sequence[float], q: Sequence[float], rho: float
 ) -> PairedSets:
-    """The values that two models show on one axis, in pictures of the same seeds."""
+    """Draw the values of an axis in n images by each of two models, with the same seeds.
+
+    Parameters
+    ----------
+    rng
+        Generator of the draws.
+    n
+        Number of images.
+    p, q
+        Shares of the values in the two models.
+    rho
+        Correlation of the models.
+    """
     u, v = noise(rng, (n,), rho)
     codes = [np.searchsorted(np.cumsum(shares)[:-1], x) for shares, x in ((p, u), (q, v))]
     return PairedSets.of(np.eye(len(p))[codes[0]], np.eye(len(p))[codes[1]], range(n), range(n))
@@ -97,12 +113,24 @@ def answered(
 def share_and_distance(
     case: str, repeats: int, n: int = 48, draws: int = DRAWS
 ) -> tuple[Tally, Tally]:
-    """Differences of the first value's share and of the distance from equal shares."""
+    """Return tallies of differences of the first value's share and of the deviation from uniform.
+
+    Parameters
+    ----------
+    case
+        A case of ANSWERS.
+    repeats
+        Number of comparisons.
+    n
+        Number of images of each model.
+    draws
+        Number of draws for each interval.
+    """
     p, q, rho = ANSWERS[case]
     reference = np.full(len(p), 1 / len(p))
     rng = np.random.default_rng(8)
     distance = float(total_variation(p, reference) - total_variation(q, reference))
-    tallies = Tally(p[0] - q[0]), Tally(distance)
+    tallies = (Tally(p[0] - q[0]), Tally(distance))
     for _ in range(repeats):
         sets = answered(rng, n, p, q, rho)
         tallies[0].add(share_difference(sets, 0))
@@ -111,8 +139,14 @@ def share_and_distance(
 
 
 def populations(share: float) -> list[Floats]:
-    """Frequencies of two values and twelve words in an initial population that leans, and in both
-    counterfactuals.
+    """Return frequencies of two values and twelve words in three populations.
+
+    The populations are a biased baseline and its two counterfactuals.
+
+    Parameters
+    ----------
+    share
+        Share of the first value in the baseline.
     """
     words = 0.8 / np.arange(1, 13) ** 0.8
     first = np.append([1.0, 0.0], words)
@@ -121,34 +155,67 @@ def populations(share: float) -> list[Floats]:
 
 
 def cas_and_mad(case: str, repeats: int, n: int = 48, draws: int = DRAWS) -> tuple[Tally, Tally]:
-    """Differences of the first counterfactual's CAS and of MAD."""
-    a, b, rho = LEANS[case]
-    models = [populations(share) for share in (a, b)]
-    scores = [np.array([cas(initial, other) for other in others]) for initial, *others in models]
-    tallies = (
-        Tally(float(scores[0][0] - scores[1][0])),
-        Tally(float(mad(scores[0]) - mad(scores[1]))),
-    )
+    """Return tallies of differences of the first counterfactual's CAS and of MAD.
+
+    Parameters
+    ----------
+    case
+        A case of BIASES.
+    repeats
+        Number of comparisons.
+    n
+        Number of images of each set.
+    draws
+        Number of draws for each interval.
+    """
+    first_share, second_share, rho = BIASES[case]
+    first = populations(first_share)
+    second = populations(second_share)
+    first_cas = _cas_of_counterfactuals(first)
+    second_cas = _cas_of_counterfactuals(second)
+    cas_tally = Tally(float(first_cas[0] - second_cas[0]))
+    mad_tally = Tally(float(mad(first_cas) - mad(second_cas)))
     rng = np.random.default_rng(9)
     for _ in range(repeats):
-        drawn = [(p, q, *noise(rng, (n, len(p)), rho)) for p, q in zip(*models, strict=True)]
-        sets = [PairedSets.of(u < p, v < q, range(n), range(n)) for p, q, u, v in drawn]
-        (entry, *_), spread = association_differences(sets, rng=rng, draws=draws)
-        tallies[0].add(entry)
-        tallies[1].add(spread)
-    return tallies
+        sets = [_paired_set(p, q, n, rho, rng) for p, q in zip(first, second, strict=True)]
+        cas_differences, mad_difference = association_differences(sets, rng=rng, draws=draws)
+        cas_tally.add(cas_differences[0])
+        mad_tally.add(mad_difference)
+    return cas_tally, mad_tally
+
+
+def _cas_of_counterfactuals(frequencies: Sequence[Floats]) -> Floats:
+    baseline, *counterfactuals = frequencies
+    return np.array([cas(baseline, counterfactual) for counterfactual in counterfactuals])
+
+
+def _paired_set(p: Floats, q: Floats, n: int, rho: float, rng: np.random.Generator) -> PairedSets:
+    """Draw n images by each of two models, with concept frequencies p and q."""
+    u, v = noise(rng, (n, len(p)), rho)
+    return PairedSets.of(u < p, v < q, range(n), range(n))
 
 
 def table(
     title: str, cases: Sequence[str], names: Sequence[str], run: Callable[..., tuple[Tally, Tally]]
 ) -> None:
-    """Print a Markdown table, row by row as it is computed."""
+    """Print a Markdown table, row by row as it is computed.
+
+    Parameters
+    ----------
+    title
+        Title of the table.
+    cases
+        Names of the cases.
+    names
+        Names of the scores of the two tallies.
+    run
+        Function that returns two tallies, given a case and the number of images.
+    """
     header = ("models", "images", "score", "truth", "mean value", "coverage", "width", "p < .05")
     print(f"\n### {title}\n\n| {' | '.join(header)} |\n|{'---|' * len(header)}")
-    for n in SIZES:
-        for case in cases:
-            for name, tally in zip(names, run(case, n=n), strict=True):
-                print(f"| {case} | {n} | {name} | {' | '.join(tally.cells())} |", flush=True)
+    for n, case in product(SIZES, cases):
+        for name, tally in zip(names, run(case, n=n), strict=True):
+            print(table_row(case, str(n), name, *tally.cells()), flush=True)
 
 
 def main(repeats: int) -> None:
@@ -161,7 +228,7 @@ def main(repeats: int) -> None:
         return cas_and_mad(case, repeats // 3, n)
 
     table("Shares and distances", list(ANSWERS), ("share", "distance"), answers)
-    table("CAS and MAD", list(LEANS), ("CAS", "MAD"), concepts)
+    table("CAS and MAD", list(BIASES), ("CAS", "MAD"), concepts)
 
 
 if __name__ == "__main__":

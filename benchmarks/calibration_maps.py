@@ -8,67 +8,135 @@ Prints the tables of docs/reference/calibration-maps.md.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from askew.stats.overlap import entanglement, iou_matrix, mask
 from askew.types import Estimate, Missing
+from benchmarks.markdown import numbers, table_row
 from benchmarks.planted_overlap import planted_maps, planted_truth
 
 OVERLAPS = (0.0, 0.1, 0.2, 0.3, None, 0.5, 0.7, 0.9, 1.0)
+"""Planted overlaps; None for the overlap by chance."""
+
+FEW_OVERLAPS = (0.0, None, 0.7)
 PICTURES = (6, 12, 24, 48, 100)
+ALL_OVERLAPS_AT = (12, 48)
+"""Numbers of images with all overlaps, and with overlaps that vary between images."""
+
 SIDE = 32
+TOLERANCE = 1e-9
+TOLERANCE_OF_RAW = 0.006
+"""Largest deviation of mIoU from overlap / (2 - overlap) by whole pixels."""
+
+COLUMNS = (
+    "planted",
+    "images",
+    "mIoU",
+    "expected by chance",
+    "corrected",
+    "mean estimate",
+    "coverage, mIoU",
+    "coverage, corrected",
+    "width",
+    "p < .05",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Planted overlap of simulated maps.
+
+    Attributes
+    ----------
+    overlap
+        Mean planted overlap in [0, 1]; None for the overlap by chance.
+    spread
+        Standard deviation of the overlap between images.
+    pictures
+        Number of images.
+    """
+
+    overlap: float | None
+    spread: float
+    pictures: int
+
+    @property
+    def name(self) -> str:
+        """Description of the overlap."""
+        if self.overlap is None:
+            return "chance"
+        spread = f" ± {self.spread:.1f}" if self.spread else ""
+        return f"{self.overlap:.1f}{spread}"
+
+    @property
+    def seed(self) -> list[int]:
+        """Seed of the simulation."""
+        overlap = self.overlap or 9
+        return [5, self.pictures, int(100 * overlap), int(100 * self.spread)]
 
 
 def simulate(
-    overlap: float | None, spread: float, pictures: int, rng: np.random.Generator, draws: int
+    case: Case, rng: np.random.Generator, draws: int
 ) -> tuple[Estimate, Estimate | Missing]:
-    """mIoU and corrected mIoU of one run: maps of so many pictures, whose planted overlap varies by
-    `spread`.
-    """
-    if overlap is None or spread == 0:
-        a, b = planted_maps(pictures, overlap, rng, SIDE)
+    """Return mIoU and corrected mIoU of simulated maps."""
+    if case.overlap is None or case.spread == 0:
+        a, b = planted_maps(case.pictures, case.overlap, rng, SIDE)
     else:
-        each = np.clip(rng.normal(overlap, spread, pictures), 0, 1)
-        a, b = (
-            np.concatenate(maps)
-            for maps in zip(*(planted_maps(1, x, rng, SIDE) for x in each), strict=True)
-        )
+        overlaps = np.clip(rng.normal(case.overlap, case.spread, case.pictures), 0, 1)
+        maps = [planted_maps(1, overlap, rng, SIDE) for overlap in overlaps]
+        a, b = (np.concatenate(of_concept) for of_concept in zip(*maps, strict=True))
     return entanglement(iou_matrix(mask(a), mask(b)), rng=rng, draws=draws)
 
 
-def truth(overlap: float | None, spread: float) -> tuple[float, float]:
-    """mIoU and corrected mIoU of endless pictures."""
-    if overlap is not None and spread == 0:
-        return overlap / (2 - overlap), planted_truth(overlap)
-    miou, _ = simulate(overlap, spread, 1500, np.random.default_rng(99), 1)
-    return miou.value, 0.0 if overlap is None else float(miou.corrected or 0.0)
+def truth(case: Case) -> tuple[float, float]:
+    """Return the true mIoU and corrected mIoU of the population."""
+    if case.overlap is not None and case.spread == 0:
+        return case.overlap / (2 - case.overlap), planted_truth(case.overlap)
+    many = Case(overlap=case.overlap, spread=case.spread, pictures=1500)
+    miou, _ = simulate(many, np.random.default_rng(99), 1)
+    corrected = 0.0 if case.overlap is None else float(miou.corrected or 0.0)
+    return miou.value, corrected
 
 
-def row(overlap: float | None, spread: float, pictures: int, repeats: int, draws: int) -> str:
-    """One line of a table."""
-    rng = np.random.default_rng([5, pictures, int(100 * (overlap or 9)), int(100 * spread)])
-    runs = [simulate(overlap, spread, pictures, rng, draws) for _ in range(repeats)]
-    plain, corrected = truth(overlap, spread)
+def row(case: Case, repeats: int, draws: int) -> str:
+    """Return a row of the table."""
+    rng = np.random.default_rng(case.seed)
+    runs = [simulate(case, rng, draws) for _ in range(repeats)]
     mious = [miou for miou, _ in runs]
-    beyonds = [beyond for _, beyond in runs if not isinstance(beyond, Missing)]
-    covered = np.mean([(e.low or 0) - 1e-9 <= corrected <= (e.high or 0) + 1e-9 for e in beyonds])
-    mean = np.mean([e.value for e in beyonds])
-    raw = np.mean([(e.low or 0) - 0.006 <= plain <= (e.high or 0) + 0.006 for e in mious])
-    beyond = np.mean([(e.p or 1) < 0.05 for e in mious])
-    width = np.mean([(e.high or 0) - (e.low or 0) for e in beyonds])
-    chance = np.mean([e.null or 0 for e in mious])
-    name = (
-        "chance" if overlap is None else f"{overlap:.1f}" + (f" ± {spread:.1f}" if spread else "")
+    corrected = [estimate for _, estimate in runs if isinstance(estimate, Estimate)]
+    true_miou, true_corrected = truth(case)
+    by_chance = np.mean([estimate.null or 0 for estimate in mious])
+    mean = np.mean([estimate.value for estimate in corrected])
+    rates = (
+        _coverage(mious, true_miou, TOLERANCE_OF_RAW),
+        _coverage(corrected, true_corrected, TOLERANCE),
+        float(np.mean([(estimate.high or 0) - (estimate.low or 0) for estimate in corrected])),
+        float(np.mean([(estimate.p or 1) < 0.05 for estimate in mious])),
     )
-    figures = (
-        f"{plain:.3f}",
-        f"{chance:.3f}",
-        f"{corrected:+.3f}",
-        f"{mean:+.3f}",
-        *(f"{x:.3f}" for x in (raw, covered, width, beyond)),
-    )
-    return f"| {name} | {pictures} | {' | '.join(figures)} |"
+    signed = numbers([true_corrected, float(mean)], "+.3f")
+    truths = numbers([true_miou, float(by_chance)])
+    return table_row(case.name, str(case.pictures), *truths, *signed, *numbers(rates))
+
+
+def _coverage(estimates: Sequence[Estimate], truth: float, tolerance: float) -> float:
+    """Return the share of intervals that contain the true value, up to a tolerance."""
+    covered = []
+    for estimate in estimates:
+        low = (estimate.low or 0) - tolerance
+        high = (estimate.high or 0) + tolerance
+        covered.append(low <= truth <= high)
+    return float(np.mean(covered))
+
+
+def cases(spread: float) -> Iterator[Case]:
+    """Yield the cases of a table."""
+    for pictures in PICTURES if spread == 0 else ALL_OVERLAPS_AT:
+        for overlap in OVERLAPS if pictures in ALL_OVERLAPS_AT else FEW_OVERLAPS:
+            if spread == 0 or overlap is not None:
+                yield Case(overlap=overlap, spread=spread, pictures=pictures)
 
 
 def main() -> None:
@@ -78,27 +146,12 @@ def main() -> None:
     )
     parser.add_argument("--repeats", type=int, default=400)
     parser.add_argument("--draws", type=int, default=200)
-    choice = parser.parse_args()
-    columns = (
-        "planted",
-        "images",
-        "mIoU",
-        "expected by chance",
-        "corrected",
-        "mean estimate",
-        "coverage, mIoU",
-        "coverage, corrected",
-        "width",
-        "p < .05",
-    )
-    head = f"| {' | '.join(columns)} |"
-    rule = "|---|---|---|---|---|---|---|---|---|---|"
+    options = parser.parse_args()
     for spread in (0.0, 0.2):
-        print(head, rule, sep="\n")
-        for pictures in PICTURES if spread == 0 else (12, 48):
-            for overlap in OVERLAPS if pictures in (12, 48) else (0.0, None, 0.7):
-                if not (spread and overlap is None):
-                    print(row(overlap, spread, pictures, choice.repeats, choice.draws), flush=True)
+        print(table_row(*COLUMNS))
+        print(f"|{'---|' * len(COLUMNS)}")
+        for case in cases(spread):
+            print(row(case, options.repeats, options.draws), flush=True)
         print()
 
 

@@ -1,11 +1,10 @@
-"""How often the intervals of shares, distances and differences hold the truth, by planted
-populations.
+"""Measure the coverage of intervals of shares, distances and differences.
 
     python -m benchmarks.calibration_shares [REPEATS]
 
-Prints one table per statistic (Markdown). The intervals of single shares are enumerated exactly,
-the rest simulated: REPEATS (default 300) audits of each population, 300 draws each, everything
-seeded. About three minutes on one free core.
+The script prints a Markdown table for each statistic. The coverage of the interval of a share is
+computed exactly. The others are simulated: REPEATS (default 300) audits of each planted population,
+with 300 draws each. All draws are seeded. The script takes about three minutes on one free core.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from askew.stats.distance import DISTANCES, sensitivity
 from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import distance_estimate, share_intervals
 from askew.types import Estimate
+from benchmarks.markdown import numbers
 
 DRAWS = 300
 SIZES = (10, 24, 48, 96)
@@ -76,22 +76,29 @@ Experiment = Callable[[np.random.Generator], Estimate]
 
 
 def simulate(truth: float, experiment: Experiment, repeats: int) -> list[str]:
-    """Cells: mean value, coverage, truth below and above the interval, mean width, share of p <
-    .05.
+    """Simulate an audit, and return the cells of SIMULATED.
+
+    Parameters
+    ----------
+    truth
+        True value of the statistic.
+    experiment
+        Function that draws images and returns the estimate.
+    repeats
+        Number of audits.
     """
     rng = np.random.default_rng(0)
-    experiments = [experiment(rng) for _ in range(repeats)]
-    low, high = (
-        np.array([getattr(e, end) for e in experiments], dtype=float) for end in ("low", "high")
-    )
-    below = np.mean(truth < low - 1e-9)
-    above = np.mean(truth > high + 1e-9)
-    width = np.mean(high - low)
-    tested = [e.p for e in experiments if e.p is not None]
-    small = f"{np.mean(np.array(tested) < 0.05):.3f}" if tested else ""
-    numbers = (truth, float(np.mean([e.value for e in experiments])))
+    estimates = [experiment(rng) for _ in range(repeats)]
+    low = np.array([estimate.low for estimate in estimates], dtype=float)
+    high = np.array([estimate.high for estimate in estimates], dtype=float)
+    below = float(np.mean(truth < low - 1e-9))
+    above = float(np.mean(truth > high + 1e-9))
+    width = float(np.mean(high - low))
+    mean = float(np.mean([estimate.value for estimate in estimates]))
+    p = [estimate.p for estimate in estimates if estimate.p is not None]
+    small = f"{np.mean(np.array(p) < 0.05):.3f}" if p else ""
     rates = (1 - below - above, below, above, width)
-    return [*(f"{x:+.3f}" for x in numbers), *(f"{x:.3f}" for x in rates), small]
+    return [*numbers([truth, mean], "+.3f"), *numbers(rates), small]
 
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -105,16 +112,19 @@ SIMULATED = ("truth", "mean value", "coverage", "truth below", "truth above", "w
 
 
 def share_rows() -> Iterable[list[str]]:
-    """Exact coverage of one share's interval, by pictures."""
+    """Yield the exact coverage of the interval of a share, by number of images."""
     truths = np.linspace(0.0005, 0.9995, 1999)
     inside = (truths >= 0.1) & (truths <= 0.9)
     for n in (10, 15, 24, 48, 96, 200):
         intervals = [share_intervals([k, n - k])[0] for k in range(n + 1)]
-        low, high = (np.array([[getattr(e, end)] for e in intervals]) for end in ("low", "high"))
+        low = np.array([[interval.low] for interval in intervals])
+        high = np.array([[interval.high] for interval in intervals])
         chances = stats.binom.pmf(np.arange(n + 1)[:, None], n, truths)
         coverage = (chances * ((low <= truths) & (truths <= high))).sum(axis=0)
-        parts = (coverage[inside], coverage[~inside])
-        yield [str(n), *(f"{f(c):.3f}" for c in parts for f in (np.mean, np.min))]
+        cells = []
+        for part in (coverage[inside], coverage[~inside]):
+            cells += numbers([part.mean(), part.min()])
+        yield [str(n), *cells]
 
 
 def distance_rows(repeats: int) -> Iterable[list[str]]:
@@ -129,13 +139,14 @@ def distance_rows(repeats: int) -> Iterable[list[str]]:
 def audited_distance(
     rng: np.random.Generator, p: Floats, n: int, reference: Floats, distance: str
 ) -> Estimate:
+    """Estimate the deviation from the reference from n drawn images."""
     return distance_estimate(
         rng.multinomial(n, p), reference, distance=distance, rng=rng, draws=DRAWS
     )
 
 
 def difference_rows(repeats: int) -> Iterable[list[str]]:
-    """Coverage of differences of a share and of the distance between two sets."""
+    """Yield the coverage of differences between two sets, of a share and of the deviation."""
     for name, (first, n, second, m) in PAIRS.items():
         p = np.array(first)
         q = np.array(second)
@@ -143,31 +154,29 @@ def difference_rows(repeats: int) -> Iterable[list[str]]:
         pair: dict[str, Any] = {"p": p, "n": n, "q": q, "m": m}
         share = partial(audited_share_difference, **pair)
         distance = partial(audited_difference, **pair, reference=reference)
-        yield [f"share: {name}", f"{n}, {m}", *simulate(float(p[0] - q[0]), share, repeats)]
-        yield [
-            f"distance: {name}",
-            f"{n}, {m}",
-            *simulate(float(sensitivity(p, q, reference)), distance, repeats),
-        ]
+        images = f"{n}, {m}"
+        yield [f"share: {name}", images, *simulate(float(p[0] - q[0]), share, repeats)]
+        true_difference = float(sensitivity(p, q, reference))
+        yield [f"distance: {name}", images, *simulate(true_difference, distance, repeats)]
 
 
 def audited_share_difference(
     rng: np.random.Generator, p: Floats, n: int, q: Floats, m: int
 ) -> Estimate:
+    """Estimate the difference of the first value's share from n and m drawn images."""
     return share_difference(PairedSets.of_counts(rng.multinomial(n, p), rng.multinomial(m, q)), 0)
 
 
 def audited_difference(
     rng: np.random.Generator, p: Floats, n: int, q: Floats, m: int, reference: Floats
 ) -> Estimate:
+    """Estimate the difference of the deviation from n and m drawn images."""
     sets = PairedSets.of_counts(rng.multinomial(n, p), rng.multinomial(m, q))
     return distance_difference(sets, reference, rng=rng, draws=DRAWS)
 
 
 def corrected_rows(repeats: int) -> Iterable[list[str]]:
-    """Coverage of every share after correction for the instrument's errors, `labels` labelled
-    pictures per value.
-    """
+    """Yield the coverage of every share after correction for the instrument's errors."""
     for name, (shares, right, n, labels) in INSTRUMENTS.items():
         p = np.array(shares)
         k = len(shares)
@@ -175,16 +184,17 @@ def corrected_rows(repeats: int) -> Iterable[list[str]]:
         np.fill_diagonal(rates, right)
         for value in range(k):
             audit = partial(audited_share, p=p, rates=rates, n=n, labels=labels, value=value)
-            yield [
-                f"{name}, value {value}",
-                f"{n}, {labels}",
-                *simulate(float(p[value]), audit, repeats),
-            ]
+            cells = simulate(float(p[value]), audit, repeats)
+            yield [f"{name}, value {value}", f"{n}, {labels}", *cells]
 
 
 def audited_share(
     rng: np.random.Generator, p: Floats, rates: Floats, n: int, labels: int, value: int
 ) -> Estimate:
+    """Estimate the corrected share of a value from n drawn images.
+
+    `labels` labeled images of each value estimate the error rates.
+    """
     answers = rng.multinomial(n, p @ rates)
     confused = rng.multinomial(labels, rates)
     return corrected_share_intervals(answers, confused, rng=rng, draws=DRAWS)[value]

@@ -1,6 +1,4 @@
-"""The exact interactions of the studio's planted world, and answers drawn from it: what benchmarks
-of them share.
-"""
+"""Exact interactions of the studio's planted world, and counts of values drawn from them."""
 
 from __future__ import annotations
 
@@ -24,44 +22,55 @@ DISTANCES = tuple(distance_for("auto", AXES[axis].scale) for axis in BIASCONNECT
 
 @dataclass(frozen=True)
 class World:
-    """Distributions of the eight axes for one occupation: `initial[t]` (m,), `after[s][t]` (K, m)."""
+    """Exact distributions of the eight axes for an occupation.
+
+    Attributes
+    ----------
+    initial
+        Shares of each axis `t` for the plain prompt: `initial[t]` (m,).
+    after
+        Shares of each axis `t` for each value of each axis `s`: `after[s][t]` (K, m).
+    """
 
     initial: tuple[Floats, ...]
     after: tuple[tuple[Floats, ...], ...]
 
     def truth(self, source: int, target: int) -> float:
-        """The population's Intersectional Sensitivity, the ideal being uniform."""
+        """Return the true Intersectional Sensitivity, with a uniform reference."""
         reference = np.ones(SIZES[target])
         after = self.after[source][target].mean(axis=0)
         return float(sensitivity(self.initial[target], after, reference, DISTANCES[target]))
 
     def dependent(self, source: int, target: int) -> bool:
-        """Whether the target's distribution differs at all between the source's values."""
+        """Check whether the target's distribution differs between the source's values."""
         return bool(np.ptp(self.after[source][target], axis=0).max() > 1e-9)
 
 
 @lru_cache(maxsize=128)
 def world(occupation: str | None, bias: float) -> World:
-    """The planted distributions, exactly."""
+    """Return the exact planted distributions."""
     initial = _margins(conditional(CaptionContent({}, occupation, True, ()), bias))
     after = []
     for axis in BIASCONNECT:
-        sets = [
-            _margins(conditional(CaptionContent({axis: v}, occupation, True, ()), bias))
-            for v in ATTRIBUTES[axis]
+        contents = [
+            CaptionContent({axis: value}, occupation, True, ()) for value in ATTRIBUTES[axis]
         ]
-        after.append(tuple(np.stack(same) for same in zip(*sets, strict=True)))
-    return World(initial, tuple(after))
+        sets = [_margins(conditional(content, bias)) for content in contents]
+        after.append(tuple(np.stack(shares) for shares in zip(*sets, strict=True)))
+    return World(initial=initial, after=tuple(after))
 
 
 def drawn(shares: Floats, pictures: int, rng: np.random.Generator, repeats: int) -> Floats:
-    """Counts (repeats, ..., m) of pictures drawn from shares (..., m)."""
+    """Draw counts (repeats, ..., m) of images from shares (..., m)."""
     rounded = np.minimum(shares, 1.0)
     return rng.multinomial(pictures, rounded, size=(repeats, *shares.shape[:-1])).astype(float)
 
 
 def _margins(table: Floats) -> tuple[Floats, ...]:
+    """Return the shares of each axis: (m,) each."""
     places: Sequence[int] = [NAMES.index(axis) for axis in BIASCONNECT]
-    return tuple(
-        table.sum(axis=tuple(i for i in range(table.ndim) if i != place)) for place in places
-    )
+    margins = []
+    for place in places:
+        others = tuple(axis for axis in range(table.ndim) if axis != place)
+        margins.append(table.sum(axis=others))
+    return tuple(margins)

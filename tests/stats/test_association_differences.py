@@ -233,11 +233,11 @@ def test_differences_are_covered_closely(case: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", calibration_comparison.LEANS)
+@pytest.mark.parametrize("case", calibration_comparison.BIASES)
 def test_differences_of_associations_are_covered(case: str) -> None:
     tallies = calibration_comparison.cas_and_mad(case, 150, draws=200)
     assert min(tally.coverage for tally in tallies) >= 0.9
-    a, b, _ = calibration_comparison.LEANS[case]
+    a, b, _ = calibration_comparison.BIASES[case]
     if a == b:
         assert max(tally.alarms for tally in tallies) <= 0.1
     elif b == 0.5:
