@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from askew import registry
 from askew.measure.studio import StudioVQA
 from askew.methods.map.findings import MIDDLE
-from askew.methods.map.score import block_maps
+from askew.methods.map.maps import block_maps
 from askew.parts.scoring import Scoring
 from askew.stats.intervals import benjamini_hochberg
 from askew.stats.means import student_mean

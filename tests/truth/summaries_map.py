@@ -7,9 +7,11 @@ from functools import partial
 import numpy as np
 
 from askew.findings import with_q
+from askew.methods.map.changes import overall
 from askew.methods.map.findings import BiasMap, family
-from askew.methods.map.page import finding
-from askew.methods.map.score import PairMaps, overall, pair
+from askew.methods.map.maps import PairMaps
+from askew.methods.map.score import pair
+from askew.methods.map.sentences import finding
 from askew.parts.scoring import Scoring
 from askew.stats.overlap import mask
 from benchmarks.planted_overlap import planted_maps
@@ -40,8 +42,8 @@ ROWS = (
         "Attention to two words in one prompt",
         ("overlap", "no_overlap"),
         f"Maps of two words in {PICTURES} images. Independent places: an overlap. Places that share half of their area: an overlap.",
-        lambda seed: "(significantly above" in said(1, None, seed),
-        lambda seed: "(significantly above" in said(1, 0.5, seed),
+        lambda seed: ", significantly above" in said(1, None, seed),
+        lambda seed: ", significantly above" in said(1, 0.5, seed),
         0.9,
     ),
     Summary(

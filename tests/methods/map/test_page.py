@@ -19,6 +19,7 @@ from rich.console import Console
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet, with_q
 from askew.measure.attention import encode_maps
 from askew.methods.map import METHOD
+from askew.methods.map.changes import changes, overall
 from askew.methods.map.findings import (
     BiasMap,
     ConceptPair,
@@ -27,8 +28,9 @@ from askew.methods.map.findings import (
     RiskDifference,
     family,
 )
+from askew.methods.map.maps import PairMaps
 from askew.methods.map.plan import axes_of, plan_map
-from askew.methods.map.score import PairMaps, changes, gradient, overall, pair
+from askew.methods.map.score import gradient, pair
 from askew.pages import html, terminal
 from askew.pages.blocks import ShareBars
 from askew.parts.scoring import Scoring
@@ -43,7 +45,7 @@ CONCEPTS = ("gender", "race", "cat", "ship")
 LAYERS = {"down-1-attentions-1": 16, "mid-1-attentions-1": 8, "up-1-attentions-1": 16}
 SCORING = Scoring("studio", draws=50)
 COSINES = {concept: 0.1 * k for k, concept in enumerate(CONCEPTS)}
-GAP = Missing("blank_image", "the model made no usable picture of this prompt")
+GAP = Missing("blank_image", "the model generated no usable image of this prompt")
 
 
 def made_up(model: str, word: str, concept: str) -> PairMaps:
@@ -146,11 +148,11 @@ def table(one: MapFindings) -> str:
 @pytest.mark.parametrize("models", [("one",), ("one", "other")])
 def test_what_is_missing_is_named_with_its_reason(models: tuple[str, ...]) -> None:
     said = page(found(models))
-    assert "made no usable picture of this prompt" in said
-    assert "has no place that is high" in said
+    assert "generated no usable image of this prompt" in said
+    assert "is constant, so it has no mask" in said
     assert "nan" not in said
     shown = " ".join(table(found(models)).split())
-    assert "everywhere has no place that" in shown
+    assert "is constant, so it has no mask" in shown
     assert "2 missing)" in shown  # of three prompts, for gender
 
 
@@ -163,7 +165,7 @@ def test_every_model_has_its_rows_and_lines() -> None:
     said = page(found(("one", "other")))
     for model in ("one", "other"):
         assert f"nurse, {model}" in said
-    assert "“gender”: other less one" in said
+    assert "“gender”: other minus one" in said
 
 
 def test_the_page_begins_with_what_was_seen() -> None:
@@ -186,21 +188,21 @@ def test_one_prompt_alone() -> None:
     shares = METHOD.page(one, Made()).sections[0].blocks[0]
     assert isinstance(shares, ShareBars)
     assert [bar.label for bar in shares.bars] == ["Perceived gender", "Perceived ethnicity"]
-    assert page(one).count(": where either is high") == 4 * len(CONCEPTS)
+    assert page(one).count(": masks of both words") == 4 * len(CONCEPTS)
     assert "missing" not in table(one)
 
 
 def test_every_picture_says_what_it_is() -> None:
     said = page(found(("one", "other")))
     assert "<img" in said
-    assert said.count("<img") == said.count('alt="Picture ')
+    assert said.count("<img") == said.count('alt="Image ')
 
 
 @pytest.mark.parametrize(
     ("settings", "said", "unsaid"),
     [
-        ({}, "it is read as if it followed", "the unconditional image"),
-        ({"branch": "uncond"}, "the unconditional image", "gather from attention"),
+        ({}, "is encoded as if it followed", "unconditional branch"),
+        ({"branch": "uncond"}, "unconditional branch", "attention outputs"),
     ],
 )
 def test_the_method_is_that_of_the_plan(settings: dict[str, str], said: str, unsaid: str) -> None:

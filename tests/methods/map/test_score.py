@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from askew.findings import with_q
+from askew.methods.map.changes import changes, overall
 from askew.methods.map.findings import (
     BiasMap,
     ConceptPair,
@@ -19,7 +20,8 @@ from askew.methods.map.findings import (
     RiskDifference,
     family,
 )
-from askew.methods.map.score import FLAT, PairMaps, block_maps, changes, gradient, overall, pair
+from askew.methods.map.maps import PairMaps, block_maps
+from askew.methods.map.score import CONSTANT, gradient, pair
 from askew.parts.scoring import Scoring
 from askew.stats.differences import risk_difference
 from askew.stats.overlap import mask
@@ -84,7 +86,7 @@ def test_a_block_that_is_the_same_everywhere_is_missing() -> None:
     maps = made_up()
     flat = replace(maps, layers=dict(maps.layers) | {LAYERS[0]: np.full((2, 6, 16, 16), 3.0)})
     entry = pair(flat, mask, SCORING)
-    assert entry.blocks["down-16"] == FLAT
+    assert entry.blocks["down-16"] == CONSTANT
     means = [entry.blocks[block].value for block in ("down-8", "up-8")]
     assert entry.mbiou.value == pytest.approx(np.mean(means))
     section([entry])
@@ -98,7 +100,7 @@ def test_attention_that_is_the_same_everywhere_is_missing() -> None:
     entry = pair(flat, mask, SCORING)
     assert [
         getattr(entry, score) for score in ("miou", "corrected", "mbiou", "mbiou_corrected")
-    ] == [FLAT] * 4
+    ] == [CONSTANT] * 4
     assert entry.chance_area is None
     assert entry.pictures == (None,) * 6
 
@@ -128,7 +130,7 @@ def test_a_picture_with_a_flat_map_is_missing_there_alone() -> None:
 
 
 def test_a_prompt_without_pictures_is_missing_among_others() -> None:
-    gap = Missing("blank_image", "studio made no usable picture of this prompt")
+    gap = Missing("blank_image", "studio generated no usable image of this prompt")
     pairs = [
         pair(made_up(), mask, SCORING),
         ConceptPair("a chef", "studio", "gender", "chef", *[gap] * 4, {}, None, None, (), (), ()),
@@ -154,9 +156,9 @@ def test_mbiou_of_other_blocks_is_not_compared() -> None:
     change = changes([first, second], [], {}, ["studio", "other"], 0.95)[0]
     for found in (change.mbiou, change.prompts[0].mbiou):
         assert isinstance(found, Missing)
-        assert "down-8, up-8 and not down-16, down-8, up-8" in found.detail
+        assert "down-16, down-8, up-8 before, down-8, up-8 after" in found.detail
     assert isinstance(change.miou, Estimate)
-    assert change.blocks["down-16"] == FLAT
+    assert change.blocks["down-16"] == CONSTANT
     gap = second.blocks["up-8"].value - first.blocks["up-8"].value
     assert change.blocks["up-8"].value == pytest.approx(gap)
 
@@ -217,7 +219,7 @@ def test_every_p_has_a_q_beside_it() -> None:
         risk_difference=[
             RiskDifference("", "", "", "", (), {}, risk_difference(k, 6 - k, 6)) for k in (0, 3)
         ],
-        overall=[Overall("", "", 1, FLAT, FLAT, one, None, {}) for one in tested],
+        overall=[Overall("", "", 1, CONSTANT, CONSTANT, one, None, {}) for one in tested],
         gradient=[Gradient("", "", "", {}, one) for one in tested],
     )
     for scores in (
@@ -243,7 +245,7 @@ def test_nearness_in_meaning() -> None:
     assert found.b == "nurse"
     assert found.spearman.value == pytest.approx(1)
     assert found.spearman.low is not None
-    gapped = [*entries[:4], replace(entries[4], miou=FLAT)]
+    gapped = [*entries[:4], replace(entries[4], miou=CONSTANT)]
     fewer = near(gapped, {word: 0.1 * k for k, word in enumerate(words)})
     assert fewer.spearman.n == 4
     same = near(entries, dict.fromkeys(words, 0.5))

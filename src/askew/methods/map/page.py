@@ -1,541 +1,320 @@
-"""The page of `askew map`: how much the places of concepts overlap with that of a word, in network
-and pictures.
-"""
+"""The page of `askew map`: the overlap of attention to concepts and to a word of the prompt."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from askew.methods.map import findings as f
-from askew.methods.map.findings import ConceptPair, MapFindings, Overall, RiskDifference
+from askew.methods.map.findings import (
+    ConceptPair,
+    MapFindings,
+    MaskAccuracy,
+    ModelChange,
+    Overall,
+    RiskDifference,
+)
+from askew.methods.map.guide import guide
+from askew.methods.map.overlays import overlays
 from askew.methods.map.plan import axes_of
-from askew.methods.map.score import Maps, block_maps, flat_pictures, maps_of
+from askew.methods.map.sentences import accuracy_name, accuracy_sentence, finding, model_label
 from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.media import Media
-from askew.pages.phrases import format_phrase
-from askew.pages.words import capital, perceived, shorten
+from askew.pages.words import capital, perceived, plural, shorten
 from askew.parts.survey.blocks import folded
-from askew.stats.overlap import iou, mask
 from askew.stats.shares import share_intervals
-from askew.types import Estimate, Missing
+from askew.types import Missing, grouped
 
-OVAM = "open-vocabulary attention maps (OVAM, Marcos-Manchón et al., CVPR 2024)"
-LISTENING = (
-    "words that listen in every block of a transformer without being heard (after ConceptAttention, Helbling "
-    "et al., arXiv 2502.04320)"
-)
-
-SHOWN = 6
-MOST = 24
 BARS = 10
-PLOTS = 4
-"""Pictures with overlays, if there is one prompt; prompts with one each; bars of an axis and plots
-of given masks that are not folded.
-"""
+"""Number of bars of an axis that are not folded."""
+
+ACCURACY_CHARTS = 4
+"""Number of charts of the accuracy of masks that are not folded."""
+
+NOTES = (
+    "Bold: significantly above chance (q < 0.05). Chance is the overlap with the same words in "
+    "other images of the prompt.",
+    "RD: risk difference of perceived groups. Instruments err.",
+)
+NOTE_ON_MEANS = "Rows of means: q is of a t-test of the corrected overlap over prompts."
 
 
-def page(found: MapFindings, media: Media) -> b.Page:
-    """What to show of a run of maps."""
-    view = MapView(
-        found,
-        media,
-        [model.name for model in found.models],
-        [prompt.text for prompt in found.plan.prompts],
-    )
-    several = len(view.prompts) > 1
-    concepts = found.plan.concepts
-    attend = "attend" if len(view.models) > 1 else "attends"
+def page(findings: MapFindings, media: Media) -> b.Page:
+    """Return the page of a run of attention maps."""
+    plan = findings.plan
+    models = [model.name for model in findings.models]
+    prompts = [prompt.text for prompt in plan.prompts]
+    several = len(prompts) > 1
+    view = MapView(findings, models, prompts)
+    listed_models = shorten(w.listing(models), 100)
     return skeleton.page(
-        found,
+        findings,
         skeleton.Heading(
-            kicker=f"askew map: where {shorten(w.listing(view.models), 100)} {attend} to {w.listing(concepts)}",
-            title=f"{len(view.prompts)} prompts" if several else f"“{view.prompts[0]}”",
+            kicker=f"askew map: attention of {listed_models} to {w.listing(plan.concepts)}",
+            title=plural(len(prompts), "prompt") if several else f"“{prompts[0]}”",
             answer=view.answer(),
         ),
         sections=(
-            b.Section("What was seen", view.seen()),
-            *(b.Section(capital(shorten(one, 60)), view.concept(one)) for one in concepts),
-            b.Section("Nearness in meaning", view.nearness(), screen=False),
-            b.Section("Against the given masks", view.accuracy()),
-            b.Section("Models compared", view.changes()),
+            b.Section("Shares in the images", view.shares()),
+            *(view.concept(concept, media) for concept in plan.concepts),
+            b.Section("Similarity of meaning", view.similarity(), screen=False),
+            b.Section("Accuracy of masks", view.accuracy()),
+            b.Section("Comparison of models", view.changes()),
         ),
         facts=(
-            *skeleton.facts(found, found.models),
-            ("Mask", f"{found.plan.threshold} {found.plan.tau:g}"),
+            *skeleton.facts(findings, findings.models),
+            ("Mask", f"{plan.threshold} {plan.tau:g}"),
         ),
-        reading=reading(found),
-        notes=(
-            "Bold: beyond chance (q < 0.05), that is beyond the same words in other pictures of the prompt.",
-            "RD: risk difference of perceived groups. Instruments err.",
-            *(
-                ["Row of means: q of a t-test of the corrected overlap over prompts."]
-                if several
-                else []
-            ),
-        ),
+        reading=guide(findings),
+        notes=(*NOTES, NOTE_ON_MEANS) if several else NOTES,
     )
 
 
 @dataclass(frozen=True)
 class MapView:
-    """Findings, looked up by concept and model. The first model is the one that others are held
-    against.
+    """Findings by concept and model, and the blocks that show them.
+
+    Attributes
+    ----------
+    findings : MapFindings
+        Findings of the run.
+    models, prompts : list of str
+        Names of its models, and its prompts.
     """
 
     findings: MapFindings
-    media: Media
     models: list[str]
     prompts: list[str]
 
     def pairs(self, a: str, model: str | None = None) -> list[ConceptPair]:
-        """A concept's, in the order of the prompts."""
-        return [p for p in self.findings.biasmap.pairs if p.a == a and model in (None, p.model)]
+        """Return the scores of a concept, in the order of the prompts for a single model."""
+        pairs = self.findings.biasmap.pairs
+        return [pair for pair in pairs if pair.a == a and model in (None, pair.model)]
 
     def overall(self, a: str, model: str) -> Overall:
-        """A concept's means over the prompts."""
-        return next(o for o in self.findings.biasmap.overall if (o.a, o.model) == (a, model))
+        """Return the means of a concept over the prompts of a model."""
+        means = self.findings.biasmap.overall
+        return next(mean for mean in means if (mean.a, mean.model) == (a, model))
 
     def answer(self) -> str:
-        """What the first model attends to in one place."""
-        where = (
-            w.quote(self.prompts[0], 60)
-            if len(self.prompts) == 1
-            else f"{len(self.prompts)} prompts"
-        )
+        """Return the overlap of each concept in the images of the first model."""
         first = self.models[0]
-        said = "; to ".join(
+        where = plural(len(self.prompts), "prompt")
+        if len(self.prompts) == 1:
+            where = w.quote(self.prompts[0], 60)
+        clauses = [
             finding(self.pairs(a, first), self.overall(a, first))
             for a in self.findings.plan.concepts
-        )
-        return f"In pictures of {where}, {model_label(first, 60)} attends to {said}."
-
-    def seen(self) -> Iterator[b.Block]:
-        """Who is shown: by axis the shares in every prompt's pictures by every model, with their
-        risk difference.
-        """
-        risks = sorted(
-            self.findings.biasmap.risk_difference, key=lambda one: self.prompts.index(one.prompt)
-        )
-        axes = dict.fromkeys(one.axis for one in risks)
-        seen = {
-            capital(perceived(axis)): [self._bar(one) for one in risks if one.axis == axis]
-            for axis in axes
-        }
-        if len(self.prompts) == len(self.models) == 1:
-            yield b.ShareBars(
-                "Shares in percent",
-                tuple(replace(bar, label=axis) for axis, (bar,) in seen.items()),
-            )
-        else:
-            for axis, bars in seen.items():
-                yield from folded(f"{axis}, shares in percent", bars, "With", BARS)
-
-    def concept(self, a: str) -> Iterator[b.Block]:
-        """Overlaps of a concept, with the word of every prompt by every model, through the network
-        and in pictures.
-        """
-        own: list[ConceptPair | Overall] = [
-            *sorted(self.pairs(a), key=lambda one: self.prompts.index(one.prompt))
         ]
-        own += [self.overall(a, model) for model in self.models] if len(self.prompts) > 1 else []
-        rows = []
+        clauses[0] = f"in images of {where} by {model_label(first, 60)}, {clauses[0]}"
+        return " ".join(f"{capital(clause)}." for clause in clauses)
+
+    def shares(self) -> Iterator[b.Block]:
+        """Yield the shares of each axis by prompt and model, with their risk difference."""
+        risks = sorted(self.findings.biasmap.risk_difference, key=self._prompt_number)
+        by_axis = grouped(risks, lambda risk: capital(perceived(risk.axis)))
+        if len(self.prompts) == len(self.models) == 1:
+            bars = [replace(self._bar(risk), label=axis) for axis, (risk,) in by_axis.items()]
+            yield b.ShareBars("Shares in percent", tuple(bars))
+            return
+        for axis, of_axis in by_axis.items():
+            bars = [self._bar(risk) for risk in of_axis]
+            yield from folded(f"{axis}, shares in percent", bars, "Prompt", BARS)
+
+    def _bar(self, risk: RiskDifference) -> b.Bar:
+        """Return the shares of an axis in the images of a prompt, with a uniform reference."""
+        counts = list(risk.counts.values())
+        labeled = sum(counts)
+        shares: Sequence[b.E] = [Missing("not_asked")] * len(counts)
+        verdict = ""
+        if labeled:
+            level = self.findings.plan.confidence
+            shares = share_intervals(counts, level=level, missing=sum(risk.missing.values()))
+            verdict = f"RD {w.measured(risk.estimate)}"
+        segments = [
+            b.ShareSegment(value, share, count, reference=1 / len(counts))
+            for value, share, count in zip(risk.counts, shares, counts, strict=True)
+        ]
+        return b.Bar(
+            **self._row_name(self._word(risk.prompt), risk.model),
+            parts=tuple(segments),
+            n=labeled,
+            missing=risk.missing,
+            verdict=verdict,
+            strong=w.has_significant_q(risk.estimate),
+        )
+
+    def concept(self, a: str, media: Media) -> b.Section:
+        """Return the overlaps of a concept by prompt and model, by block, and over images."""
+        chart = b.IntervalChart(
+            caption=f"Overlap of the masks of “{shorten(a, 40)}” and of the word of the prompt (mIoU)",
+            heading="Prompt",
+            rows=tuple(self._rows(a)),
+            name="mIoU",
+            more=("mBIoU", "RD"),
+            chance=("chance", "the same words in other images of the prompt"),
+        )
+        blocks = b.Section("Overlap by block", (self._profile(a),), screen=False)
+        images = b.Section("Images", overlays(self.findings, media, a), screen=False)
+        return b.Section(capital(shorten(a, 60)), (chart, blocks, images))
+
+    def _rows(self, a: str) -> Iterator[b.IntervalRow]:
+        """Yield the overlap in each prompt, and the means over several prompts."""
         axis = axes_of([a]).get(a)
         risks = {
-            (r.model, r.prompt): r.estimate
-            for r in self.findings.biasmap.risk_difference
-            if r.axis == axis
+            (risk.model, risk.prompt): risk.estimate
+            for risk in self.findings.biasmap.risk_difference
+            if risk.axis == axis
         }
-        for one in own:
-            label, group, series = self._named(self._word(one), one.model)
-            risk = (
-                one.risk_difference
-                if isinstance(one, Overall)
-                else risks.get((one.model, one.prompt))
-            )
-            more = (w.part(one.mbiou, "value"), w.part(risk, "value"))
-            e = one.miou
-            if (
-                isinstance(one, Overall)
-                and isinstance(e, Estimate)
-                and isinstance(one.corrected, Estimate)
-            ):
-                e = replace(e, corrected=one.corrected.value, p=one.corrected.p, q=one.corrected.q)
-            rows.append(
-                b.IntervalRow(label, e, more, group, series, muted=isinstance(one, Overall))
-            )
-        caption = f"How much of their union the places of “{shorten(a, 40)}” and of the word beside it share"
-        yield b.IntervalChart(
-            f"{caption} (mIoU)",
-            "With",
-            tuple(rows),
-            "mIoU",
-            more=("mBIoU", "RD"),
-            chance=("chance", "the same words in other pictures of the prompt"),
-        )
-        yield b.Section("Through the network", (self._profile(a),), screen=False)
-        yield b.Section("In the pictures", self._pictures(a), screen=False)
+        for pair in sorted(self.pairs(a), key=self._prompt_number):
+            risk = risks.get((pair.model, pair.prompt))
+            yield self._row(pair, self._word(pair.prompt), risk)
+        if len(self.prompts) > 1:
+            for model in self.models:
+                mean = self.overall(a, model)
+                row = self._row(mean, "mean", mean.risk_difference)
+                yield replace(row, score=_tested_mean(mean), muted=True)
 
-    def nearness(self) -> Iterator[b.Table]:
-        """Whether words that are nearer in meaning overlap more."""
-        for one in self.findings.biasmap.gradient:
-            caption = f"Do words that mean nearly the same as “{shorten(one.b, 30)}” overlap more with it?"
-            if isinstance(one.spearman, Estimate):
-                caption += (
-                    f" Rank correlation over {len(one.cosines)} words: {w.measured(one.spearman)}."
-                )
-            overlaps = {
-                p.a: p.miou
-                for p in self.findings.biasmap.pairs
-                if (p.model, p.prompt) == (one.model, one.prompt)
-            }
-            near = sorted(one.cosines.items(), key=lambda item: -item[1])
-            rows = tuple((shorten(a, 40), w.number(cosine), overlaps[a]) for a, cosine in near)
-            note = f"{w.quote(one.prompt, 60)}, {model_label(one.model, 40)}"
-            yield b.Table(caption, ("Word", "cosine of text embeddings", "mIoU"), rows, note=note)
-
-    def accuracy(self) -> Iterator[b.Block]:
-        """How well maps find the places that were given, over thresholds (the paper's figure 11)."""
-        found = self.findings.biasmap.accuracy
-        plots = []
-        told = []
-        for model, prompt, word in dict.fromkeys(
-            (one.model, one.prompt, one.word) for one in found
-        ):
-            own = [
-                one for one in found if (one.model, one.prompt, one.word) == (model, prompt, word)
-            ]
-            lines = (
-                b.LineSeries(
-                    "of the place, covered by the mask", tuple(one.mask_accuracy for one in own)
-                ),
-                b.LineSeries(
-                    "of the rest, left out", tuple(one.complement_accuracy for one in own), 1
-                ),
-            )
-            name = f"{w.quote(word, 40)} in pictures of {w.quote(prompt, 60)}, {model_label(model, 40)}"
-            steps = tuple(f"{one.tau:g}" for one in own)
-            plots.append(
-                b.LineChart(
-                    name,
-                    "Threshold",
-                    steps,
-                    lines,
-                    "share",
-                    chance="chance: masks of other pictures",
-                )
-            )
-            known = [
-                (abs(inside.value - outside.value), one.tau, inside, outside)
-                for one in own
-                if isinstance(inside := one.mask_accuracy, Estimate)
-                and isinstance(outside := one.complement_accuracy, Estimate)
-            ]
-            if known:
-                _, tau, inside, outside = min(known, key=lambda one: one[0])
-                name += (
-                    f": most even at threshold {tau:g}, where the mask covers {w.measured(inside)} of the place "
-                    f"and leaves out {w.measured(outside)} of the rest (chance {w.number(inside.null)}, "
-                    f"{w.number(outside.null)})"
-                )
-            told.append(name if known else f"{name}: no usable mask")
-        if plots:
-            yield b.Paragraph(items=tuple(told))
-            yield from plots[:PLOTS]
-            yield b.Details(w.plural(len(plots) - PLOTS, "more plot"), plots[PLOTS:])
-
-    def changes(self) -> Iterator[b.Block]:
-        """Every model less the first: over the pictures of a prompt, and of several over prompts."""
-        for k, one in enumerate(self.findings.biasmap.changes):
-            if k == 0:
-                told = "Pictures of one prompt and seed are pairs; means over prompts have intervals by Student's t."
-                yield b.Paragraph(told, muted=True)
-            first, second = (model_label(model, 40) for model in one.models)
-            found: dict[str, b.E | None] = {
-                "mIoU": one.prompts[0].miou,
-                "mBIoU": one.prompts[0].mbiou,
-            }
-            if len(one.prompts) > 1:
-                found = {f"mIoU, {self._word(own)}": own.miou for own in one.prompts}
-                found |= {
-                    "mean mIoU": one.miou,
-                    "mean mBIoU": one.mbiou,
-                    "mean corrected mIoU": one.corrected,
-                }
-                axis = w.axis_label(axes_of([one.a]).get(one.a, ""))
-                found |= (
-                    {f"mean risk difference of {axis}": one.risk_difference}
-                    if one.risk_difference
-                    else {}
-                )
-            rows = tuple(b.IntervalRow(name, e) for name, e in found.items())
-            caption = f"“{shorten(one.a, 40)}”: {second} less {first}"
-            yield b.IntervalChart(caption, "Score", rows, "difference", "signed", b.DIFFERENCE)
-
-    def _word(self, one: ConceptPair | Overall | RiskDifference | f.PromptChange) -> str:
-        """What tells its prompt from the others: the word that concepts are held against, if each
-        has its own.
-        """
-        if isinstance(one, Overall):
-            return "mean"
-        held = self.findings.plan.against
-        return shorten(
-            (held if len({*held}) == len(held) else self.prompts)[self.prompts.index(one.prompt)],
-            60,
-        )
-
-    def _named(self, label: str, model: str) -> tuple[str, str, int | None]:
-        """Label, group and series of a row; of several models one of a group of rows under the
-        label.
-        """
-        if len(self.models) == 1:
-            return label, "", None
-        return model_label(model, 30), label, self.models.index(model)
-
-    def _bar(self, one: RiskDifference) -> b.Bar:
-        """The shares of an axis in a prompt's pictures, beside an even mixture."""
-        label, group, series = self._named(self._word(one), one.model)
-        counts = list(one.counts.values())
-        lost = sum(one.missing.values())
-        n = sum(one.counts.values())
-        shares: list[b.E] = [Missing("not_asked")] * len(counts)
-        if n:
-            shares[:] = share_intervals(counts, level=self.findings.plan.confidence, missing=lost)
-        parts = tuple(
-            b.ShareSegment(*named, 1 / len(counts))
-            for named in zip(one.counts, shares, counts, strict=True)
-        )
-        verdict = f"RD {w.measured(one.estimate)}" if n else ""
-        strong = w.has_significant_q(one.estimate)
-        return b.Bar(label, parts, n, one.missing, verdict, strong, group, series)
+    def _row(self, score: ConceptPair | Overall, name: str, risk: b.E | None) -> b.IntervalRow:
+        more = (w.part(score.mbiou, "value"), w.part(risk, "value"))
+        return b.IntervalRow(**self._row_name(name, score.model), score=score.miou, more=more)
 
     def _profile(self, a: str) -> b.LineChart:
-        """Overlap over the blocks of the network, a line for every model, and a thin one for each
-        of its prompts.
-        """
-        own_pairs = {model: self.pairs(a, model) for model in self.models}
-        by_model = [
-            (own[0] if len(own) == 1 else self.overall(a, model)).blocks
-            for model, own in own_pairs.items()
+        """Return the overlap by block: a line for each model, and thin lines for its prompts."""
+        several = len(self.prompts) > 1
+        scores = [
+            self.overall(a, model) if several else self.pairs(a, model)[0] for model in self.models
         ]
-        blocks = tuple(dict.fromkeys(block for own in by_model for block in own))
-        lines = [
-            b.LineSeries(model_label(model, 60), tuple(own.get(block) for block in blocks), series)
-            for series, (model, own) in enumerate(zip(self.models, by_model, strict=True))
-        ]
-        if len(self.prompts) > 1:
-            lines += [
-                b.LineSeries(
-                    self._word(p)
-                    + (f", {model_label(p.model, 60)}" if len(self.models) > 1 else ""),
-                    tuple(p.blocks.get(block) for block in blocks),
-                    self.models.index(p.model),
-                    thin=True,
-                )
-                for p in self.pairs(a)
-            ]
-        areas = [p.chance_area for p in self.pairs(a) if p.chance_area is not None]
-        levels = (("chance: masks of these areas", sum(areas) / len(areas)),) if areas else ()
-        over = ", mean over the prompts" if len(self.prompts) > 1 else ""
+        blocks = tuple(dict.fromkeys(block for score in scores for block in score.blocks))
+        lines = [self._line(score, model_label(score.model, 60), blocks) for score in scores]
+        caption = "Overlap by block, from input to output"
+        if several:
+            caption += ", mean over the prompts"
+            for pair in self.pairs(a):
+                name = self._word(pair.prompt)
+                if len(self.models) > 1:
+                    name += f", {model_label(pair.model, 60)}"
+                lines.append(replace(self._line(pair, name, blocks), thin=True))
+        areas = [pair.chance_area for pair in self.pairs(a) if pair.chance_area is not None]
+        levels = (("random masks of the same areas", sum(areas) / len(areas)),) if areas else ()
         return b.LineChart(
-            f"Overlap by block, from input to output{over}",
-            "Block",
-            blocks,
-            tuple(lines),
-            "overlap",
+            caption=caption,
+            heading="Block",
+            steps=blocks,
+            lines=tuple(lines),
+            name="overlap",
             levels=levels,
-            chance="chance: other pictures of the prompt",
+            chance="chance: other images of the prompt",
         )
 
-    def _pictures(self, a: str) -> Iterator[b.Block]:
-        """The first pictures of every prompt and model with the maps of both words, and one of each
-        block by block.
-        """
-        most = SHOWN if len(self.prompts) == 1 else 1
-        rows = []
-        strips = []
-        for own in self.findings.sets[: MOST * len(self.models)]:
-            numbered = [(k, one) for k, one in enumerate(own.pictures, 1) if one][:most]
-            for k, one in numbered:
-                maps = maps_of(self.findings, self.media, a, own.prompt, str(own.model), one)
-                gone = self.media.picture(one) is None
-                if maps is None or gone or flat_pictures(total := maps.total()).any():
-                    continue
-                label = (
-                    f"Picture {k} of {w.quote(own.prompt, 40)}, {model_label(str(own.model), 40)}"
-                )
-                image = b.ImageReference(image_id=one, source=self.media)
-                heats = [replace(image, overlay=b.HeatOverlay(map)) for map in total[:, 0]]
-                rows.append(
-                    b.PictureRow(
-                        (
-                            b.Thumbnail(image, label),
-                            b.Thumbnail(heats[0], f"{label}: attention to {maps.a}"),
-                            b.Thumbnail(
-                                heats[1],
-                                f"{label}: attention to {maps.b}",
-                                shorten(maps.b, 20),
-                            ),
-                            self._high(image, total, f"{label}: where either is high"),
-                        ),
-                        label,
-                    )
-                )
-                if k == numbered[0][0]:
-                    blocks = {
-                        name: of
-                        for name, of in block_maps(maps.layers).items()
-                        if not flat_pictures(of).any()
-                    }
-                    shots = (
-                        self._high(image, of, f"{label}: {name}", f"{name}, ")
-                        for name, of in blocks.items()
-                    )
-                    strips.append(b.PictureRow(tuple(shots), label))
-        title = "The picture, attention to both words, and where it is high"
-        heads = ("picture", shorten(a, 20), "the other word", "both")
-        yield b.PictureGrid(
-            title,
-            tuple(rows),
-            True,
-            heads,
-            "large",
-            (
-                ("heat", "attention: lowest to highest in the picture"),
-                ("only-a", "the concept alone"),
-                ("only-b", "the other word alone"),
-                ("both", "both"),
-            ),
-        )
-        yield b.Details(
-            "Block by block",
-            (b.PictureGrid("Where attention is high, block by block", tuple(strips)),),
-        )
+    def _line(self, score: ConceptPair | Overall, name: str, blocks: Sequence[str]) -> b.LineSeries:
+        points = tuple(score.blocks.get(block) for block in blocks)
+        return b.LineSeries(name, points, series=self.models.index(score.model))
 
-    def _high(self, image: b.ImageReference, maps: Maps, alt: str, name: str = "") -> b.Thumbnail:
-        """Where the maps (2, 1, H, W) of two words are high, over the picture, and how much they
-        overlap.
-        """
-        first, second = mask(maps[:, 0], self.findings.plan.threshold, self.findings.plan.tau)
-        masks = b.MaskOverlay(first=first, second=second)
-        overlap = f"{name}IoU {w.number(float(iou(first, second)))}"
-        return b.Thumbnail(replace(image, overlay=masks), alt, overlap)
+    def similarity(self) -> Iterator[b.Table]:
+        """Yield tables of the similarity of words and their overlap."""
+        pairs = self.findings.biasmap.pairs
+        overlaps = {(pair.model, pair.prompt, pair.a): pair.miou for pair in pairs}
+        for gradient in self.findings.biasmap.gradient:
+            caption = f"Overlap with “{shorten(gradient.b, 30)}” by similarity of meaning."
+            if not isinstance(gradient.spearman, Missing):
+                correlation = w.measured(gradient.spearman)
+                words = plural(len(gradient.cosines), "word")
+                caption += f" Rank correlation over {words}: {correlation}."
+            rows = []
+            for a in sorted(gradient.cosines, key=gradient.cosines.__getitem__, reverse=True):
+                cosine = w.number(gradient.cosines[a])
+                rows.append((shorten(a, 40), cosine, overlaps[gradient.model, gradient.prompt, a]))
+            yield b.Table(
+                caption=caption,
+                columns=("Word", "cosine of text embeddings", "mIoU"),
+                rows=tuple(rows),
+                note=f"{w.quote(gradient.prompt, 60)}, {model_label(gradient.model, 40)}",
+            )
 
+    def accuracy(self) -> Iterator[b.Block]:
+        """Yield the accuracy of masks by threshold (figure 11 of the paper)."""
+        accuracies = self.findings.biasmap.accuracy
+        if not accuracies:
+            return
+        words = grouped(accuracies, lambda entry: (entry.model, entry.prompt, entry.word)).values()
+        yield b.Paragraph(items=tuple(map(accuracy_sentence, words)))
+        charts = [*map(_accuracy_chart, words)]
+        yield from charts[:ACCURACY_CHARTS]
+        more = charts[ACCURACY_CHARTS:]
+        yield b.Details(plural(len(more), "more chart"), more)
 
-def finding(own: Sequence[ConceptPair], overall: Overall) -> str:
-    """What is said of one concept in a model's pictures of all prompts."""
-    known = [p for p in own if isinstance(p.miou, Estimate)]
-    if not known:
-        return f"“{overall.a}” in places that cannot be told: {w.reason(own[0].miou)}"  # type: ignore[arg-type]
-    e = known[0].miou if len(own) == 1 else overall.miou
-    chance = (
-        f", where chance would give {e.null:.2f}"
-        if isinstance(e, Estimate) and e.null is not None
-        else ""
-    )
-    value = w.part(e, "value")
-    if len(own) == 1:
-        phrase = "overlap" if w.has_significant_q(e) else "no_overlap"
-        verdict = f" ({format_phrase(phrase)})" if chance else ""
-        return f"“{overall.a}” and “{own[0].b}” in places that share {value} of their union{chance}{verdict}"
-    mean = overall.corrected
-    shared = isinstance(mean, Estimate) and mean.value > 0 and w.has_significant_q(mean)
-    beyond = sum(w.has_significant_q(p.miou) for p in known)
-    told = format_phrase(
-        "mean_overlap" if shared else "no_mean_overlap",
-        significant=f"{beyond:,}",
-        prompts=w.plural(len(known), "prompt"),
-    )
-    missing = f"; {len(own) - len(known)} missing" if len(known) < len(own) else ""
-    return (
-        f"“{overall.a}” and the words beside it in places that share {value} of their union on average{chance} "
-        f"({told}{missing})"
-    )
+    def changes(self) -> Iterator[b.Block]:
+        """Yield the scores of each later model minus the scores of the first model."""
+        if self.findings.biasmap.changes:
+            yield b.Paragraph(
+                "Images of the same prompt and seed are paired. Means over prompts have intervals "
+                "by Student's t.",
+                muted=True,
+            )
+        for change in self.findings.biasmap.changes:
+            first, later = (model_label(model, 40) for model in change.models)
+            yield b.IntervalChart(
+                caption=f"“{shorten(change.a, 40)}”: {later} minus {first}",
+                heading="Score",
+                rows=tuple(self._change_rows(change)),
+                name="difference",
+                scale="signed",
+                columns=b.DIFFERENCE,
+            )
+
+    def _change_rows(self, change: ModelChange) -> Iterator[b.IntervalRow]:
+        """Yield the differences of a prompt, or of several prompts and their means."""
+        if len(change.prompts) == 1:
+            yield b.IntervalRow("mIoU", change.prompts[0].miou)
+            yield b.IntervalRow("mBIoU", change.prompts[0].mbiou)
+            return
+        for prompt in change.prompts:
+            yield b.IntervalRow(f"mIoU, {self._word(prompt.prompt)}", prompt.miou)
+        yield b.IntervalRow("mean mIoU", change.miou)
+        yield b.IntervalRow("mean mBIoU", change.mbiou)
+        yield b.IntervalRow("mean corrected mIoU", change.corrected)
+        if change.risk_difference is not None:
+            axis = w.axis_label(axes_of([change.a])[change.a])
+            yield b.IntervalRow(f"mean risk difference of {axis}", change.risk_difference)
+
+    def _prompt_number(self, score: ConceptPair | RiskDifference) -> int:
+        return self.prompts.index(score.prompt)
+
+    def _word(self, prompt: str) -> str:
+        """Return the word that concepts are compared with, or the prompt if words are repeated."""
+        words: Sequence[str] = self.findings.plan.against
+        names = words if len(set(words)) == len(words) else self.prompts
+        return shorten(names[self.prompts.index(prompt)], 60)
+
+    def _row_name(self, name: str, model: str) -> dict[str, Any]:
+        """Return label, group and series of a row. Several models form a group of rows."""
+        if len(self.models) == 1:
+            return {"label": name}
+        series = self.models.index(model)
+        return {"label": model_label(model, 30), "group": name, "series": series}
 
 
-def model_label(name: str, width: int) -> str:
-    """A model's name on one line; of one that is too long the last parts of its path that fit,
-    where paths differ.
-    """
-    line = shorten(name, len(name) + 1)
-    kept = [k for k, letter in enumerate(line) if letter == "/" and len(line) - k < width]
-    return line if len(line) <= width else f"…{line[kept[0] if kept else 1 - width :]}"
+def _tested_mean(mean: Overall) -> b.E:
+    """Return the mean mIoU with the test of the corrected mean."""
+    corrected = mean.corrected
+    if isinstance(mean.miou, Missing) or isinstance(corrected, Missing):
+        return mean.miou
+    return replace(mean.miou, corrected=corrected.value, p=corrected.p, q=corrected.q)
 
 
-def reading(found: MapFindings) -> b.Section:
-    """What the words of the page mean, and how maps were made, by the plan and by the layers of its
-    models.
-    """
-    layers = {name.partition("-")[0] for pair in found.biasmap.pairs for name in pair.blocks}
-    # those have passive streams
-    listening = layers & {"joint", "single"}
-    output = found.plan.definition == "output"
-    sources = [OVAM] if layers - listening or not layers else []
-    gathered = (
-        "what pixels gather from attention against what it gives"
-        if output
-        else "attention weights of"
-    )
-    sources += [f"{gathered} {LISTENING}"] if listening else []
-    resized = "each layer resized to the largest by bilinear interpolation"
-    summed = f"{resized}; the middle block is shown by block only" if "mid" in layers else resized
-    return skeleton.reading(
-        (
-            (
-                "mIoU",
-                "The places where two words' maps are high, by the mask of the plan: what both cover over what "
-                "either covers (Eq. 4), mean over the pictures. mBIoU (Eq. 6): the mean over the network's blocks.",
-            ),
-            (
-                "Chance",
-                "Not zero. Two random masks of 30 % share .176 of their union. Maps are smooth, and models put "
-                "heads and signs where they always are. So the grey band is the overlap of the one word in a picture with "
-                "the other word in another picture of the prompt. Corrected sets that to 0 and full overlap to 1: what is "
-                "left happens picture by picture.",
-            ),
+def _accuracy_chart(entries: Sequence[MaskAccuracy]) -> b.LineChart:
+    """Return the accuracy of a word's masks by threshold."""
+    covered = tuple(entry.mask_accuracy for entry in entries)
+    omitted = tuple(entry.complement_accuracy for entry in entries)
+    return b.LineChart(
+        caption=accuracy_name(entries[0]),
+        heading="Threshold",
+        steps=tuple(f"{entry.tau:g}" for entry in entries),
+        lines=(
+            b.LineSeries("share of the true mask that the mask covers", covered),
+            b.LineSeries("share of the rest that the mask omits", omitted, series=1),
         ),
-        limits=(
-            "Overlap says that two words are attended to in one place. A word for a whole person and a word for how people "
-            "look overlap wherever there is one person to see. That is not by itself an unfair link.",
-        ),
-        source=(
-            "BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). Maps are made "
-            "while the pictures are."
-        ),
-        method=(
-            ("Source", " and ".join(sources)),
-            ("Words", "A word need not stand in the prompt: it is read as if it followed."),
-            *(
-                [
-                    (
-                        "Branch",
-                        "It is the unconditional image, without the prompt, that was listened to.",
-                    )
-                ]
-                if found.plan.branch == "uncond"
-                else []
-            ),
-            ("Map", f"Σ over layers and steps of softmax(oₓ o_cᵀ), {summed}")
-            if output
-            else (
-                "Map (Eq. 1–2)",
-                f"Σ over layers, steps and heads of softmax(Q K′ᵀ ⁄ √d), {summed}",
-            ),
-            (
-                "Chance",
-                "mean IoU of A in one picture and B in another of the prompt; by area: pq ⁄ (p + q − pq)",
-            ),
-            *(
-                [
-                    (
-                        "Accuracy of masks (supplement F)",
-                        "of the place that was given, the share that the mask covers; of the "
-                        "rest, the share that it leaves out",
-                    )
-                ]
-                if found.biasmap.accuracy
-                else []
-            ),
-            ("Risk difference", "|share of one group − share of another| among the pictures"),
-        ),
+        name="share",
+        chance="chance: masks of other images",
     )

@@ -20,27 +20,9 @@ from askew.plan import (
 )
 from askew.prompts.axes import find_axis
 
-PROFESSIONS = (
-    "architect",
-    "artist",
-    "athlete",
-    "cashier",
-    "chef",
-    "doctor",
-    "driver",
-    "engineer",
-    "firefighter",
-    "journalist",
-    "lawyer",
-    "mechanic",
-    "musician",
-    "nurse",
-    "officer",
-    "pilot",
-    "scientist",
-    "teacher",
-    "waiter",
-    "worker",
+PROFESSIONS = tuple(
+    "architect artist athlete cashier chef doctor driver engineer firefighter journalist "
+    "lawyer mechanic musician nurse officer pilot scientist teacher waiter worker".split()
 )
 """Professions of the paper's tables 3 to 6."""
 

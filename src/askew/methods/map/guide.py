@@ -1,0 +1,89 @@
+"""Reading guide on the page of `askew map`."""
+
+from askew.methods.map.findings import MIDDLE, MapFindings
+from askew.pages import blocks as b
+from askew.pages import skeleton
+
+OVAM = "open-vocabulary attention maps (OVAM, Marcos-Manchón et al., CVPR 2024)"
+PASSIVE_WORDS = (
+    "passive concept words, which attend in every block of a transformer but do not change the "
+    "image (after ConceptAttention, Helbling et al., arXiv 2502.04320)"
+)
+
+MIOU = (
+    "mIoU",
+    "Intersection over union of the masks of two words, mean over the images (Eq. 4): the area "
+    "that both masks cover, divided by the area that at least one mask covers. mBIoU (Eq. 6) is "
+    "the mean over the blocks of the network.",
+)
+CHANCE = (
+    "Chance",
+    "The gray band is the overlap of one word in an image with the other word in another image of "
+    "the prompt. It is not zero: two random masks of 30 % of an image have an IoU of .176. "
+    "Besides, maps are smooth, and models place heads and signs in similar positions. The "
+    "corrected overlap is 0 at chance and 1 at full overlap. It measures the overlap that is "
+    "specific to each image.",
+)
+LIMIT = (
+    "Overlap means that the model attends to two words in the same place. A word for a person and "
+    "a word for how people look overlap wherever an image shows a single person. Overlap is not by "
+    "itself evidence of an unfair association."
+)
+SOURCE = (
+    "BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). "
+    "Maps are recorded while the model generates the images."
+)
+WORDS = ("Words", "The prompt need not contain a word. The word is encoded as if it followed.")
+UNCONDITIONAL = (
+    "Branch",
+    "The maps show the unconditional branch of classifier-free guidance, without the prompt.",
+)
+NULL = (
+    "Chance",
+    "mean IoU of A in one image and B in another image of the prompt; by area: pq ⁄ (p + q − pq)",
+)
+ACCURACY = (
+    "Accuracy of masks (supplement F)",
+    "share of the true mask that the mask covers, and share of the rest that it omits",
+)
+RISK_DIFFERENCE = (
+    "Risk difference",
+    "|share of one group − share of another group| among the images",
+)
+
+
+def guide(findings: MapFindings) -> b.Section:
+    """Return the reading guide of a run: terms, limits and method, by its plan and its layers."""
+    layers = {name.partition("-")[0] for pair in findings.biasmap.pairs for name in pair.blocks}
+    method = [("Source", _source(findings, layers)), WORDS]
+    if findings.plan.branch == "uncond":
+        method.append(UNCONDITIONAL)
+    method += [_map_formula(findings, layers), NULL]
+    if findings.biasmap.accuracy:
+        method.append(ACCURACY)
+    method.append(RISK_DIFFERENCE)
+    return skeleton.reading((MIOU, CHANCE), limits=(LIMIT,), source=SOURCE, method=tuple(method))
+
+
+def _source(findings: MapFindings, layers: set[str]) -> str:
+    """Return the techniques by which the maps were recorded."""
+    passive = layers & {"joint", "single"}
+    sources = []
+    if layers - passive or not layers:
+        sources.append(OVAM)
+    if passive:
+        quantity = "attention weights"
+        if findings.plan.definition == "output":
+            quantity = "similarity of the attention outputs of pixels and"
+        sources.append(f"{quantity} of {PASSIVE_WORDS}")
+    return " and ".join(sources)
+
+
+def _map_formula(findings: MapFindings, layers: set[str]) -> tuple[str, str]:
+    """Return the formula of a map."""
+    resized = "each layer resized to the largest by bilinear interpolation"
+    if MIDDLE in layers:
+        resized += "; the sum omits the middle block"
+    if findings.plan.definition == "output":
+        return "Map", f"Σ over layers and steps of softmax(oₓ o_cᵀ), {resized}"
+    return "Map (Eq. 1–2)", f"Σ over layers, steps and heads of softmax(Q K′ᵀ ⁄ √d), {resized}"
