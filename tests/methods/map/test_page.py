@@ -1,6 +1,4 @@
-"""The page of attention maps, from scores of maps that were made up: several models, and what is
-missing.
-"""
+"""The page of attention maps, from planted maps: several models, and missing scores."""
 
 from __future__ import annotations
 
@@ -58,26 +56,26 @@ def made_up(model: str, word: str, concept: str) -> PairMaps:
     return PairMaps(model, f"A photo of the face of a {word}", concept, word, layers, (0, 1, 2, 3))
 
 
-class Made:
-    """Pictures of one colour, and the maps that were made up."""
+class PlantedMedia:
+    """Images of one color, with planted maps."""
 
     def picture(self, name: str) -> Image.Image:
         return Image.new("RGB", (32, 32), (90, 120, 150))
 
     def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
         model, word = fingerprint.split("-")
-        own = [made_up(model, word, concept) for concept in CONCEPTS]
-        layers = {
-            name: np.concatenate([maps.layers[name][:, 0] for maps in own]) for name in LAYERS
-        }
+        maps_of_word = [made_up(model, word, concept) for concept in CONCEPTS]
+        layers = {}
+        for name in LAYERS:
+            layers[name] = np.concatenate([maps.layers[name][:, 0] for maps in maps_of_word])
         return dict.fromkeys(names, encode_maps(layers))
 
 
 @cache
-def found(
+def planted_findings(
     models: tuple[str, ...], words: tuple[str, ...] = WORDS, absent: str = "pilot", **settings: Any
 ) -> MapFindings:
-    """Findings of maps that were made up; no picture of the word `absent` could be made."""
+    """Findings of planted maps; the word `absent` has no image."""
     pairs = []
     near = []
     risks = []
@@ -87,13 +85,13 @@ def found(
             prompt = f"A photo of the face of a {word}"
             gone = word == absent
             maps = [] if gone else [made_up(model, word, concept) for concept in CONCEPTS]
-            own = [pair(one, mask, SCORING) for one in maps]
-            own = own or [
+            entries = [pair(words_maps, mask, SCORING) for words_maps in maps]
+            entries = entries or [
                 ConceptPair(prompt, model, concept, word, *[GAP] * 4, {}, None, None, (), (), ())
                 for concept in CONCEPTS
             ]
-            pairs += own
-            near += [] if gone else [gradient(model, prompt, word, COSINES, own, SCORING)]
+            pairs += entries
+            near += [] if gone else [gradient(model, prompt, word, COSINES, entries, SCORING)]
             estimate = GAP if gone else risk_difference(3, 1, 4)
             counts, lost = (
                 (dict.fromkeys("xy", 0), {"blank_image": 4}) if gone else ({"x": 3, "y": 1}, {})
@@ -135,41 +133,41 @@ def found(
     return head.into(MapFindings, models=identities, maps=files, biasmap=with_q(section, family))
 
 
-def page(one: MapFindings) -> str:
-    return html.page(METHOD.page(one, Made()))
+def page(findings: MapFindings) -> str:
+    return html.page(METHOD.page(findings, PlantedMedia()))
 
 
-def table(one: MapFindings) -> str:
+def table(findings: MapFindings) -> str:
     console = Console(width=80, file=StringIO(), record=True)
-    console.print(terminal.screen(METHOD.page(one, Made())))
+    console.print(terminal.screen(METHOD.page(findings, PlantedMedia())))
     return console.export_text()
 
 
 @pytest.mark.parametrize("models", [("one",), ("one", "other")])
 def test_what_is_missing_is_named_with_its_reason(models: tuple[str, ...]) -> None:
-    said = page(found(models))
-    assert "generated no usable image of this prompt" in said
-    assert "is constant, so it has no mask" in said
-    assert "nan" not in said
-    shown = " ".join(table(found(models)).split())
+    text = page(planted_findings(models))
+    assert "generated no usable image of this prompt" in text
+    assert "is constant, so it has no mask" in text
+    assert "nan" not in text
+    shown = " ".join(table(planted_findings(models)).split())
     assert "is constant, so it has no mask" in shown
     assert "2 missing)" in shown  # of three prompts, for gender
 
 
 def test_the_method_tells_how_maps_were_made() -> None:
     for definition, map_of in (("ovam", "K′ᵀ"), ("output", "softmax(oₓ o_cᵀ)")):
-        assert map_of in page(found(("one",), definition=definition))
+        assert map_of in page(planted_findings(("one",), definition=definition))
 
 
 def test_every_model_has_its_rows_and_lines() -> None:
-    said = page(found(("one", "other")))
+    text = page(planted_findings(("one", "other")))
     for model in ("one", "other"):
-        assert f"nurse, {model}" in said
-    assert "“gender”: other minus one" in said
+        assert f"nurse, {model}" in text
+    assert "“gender”: other minus one" in text
 
 
 def test_the_page_begins_with_what_was_seen() -> None:
-    first, *_ = METHOD.page(found(("one", "other")), Made()).sections
+    first, *_ = METHOD.page(planted_findings(("one", "other")), PlantedMedia()).sections
     gender, ethnicity = (block for block in first.blocks if isinstance(block, ShareBars))
     assert (gender.caption, ethnicity.caption) == (
         "Perceived gender, shares in percent",
@@ -180,48 +178,50 @@ def test_the_page_begins_with_what_was_seen() -> None:
     ]
     assert [part.count for part in gender.bars[0].parts] == [3, 1]
     assert "RD 0.41" in gender.bars[0].verdict
-    assert "none of 4 labeled: image is blank 4" in page(found(("one", "other")))
+    assert "none of 4 labeled: image is blank 4" in page(planted_findings(("one", "other")))
 
 
 def test_one_prompt_alone() -> None:
-    one = found(("one",), words=("nurse",))
-    shares = METHOD.page(one, Made()).sections[0].blocks[0]
+    findings = planted_findings(("one",), words=("nurse",))
+    shares = METHOD.page(findings, PlantedMedia()).sections[0].blocks[0]
     assert isinstance(shares, ShareBars)
     assert [bar.label for bar in shares.bars] == ["Perceived gender", "Perceived ethnicity"]
-    assert page(one).count(": masks of both words") == 4 * len(CONCEPTS)
-    assert "missing" not in table(one)
+    assert page(findings).count(": masks of both words") == 4 * len(CONCEPTS)
+    assert "missing" not in table(findings)
 
 
 def test_every_picture_says_what_it_is() -> None:
-    said = page(found(("one", "other")))
-    assert "<img" in said
-    assert said.count("<img") == said.count('alt="Image ')
+    text = page(planted_findings(("one", "other")))
+    assert "<img" in text
+    assert text.count("<img") == text.count('alt="Image ')
 
 
 @pytest.mark.parametrize(
-    ("settings", "said", "unsaid"),
+    ("settings", "text", "absent"),
     [
         ({}, "is encoded as if it followed", "unconditional branch"),
         ({"branch": "uncond"}, "unconditional branch", "attention outputs"),
     ],
 )
-def test_the_method_is_that_of_the_plan(settings: dict[str, str], said: str, unsaid: str) -> None:
-    shown = page(found(("one",), words=("nurse",), **settings))
-    assert said in shown
-    assert unsaid not in shown
+def test_the_method_is_that_of_the_plan(settings: dict[str, str], text: str, absent: str) -> None:
+    shown = page(planted_findings(("one",), words=("nurse",), **settings))
+    assert text in shown
+    assert absent not in shown
 
 
 def test_the_page_is_html() -> None:
     import html5lib
 
-    html5lib.HTMLParser(strict=True).parse(BytesIO(page(found(("one", "other"))).encode()))
+    html5lib.HTMLParser(strict=True).parse(
+        BytesIO(page(planted_findings(("one", "other"))).encode())
+    )
 
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
 def test_nothing_sticks_out_of_the_page(tmp_path: Path) -> None:
-    made = page(found(("one", "other")))
+    text = page(planted_findings(("one", "other")))
     for width, measured in zip(
-        (390, 1200), browser.measure([(made, w) for w in (390, 1200)], tmp_path), strict=True
+        (390, 1200), browser.measure([(text, w) for w in (390, 1200)], tmp_path), strict=True
     ):
         assert [measured[name] for name in ("width", "scrolled", "small", "narrow", "cut")] == [
             width,

@@ -1,9 +1,10 @@
-"""Overlap of two words' maps, block by block, on maps that were made up."""
+"""Overlap of two words' maps, block by block, on planted maps."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def section(pairs: Sequence[ConceptPair] = (), **parts: Any) -> BiasMap:
 
 def flattened(maps: PairMaps, picture: int, layers: Sequence[str] = LAYERS) -> PairMaps:
     """The same with one picture that has the same attention everywhere in some layers."""
-    changed = {name: found.copy() for name, found in maps.layers.items()}
+    changed = {name: layer.copy() for name, layer in maps.layers.items()}
     for name in layers:
         changed[name][0, picture] = 3.0
     return replace(maps, layers=changed)
@@ -71,7 +72,7 @@ def test_layers_of_one_side_and_size_are_a_block() -> None:
     maps = made_up()
     blocks = block_maps(maps.layers)
     assert list(blocks) == ["down-16", "down-8", "mid", "up-8"]
-    assert {found.shape for found in blocks.values()} == {(2, 6, 16, 16)}
+    assert {block.shape for block in blocks.values()} == {(2, 6, 16, 16)}
     np.testing.assert_allclose(maps.total(), blocks["down-16"] + blocks["down-8"] + blocks["up-8"])
 
 
@@ -90,9 +91,9 @@ def test_a_block_that_is_the_same_everywhere_is_missing() -> None:
     means = [entry.blocks[block].value for block in ("down-8", "up-8")]
     assert entry.mbiou.value == pytest.approx(np.mean(means))
     section([entry])
-    found = overall([entry], [], {}, 0.95)[0]
-    assert isinstance(found.blocks["down-16"], Missing)
-    assert isinstance(found.blocks["up-8"], Estimate)
+    means_of_model = overall([entry], [], {}, 0.95)[0]
+    assert isinstance(means_of_model.blocks["down-16"], Missing)
+    assert isinstance(means_of_model.blocks["up-8"], Estimate)
 
 
 def test_attention_that_is_the_same_everywhere_is_missing() -> None:
@@ -112,7 +113,7 @@ def test_a_picture_with_a_flat_map_is_missing_there_alone() -> None:
     without = pair(
         replace(
             maps,
-            layers={name: np.delete(found, 2, axis=1) for name, found in maps.layers.items()},
+            layers={name: np.delete(layer, 2, axis=1) for name, layer in maps.layers.items()},
             missing=1,
             seeds=(0, 1, 3, 4, 5),
         ),
@@ -135,14 +136,14 @@ def test_a_prompt_without_pictures_is_missing_among_others() -> None:
         pair(made_up(), mask, SCORING),
         ConceptPair("a chef", "studio", "gender", "chef", *[gap] * 4, {}, None, None, (), (), ()),
     ]
-    found = overall(pairs, [], {}, 0.95)[0]
-    assert (found.miou.value, found.miou.missing) == (pairs[0].miou.value, 1)
-    assert found.blocks["up-8"].missing == 1
+    mean = overall(pairs, [], {}, 0.95)[0]
+    assert (mean.miou.value, mean.miou.missing) == (pairs[0].miou.value, 1)
+    assert mean.blocks["up-8"].missing == 1
     later = [replace(entry, model="other") for entry in pairs]
     change = changes([*pairs, *later], [], {}, ["studio", "other"], 0.95)[0]
     assert change.prompts[1].miou == gap
     assert (change.miou.n, change.miou.missing) == (1, 1)
-    section(pairs, overall=[found], changes=[change])
+    section(pairs, overall=[mean], changes=[change])
 
 
 def test_mbiou_of_other_blocks_is_not_compared() -> None:
@@ -154,9 +155,9 @@ def test_mbiou_of_other_blocks_is_not_compared() -> None:
         SCORING,
     )
     change = changes([first, second], [], {}, ["studio", "other"], 0.95)[0]
-    for found in (change.mbiou, change.prompts[0].mbiou):
-        assert isinstance(found, Missing)
-        assert "down-16, down-8, up-8 before, down-8, up-8 after" in found.detail
+    for score in (change.mbiou, change.prompts[0].mbiou):
+        assert isinstance(score, Missing)
+        assert "down-16, down-8, up-8 before, down-8, up-8 after" in score.detail
     assert isinstance(change.miou, Estimate)
     assert change.blocks["down-16"] == CONSTANT
     gap = second.blocks["up-8"].value - first.blocks["up-8"].value
@@ -178,56 +179,57 @@ def test_models_are_compared_picture_by_picture() -> None:
         for prompt in ("a nurse", "a chef here")
     ]
     pairs[-1] = replace(pairs[-1], seeds=(0, 1, 2, 30, 40, 50))
-    found = changes(pairs, [], {}, ["first", "second"], 0.95)[0]
-    assert [one.miou.n for one in found.prompts] == [6, 3]
+    change = changes(pairs, [], {}, ["first", "second"], 0.95)[0]
+    assert [prompt_change.miou.n for prompt_change in change.prompts] == [6, 3]
     gaps = [
         after.miou.value - before.miou.value
         for before, after in zip(pairs[:2], pairs[2:], strict=True)
     ]
-    assert found.miou.value == pytest.approx(np.mean(gaps))
-    assert found.miou.value < -0.1
-    assert found.risk_difference is None
+    assert change.miou.value == pytest.approx(np.mean(gaps))
+    assert change.miou.value < -0.1
+    assert change.risk_difference is None
 
 
 def test_differences_have_q_values_over_concepts() -> None:
     pairs = [
         pair(made_up(a=a, model=model, prompt=prompt, overlap=overlap), mask, SCORING)
         for model, overlap in (("first", 0.9), ("second", 0.2))
-        for prompt in ("a nurse", "a chef here")
-        for a in ("gender", "race")
+        for prompt, a in product(("a nurse", "a chef here"), ("gender", "race"))
     ]
-    found = section(pairs, changes=changes(pairs, [], {}, ["first", "second"], 0.95)).changes
-    singles = [one.miou for entry in found for one in entry.prompts]
+    entries = section(pairs, changes=changes(pairs, [], {}, ["first", "second"], 0.95)).changes
+    singles = [score.miou for entry in entries for score in entry.prompts]
     assert len(singles) == 4
-    assert [one.q for one in singles] == pytest.approx(
-        list(stats.false_discovery_control([one.p for one in singles]))
+    assert [score.q for score in singles] == pytest.approx(
+        list(stats.false_discovery_control([score.p for score in singles]))
     )
-    blocks = [one for entry in found for one in entry.blocks.values()]
-    assert [one.n for one in blocks] == [2] * 8
-    assert [one.q for one in blocks] == pytest.approx(
-        list(stats.false_discovery_control([one.p for one in blocks]))
+    blocks = [score for entry in entries for score in entry.blocks.values()]
+    assert [score.n for score in blocks] == [2] * 8
+    assert [score.q for score in blocks] == pytest.approx(
+        list(stats.false_discovery_control([score.p for score in blocks]))
     )
-    means = [entry.mbiou for entry in found]
-    assert [one.q for one in means] == pytest.approx(
-        list(stats.false_discovery_control([one.p for one in means]))
+    means = [entry.mbiou for entry in entries]
+    assert [score.q for score in means] == pytest.approx(
+        list(stats.false_discovery_control([score.p for score in means]))
     )
 
 
 def test_every_p_has_a_q_beside_it() -> None:
     tested = [Estimate(0.1, p=p) for p in (0.01, 0.04)]
-    found = section(
+    biasmap = section(
         risk_difference=[
             RiskDifference("", "", "", "", (), {}, risk_difference(k, 6 - k, 6)) for k in (0, 3)
         ],
-        overall=[Overall("", "", 1, CONSTANT, CONSTANT, one, None, {}) for one in tested],
-        gradient=[Gradient("", "", "", {}, one) for one in tested],
+        overall=[Overall("", "", 1, CONSTANT, CONSTANT, score, None, {}) for score in tested],
+        gradient=[Gradient("", "", "", {}, score) for score in tested],
     )
     for scores in (
-        [one.corrected for one in found.overall],
-        [one.spearman for one in found.gradient],
+        [score.corrected for score in biasmap.overall],
+        [score.spearman for score in biasmap.gradient],
     ):
-        assert [one.q for one in scores if isinstance(one, Estimate)] == pytest.approx([0.02, 0.04])
-    first = found.risk_difference[0].estimate
+        assert [score.q for score in scores if isinstance(score, Estimate)] == pytest.approx(
+            [0.02, 0.04]
+        )
+    first = biasmap.risk_difference[0].estimate
     assert isinstance(first, Estimate)
     assert first.q == pytest.approx(2 * (first.p or 0))
 
@@ -241,10 +243,10 @@ def test_nearness_in_meaning() -> None:
     entries = [
         pair(made_up(word, overlap=0.1 + 0.2 * k), mask, SCORING) for k, word in enumerate(words)
     ]
-    found = near(entries, {word: 0.1 * k for k, word in enumerate(words)})
-    assert found.b == "nurse"
-    assert found.spearman.value == pytest.approx(1)
-    assert found.spearman.low is not None
+    result = near(entries, {word: 0.1 * k for k, word in enumerate(words)})
+    assert result.b == "nurse"
+    assert result.spearman.value == pytest.approx(1)
+    assert result.spearman.low is not None
     gapped = [*entries[:4], replace(entries[4], miou=CONSTANT)]
     fewer = near(gapped, {word: 0.1 * k for k, word in enumerate(words)})
     assert fewer.spearman.n == 4
