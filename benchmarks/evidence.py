@@ -1,4 +1,4 @@
-"""Where in a drawing the evidence of an attribute lies."""
+"""Regions of a drawing that contain the evidence of an attribute."""
 
 from __future__ import annotations
 
@@ -13,12 +13,30 @@ from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 
 
 def evidence(scene: Scene, seed: int, attribute: str) -> Mask:
-    """The smallest region (128, 128) outside which the drawing is the same whatever the value of
-    `attribute`.
+    """Return the smallest region that contains all evidence of an attribute.
 
-    `attribute` is a name in ATTRIBUTES or "occupation". The region is where any two drawings of the
-    scene differ that differ in the attribute alone. It does not depend on the value the scene has,
-    so covering it removes all evidence and its outline gives nothing away.
+    In the region, drawings of the scene with different values of the attribute differ. The region
+    does not depend on the value of the scene. So covering it removes all evidence, and its outline
+    does not show the value.
+
+    Parameters
+    ----------
+    scene
+        The scene.
+    seed
+        Seed of the drawing.
+    attribute
+        A name in ATTRIBUTES, or "occupation".
+
+    Returns
+    -------
+    ndarray of bool, shape (128, 128)
+        The region.
+
+    Raises
+    ------
+    ValueError
+        If there is no such attribute.
     """
     drawn = [np.asarray(draw(variant, seed)) for variant in _variants(scene, attribute)]
     first = drawn[0]
@@ -39,9 +57,7 @@ def _variants(scene: Scene, attribute: str) -> Iterator[Scene]:
 
 
 def _with(scene: Scene, attribute: str, value: str) -> Scene:
-    """The scene with another value; a blind person gives up clear glasses, and glasses give up
-    blindness.
-    """
+    """Return the scene with another value. Blindness and clear glasses exclude each other."""
     if value == "blind":
         return replace(scene, disability=value, glasses="no glasses")
     if value == "glasses" and scene.disability == "blind":

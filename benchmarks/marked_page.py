@@ -1,4 +1,4 @@
-"""Pages of the documentation whose figures a command writes, between two markers."""
+"""Pages of the documentation that contain figures of a command, between two markers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from askew.types import Estimate
 
 
 def update(page: Path, name: str, lines: Sequence[str]) -> None:
-    """Write the lines between the two markers of this name. Raises ValueError for a page without
-    them.
+    """Write lines between the two markers of a name.
+
+    Raises
+    ------
+    ValueError
+        If the page does not have the markers.
     """
     text = page.read_text(encoding="utf-8")
     opening = f"<!-- {name} -->\n"
@@ -21,11 +25,11 @@ def update(page: Path, name: str, lines: Sequence[str]) -> None:
         raise ValueError(
             f"{page} has no place for {name}: it needs the lines {opening.strip()} and {end}"
         )
-    page.write_text(
-        "\n".join([before + opening, *lines]).rstrip() + f"\n\n{end}{after}", encoding="utf-8"
-    )
+    figures = "\n".join([before + opening, *lines]).rstrip()
+    page.write_text(f"{figures}\n\n{end}{after}", encoding="utf-8")
 
 
 def measured(e: Estimate, form: str = ".2f") -> str:
-    """An estimate with its interval, if it has one: "0.71 [0.66, 0.75]"; numbers in this format."""
-    return f"{e.value:{form}}" + ("" if e.low is None else f" [{e.low:{form}}, {e.high:{form}}]")
+    """Return an estimate with its interval, if there is an interval: "0.71 [0.66, 0.75]"."""
+    interval = "" if e.low is None else f" [{e.low:{form}}, {e.high:{form}}]"
+    return f"{e.value:{form}}{interval}"

@@ -1,7 +1,8 @@
-"""Processor time of `askew --help` over that of importing cyclopts and rich alone: the smallest of
-several starts each.
+"""Compare processor time of `askew --help` with that of importing only cyclopts and rich.
 
-python -m benchmarks.startup [--rounds 15]
+    python -m benchmarks.startup [--rounds 15]
+
+The smallest time of several starts counts.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import resource
 import subprocess
 import sys
 
-WAYS = {
+COMMANDS = {
     "askew --help": ["-m", "askew", "--help"],
     "import cyclopts, rich": ["-c", "import cyclopts, rich"],
 }
 
 
 def seconds(arguments: list[str]) -> float:
-    """Processor time of one Python process, its start included."""
+    """Return processor time of a Python process, including its start."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -26,18 +27,19 @@ def seconds(arguments: list[str]) -> float:
 
 
 def main() -> None:
+    """Print both times and their ratio."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=15)
     rounds = parser.parse_args().rounds
-    least = {
-        name: min(seconds(arguments) for _ in range(rounds)) for name, arguments in WAYS.items()
-    }
-    for name, took in least.items():
-        print(f"{name:24} {took:.3f} s")
-    help_took, imports_took = least.values()
-    print(f"ratio {help_took / imports_took:.2f}")
+    least = {}
+    for name, arguments in COMMANDS.items():
+        least[name] = min(seconds(arguments) for _ in range(rounds))
+    for name, time in least.items():
+        print(f"{name:24} {time:.3f} s")
+    help_time, import_time = least.values()
+    print(f"ratio {help_time / import_time:.2f}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Time of `associations` against a plain loop over bootstrap draws, one axis, same sizes.
+"""Compare the time of `associations` with a plain loop over bootstrap draws, for an axis.
 
     python -m benchmarks.statistics [--draws 1000]
 
-The loop does less: for each draw it resamples pictures by index and computes the K scores and MAD
-once. `associations` also inverts the tests that give its intervals, and draws the null. Prints the
-ratio loop / vectorised, and the time of eight axes (six counterfactuals, 48 pictures, 60 concepts).
+The loop does less: for each draw it resamples images by index and computes the K scores and MAD
+once. `associations` also inverts the tests that give its intervals, and draws the null. The script
+prints the ratio loop / vectorized, and the time of eight axes (six counterfactuals, 48 images, 60
+concepts).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ COUNTERFACTUALS = 6
 def loop(
     initial: list[list[int]], sets: list[list[list[int]]], draws: int, rng: np.random.Generator
 ) -> list[float]:
-    """MAD of every draw, one picture and one concept at a time."""
+    """Return MAD of every draw, computed image by image and concept by concept."""
     results = []
     for _ in range(draws):
         base = resampled(initial, rng)
@@ -36,17 +37,19 @@ def loop(
 
 
 def resampled(pictures: list[list[int]], rng: np.random.Generator) -> list[float]:
+    """Return mean concept counts of resampled images."""
     chosen = [pictures[i] for i in rng.integers(len(pictures), size=len(pictures))]
     return [sum(column) / len(chosen) for column in zip(*chosen, strict=True)]
 
 
 def overlap(w: list[float], v: list[float]) -> float:
+    """Return the sum of minima over the sum of maxima of two histograms."""
     pairs = list(zip(w, v, strict=True))
     return sum(min(pair) for pair in pairs) / sum(max(pair) for pair in pairs)
 
 
 def seconds(work: Callable[[], object]) -> tuple[float, float]:
-    """Wall and CPU time; on a busy machine only the second is telling."""
+    """Return wall time and CPU time; on a busy machine only CPU time is meaningful."""
     wall = time.perf_counter()
     cpu = time.process_time()
     work()
@@ -54,6 +57,7 @@ def seconds(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def main() -> None:
+    """Print the times and their ratio."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -64,13 +68,12 @@ def main() -> None:
     initial, *sets = (rng.random(shape) < rng.random(CONCEPTS) / 2).astype(int)
 
     plain = seconds(lambda: loop(initial.tolist(), [s.tolist() for s in sets], draws, rng))
-    vectorised = seconds(lambda: associations(initial, sets, rng=rng, draws=draws))
-    for clock, before, after in zip(("wall", "CPU"), plain, vectorised, strict=True):
+    vectorized = seconds(lambda: associations(initial, sets, rng=rng, draws=draws))
+    for clock, before, after in zip(("wall", "CPU"), plain, vectorized, strict=True):
         print(
-            f"{clock}: loop {before:.2f} s, vectorised {after:.2f} s an axis, ratio {before / after:.1f}, ",
-            end="",
+            f"{clock}: loop {before:.2f} s, vectorized {after:.2f} s an axis, "
+            f"ratio {before / after:.1f}, eight axes {8 * after:.1f} s"
         )
-        print(f"eight axes {8 * after:.1f} s")
 
 
 if __name__ == "__main__":

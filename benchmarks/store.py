@@ -1,17 +1,18 @@
-"""Time and memory of a store that grows.
+"""Measure time and memory of a store that grows.
 
     python -m benchmarks.store [--counts 1000,10000,100000] [--folder /tmp]
 
-For each count, in a process of its own, it stores so many pictures of 20 kB in batches of 16, and
-an answer to each. Prints the time per stored picture, and that over the time of bare files with the
-same flushing (at most 1.2 is wanted); the seconds of CPU to count a finished run as --dry-run does,
-and to go on with it (under 10 at 100,000); and the most memory. Flushing is most of the time: use a
-disk that is quiet.
+For each count, a separate process stores as many images of 20 kB in batches of 16, and an answer to
+each. The script prints the time per stored image, and its ratio to the time of bare files with the
+same flushing (at most 1.2). It also prints the seconds of CPU to count a finished run as --dry-run
+does and to resume it (under 10 at 100,000), and the peak memory. Flushing takes most of the time, so
+use a disk that nothing else uses.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import resource
 import subprocess
 import sys
@@ -34,14 +35,15 @@ from askew.store.imagefile import EncodedPicture
 from askew.store.requests import PictureRequest
 from askew.store.store import Store
 from askew.types import Missing, Picture, Question, slices
+from benchmarks.markdown import table_row
 
 BATCH = 16
 SIZE = 20_000
 BRIGHT = Question("Is it bright?", ("no", "yes"), "light")
 
 
-class Named:
-    """A model whose pictures are there already."""
+class StoredModel:
+    """Model whose images are stored already."""
 
     name = "benchmark/none"
     revision = "1"
@@ -51,88 +53,96 @@ class Named:
         self.settings: Mapping[str, Setting] = {}
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+        """Fail, since no image is missing."""
         raise NotImplementedError
 
     def unknown_words(self, prompt: str) -> list[str]:
+        """Return no words."""
         return []
 
 
-class Yes:
-    """An instrument that was asked already."""
+class AffirmativeVQA:
+    """Instrument that answers "yes" to every question."""
 
     name = fingerprint = "benchmark/yes"
 
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
+        """Return "yes" for every image and question."""
         return [["yes"] * len(questions) for _ in pictures]
 
 
 def flow(run: Run, count: int) -> None:
-    """Pictures and their answers, as a gather asks for them."""
-    images: list[Outcome] = run.pictures(Named(), ["a prompt"], count, 0)["a prompt"]
-    run.ask(Yes(), images, [BRIGHT])
+    """Request images and answers, as a method does."""
+    images: list[Outcome] = run.pictures(StoredModel(), ["a prompt"], count, 0)["a prompt"]
+    run.ask(AffirmativeVQA(), images, [BRIGHT])
 
 
 def batch(k: int) -> list[EncodedPicture]:
-    """Files that differ from all others."""
+    """Return the files of batch k, which differ from all other files."""
     data = np.random.default_rng(0).bytes(SIZE)
     return [EncodedPicture((k * BATCH + j).to_bytes(8, "big") + data) for j in range(BATCH)]
 
 
 def store_all(store: Store, wanted: Sequence[PictureRequest]) -> None:
-    """Store every picture, batch by batch."""
+    """Store every image, batch by batch."""
     for k, part in enumerate(slices(wanted, BATCH)):
         store.put_pictures(part, batch(k)[: len(part)], {})
 
 
 def write_all(folder: Path, count: int) -> None:
     """Write as many bare files."""
-    (folder / "bare").mkdir()
-    for k in range(-(-count // BATCH)):
-        write_whole(
-            {folder / "bare" / f"{k}-{j}": picture.data for j, picture in enumerate(batch(k))},
-            folder,
-        )
+    bare = folder / "bare"
+    bare.mkdir()
+    for k in range(math.ceil(count / BATCH)):
+        files = {bare / f"{k}-{j}": image.data for j, image in enumerate(batch(k))}
+        write_whole(files, folder)
 
 
 def measured(count: int, folder: Path) -> None:
-    """One line for one count."""
+    """Print the row of a count."""
     bare = timed(lambda: write_all(folder, count))
-    wanted = wanted_pictures(Named(), ["a prompt"], count, 0)
+    wanted = wanted_pictures(StoredModel(), ["a prompt"], count, 0)
     with Store(folder / "store") as store:
         stored = timed(lambda: store_all(store, wanted))
         plan = RunPlan()
         store.plan_pictures(plan.hash, wanted)
         flow(LiveRun(folder / "run", store, plan), count)
     counting = timed(lambda: count_again(folder, count), time.process_time)
-    again = 0.0
     with Store(folder / "store") as store:
-        again = timed(lambda: flow(LiveRun(folder / "run", store, plan), count), time.process_time)
+        resumed = timed(
+            lambda: flow(LiveRun(folder / "run", store, plan), count), time.process_time
+        )
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        f"| {count:,} | {1000 * stored / count:.2f} ms | {stored / bare:.2f} | {counting:.1f} s | {again:.1f} s | "
-        f"{memory:.0f} MB |",
-        flush=True,
+    cells = (
+        f"{count:,}",
+        f"{1000 * stored / count:.2f} ms",
+        f"{stored / bare:.2f}",
+        f"{counting:.1f} s",
+        f"{resumed:.1f} s",
+        f"{memory:.0f} MB",
     )
+    print(table_row(*cells), flush=True)
 
 
 def count_again(folder: Path, count: int) -> None:
-    """As a dry run does."""
+    """Count the work of the run, as a dry run does."""
     with Store(folder / "store", create=False) as store:
-        flow(counted := CountingRun(store), count)
+        counted = CountingRun(store)
+        flow(counted, count)
         assert counted.work.left == 0, counted.lines()
 
 
 def timed(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """Seconds that it takes."""
-    begun = clock()
+    """Return the seconds of a call."""
+    start = clock()
     work()
-    return clock() - begun
+    return clock() - start
 
 
 def main() -> None:
-    """The table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -147,10 +157,10 @@ def main() -> None:
     print("| pictures | a stored picture | over bare files | dry run | going on | memory |")
     print("| --: " * 6 + "|", flush=True)
     for count in options.counts.split(","):
-        where = ["--folder", str(options.folder)] if options.folder else []
-        subprocess.run(
-            [sys.executable, "-m", "benchmarks.store", "--one", count, *where], check=True
-        )
+        command = [sys.executable, "-m", "benchmarks.store", "--one", count]
+        if options.folder:
+            command += ["--folder", str(options.folder)]
+        subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What benchmarks ask of the studio: captions of one thing each, and some of its occupations."""
+"""Captions with a single statement, and occupations of the studio, for benchmarks."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from askew.studio.scene import OCCUPATIONS
 
 
 def phrase(attribute: str, value: str) -> str:
-    """A caption that says this one thing, in the first wording."""
+    """Return a caption that states a single value, in the first wording."""
     return wordings(attribute, value)[0]
 
 
 def spread(count: int) -> list[str]:
-    """Names of `count` occupations at even distances in the planted order, the first and the last
-    among them.
+    """Return occupations at equal distances in the planted order, including first and last.
+
+    Parameters
+    ----------
+    count
+        Number of occupations.
     """
     names = list(OCCUPATIONS)
     return [names[round(k * (len(names) - 1) / max(1, count - 1))] for k in range(count)]
