@@ -1,11 +1,10 @@
-"""Time of classification by per-class errors against a plain loop over pairs of classes, at equal
-decisions.
+"""Compare the time of classification by errors of classes with a loop over pairs of classes.
 
     python -m benchmarks.classification [--pictures 4] [--folder PIPELINE]
 
-The plain loop does for each of the 25 pairs what the paper's classifier does: encode picture and
-texts, evaluate both classes at N = 10 timesteps in one batch, and choose the class with the smaller
-mean error.
+The loop does for each of the 25 pairs what the paper's classifier does: encode image and texts,
+evaluate both classes at N = 10 timesteps in a batch, and choose the class with the smaller mean
+error. Both make the same decisions.
 """
 
 from __future__ import annotations
@@ -38,17 +37,17 @@ PAIRS = list(product(range(5), range(5, 10)))
 def batched(
     pipe: Any, images: Sequence[Image.Image], prompts: Sequence[str], noise: torch.Tensor
 ) -> Any:
-    """Every decision from the errors of ten classes."""
+    """Return all decisions, from the errors of ten classes."""
     return pair_decisions(class_errors(pipe, images, prompts, timesteps(SAMPLES), noise), PAIRS)
 
 
 def plain(
     pipe: Any, images: Sequence[Image.Image], prompts: Sequence[str], noise: torch.Tensor
 ) -> Any:
-    """Every decision for itself."""
+    """Return all decisions, from separate errors for each pair of classes."""
     decided = np.empty((len(images), len(PAIRS)))
     for i, image in enumerate(images):
-        for at, (a, b) in enumerate(PAIRS):
+        for pair, (a, b) in enumerate(PAIRS):
             errors = class_errors(
                 pipe,
                 [image],
@@ -57,8 +56,11 @@ def plain(
                 noise[i : i + 1],
                 batch_size=2 * SAMPLES,
             )[0].mean(axis=1, dtype=float)
-            decided[i, at] = errors[0] < errors[1]
+            decided[i, pair] = errors[0] < errors[1]
     return decided
+
+
+METHODS = (plain, batched)
 
 
 def main() -> None:
@@ -68,17 +70,14 @@ def main() -> None:
     )
     parser.add_argument("--pictures", type=int, default=4)
     parser.add_argument(
-        "--folder", type=Path, help="a Stable Diffusion pipeline; the studio's by default"
+        "--folder", type=Path, help="folder of a Stable Diffusion pipeline [default: the studio's]"
     )
-    choice = parser.parse_args()
+    options = parser.parse_args()
     torch.set_num_threads(1)
     pipe = StableDiffusionPipeline.from_pretrained(
-        choice.folder or weights("studio"), torch_dtype=torch.float32
+        options.folder or weights("studio"), torch_dtype=torch.float32
     )
-    drawn = PlantedModel().generate(
-        [Request("a photo of a person", seed) for seed in range(choice.pictures)]
-    )
-    images = [one for one in drawn if isinstance(one, Image.Image)]
+    images = person_images(options.pictures)
     prompts = [prompt_of(word, "a photo of {}") for word in CLASSES]
     shape = Denoiser(pipe, prompts).shape
     noise = torch.stack([noise_of(seed, SAMPLES, shape) for seed in range(len(images))])
@@ -86,20 +85,29 @@ def main() -> None:
     wall = []
     cpu = []
     decisions = []
-    for way in (plain, batched):
-        started = time.perf_counter()
-        used = time.process_time()
-        decisions.append(way(pipe, images, prompts, noise))
-        wall.append(time.perf_counter() - started)
-        cpu.append(time.process_time() - used)
+    for method in METHODS:
+        wall_start = time.perf_counter()
+        cpu_start = time.process_time()
+        decisions.append(method(pipe, images, prompts, noise))
+        wall.append(time.perf_counter() - wall_start)
+        cpu.append(time.process_time() - cpu_start)
     equal = int((decisions[0] == decisions[1]).sum())
     print(
-        f"{len(images)} pictures, {len(PAIRS)} pairs, {SAMPLES} samples; alike: {equal} of {decisions[0].size}"
+        f"{len(images)} pictures, {len(PAIRS)} pairs, {SAMPLES} samples; "
+        f"alike: {equal} of {decisions[0].size}"
     )
-    for what, (one, other) in (("wall time", wall), ("CPU", cpu)):
+    for clock, (by_pair, by_class) in (("wall time", wall), ("CPU", cpu)):
         print(
-            f"pair by pair {one:.1f} s, by class {other:.1f} s of {what}: {one / other:.1f} times faster"
+            f"pair by pair {by_pair:.1f} s, by class {by_class:.1f} s of {clock}: "
+            f"{by_pair / by_class:.1f} times faster"
         )
+
+
+def person_images(count: int) -> list[Image.Image]:
+    """Draw images of persons."""
+    requests = [Request("a photo of a person", seed) for seed in range(count)]
+    outcomes = PlantedModel().generate(requests)
+    return [outcome for outcome in outcomes if isinstance(outcome, Image.Image)]
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Editing by askew against a bare loop over the same image-to-image pipeline.
+"""Compare the time of editing by askew with a bare loop over the same image-to-image pipeline.
 
     python -m benchmarks.editing [--model PATH] [--pictures N] [--repeats R]
 
-Prints wall time and process CPU time of both, and their ratios, which must be at most 1.05. Where
-other programs use the machine, CPU time is what counts. Both make the same edits from the same
-noise in batches of the same size; askew also opens the sources, encodes and stores every edit
-safely on disk.
+The script prints wall time and process CPU time of both, and their ratios, which must be at most
+1.05. Where other programs use the machine, CPU time counts. Both make the same edits from the same
+noise in batches of the same size. askew also opens the input images, and encodes and stores every
+edit safely on disk.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from askew import registry
-from askew.methods.edit.edits import FunctionMaker, edited, wanted_edit
+from askew.methods.edit.edits import EditPictureRequest, FunctionMaker, edited, wanted_edit
 from askew.methods.edit.plan import EditPlan, plan_editing
 from askew.models.base import Model
 from askew.models.diffusers import editor_of
@@ -44,40 +44,51 @@ def main() -> None:
     parser.add_argument("--model", default="studio")
     parser.add_argument("--pictures", type=int, default=24)
     parser.add_argument("--repeats", type=int, default=3)
-    choice = parser.parse_args()
+    options = parser.parse_args()
     torch.set_num_threads(1)
-    model = registry.model(choice.model)
+    model = registry.model(options.model)
     assert isinstance(model, Model)
     editor = editor_of(model, {})
-    plan = plan_editing(GROUP, model=choice.model, sources="studio/planted", images=choice.pictures)
+    plan = plan_editing(
+        GROUP, model=options.model, sources="studio/planted", images=options.pictures
+    )
+    ratios = []
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "store") as store:
         sources = _sources(LiveRun(Path(folder) / "run", store, plan), plan)
         _bare(editor, sources[: editor.batch_size])  # loads and warms up
-        ratios = []
-        for repeat in range(choice.repeats):
-            fresh = Path(folder) / str(repeat)
+        for repeat in range(options.repeats):
             bare = _bare(editor, sources)
-            ours = _askew(editor, sources, fresh, plan)
-            ratios.append((ours.wall / bare.wall, ours.cpu / bare.cpu))
+            ours = _askew(editor, sources, Path(folder) / str(repeat), plan)
+            wall_ratio = ours.wall / bare.wall
+            cpu_ratio = ours.cpu / bare.cpu
+            ratios.append((wall_ratio, cpu_ratio))
             print(
-                f"bare {bare}, askew {ours}; ratio {ratios[-1][0]:.3f}, of CPU {ratios[-1][1]:.3f}",
+                f"bare {bare}, askew {ours}; ratio {wall_ratio:.3f}, of CPU {cpu_ratio:.3f}",
                 flush=True,
             )
-    wall, cpu = (sorted(kind)[len(ratios) // 2] for kind in zip(*ratios, strict=True))
+    wall, cpu = (sorted(values)[len(ratios) // 2] for values in zip(*ratios, strict=True))
     print(
-        f"ratio {wall:.3f} of wall time, {cpu:.3f} of CPU (medians of {len(ratios)}; at most 1.05 is wanted)"
+        f"ratio {wall:.3f} of wall time, {cpu:.3f} of CPU "
+        f"(medians of {len(ratios)}; at most 1.05 is wanted)"
     )
 
 
 def _sources(run: LiveRun, plan: EditPlan) -> list[Picture]:
+    """Return the input images."""
     source: Any = registry.model(plan.sources)
-    made = run.pictures(source, plan.texts(), plan.images, plan.seed)
-    return [one for some in made.values() for one in some if isinstance(one, Picture)]
+    sources: list[Picture] = []
+    for outcomes in run.pictures(source, plan.texts(), plan.images, plan.seed).values():
+        sources += [outcome for outcome in outcomes if isinstance(outcome, Picture)]
+    return sources
+
+
+def _requests(editor: Editor, sources: list[Picture]) -> list[EditPictureRequest]:
+    return [wanted_edit(editor, source, k, WORD, STRENGTH, 0) for k, source in enumerate(sources)]
 
 
 @dataclass(frozen=True)
 class Spent:
-    """Seconds."""
+    """Wall time and CPU time in seconds."""
 
     wall: float
     cpu: float
@@ -87,21 +98,22 @@ class Spent:
 
 
 class Clock:
-    """Counts from where it is made."""
+    """Clock that starts when it is created."""
 
     def __init__(self) -> None:
         self._wall = time.perf_counter()
         self._cpu = time.process_time()
 
     def spent(self) -> Spent:
-        """Since then."""
-        return Spent(time.perf_counter() - self._wall, time.process_time() - self._cpu)
+        """Return the time since the start."""
+        wall = time.perf_counter() - self._wall
+        return Spent(wall=wall, cpu=time.process_time() - self._cpu)
 
 
 def _bare(editor: Editor, sources: list[Picture]) -> Spent:
-    """Time of a loop over the pipeline with generators of its own."""
-    edits = [wanted_edit(editor, one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]
-    images = [opened(one.path) for one in sources]
+    """Return the time of a loop over the pipeline."""
+    edits = _requests(editor, sources)
+    images = [opened(source.path) for source in sources]
     settings: dict[str, Any] = dict(editor.settings)
     clock = Clock()
     for first in range(0, len(edits), editor.batch_size):
@@ -117,9 +129,9 @@ def _bare(editor: Editor, sources: list[Picture]) -> Spent:
 
 
 def _askew(editor: Editor, sources: list[Picture], folder: Path, plan: EditPlan) -> Spent:
-    """Time of the same edits by a run with an empty store."""
+    """Return the time of the same edits by a run with an empty store."""
     maker = FunctionMaker(editor.name, editor.batch_size, partial(edited, editor))
-    wanted = [wanted_edit(editor, one, k, WORD, STRENGTH, 0) for k, one in enumerate(sources)]
+    wanted = _requests(editor, sources)
     with Store(folder / "store") as store:
         run = LiveRun(folder / "run", store, plan)
         clock = Clock()

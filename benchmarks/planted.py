@@ -1,14 +1,14 @@
-"""Does an audit find what was planted, and nothing where nothing was planted?
+"""Measure whether an audit finds planted bias, and no bias where none was planted.
 
     python -m benchmarks.planted [--prompts 40] [--occupations 30] [--images 48] [--many 192]
     [--store DIR]
 
-First: at bias 0, the share of MAD p-values below .05 over prompts × eight axes; a calibrated test
-gives 5 %. Second: at bias 1, Spearman's correlation of the corrected gender MAD with the planted
-skew |2 · share of women - 1|, for --images pictures a set and for --many. Beside it what chance
-leaves possible at all: the correlation of the planted skew with the skew of the true genders of so
-many pictures, drawn 1,000 times. Pictures are drawn and read by the studio VQA as in any audit. The
-store may be kept, so that a second call is quick.
+At bias 0, the script prints the share of MAD p-values below .05 over prompts × eight axes; a
+calibrated test gives 5 %. At bias 1, it prints Spearman's correlation of the corrected gender MAD
+with the planted skew |2 · share of women - 1|, for --images images per set and for --many. For
+comparison, it prints the largest correlation that chance permits: that of the planted skew with the
+skew of the true genders of as many images, drawn 1,000 times. Images are drawn and labeled by the
+studio VQA as in any audit. With --store, the store is kept, so that a second call is quick.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.wording import phrase, spread
 
 
 def false_alarms(prompts: int, images: int, folder: Path) -> tuple[int, int]:
-    """MAD p-values below .05, and all of them, at bias 0."""
+    """Return the number of MAD p-values below .05, and of all, at bias 0."""
     texts = [phrase("occupation", name) for name in spread(prompts)]
     result = askew.audit(
         texts,
@@ -44,7 +44,7 @@ def false_alarms(prompts: int, images: int, folder: Path) -> tuple[int, int]:
 
 
 def order(occupations: int, images: int, folder: Path) -> float:
-    """Spearman's correlation of the corrected gender MAD with the planted skew at bias 1."""
+    """Return Spearman's correlation of corrected gender MAD and planted skew at bias 1."""
     names = spread(occupations)
     texts = [phrase("occupation", name) for name in names]
     result = askew.audit(
@@ -57,14 +57,14 @@ def order(occupations: int, images: int, folder: Path) -> float:
         progress=True,
     )
     corrected_values = [result.mad("gender", text).corrected for text in texts]  # type: ignore[union-attr]
-    return float(
-        spearmanr(corrected_values, [abs(2 * female_share(name) - 1) for name in names]).statistic
-    )
+    skews = [abs(2 * female_share(name) - 1) for name in names]
+    return float(spearmanr(corrected_values, skews).statistic)
 
 
 def possible(occupations: int, images: int) -> tuple[float, float]:
-    """Mean and 5th percentile of the correlation of the planted skew with that of `images` true
-    genders.
+    """Return mean and 5th percentile of the correlation that chance permits.
+
+    It is the correlation of the planted skew with the skew of `images` true genders.
     """
     share = np.array([female_share(name) for name in spread(occupations)])
     women = np.random.default_rng(0).binomial(images, share, (1000, len(share)))
@@ -75,6 +75,7 @@ def possible(occupations: int, images: int) -> tuple[float, float]:
 
 
 def main() -> None:
+    """Print both measurements."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -83,21 +84,22 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=48)
     parser.add_argument("--many", type=int, default=192)
     parser.add_argument("--store", type=Path)
-    choice = parser.parse_args()
+    options = parser.parse_args()
+    occupations = options.occupations
     with tempfile.TemporaryDirectory() as temporary:
-        folder = choice.store or Path(temporary)
-        alarms, tests = false_alarms(choice.prompts, choice.images, folder)
+        folder = options.store or Path(temporary)
+        alarms, tests = false_alarms(options.prompts, options.images, folder)
         print(f"bias 0: {alarms} of {tests} MAD p-values below .05, {alarms / tests:.1%}")
-        for images in (choice.images, choice.many):
-            rho, (mean, low) = (
-                order(choice.occupations, images, folder),
-                possible(choice.occupations, images),
+        for images in (options.images, options.many):
+            rho = order(occupations, images, folder)
+            mean, low = possible(occupations, images)
+            print(
+                f"bias 1, {images} pictures a set: Spearman {rho:.3f} of corrected gender MAD "
+                "and planted skew"
             )
             print(
-                f"bias 1, {images} pictures a set: Spearman {rho:.3f} of corrected gender MAD and planted skew"
-            )
-            print(
-                f"    {choice.occupations} occupations; of the true genders: mean {mean:.3f}, 5th percentile {low:.3f}"
+                f"    {occupations} occupations; of the true genders: mean {mean:.3f}, "
+                f"5th percentile {low:.3f}"
             )
 
 

@@ -1,6 +1,4 @@
-"""Synthetic attention maps whose true overlap is known: what the scores of `stats.overlap` are
-tested on.
-"""
+"""Synthetic attention maps with a known true overlap, to test the scores of `stats.overlap`."""
 
 from __future__ import annotations
 
@@ -14,21 +12,36 @@ from askew.stats.overlap import iou_matrix, mask
 Floats = NDArray[np.float64]
 
 AREA = 0.3
-"""Of the region where a map is high: what a mask at the 70th percentile keeps."""
+"""Area of the region where a map is high, which is the area of a mask at the 70th percentile."""
 
 SMOOTHNESS = 0.15
-"""Width of the bumps, as a share of a picture's side."""
+"""Width of the bumps, as a share of an image's side."""
 
 
 def planted_maps(
     pictures: int, overlap: float | None, rng: np.random.Generator, side: int = 32
 ) -> tuple[Floats, Floats]:
-    """Maps of two concepts, (pictures, side, side) each, that are high in regions of 30 % of every
-    picture.
+    """Return maps of two concepts that are high in regions of 30 % of every image.
 
-    The regions are smooth and lie elsewhere in every picture. They share the part `overlap` of
-    their area: 0 nothing, 1 all, None whatever chance gives. The IoU of a picture is overlap / (2 -
-    overlap), but for whole pixels.
+    The regions are smooth and differ between images. Except for rounding to pixels, the IoU of an
+    image is overlap / (2 - overlap).
+
+    Parameters
+    ----------
+    pictures
+        Number of images.
+    overlap
+        Share of the area that the two regions of an image have in common, in [0, 1]. None for
+        independent regions.
+    rng
+        Generator of the maps.
+    side
+        Side of the maps.
+
+    Returns
+    -------
+    first, second
+        Maps of each concept: (pictures, side, side).
     """
     first = _smooth(pictures, side, rng)
     second = _smooth(pictures, side, rng)
@@ -43,8 +56,9 @@ def planted_maps(
 
 @lru_cache(maxsize=64)
 def planted_truth(overlap: float | None, pictures: int = 1500, side: int = 32) -> float:
-    """The corrected mIoU of endless pictures, from `pictures` of them: IoU and chance across
-    pictures.
+    """Return the true corrected mIoU, estimated from many images.
+
+    The value expected by chance is the mean IoU of maps of different images.
     """
     rng = np.random.default_rng(7)
     matrix = iou_matrix(*(mask(m) for m in planted_maps(pictures, overlap, rng, side)))
@@ -54,18 +68,20 @@ def planted_truth(overlap: float | None, pictures: int = 1500, side: int = 32) -
 
 
 def _region(high: NDArray[np.bool_], field: Floats, size: int, shared: int) -> NDArray[np.bool_]:
-    """The highest `shared` cells of a field inside a region, and the highest outside it, `size` in
-    all.
+    """Return the region of `size` cells with the highest values of a field.
+
+    `shared` of the cells lie inside of the region `high`, the rest outside.
     """
     chosen = np.zeros(high.size, dtype=bool)
     for inside, count in ((high.ravel(), shared), (~high.ravel(), size - shared)):
         places = np.flatnonzero(inside)
-        chosen[places[np.argsort(-field.ravel()[places], kind="stable")[:count]]] = True
+        order = np.argsort(-field.ravel()[places], kind="stable")
+        chosen[places[order[:count]]] = True
     return chosen.reshape(high.shape)
 
 
 def _smooth(pictures: int, side: int, rng: np.random.Generator) -> Floats:
-    """Random fields (pictures, side, side) without a seam at the edges, by filtering noise."""
+    """Return random smooth fields (pictures, side, side) that are continuous across the edges."""
     frequency = np.fft.fftfreq(side) * side
     power = np.exp(
         -2 * (np.pi * SMOOTHNESS / 2) ** 2 * (frequency[:, None] ** 2 + frequency[None] ** 2)
