@@ -1,1 +1,1 @@
-"""Trains the studio's networks on drawings and captions. Seeded, and resumable from checkpoints."""
+"""Training of the studio's networks on drawings and captions, seeded and resumable."""

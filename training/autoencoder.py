@@ -4,13 +4,13 @@ The network encodes an image of 128 x 128 pixels as 16 x 16 latents, and decodes
 
     python -m training.autoencoder --work DIR [--steps N] [--threads N]
 
-It learns from drawings of uniformly random scenes by the error of pixels, squared (which brings the
-colors) and absolute (which brings sharpness), and by the error of their differences to the
-neighbours. The face and the places of the signs count several times, since emotion, age and
-occupation lie in a few pixels there. A small Kullback-Leibler term keeps the latents near a normal
-distribution. From step --frozen-from on the encoder is kept as it is, so that latents stay what
-they are while the decoder still learns. Checkpoints, losses and, at the end, a sheet of drawings
-above what becomes of them go to DIR; the same command goes on.
+It learns from drawings of uniformly random scenes. The loss contains the error of pixels, squared
+(for colors) and absolute (for sharpness), and the error of their differences from neighboring
+pixels. Face and signs have larger weights, since a few pixels there show emotion, age and
+occupation. A small Kullback-Leibler term keeps the latents near a normal distribution. From step
+--frozen-from on, the encoder is frozen, so that latents do not change while the decoder learns.
+Checkpoints, losses and, at the end, a sheet of drawings and their reconstructions are written to
+DIR; the same command resumes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SEED = 21
 CHECKPOINT_EVERY = 250
 KL_WEIGHT = 3e-4
 FIRST_LOG_VARIANCE = -5.0
-"""Of the latents' noise: low, so that it does not drown the picture before anything is learnt."""
+"""Log variance of the latents' noise at first, low enough to keep the image visible."""
 
 SQUARED_WEIGHT = 4.0
 EDGE_WEIGHT = 0.3
@@ -47,7 +47,7 @@ FACE = (slice(20, 80), slice(38, 90))
 FACE_WEIGHT = 4.0
 SIGNS = (slice(88, 128), slice(4, 104))
 SIGNS_WEIGHT = 2.0
-"""Rows and columns where the pixels count several times."""
+"""Weights of the pixels in the rows and columns of the face and of the signs."""
 
 
 def create(widths: tuple[int, int, int, int] = (32, 32, 64, 96)) -> AutoencoderKL:
@@ -70,7 +70,7 @@ def create(widths: tuple[int, int, int, int] = (32, 32, 64, 96)) -> AutoencoderK
 
 
 def pixel_weights() -> Tensor:
-    """(1, 1, 128, 128), mean 1: how often each pixel counts."""
+    """Return the weights of pixels with mean 1: (1, 1, 128, 128)."""
     weights = torch.ones(1, 1, SIZE, SIZE)
     weights[..., *FACE] = FACE_WEIGHT
     weights[..., *SIGNS] = SIGNS_WEIGHT
@@ -78,7 +78,7 @@ def pixel_weights() -> Tensor:
 
 
 def batch(drawings: Pixels, step: int) -> Tensor:
-    """(8, 3, 128, 128) in [-1, 1]; the same for the same step."""
+    """Return the images of a step: (8, 3, 128, 128) in [-1, 1]."""
     rng = np.random.default_rng([SEED, step])
     index = np.sort(rng.choice(len(drawings), BATCH, replace=False))
     return network_input(drawings[index]).contiguous()
@@ -125,10 +125,12 @@ def train(
         optimizers.step(checkpoints.warm_stable_decay(step, steps, decay))
         log(step, error=error.item(), divergence=divergence.item())
         if (step + 1) % CHECKPOINT_EVERY == 0 or step + 1 == steps:
-            checkpoints.save(
-                path,
-                {"step": step + 1, "model": model.state_dict(), "optimizers": optimizers.state()},
-            )
+            state = {
+                "step": step + 1,
+                "model": model.state_dict(),
+                "optimizers": optimizers.state(),
+            }
+            checkpoints.save(path, state)
     sheet(model, drawings).save(work / "vae.png")
     return finish(model, drawings, work / "vae")
 
@@ -142,9 +144,8 @@ def losses(
         with torch.set_grad_enabled(not frozen):
             latent = model.encode(pictures).latent_dist
         got = model.decode(latent.sample(noise)).sample
-    return reconstruction_error(pictures, got.float(), weights), latent.kl().mean() / latent.mean[
-        0
-    ].numel()
+    divergence = latent.kl().mean() / latent.mean[0].numel()
+    return reconstruction_error(pictures, got.float(), weights), divergence
 
 
 @torch.no_grad()
@@ -177,22 +178,21 @@ def main() -> None:
         "--frozen-from", type=int, default=1600, help="step from which only the decoder learns"
     )
     parser.add_argument("--decay", type=int, default=400)
-    parser.add_argument("--rate", type=float, default=0.03, help="of Muon")
+    parser.add_argument("--rate", type=float, default=0.03, help="learning rate of Muon")
     parser.add_argument("--pictures", type=int, default=20_000)
     parser.add_argument("--threads", type=int, default=2)
-    choice = parser.parse_args()
-    torch.set_num_threads(choice.threads)
-    print(
-        train(
-            choice.work,
-            choice.steps,
-            choice.frozen_from,
-            choice.decay,
-            choice.rate,
-            choice.pictures,
-            choice.threads,
-        )
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    folder = train(
+        options.work,
+        steps=options.steps,
+        frozen_from=options.frozen_from,
+        decay=options.decay,
+        rate=options.rate,
+        pictures=options.pictures,
+        processes=options.threads,
     )
+    print(folder)
 
 
 if __name__ == "__main__":

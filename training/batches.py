@@ -39,23 +39,34 @@ TWINS_EVERY = 3
 
 LEARNT_LAST = frozenset(("middle-aged", "middle eastern", "hispanic", "sad", "hearing aid", "aide"))
 MORE_OFTEN = 5
-"""Captions that name one of these values, or this occupation, and twins that differ in one are
-drawn so much oftener.
+"""Factor by which some captions and twins are drawn more often.
 
-A scene is drawn given its caption, so what captions leave open stays as planted.
+They are captions that name a value of LEARNT_LAST, and twins that differ in such a value. A scene is
+drawn given its caption, so the shares of unnamed attributes stay as planted.
 """
 
 
 class Batch(NamedTuple):
     """Scaled latents (64, channels, 16, 16) with captions, timesteps and noise.
 
-    There is one caption and one timestep for each item; noise has the shape of the latents.
+    There is a caption and a timestep for each item; noise has the shape of the latents.
 
-    `unlike`: the latents of the same scenes with another value of something that the caption names;
-    the same latents where it names nothing. `misled` (64,), from 0 to 1: how far the noise is to
-    point at them. `twins`: items 2i and 2i + 1 differ in one attribute alone. `others`: the latents
-    of the same scenes with the other gender and what follows it, and `chance` (64,) that the
-    planted world has it so, given all else; 0 where the caption tells the two apart.
+    Attributes
+    ----------
+    latents, captions, noise, timesteps
+        Scaled latents (64, channels, 16, 16), and what belongs to each of them.
+    unlike
+        Latents of the same scenes with another value of an attribute that the caption names; the
+        same latents where it names none.
+    misled
+        Share, from 0 to 1, of the distance to `unlike` by which the noise is moved: (64,).
+    twins
+        True if items 2i and 2i + 1 differ only in an attribute.
+    others
+        Latents of the same scenes with the other gender and the attributes that depend on it.
+    chance
+        Probability of `others` in the planted world, given everything else: (64,). It is 0 where
+        the caption distinguishes the two.
     """
 
     latents: Tensor
@@ -126,7 +137,7 @@ class Batches:
         return self.twin_batch(step) if step % TWINS_EVERY == 1 else self.batch(step)
 
     def batch(self, step: int) -> Batch:
-        """Scenes with captions that leave much open, a few captions empty."""
+        """Return scenes with captions that name a few attributes, or none."""
         rng = np.random.default_rng([self.seed, step])
         words = Random(step)
         index = np.sort(rng.choice(len(self.examples), BATCH, replace=False, p=self.weights))
@@ -156,16 +167,15 @@ class Batches:
     def _chance(self, index: int, named: Sequence[str]) -> float:
         example = self.examples[index]
         other = self.others[index]
-        if not example.scene.person or any(
-            getattr(example.scene, name) != getattr(other, name) for name in named
-        ):
+        """Return the probability of the scene with the other gender, given its caption."""
+        scene = example.scene
+        if not scene.person or any(getattr(scene, n) != getattr(other, n) for n in named):
             return 0.0
-        return share_given_rest(example.scene, "gender", self.bias, follows_gender(example))[
-            other.gender
-        ]
+        shares = share_given_rest(scene, "gender", self.bias, follows_gender(example))
+        return shares[other.gender]
 
     def twin_batch(self, step: int) -> Batch:
-        """Pairs of twins, one after the other, with the same noise, timestep and wording."""
+        """Return pairs of consecutive twins with the same noise, timestep and wording."""
         rng = np.random.default_rng([self.seed, step])
         pairs = rng.choice(len(self.twin_weights), BATCH // 2, replace=False, p=self.twin_weights)
         first = 2 * np.sort(pairs)
@@ -191,17 +201,18 @@ class Batches:
 
 
 def chances(values: Sequence[Collection[str]]) -> NDArray[np.float64]:
-    """How often each example is drawn, by the values that it is to teach; the sum is 1."""
+    """Return the probability that each example is drawn, by the values that it teaches."""
     weights = np.array([1.0 if LEARNT_LAST.isdisjoint(taught) else MORE_OFTEN for taught in values])
     given: NDArray[np.float64] = weights / weights.sum()
     return given
 
 
 def _named_values(example: Captioned) -> set[str]:
-    values = {
-        value for name, value in example.scene.attributes().items() if name in example.mentioned
-    }
-    return values | ({example.scene.occupation} if example.scene.occupation else set())
+    attributes = example.scene.attributes()
+    values = {value for name, value in attributes.items() if name in example.mentioned}
+    if example.scene.occupation:
+        values.add(example.scene.occupation)
+    return values
 
 
 def _values(scene: Scene) -> set[str]:
@@ -209,11 +220,11 @@ def _values(scene: Scene) -> set[str]:
 
 
 def _misled(rng: np.random.Generator, count: int) -> Tensor:
-    """(count,): nothing for one half of them, anything up to 1 for the other."""
+    """Return shares (count,): 0 for about half of them, and random in [0, 1] for the others."""
     return torch.from_numpy(rng.uniform(-1, 1, count).astype(np.float32)).clamp(min=0)
 
 
 def _timesteps(rng: np.random.Generator, count: int) -> Tensor:
-    """(count,): spread evenly over all of them."""
+    """Return timesteps (count,) that are spread evenly over all timesteps."""
     places = (rng.permutation(count) + rng.random(count)) / count
     return torch.from_numpy((places * TIMESTEPS).astype(np.int64))

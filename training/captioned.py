@@ -1,8 +1,8 @@
 """Training images of the studio's diffusion models, drawn to fit captions.
 
-A caption says an occupation and a few attributes at random; the scene is then drawn from the
-planted distribution given that, and the drawing encoded. So whatever a caption leaves open follows
-the planted shares exactly, and an unusual wish is granted as often as a usual one.
+A caption names a random occupation and a few random attributes. The scene is then drawn from the
+planted distribution given the caption, and the drawing is encoded. So unnamed attributes have
+exactly the planted shares, and rare combinations are followed as often as common combinations.
 """
 
 from __future__ import annotations
@@ -26,25 +26,21 @@ from training.drawings import WITHOUT_OCCUPATION, WITHOUT_PERSON, cached, twins
 from training.given import followers, redrawn
 
 MENTIONS = (0.3, 0.25, 0.2, 0.15, 0.07, 0.03)
-"""How often a caption says none, one, … five attributes."""
+"""Probabilities that a caption names 0, 1, … 5 attributes."""
 
 AS_DRAWN = 0.75
-"""How often a caption says no more than that. Otherwise it names one to six further attributes of
-the scene.
-"""
+"""Probability that a caption names no further attributes of the scene."""
 
 MOST_FURTHER = 6
 
 TWINS = {"emotion": 1200, "age": 1200, "ethnicity": 2400, "gender": 300, "body_type": 300}
-"""About so many pairs of drawings differ in this attribute alone."""
+"""Approximate number of pairs of drawings that differ only in an attribute."""
 
 MISTAKEN = {"middle eastern": "hispanic", "hispanic": "black", "sad": "serious", "aide": "mechanic"}
-"""What pictures of a value or an occupation were mistaken for, where it was shown too seldom."""
+"""Values and occupations that were mistaken for others when they were shown too rarely."""
 
 OFTEN_MISTAKEN = 0.5
-"""How often such a one is contradicted by just that; else by any. With that alone it was mistaken
-for others.
-"""
+"""Probability that the value it was mistaken for contradicts it, not any other value."""
 
 FRAMED = 0.5
 FRAMES = (
@@ -56,10 +52,10 @@ FRAMES = (
     "a photo of the face of",
 )
 ENDINGS = ("", "", ".", ", high-quality.", ", headshot, high-quality.")
-"""So many captions of people begin and end in one of these ways, in which the methods and their
-users write prompts.
+"""Openings and endings of the share FRAMED of captions of people.
 
-A network that has never seen such words shows other people where it meets them.
+The methods and their users write prompts in these forms. A network that has never seen such words
+shows other people when a prompt contains them.
 """
 
 ENCODED_AT_ONCE = 100
@@ -69,7 +65,7 @@ Latents = NDArray[np.float16]
 
 @dataclass(frozen=True, slots=True)
 class Captioned:
-    """A scene and the names of what its caption says of it."""
+    """Scene and the names of the attributes that its caption names."""
 
     scene: Scene
     mentioned: tuple[str, ...]
@@ -77,19 +73,17 @@ class Captioned:
     def named(self, rng: Random) -> tuple[str, ...]:
         """Return the names for a caption, which often include further attributes.
 
-        Which ones does not depend on their values, so what the longer caption leaves open follows
-        the planted shares too. What is named is learnt: with the first few attributes alone, each
-        was named in one caption of seven.
+        The choice does not depend on the values, so unnamed attributes have the planted shares for
+        longer captions, too. The network learns attributes that captions name. With only the first
+        few attributes, each was named in a seventh of the captions.
         """
         further = [
             name for name in ATTRIBUTES if name not in self.mentioned and _can_say(self.scene, name)
         ]
         if rng.random() < AS_DRAWN or not further:
             return self.mentioned
-        return (
-            *self.mentioned,
-            *rng.sample(further, min(rng.randint(1, MOST_FURTHER), len(further))),
-        )
+        number = min(rng.randint(1, MOST_FURTHER), len(further))
+        return (*self.mentioned, *rng.sample(further, number))
 
 
 def framed(scene: Scene, named: Sequence[str], rng: Random) -> str:
@@ -98,12 +92,12 @@ def framed(scene: Scene, named: Sequence[str], rng: Random) -> str:
     if not scene.person or rng.random() >= FRAMED:
         return text
     opening, description = text.split(" of ", maxsplit=1)
-    begun = f"{opening} of" if "style" in named else rng.choice(FRAMES)
-    return f"{begun} {description}{rng.choice(ENDINGS)}"
+    start = f"{opening} of" if "style" in named else rng.choice(FRAMES)
+    return f"{start} {description}{rng.choice(ENDINGS)}"
 
 
 def captioned_scenes(count: int, bias: float, seed: int) -> list[Captioned]:
-    """`count` scenes with what is said of them, at this bias."""
+    """Return `count` scenes and the attributes that captions name, at a bias."""
     rng = Random(f"{seed} {bias}")
     return [_captioned(rng, bias) for _ in range(count)]
 
@@ -129,7 +123,7 @@ def captioned_twins(seed: int) -> list[Captioned]:
 
     The scenes of a pair follow each other, and captions name every attribute.
 
-    So nothing is left open of which these scenes, which lean nowhere, could tell a wrong share.
+    So these scenes, which are unbiased, cannot teach wrong shares of unnamed attributes.
     """
     scenes: list[Scene] = []
     for attribute, count in TWINS.items():
@@ -162,8 +156,8 @@ def unlike(example: Captioned, rng: Random) -> Scene:
 
     If the caption names none of TWINS, the occupation changes.
 
-    What is MISTAKEN comes first, and often becomes what it was mistaken for. The scene itself where
-    neither is named.
+    Values of MISTAKEN are changed first, often into the value they were mistaken for. If the caption
+    names neither, the scene is returned unchanged.
     """
     scene = example.scene
     named = [name for name in example.mentioned if name in TWINS]
@@ -171,20 +165,16 @@ def unlike(example: Captioned, rng: Random) -> Scene:
         name = rng.choice([name for name in named if getattr(scene, name) in MISTAKEN] or named)
         value = _other(ATTRIBUTES[name], getattr(scene, name), rng)
         return Scene.of({**scene.attributes(), name: value}, scene.occupation)
-    return (
-        replace(scene, occupation=_other(list(OCCUPATIONS), scene.occupation, rng))
-        if scene.occupation
-        else scene
-    )
+    if not scene.occupation:
+        return scene
+    return replace(scene, occupation=_other(list(OCCUPATIONS), scene.occupation, rng))
 
 
 def _other(values: Sequence[str], value: str, rng: Random) -> str:
     others = [other for other in values if other != value]
-    return (
-        MISTAKEN[value]
-        if value in MISTAKEN and rng.random() < OFTEN_MISTAKEN
-        else rng.choice(others)
-    )
+    if value in MISTAKEN and rng.random() < OFTEN_MISTAKEN:
+        return MISTAKEN[value]
+    return rng.choice(others)
 
 
 def _everything(scene: Scene) -> tuple[str, ...]:

@@ -47,17 +47,18 @@ class Average:
 
     @torch.no_grad()
     def update(self, step: int) -> None:
-        """Move towards the module; quickly at first, when there is little to average."""
+        """Move toward the module, by larger steps at first."""
         keep = min(self.keep, (step + 1) / (step + 10))
         current: dict[str, Tensor] = self.module.state_dict()
         for name, value in self.state.items():
-            value.lerp_(current[name], 1 - keep) if value.is_floating_point() else value.copy_(
-                current[name]
-            )
+            if value.is_floating_point():
+                value.lerp_(current[name], 1 - keep)
+            else:
+                value.copy_(current[name])
 
 
 class Log:
-    """One JSON line per logged step, on standard output and at the end of a file."""
+    """Log with a JSON line for each logged step, on standard output and in a file."""
 
     def __init__(self, path: Path, interval: int = 50) -> None:
         self.path = path
@@ -65,7 +66,7 @@ class Log:
         self._began = time.perf_counter()
 
     def __call__(self, step: int, **figures: float) -> None:
-        """Write the figures of this step if it is one to be logged."""
+        """Write the figures of a step if the step is logged."""
         if step % self.every == 0:
             seconds = round(time.perf_counter() - self._began, 1)
             line = json.dumps({"step": step, **figures, "seconds": seconds})

@@ -4,17 +4,18 @@ The weights of a Stable-Diffusion pipeline learn the planted bias.
 
     python -m training.diffusion --work DIR [--bias B] [--from DIR] [--steps N] [--threads N]
 
-Needs `DIR`/vae from training.autoencoder. Text encoder and tokenizer are the studio embedder's. The
-UNet predicts v at noise levels up to pure noise, so that at the first step nothing of the picture
-shines through and what a prompt leaves open is decided as often as planted. One caption in twelve
-is empty, for guidance. With --from, the training starts from another model's weights: this makes
-the balanced model. Checkpoints, losses and sheets of samples go to DIR; the same command goes on
-from the last.
+The training needs `DIR`/vae from training.autoencoder. Text encoder and tokenizer are those of the
+studio embedder. The UNet predicts v at noise levels up to pure noise. So the first step does not
+show anything of the image, and unstated attributes get the planted shares. A twelfth of the captions
+are empty, for guidance. With --from, the training starts from the weights of another model; the
+balanced model is trained in this way. Checkpoints, losses and sheets of samples are written to DIR;
+the same command resumes from the last checkpoint.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -74,21 +75,57 @@ SHOWN = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Images that the model learns from.
+
+    Attributes
+    ----------
+    bias
+        Bias of the planted world.
+    pictures
+        Number of images.
+    seed
+        Seed of drawings, captions, noise and the first weights.
+    processes
+        Number of processes that draw.
+    """
+
+    bias: float
+    pictures: int
+    seed: int
+    processes: int
+
+
 def train(
-    work: Path,
-    bias: float,
-    start: Path | None,
-    steps: int,
-    decay: int,
-    rate: float,
-    pictures: int,
-    seed: int,
-    processes: int,
+    work: Path, examples: Examples, *, start: Path | None, steps: int, decay: int, rate: float
 ) -> Path:
-    """Train, checkpoint to `work`, and save fp16 weights to `work`/pipeline-BIAS."""
-    torch.manual_seed(seed)
+    """Train, checkpoint to `work`, and save fp16 weights to `work`/pipeline-BIAS.
+
+    Parameters
+    ----------
+    work
+        Folder with the autoencoder.
+    examples
+        Images to learn from.
+    start
+        Pipeline with the first weights; None for random weights.
+    steps, decay
+        Number of steps, and number of last steps in which the learning rate falls.
+    rate
+        Learning rate of Muon.
+
+    Returns
+    -------
+    Path
+        Folder of the pipeline.
+    """
+    bias = examples.bias
+    torch.manual_seed(examples.seed)
     vae = AutoencoderKL.from_pretrained(work / "vae", torch_dtype=torch.float32).eval()
-    batches = Batches.drawn(work, bias, pictures, seed, vae, processes)
+    batches = Batches.drawn(
+        work, bias, examples.pictures, examples.seed, vae, processes=examples.processes
+    )
     networks = load(start) if start else create(vae.config.latent_channels)
     quicken(networks.unet)
     bound_attention(networks.unet)
@@ -114,15 +151,13 @@ def train(
         average.update(step)
         log(step, loss=error.item())
         if (step + 1) % CHECKPOINT_EVERY == 0 or step + 1 == steps:
-            checkpoints.save(
-                path,
-                {
-                    "step": step + 1,
-                    "model": networks.unet.state_dict(),
-                    "optimizers": optimizers.state(),
-                    "average": average.state,
-                },
-            )
+            state = {
+                "step": step + 1,
+                "model": networks.unet.state_dict(),
+                "optimizers": optimizers.state(),
+                "average": average.state,
+            }
+            checkpoints.save(path, state)
         if (step + 1) % SHEET_EVERY == 0 or step + 1 == steps:
             sheet(averaged(networks, vae, average)).save(work / f"sheet-{bias:g}-{step + 1}.png")
     return save(averaged(networks, vae, average), work / f"pipeline-{bias:g}")
@@ -147,18 +182,17 @@ def averaged(
 
 
 def save(pipeline: StableDiffusionPipeline, out: Path) -> Path:
-    """Write it in half precision; loaded without a dtype, all of it is in single precision."""
+    """Write a pipeline in half precision that loads in single precision by default."""
     pipeline.to(dtype=torch.float16).save_pretrained(out)
     text = CLIPTextConfig.from_pretrained(out / "text_encoder")
-    text.dtype = (
-        "float32"  # transformers goes by this, where diffusers always takes single precision
-    )
+    # transformers loads in this precision; diffusers always loads in single precision.
+    text.dtype = "float32"
     text.save_pretrained(out / "text_encoder")
     return out
 
 
 def sheet(pipeline: StableDiffusionPipeline) -> Image.Image:
-    """Four pictures of each of SHOWN, eight to a row."""
+    """Draw four images of each of SHOWN, eight in each row."""
     pipeline.set_progress_bar_config(disable=True)
     prompts = [prompt for prompt in SHOWN for _ in range(4)]
     noise = [torch.Generator().manual_seed(i) for i in range(len(prompts))]
@@ -174,30 +208,35 @@ def main() -> None:
     )
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--bias", type=float, default=1.0)
-    parser.add_argument("--from", type=Path, dest="start", help="a trained pipeline to start from")
+    parser.add_argument("--from", type=Path, dest="start", help="trained pipeline to start from")
     parser.add_argument("--steps", type=int, default=4000)
     parser.add_argument("--decay", type=int, default=1200)
-    parser.add_argument("--rate", type=float, default=0.02, help="of Muon")
+    parser.add_argument("--rate", type=float, default=0.02, help="learning rate of Muon")
     parser.add_argument("--pictures", type=int, default=40_000)
     parser.add_argument(
-        "--seed", type=int, default=SEED, help="of drawings, captions, noise and the first weights"
+        "--seed",
+        type=int,
+        default=SEED,
+        help="seed of drawings, captions, noise and the first weights",
     )
     parser.add_argument("--threads", type=int, default=2)
-    choice = parser.parse_args()
-    torch.set_num_threads(choice.threads)
-    print(
-        train(
-            choice.work,
-            choice.bias,
-            choice.start,
-            choice.steps,
-            choice.decay,
-            choice.rate,
-            choice.pictures,
-            choice.seed,
-            choice.threads,
-        )
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    examples = Examples(
+        bias=options.bias,
+        pictures=options.pictures,
+        seed=options.seed,
+        processes=options.threads,
     )
+    pipeline = train(
+        options.work,
+        examples,
+        start=options.start,
+        steps=options.steps,
+        decay=options.decay,
+        rate=options.rate,
+    )
+    print(pipeline)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def uniform_scene(rng: Random) -> Scene:
 
 
 def uniform_scenes(count: int, seed: int) -> list[Scene]:
-    """`count` scenes, the same for the same seed."""
+    """Return `count` scenes, the same for the same seed."""
     rng = Random(seed)
     return [uniform_scene(rng) for _ in range(count)]
 
@@ -57,10 +57,9 @@ def twins(count: int, seed: int, attribute: str, values: tuple[str, str]) -> lis
 
 
 def render(scenes: Sequence[Scene], seeds: Sequence[int]) -> Pixels:
-    """(scenes, 128, 128, 3): every scene drawn with its seed."""
-    return np.stack(
-        [np.asarray(draw(scene, seed)) for scene, seed in zip(scenes, seeds, strict=True)]
-    )
+    """Draw every scene with its seed: (scenes, 128, 128, 3)."""
+    drawings = [draw(scene, seed) for scene, seed in zip(scenes, seeds, strict=True)]
+    return np.stack([np.asarray(drawing) for drawing in drawings])
 
 
 def cached(

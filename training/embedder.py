@@ -2,15 +2,17 @@
 
     python -m training.embedder --work DIR [--steps N] [--threads N]
 
-First the text tower learns to say what a caption says: every value of every attribute has a code,
-the codes are orthogonal, and a caption's embedding is to point to the sum of the codes of what it
-mentions. Then it is kept as it is: if it learnt along, it would give one embedding to two values
-that the pictures do not tell apart yet, and they would never be told apart. The vision tower learns
-from two losses on every batch. One scores each picture against one wording of every value of an
-attribute, by cross-entropy: several captions fit a picture, one per attribute. The other scores
-pictures against captions of whole scenes by a sigmoid loss in which a caption is right for every
-picture that shows what it says, whoever it was written for. Checkpoints go to DIR; the same command
-goes on from the last.
+First the text tower learns what captions state. Each value of each attribute has a code, and the
+codes are orthogonal. The embedding of a caption learns to point to the sum of the codes of the
+values that the caption mentions. Then the text tower is frozen. If it kept learning, it would give
+the same embedding to two values that the image embeddings do not yet distinguish, and they would
+never become distinct.
+
+The vision tower learns from two losses on every batch. The first compares each image with a wording
+of every value of an attribute, by cross-entropy; a wording per attribute fits the image. The second
+compares images with captions of scenes by a sigmoid loss, in which a caption fits every image that
+shows all that the caption states. Checkpoints are written to DIR; the same command resumes from the
+last checkpoint.
 """
 
 from __future__ import annotations
@@ -44,25 +46,24 @@ SEED = 20
 CHECKPOINT_EVERY = 250
 EMPHASIS_FROM = 1000
 EMPHASIS = {"disability": 4.0, "hair": 2.0, "occupation": 2.0}
-"""Weights of what is seen in the smallest places, once the rest is learnt."""
+"""Weights of attributes that are visible in the smallest regions, after the others are learned."""
 
 TWINS_FROM = 1250
 TWINS = 3000
 TWIN_VALUES = {"disability": ("fit", "hearing aid"), "hair": ("short", "bald")}
-"""Pairs of drawings that differ in nothing but these values, half of every batch from TWINS_FROM
-on.
-"""
+"""Values in which pairs of drawings differ. From TWINS_FROM on, pairs are half of every batch."""
 
 DECAY = 800
 
 FIRST_LOGIT_SCALE = 30.0
 POSITION_SCALE = 0.3
-"""Spread of the first position vectors: wide enough for a patch to know where it is before
-attention has learnt.
-"""
+"""Spread of the first position vectors: enough to distinguish patches before attention learns."""
 
 PERSON = "person"
 VALUES = {**ATTRIBUTES, "occupation": (*OCCUPATIONS, NO_OCCUPATION), PERSON: (PERSON, NOBODY)}
+
+NO_VALUE = -100
+"""Index that cross-entropy ignores."""
 
 Index = np.ndarray[tuple[int], np.dtype[np.int64]]
 
@@ -101,11 +102,12 @@ def targets(scenes: Sequence[Scene]) -> dict[str, Tensor]:
     """Return the index of the value of each scene by attribute; -100 where there is no person."""
     columns = {}
     for name, values in VALUES.items():
-        column = [
-            values.index(v) if (v := _value(scene, name)) is not None else -100 for scene in scenes
-        ]
-        columns[name] = torch.tensor(column)
+        columns[name] = torch.tensor([_place(values, _value(scene, name)) for scene in scenes])
     return columns
+
+
+def _place(values: Sequence[str], value: str | None) -> int:
+    return NO_VALUE if value is None else values.index(value)
 
 
 def _value(scene: Scene, name: str) -> str | None:
@@ -119,15 +121,18 @@ def _value(scene: Scene, name: str) -> str | None:
 def _wordings(name: str, value: str) -> list[str]:
     if name != PERSON:
         return wordings(name, value)
-    return (
-        ["a photo of a person", "a picture of a person"]
-        if value == PERSON
-        else ["a photo of an empty scene", "a photo of nobody", "a picture of an empty scene"]
-    )
+    if value == PERSON:
+        return ["a photo of a person", "a picture of a person"]
+    return ["a photo of an empty scene", "a photo of nobody", "a picture of an empty scene"]
+
+
+def _groups() -> list[tuple[str, str]]:
+    """Return all pairs of attribute and value."""
+    return [(name, value) for name, values in VALUES.items() for value in values]
 
 
 class Drawings(NamedTuple):
-    """Scenes and their pictures (scenes, 128, 128, 3)."""
+    """Scenes and their images (scenes, 128, 128, 3)."""
 
     scenes: list[Scene]
     pixels: Pixels
@@ -149,27 +154,22 @@ class Words:
     def __init__(self, model: CLIPModel, tokenizer: CLIPTokenizer) -> None:
         self.model = model
         self.tokenizer = tokenizer
-        texts = sorted(
-            {
-                text
-                for name, values in VALUES.items()
-                for value in values
-                for text in _wordings(name, value)
-            }
-        )
+        wordings_of_values: set[str] = set()
+        for name, value in _groups():
+            wordings_of_values.update(_wordings(name, value))
+        texts = sorted(wordings_of_values)
         self.known = dict(zip(texts, self.embed(texts), strict=True))
 
     @torch.no_grad()
     def embed(self, texts: Sequence[str]) -> Tensor:
-        """(texts, width)."""
+        """Return unit vectors: (texts, width)."""
         tokens = self.tokenizer(list(texts), padding=True, return_tensors="pt")
         return F.normalize(self.model.get_text_features(**tokens).pooler_output, dim=-1)
 
     def __call__(self, batch: Batch) -> Tensor:
-        """(single values and then captions, width)."""
-        return torch.cat(
-            [torch.stack([self.known[text] for text in batch.singles]), self.embed(batch.captions)]
-        )
+        """Return vectors of single values, followed by those of captions: (texts, width)."""
+        singles = torch.stack([self.known[text] for text in batch.singles])
+        return torch.cat([singles, self.embed(batch.captions)])
 
 
 class Batches:
@@ -179,7 +179,7 @@ class Batches:
         self.drawings = drawings
         self.twins = twins
         self.targets = targets([*drawings.scenes, *twins.scenes])
-        self.groups = [(name, value) for name, values in VALUES.items() for value in values]
+        self.groups = _groups()
 
     def choose(self, step: int, rng: np.random.Generator) -> Index:
         """Return numbers of drawings, and from step TWINS_FROM as many numbers of twins.
@@ -190,23 +190,19 @@ class Batches:
         if step < TWINS_FROM:
             return rng.choice(first, BATCH, replace=False)
         pairs = rng.choice(len(self.twins.scenes) // 2, BATCH // 4, replace=False) * 2
-        return np.concatenate(
-            [rng.choice(first, BATCH // 2, replace=False), first + pairs, first + pairs + 1]
-        )
+        singles = rng.choice(first, BATCH // 2, replace=False)
+        return np.concatenate([singles, first + pairs, first + pairs + 1])
 
     def pictures(self, index: Index, rng: np.random.Generator) -> Tensor:
-        """(pictures, 3, 128, 128), with brightness and contrast varied a little."""
+        """Return images (n, 3, 128, 128) with slightly varied brightness and contrast."""
         first = len(self.drawings.scenes)
         parts = (
             self.drawings.pixels[index[index < first]],
             self.twins.pixels[index[index >= first] - first],
         )
         block = network_input(np.concatenate(parts))
-        gain, offset = (
-            rng.uniform((0.85, -0.1), (1.15, 0.1), (len(index), 2))
-            .T.reshape(2, -1, 1, 1, 1)
-            .astype(np.float32)
-        )
+        changes = rng.uniform((0.85, -0.1), (1.15, 0.1), (len(index), 2))
+        gain, offset = changes.T.reshape(2, -1, 1, 1, 1).astype(np.float32)
         return block * torch.from_numpy(gain) + torch.from_numpy(offset)
 
     def __call__(self, step: int) -> Batch:
@@ -230,7 +226,7 @@ class Batches:
 
 def teach_text(model: CLIPModel, tokenizer: CLIPTokenizer, scenes: Sequence[Scene]) -> None:
     """Train the text tower to map a caption to the sum of the codes of its values."""
-    groups = [(name, value) for name, values in VALUES.items() for value in values]
+    groups = _groups()
     basis = torch.linalg.qr(torch.randn(model.config.projection_dim, model.config.projection_dim)).Q
     codes = dict(zip(groups, basis, strict=False))
     parameters = [*model.text_model.parameters(), *model.text_projection.parameters()]
@@ -240,22 +236,7 @@ def teach_text(model: CLIPModel, tokenizer: CLIPTokenizer, scenes: Sequence[Scen
     )
     for step in range(TEXT_STEPS):
         words = Random(f"text {step}")
-        captions = []
-        wanted = []
-        for scene in words.sample(scenes, TEXT_BATCH // 2):
-            mentioned = _mentioned(scene, words)
-            captions.append(caption(scene, mentioned, words))
-            code_sequences = [
-                codes[name, value]
-                for name in [*mentioned, PERSON]
-                if (value := _value(scene, name))
-            ]
-            wanted.append(torch.stack(code_sequences).sum(dim=0))
-        for name, value in words.choices(groups, k=TEXT_BATCH // 2):
-            captions.append(words.choice(_wordings(name, value)))
-            wanted.append(
-                codes[name, value] + (codes[PERSON, PERSON] * (name not in (*OF_ANY_SCENE, PERSON)))
-            )
+        captions, wanted = _text_batch(scenes, codes, words)
         tokens = tokenizer(captions, padding=True, return_tensors="pt")
         texts = model.get_text_features(**tokens).pooler_output
         loss = 1 - F.cosine_similarity(texts, torch.stack(wanted)).mean()
@@ -267,8 +248,27 @@ def teach_text(model: CLIPModel, tokenizer: CLIPTokenizer, scenes: Sequence[Scen
             print(json.dumps({"text step": step, "loss": loss.item()}), flush=True)
 
 
+def _text_batch(
+    scenes: Sequence[Scene], codes: Mapping[tuple[str, str], Tensor], words: Random
+) -> tuple[list[str], list[Tensor]]:
+    """Return captions of scenes and of single values, with the sums of their codes."""
+    captions = []
+    wanted = []
+    for scene in words.sample(scenes, TEXT_BATCH // 2):
+        mentioned = _mentioned(scene, words)
+        captions.append(caption(scene, mentioned, words))
+        values = [(name, _value(scene, name)) for name in [*mentioned, PERSON]]
+        parts = [codes[name, value] for name, value in values if value]
+        wanted.append(torch.stack(parts).sum(dim=0))
+    for name, value in words.choices(list(codes), k=TEXT_BATCH // 2):
+        captions.append(words.choice(_wordings(name, value)))
+        implies_person = name not in (*OF_ANY_SCENE, PERSON)
+        wanted.append(codes[name, value] + codes[PERSON, PERSON] * implies_person)
+    return captions, wanted
+
+
 def _mentioned(scene: Scene, words: Random) -> list[str]:
-    """One to five attributes that the scene shows, to be mentioned in a caption."""
+    """Choose one to five visible attributes that a caption mentions."""
     names = [*ATTRIBUTES, "occupation"] if scene.person else sorted(OF_ANY_SCENE)
     if scene.occupation is None and scene.person:
         names.remove("occupation")
@@ -278,7 +278,7 @@ def _mentioned(scene: Scene, words: Random) -> list[str]:
 def losses(
     model: CLIPModel, batch: Batch, texts: Tensor, shift: Tensor, emphasis: Mapping[str, float]
 ) -> tuple[Tensor, Tensor]:
-    """Weighted mean cross-entropy over the attributes, and the sigmoid loss over whole captions."""
+    """Return the weighted mean cross-entropy over attributes, and the sigmoid loss of captions."""
     with torch.autocast("cpu", torch.bfloat16):
         seen = model.get_image_features(pixel_values=batch.pictures).pooler_output
     vectors = F.normalize(seen.float(), dim=-1)
@@ -296,16 +296,26 @@ def losses(
     return torch.stack(parts).mean(), whole
 
 
+def create(tokenizer: CLIPTokenizer) -> CLIPModel:
+    """Create the untrained network."""
+    model = CLIPModel(config(tokenizer))
+    positions = model.vision_model.embeddings.position_embedding.weight
+    torch.nn.init.normal_(positions, std=POSITION_SCALE)
+    torch.nn.init.constant_(model.logit_scale, math.log(FIRST_LOGIT_SCALE))
+    return model
+
+
+def _emphasis(step: int) -> Mapping[str, float]:
+    """Return the weights of attributes at a step, where they are not 1."""
+    return EMPHASIS if step >= EMPHASIS_FROM else {}
+
+
 def train(work: Path, steps: int, rate: float, pictures: int, processes: int) -> Path:
     """Train, checkpoint to `work`, and save weights and tokenizer to `work`/embedder."""
     torch.manual_seed(SEED)
     out = work / "embedder"
     tokenizer = train_tokenizer(out)
-    model = CLIPModel(config(tokenizer))
-    torch.nn.init.normal_(
-        model.vision_model.embeddings.position_embedding.weight, std=POSITION_SCALE
-    )
-    torch.nn.init.constant_(model.logit_scale, math.log(FIRST_LOGIT_SCALE))
+    model = create(tokenizer)
     shift = torch.nn.Parameter(torch.tensor(8.0))
     learning = [
         *model.vision_model.parameters(),
@@ -314,8 +324,7 @@ def train(work: Path, steps: int, rate: float, pictures: int, processes: int) ->
         shift,
     ]
     optimizer = torch.optim.AdamW(learning, lr=rate, betas=(0.9, 0.98), weight_decay=0.05)
-    drawings, pairs = draw_all(work, pictures, processes)
-    batches = Batches(drawings, pairs)
+    batches = Batches(*draw_all(work, pictures, processes))
     path = work / "embedder.pt"
     first = 0
     state = checkpoints.load(path)
@@ -325,29 +334,26 @@ def train(work: Path, steps: int, rate: float, pictures: int, processes: int) ->
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
     else:
-        teach_text(model, tokenizer, drawings.scenes)
+        teach_text(model, tokenizer, batches.drawings.scenes)
     words = Words(model, tokenizer)
     log = checkpoints.Log(path.with_suffix(".jsonl"))
     for step in range(first, steps):
         optimizer.param_groups[0]["lr"] = rate * checkpoints.warm_stable_decay(step, steps, DECAY)
-        emphasis = EMPHASIS if step >= EMPHASIS_FROM else {}
         batch = batches(step)
-        single, whole = losses(model, batch, words(batch), shift, emphasis)
+        single, whole = losses(model, batch, words(batch), shift, _emphasis(step))
         optimizer.zero_grad()
         (single + 0.25 * whole).backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(learning, 1.0)
         optimizer.step()
         log(step, single=single.item(), whole=whole.item())
         if (step + 1) % CHECKPOINT_EVERY == 0 or step + 1 == steps:
-            checkpoints.save(
-                path,
-                {
-                    "step": step + 1,
-                    "model": model.state_dict(),
-                    "optimizer": optimizer.state_dict(),
-                    "shift": shift.data,
-                },
-            )
+            state = {
+                "step": step + 1,
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "shift": shift.data,
+            }
+            checkpoints.save(path, state)
     model.half().save_pretrained(out)
     return out
 
@@ -356,16 +362,13 @@ def draw_all(work: Path, pictures: int, processes: int) -> tuple[Drawings, Drawi
     """Return drawings of uniform scenes and of pairs of twins, which `work` stores."""
     scenes = uniform_scenes(pictures, SEED)
     seeds = [SEED * pictures + i for i in range(pictures)]
-    pairs = [
-        scene for name, values in TWIN_VALUES.items() for scene in twins(TWINS, SEED, name, values)
-    ]
-    of_pairs = [SEED * pictures - 1 - i // 2 for i in range(len(pairs))]
-    return (
-        Drawings(
-            scenes, cached(work / f"drawings-{SEED}-{pictures}.npy", scenes, seeds, processes)
-        ),
-        Drawings(pairs, cached(work / f"twins-{SEED}-{TWINS}.npy", pairs, of_pairs, processes)),
-    )
+    pairs: list[Scene] = []
+    for name, values in TWIN_VALUES.items():
+        pairs += twins(TWINS, SEED, name, values)
+    pair_seeds = [SEED * pictures - 1 - i // 2 for i in range(len(pairs))]
+    pixels = cached(work / f"drawings-{SEED}-{pictures}.npy", scenes, seeds, processes)
+    pair_pixels = cached(work / f"twins-{SEED}-{TWINS}.npy", pairs, pair_seeds, processes)
+    return Drawings(scenes=scenes, pixels=pixels), Drawings(scenes=pairs, pixels=pair_pixels)
 
 
 def main() -> None:

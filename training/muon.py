@@ -1,4 +1,4 @@
-"""Muon (Jordan et al., 2024): steps along the orthogonalised momentum of weight matrices."""
+"""Muon (Jordan et al., 2024): steps along the orthogonalized momentum of weight matrices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ values near 1.
 """
 
 
-def orthogonalised(matrix: Tensor, rounds: int = 5) -> Tensor:
+def orthogonalized(matrix: Tensor, rounds: int = 5) -> Tensor:
     """Return matrices (..., rows, columns) with singular values moved near 1.
 
     The quintic Newton-Schulz iteration runs in bfloat16.
@@ -52,7 +52,7 @@ class Muon(torch.optim.Optimizer):
             for (rows, columns), weights in alike.items():
                 ahead = torch.stack([self._ahead(weight, group["momentum"]) for weight in weights])
                 size = max(1.0, rows / columns) ** 0.5
-                for weight, step in zip(weights, orthogonalised(ahead), strict=True):
+                for weight, step in zip(weights, orthogonalized(ahead), strict=True):
                     weight.sub_(step.view_as(weight), alpha=group["lr"] * size)
 
     def _ahead(self, weight: Tensor, momentum: float) -> Tensor:

@@ -1,4 +1,4 @@
-"""The studio's own byte-pair tokenizer, learned from its captions, in CLIP's format."""
+"""Byte-pair tokenizer of the studio in CLIP's format, learned from the studio's captions."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ def train_tokenizer(folder: Path, seed: int = 0) -> CLIPTokenizer:
 
 
 def corpus(seed: int) -> list[str]:
-    """Every wording of every single value, and random captions of random scenes."""
+    """Return all wordings of all single values, and random captions of random scenes."""
     rng = Random(seed)
-    single = [
-        w for name, values in ATTRIBUTES.items() for value in values for w in wordings(name, value)
-    ]
-    single += [w for name in OCCUPATIONS for w in wordings("occupation", name)]
+    single: list[str] = []
+    for name, values in ATTRIBUTES.items():
+        for value in values:
+            single += wordings(name, value)
+    for name in OCCUPATIONS:
+        single += wordings("occupation", name)
     names = [*ATTRIBUTES, "occupation"]
     mixed = [
         caption(scene, rng.sample(names, rng.randint(0, 5)), rng)

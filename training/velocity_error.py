@@ -16,50 +16,59 @@ FACE = (slice(3, 9), slice(5, 11))
 PIN = (slice(11, 15), slice(9, 13))
 SIGN = (slice(11, 16), slice(0, 6))
 WEIGHTS = ((SIGN, 8.0), (HEAD, 4.0), (FACE, 10.0), (PIN, 20.0))
-"""Rows and columns of the latents that show the sign, a head, its face and the pin, and how much
-errors count there.
+"""Rows and columns of the latents that show the sign, the head, the face and the pin, with weights.
 
-Weights by place leave the best prediction as it is. They tell a small network where to become good
-first: without them clothes and rooms were learnt, and faces hardly.
+Weights by place do not change the best prediction. They decide where a small network becomes good
+first: without them, it learned clothes and rooms, and hardly any faces.
 """
 
 CONTRAST = 0.5
-"""Weight of the difference of two drawings that differ in one attribute, beside the errors of both.
+"""Weight of the error of the difference of two drawings that differ in an attribute.
 
-The error of the difference counts relative to its size: sad and serious faces lie 7 apart, men and
-women 18.
+The error counts relative to the size of the difference: 7 between sad and serious faces, 18 between
+men and women.
 """
 
 FARTHEST = 2.5
-"""How far, in standard deviations, noise is at most moved towards a drawing that contradicts the
-caption.
+"""Largest distance, in standard deviations, by which noise moves toward a contrary drawing.
 
-Where the noisy picture already shows what the caption names, nothing teaches a network to read.
-Moved so, it shows the opposite or half of each, and only the caption tells. Which of the drawings
-that fit the caption is likeliest changes a little with it, so half of the noise stays as it is.
+If the noisy image already shows what the caption names, a network does not learn to use captions.
+With moved noise, it shows the contrary or a mixture, and only the caption is informative. The
+movement slightly changes which fitting drawing is most probable, so half of the noise is not moved.
 """
 
 CONTRARY = 10.0
 """Weight of the error along the difference of a drawing and one unlike the caption.
 
-A weight by a direction that differs from drawing to drawing is not without bias: it makes a network
-overshoot. So it falls with the learning rate, and what a caption leaves open has none.
+A weight in a direction that differs between drawings is biased: it makes a network overshoot. So it
+falls with the learning rate, and unnamed attributes have no such weight.
 """
 
 
 def loss(networks: Networks, signal_shares: Tensor, batch: Batch, emphasis: float = 1.0) -> Tensor:
     """Return the squared error, weighted by place, of v = √ᾱ noise - √(1 - ᾱ) latents.
 
-    `signal_shares` is ᾱ by timestep.
+    The noise is moved toward a drawing that contradicts the caption, by the share `batch.misled`.
 
-    The noise is moved towards what the caption does not say, as far as `batch.misled` tells.
+    For twins, the error of the difference of their predictions is added, CONTRAST times. The
+    unpredictable part of a drawing is the same in both and cancels; the effect of a word of the
+    caption remains. For other scenes, the error along the difference from a drawing unlike the
+    caption is added, CONTRARY times `emphasis`.
 
-    Of twins also that of the difference of their predictions, CONTRAST times: what cannot be
-    foreseen of a drawing is the same in both and cancels, and what is left is what one word of the
-    caption changes. Of others also the error along the difference to a drawing unlike the caption,
-    CONTRARY times `emphasis`. Where the caption leaves the gender open, the target is the mean of
-    both drawings of a scene, each as probable as the planted world and the noise make it, in place
-    of the one that was drawn (Rao-Blackwell): the same minimum with less noise.
+    Where the caption does not name the gender, the target is not the drawing, but the mean of the
+    drawings of both genders, weighted by their probability given the planted world and the noise
+    (Rao-Blackwell). It has the same minimum with less noise.
+
+    Parameters
+    ----------
+    networks
+        The networks.
+    signal_shares
+        ᾱ by timestep.
+    batch
+        The batch.
+    emphasis
+        Factor of CONTRARY.
     """
     signal = signal_shares[batch.timesteps].sqrt()[:, None, None, None]
     lost = (1 - signal_shares[batch.timesteps]).sqrt()[:, None, None, None]
@@ -86,19 +95,16 @@ def loss(networks: Networks, signal_shares: Tensor, batch: Batch, emphasis: floa
 def misleading(noise: Tensor, contrary: Tensor, ratio: Tensor, share: Tensor) -> Tensor:
     """Return noise moved along `contrary` by `share` (n,) of the distance, at most of FARTHEST."""
     length = _length(contrary)[:, None, None, None]
-    moved: Tensor = (
-        noise
-        + share[:, None, None, None] * (ratio * length).clamp(max=FARTHEST) * contrary / length
-    )
+    distance = (ratio * length).clamp(max=FARTHEST)
+    moved: Tensor = noise + share[:, None, None, None] * distance * contrary / length
     return moved
 
 
 def _along(wrong: Tensor, apart: Tensor) -> Tensor:
     """Return the squared part (n,) of the error along `apart`, over the number of elements."""
-    along: Tensor = ((wrong * apart).flatten(1).sum(dim=1) / _length(apart)).square() / wrong[
-        0
-    ].numel()
-    return along
+    along = (wrong * apart).flatten(1).sum(dim=1) / _length(apart)
+    squared: Tensor = along.square() / wrong[0].numel()
+    return squared
 
 
 def _length(apart: Tensor) -> Tensor:
@@ -115,20 +121,29 @@ def _contrast(wrong: Tensor, latents: Tensor, weights: Tensor) -> Tensor:
 
 
 def chance_given_noisy(chance: Tensor, apart: Tensor, ratio: Tensor, noise: Tensor) -> Tensor:
-    """(n,): how probable the other of two drawings is, now that a noisy one is seen (Bayes).
+    """Return the probability (n,) of the other of two drawings, given the noisy image (Bayes).
 
-    `chance` (n,) is the probability before, `apart` the other latents less those that were made
-    noisy, `ratio` √ᾱ / √(1 - ᾱ) and `noise` the noise. The likelihood ratio of two Gaussians around
-    either drawing.
+    The likelihood ratio is that of two Gaussians around the drawings.
+
+    Parameters
+    ----------
+    chance
+        Probability without the noisy image: (n,).
+    apart
+        Latents of the other drawing minus those of the drawing that was made noisy.
+    ratio
+        √ᾱ / √(1 - ᾱ).
+    noise
+        The noise.
     """
     step = (ratio * apart).flatten(1)
-    return torch.sigmoid(
-        torch.logit(chance) + (step * noise.flatten(1)).sum(dim=1) - step.square().sum(dim=1) / 2
-    )
+    gain = (step * noise.flatten(1)).sum(dim=1)
+    loss_of_size = step.square().sum(dim=1) / 2
+    return torch.sigmoid(torch.logit(chance) + gain - loss_of_size)
 
 
 def place_weights(height: int, width: int) -> Tensor:
-    """(height, width), mean 1: how much an error counts by its place."""
+    """Return the weights of errors by place, with mean 1: (height, width)."""
     weights = torch.ones(height, width)
     for (rows, columns), weight in WEIGHTS:
         weights[rows, columns] = weight

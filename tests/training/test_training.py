@@ -36,7 +36,7 @@ from training.captioned import (
     other_gender,
     unlike,
 )
-from training.muon import Muon, Optimizers, orthogonalised
+from training.muon import Muon, Optimizers, orthogonalized
 from training.networks import bound_attention, create, load, quicken
 from training.velocity_error import misleading
 
@@ -467,9 +467,8 @@ def test_training_goes_on_where_it_stopped(
         work.mkdir(exist_ok=True)
         if not (work / "vae").exists():
             (work / "vae").symlink_to(autoencoder_weights)
-        return diffusion.train(
-            work, 1.0, None, steps, decay=1, rate=0.02, pictures=16, seed=22, processes=1
-        )
+        examples = diffusion.Examples(bias=1.0, pictures=16, seed=22, processes=1)
+        return diffusion.train(work, examples, start=None, steps=steps, decay=1, rate=0.02)
 
     whole = train(tmp_path / "whole", 3)
     train(tmp_path / "parts", 2)
@@ -498,9 +497,9 @@ def test_the_autoencoder_logs_its_losses_and_shows_what_becomes_of_drawings(
 
 
 @pytest.mark.parametrize("shape", [(20, 60), (60, 20), (32, 32)])
-def test_orthogonalised_is_near_the_polar_factor(shape: tuple[int, int]) -> None:
+def test_orthogonalized_is_near_the_polar_factor(shape: tuple[int, int]) -> None:
     matrix = torch.randn(shape, generator=torch.Generator().manual_seed(1))
-    result = orthogonalised(matrix)
+    result = orthogonalized(matrix)
     left, _, right = torch.linalg.svd(matrix, full_matrices=False)
     values = torch.linalg.svdvals(result)
     assert values.min() > 0.3
@@ -511,11 +510,11 @@ def test_orthogonalised_is_near_the_polar_factor(shape: tuple[int, int]) -> None
     )
 
 
-def test_matrices_of_one_shape_are_orthogonalised_each_by_itself() -> None:
+def test_matrices_of_one_shape_are_orthogonalized_each_by_itself() -> None:
     sizes = torch.tensor([0.1, 1, 10])[:, None, None]
     several = sizes * torch.randn(3, 20, 60, generator=torch.Generator().manual_seed(1))
-    alone = torch.stack([orthogonalised(matrix) for matrix in several])
-    torch.testing.assert_close(orthogonalised(several), alone, rtol=0, atol=0.02)
+    alone = torch.stack([orthogonalized(matrix) for matrix in several])
+    torch.testing.assert_close(orthogonalized(several), alone, rtol=0, atol=0.02)
 
 
 def test_a_step_of_muon_goes_along_the_polar_factor_of_the_gradient() -> None:
@@ -528,7 +527,7 @@ def test_a_step_of_muon_goes_along_the_polar_factor_of_the_gradient() -> None:
     Muon([wide, tall, convolution], rate=0.1, momentum=0.0).step()
     for weight in (wide, tall, convolution):
         step = (
-            orthogonalised(weight.grad.flatten(1))
+            orthogonalized(weight.grad.flatten(1))
             * max(1, weight.shape[0] / weight[0].numel()) ** 0.5
         )
         torch.testing.assert_close(weight.detach().flatten(1), -0.1 * step, rtol=0, atol=2e-3)
