@@ -37,11 +37,13 @@ TIMESTEPS = 1000
 EMPTY = 1 / 12
 TWINS_EVERY = 3
 
-LEARNT_LAST = frozenset(("middle-aged", "middle eastern", "hispanic", "sad", "hearing aid", "aide"))
+LEARNED_LAST = frozenset(
+    ("middle-aged", "middle eastern", "hispanic", "sad", "hearing aid", "aide")
+)
 MORE_OFTEN = 5
 """Factor by which some captions and twins are drawn more often.
 
-They are captions that name a value of LEARNT_LAST, and twins that differ in such a value. A scene is
+They are captions that name a value of LEARNED_LAST, and twins that differ in such a value. A scene is
 drawn given its caption, so the shares of unnamed attributes stay as planted.
 """
 
@@ -202,7 +204,9 @@ class Batches:
 
 def chances(values: Sequence[Collection[str]]) -> NDArray[np.float64]:
     """Return the probability that each example is drawn, by the values that it teaches."""
-    weights = np.array([1.0 if LEARNT_LAST.isdisjoint(taught) else MORE_OFTEN for taught in values])
+    weights = np.array(
+        [1.0 if LEARNED_LAST.isdisjoint(taught) else MORE_OFTEN for taught in values]
+    )
     given: NDArray[np.float64] = weights / weights.sum()
     return given
 

@@ -10,9 +10,7 @@ import torch
 from torch import Tensor, nn
 
 QUINTIC = (3.4445, -4.7750, 2.0315)
-"""Coefficients of the iteration, by Jordan: steep near zero, so that five rounds bring singular
-values near 1.
-"""
+"""Coefficients of the iteration (Jordan), steep near 0: after five rounds singular values are near 1."""
 
 
 def orthogonalized(matrix: Tensor, rounds: int = 5) -> Tensor:
@@ -35,7 +33,7 @@ class Muon(torch.optim.Optimizer):
 
     Weights of a convolution are reshaped to (outputs, inputs x height x width).
 
-    torch.optim.Muon takes matrices only, hence this one.
+    torch.optim.Muon accepts only matrices, so it cannot be used.
     """
 
     def __init__(self, parameters: Iterable[Tensor], rate: float, momentum: float = 0.95) -> None:
@@ -56,7 +54,7 @@ class Muon(torch.optim.Optimizer):
                     weight.sub_(step.view_as(weight), alpha=group["lr"] * size)
 
     def _ahead(self, weight: Tensor, momentum: float) -> Tensor:
-        """(rows, columns): the gradient, moved towards the velocity that it changes."""
+        """Update the velocity, and return the gradient moved toward it: (rows, columns)."""
         gradient = cast(Tensor, weight.grad)
         velocity = self.state[weight].setdefault("velocity", torch.zeros_like(weight))
         velocity.lerp_(gradient, 1 - momentum)
@@ -81,7 +79,7 @@ class Optimizers:
         )
 
     def step(self, factor: float) -> None:
-        """One step at `factor` times the learning rates; gradients are cleared."""
+        """Take a step at `factor` times the learning rates, and clear gradients."""
         for optimizer, rate in zip(self.optimizers, self.rates, strict=True):
             for group in optimizer.param_groups:
                 group["lr"] = rate * factor
@@ -89,10 +87,10 @@ class Optimizers:
             optimizer.zero_grad()
 
     def state(self) -> list[dict[str, Any]]:
-        """For a checkpoint."""
+        """Return the state for a checkpoint."""
         return [optimizer.state_dict() for optimizer in self.optimizers]
 
     def restore(self, state: list[dict[str, Any]]) -> None:
-        """From a checkpoint."""
+        """Restore the state of a checkpoint."""
         for optimizer, part_state in zip(self.optimizers, state, strict=True):
             optimizer.load_state_dict(part_state)

@@ -20,7 +20,7 @@ from askew.studio import weights
 
 
 class Networks(NamedTuple):
-    """The network that learns, and the text encoder and tokenizer that stay as they are."""
+    """Network that learns, with frozen text encoder and tokenizer."""
 
     unet: UNet2DConditionModel
     text: CLIPTextModel
@@ -69,28 +69,27 @@ def load(folder: Path) -> Networks:
 
 
 def quicken(unet: UNet2DConditionModel) -> None:
-    """Go round what PyTorch does slowly on a CPU; what is computed stays the same.
+    """Replace operations that PyTorch computes slowly on a CPU. Results do not change.
 
-    Fused attention is slow backwards, group norm of bfloat16 with channels last, and gelu of half
-    of an array.
+    These are the backward pass of fused attention, group norm of bfloat16 with channels last, and
+    gelu of half of an array.
     """
     unet.to(memory_format=torch.channels_last)
     unet.set_attn_processor(AttnProcessor())
     for module in unet.modules():
         if isinstance(module, nn.GroupNorm):
-            module.forward = partial(_normalised, module)  # type: ignore[method-assign]
+            module.forward = partial(_normalized, module)  # type: ignore[method-assign]
         elif isinstance(module, GEGLU):
             module.gelu = lambda gate: functional.gelu(gate.contiguous())
 
 
-def _normalised(norm: nn.GroupNorm, x: Tensor) -> Tensor:
-    return functional.group_norm(x.float(), norm.num_groups, norm.weight, norm.bias, norm.eps).to(
-        x.dtype
-    )
+def _normalized(norm: nn.GroupNorm, x: Tensor) -> Tensor:
+    normalized = functional.group_norm(x.float(), norm.num_groups, norm.weight, norm.bias, norm.eps)
+    return normalized.to(x.dtype)
 
 
 def tokens(tokenizer: CLIPTokenizer, captions: Sequence[str]) -> Tensor:
-    """(captions, 48) token numbers, padded as a pipeline pads them."""
+    """Return token numbers (captions, 48), padded as in a pipeline."""
     ids: Tensor = tokenizer(
         list(captions), padding="max_length", truncation=True, return_tensors="pt"
     ).input_ids
@@ -99,11 +98,11 @@ def tokens(tokenizer: CLIPTokenizer, captions: Sequence[str]) -> Tensor:
 
 @torch.no_grad()
 def bound_attention(unet: UNet2DConditionModel) -> None:
-    """Cut the singular values of query and key matrices off at 1.
+    """Limit the singular values of query and key matrices to 1.
 
-    Muon lets them grow without end, one above all. Attention then sticks to one token, the same for
-    every caption, where the softmax has no gradient left. A bound on the Frobenius norm does not
-    prevent it.
+    With Muon they grow without limit, the largest fastest. Attention then selects the same token for
+    every caption, and the softmax has no gradient. A bound on the Frobenius norm does not prevent
+    this.
     """
     for module in unet.modules():
         if isinstance(module, Attention):

@@ -2,13 +2,12 @@
 
     python -m training.nouns --work DIR [--steps N] [--threads N]
 
-Every noun becomes a token of its own. One that means what a known word means gets its vector
-(SAME). The vectors of the others are learnt, and they alone (textual inversion: Gal et al., ICLR
-2023, arXiv 2208.01618): for "a photo of an old man" the network of `studio`, which stays as it is,
-is to predict what it predicts for "a photo of an old male person". So the pictures of all prompts
-without these nouns are the same to the bit. `studio/balanced` and the embedder, whose text encoders
-are the same, get the same vectors. DIR/studio, DIR/balanced and DIR/embedder are the installed
-folders with them.
+Every noun becomes a separate token. A noun with the meaning of a known word gets the vector of that
+word (SAME). Only the vectors of the other nouns are learned (textual inversion: Gal et al., ICLR
+2023, arXiv 2208.01618). The network of `studio` is frozen. For "a photo of an old man" it learns to
+predict the same as for "a photo of an old male person". So images of prompts without these nouns do
+not change. `studio/balanced` and the embedder have the same text encoder and get the same vectors.
+DIR/studio, DIR/balanced and DIR/embedder are the installed folders with these vectors.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ PEOPLE = {
     "women": "female person",
     "people": "person",
 }
-"""What is learnt, and what it means."""
+"""Nouns whose vectors are learned, with their meanings."""
 
 PLURALS = {
     f"{name}s": name
@@ -66,20 +65,20 @@ PLURALS = {
     for name in (o.name, *o.aliases)
     if not name.endswith("s") and "-" not in name
 }
-"""By plural the occupation; the last word is the token."""
+"""Occupations by plural; the last word is the token."""
 
 MEANINGS = {**PEOPLE, **PLURALS}
 BARE = frozenset((*PLURALS, "men", "women", "people"))
-"""Those that stand without an article."""
+"""Nouns without an article."""
 
 SCENES = 512
 SEED = 26
 BATCH = 32
 RATE = 0.03
-"""Of Adam, in units of the spread of the vectors."""
+"""Learning rate of Adam, in units of the spread of the vectors."""
 
 FIRST = 400
-"""Of 1,000 timesteps; in earlier ones the noisy picture itself shows what it is a picture of."""
+"""First of 1,000 timesteps; at earlier timesteps the noisy image still shows its content."""
 
 
 TABLE = "text_model.embeddings.token_embedding.weight"
@@ -196,7 +195,7 @@ def predicted(networks: Networks, batch: Batch, captions: list[str]) -> Tensor:
 
 @torch.no_grad()
 def extend(networks: Networks) -> None:
-    """Give each noun a token, whose vector starts as the mean over the words it means."""
+    """Give each noun a token, whose first vector is the mean of the words of its meaning."""
     tokenizer = networks.tokenizer
     text = networks.text
     tokenizer.add_tokens(added())

@@ -57,7 +57,7 @@ def run(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shown = askew(
         site, "variety", "a flag", "--images", "12", "-M", "redness=0.5", "--run", "run", cwd=folder
     )
-    assert "12 pictures by stripes" in shown
+    assert "12 images by stripes" in shown
     assert shown.strip().endswith("report.html")
     return folder / "run"
 
@@ -77,13 +77,13 @@ def test_it_has_a_dry_run(site: Path, run: Path, tmp_path: Path) -> None:
 
 def test_it_has_findings_that_are_read_back(run: Path) -> None:
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    assert 1 <= results["effective_colours"]["value"] <= 3
+    assert 1 <= results["effective_colors"]["value"] <= 3
     assert sum(share["value"] for share in results["shares"].values()) == pytest.approx(1)
 
 
 def test_it_has_a_page(site: Path, run: Path) -> None:
     html = (run / "report.html").read_text(encoding="utf-8")
-    assert "as various as" in html
+    assert "as diverse as" in html
     (run / "report.html").unlink()
     askew(site, "report", str(run), cwd=run)
     assert (run / "report.html").read_text(encoding="utf-8") == html
@@ -93,7 +93,7 @@ def test_it_has_an_export(site: Path, run: Path) -> None:
     rows = list(
         csv.DictReader(io.StringIO(askew(site, "export", str(run), "--format", "csv", cwd=run)))
     )
-    assert [row["score"] for row in rows] == ["shares", "shares", "shares", "effective_colours"]
+    assert [row["score"] for row in rows] == ["shares", "shares", "shares", "effective_colors"]
     assert [row["of"] for row in rows[:3]] == ["red", "green", "blue"]
 
 
@@ -109,13 +109,13 @@ def test_a_condition_on_its_score_holds(site: Path, run: Path) -> None:
         str(run),
         "--fail-if",
     ]
-    askew(site, *again, "effective_colours.value < 4", cwd=run, code=3)
+    askew(site, *again, "effective_colors.value < 4", cwd=run, code=3)
 
 
 def test_it_has_a_function_in_python(site: Path, run: Path) -> None:
     code = (
         "import sys, askew; result = askew.variety('a flag', images=12, model_args={'redness': 0.5}, run=sys.argv[1]);"
-        "print(result.findings.effective_colours.n)"
+        "print(result.findings.effective_colors.n)"
     )
     path = os.pathsep.join([str(site), *sys.path])
     done = subprocess.run(

@@ -23,7 +23,7 @@ from askew.studio.caption import CaptionContent, caption, parse
 from askew.studio.planted import conditional, truth
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
 from training import autoencoder, batches, captioned, checkpoints, diffusion, velocity_error
-from training.batches import LEARNT_LAST, MORE_OFTEN, Batch, Batches, chances
+from training.batches import LEARNED_LAST, MORE_OFTEN, Batch, Batches, chances
 from training.captioned import (
     FRAMES,
     MISTAKEN,
@@ -209,7 +209,7 @@ def test_what_is_learnt_last_comes_more_often() -> None:
     np.testing.assert_allclose(shares, np.array([MORE_OFTEN, 1, 1]) / (MORE_OFTEN + 2))
     assert {value for values in ATTRIBUTES.values() for value in values} | set(
         OCCUPATIONS
-    ) >= LEARNT_LAST
+    ) >= LEARNED_LAST
 
 
 def test_a_scene_unlike_its_caption_differs_in_one_named_thing(examples: list[Captioned]) -> None:

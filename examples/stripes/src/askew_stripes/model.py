@@ -1,4 +1,4 @@
-"""Draws coloured stripes, whatever the prompt."""
+"""Model that draws colored stripes for any prompt."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ from askew.types import Missing
 
 
 class StripesModel:
-    """Stripes of random colours, `width` pixels wide; with `redness` 1 all of them are red."""
+    """Model of stripes of random colors.
+
+    Parameters
+    ----------
+    width
+        Width of a stripe in pixels.
+    redness
+        Probability that all stripes are red, instead of a random color.
+    """
 
     name = "stripes"
     revision = "1"
@@ -22,21 +30,22 @@ class StripesModel:
         self.settings: Mapping[str, Setting] = {"width": width, "redness": redness}
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """One picture per request; it depends on the request alone."""
+        """Return an image for each request, which depends only on the request."""
         return [self._draw(request) for request in requests]
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Nothing is known about words."""
+        """Return no words, since the model ignores prompts."""
         return []
 
     def _draw(self, request: Request) -> Image.Image:
         rng = np.random.default_rng(request.seed)
-        hue = np.eye(3)[0 if rng.random() < float(self.settings["redness"]) else rng.integers(3)]
-        shades = rng.uniform(0.5, 1, (1, 16, 1)) * hue
+        is_red = rng.random() < float(self.settings["redness"])
+        color = 0 if is_red else rng.integers(3)
+        shades = rng.uniform(0.5, 1, (1, 16, 1)) * np.eye(3)[color]
         stripes = np.repeat((255 * shades).astype(np.uint8), int(self.settings["width"]), axis=1)
         return Image.fromarray(np.repeat(stripes, 128, axis=0))
 
 
 def create(name: str, *, width: int = 8, redness: float = 0.0) -> StripesModel:
-    """The provider's factory; `name` is what follows the slash, the rest are -M settings."""
+    """Create the model. `name` follows the slash of the model's name; the rest are -M settings."""
     return StripesModel(width, redness)

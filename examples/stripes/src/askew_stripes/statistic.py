@@ -1,4 +1,4 @@
-"""How various counts are."""
+"""Diversity of counts."""
 
 from __future__ import annotations
 
@@ -9,23 +9,27 @@ from askew.errors import NotEnoughData
 
 
 def effective_number(counts: ArrayLike) -> float:
-    """How many equally frequent values would be as diverse: exp of the Shannon entropy of the
-    shares (Hill, 1973).
+    """Return the number of equally frequent values that would be as diverse (Hill, 1973).
 
-    exp(- sum_k p_k ln p_k), in [1, K]; K where all shares are equal.
+    It is the exponential of the Shannon entropy of the shares, exp(- sum_k p_k ln p_k).
 
     Parameters
     ----------
     counts
-        (K,) pictures per value.
+        Number of images per value: (K,).
+
+    Returns
+    -------
+    float
+        Effective number in [1, K]; K where all shares are equal.
 
     Raises
     ------
     NotEnoughData
-        There is no picture.
+        If there are no images.
     """
     c = np.asarray(counts, dtype=float)
     if not c.sum():
-        raise NotEnoughData("there is no picture")
+        raise NotEnoughData("there are no images")
     p = c[c > 0] / c.sum()
     return float(np.exp(-(p * np.log(p)).sum()))

@@ -1,4 +1,4 @@
-"""How many colours a model shows."""
+"""Method that measures how many colors a model shows."""
 
 from askew.method import Method, Result
 from askew_stripes.variety.steps import VarietyFindings, VarietyPlan, gather, page, score

@@ -1,4 +1,4 @@
-"""askew variety."""
+"""Command `askew variety`."""
 
 from __future__ import annotations
 
@@ -22,20 +22,18 @@ def variety(
     images: int | None = None,
     **options: Unpack[VarietyOptions],
 ) -> Result[Any, Any]:
-    """How many colours a model shows.
+    """Measure how many colors a model shows.
 
-    Examples:
-
-    - `askew variety "a flag" --model stripes -M redness=0.5`
+    Example: `askew variety "a flag" --model stripes -M redness=0.5`
 
     Parameters
     ----------
     prompt
-        The prompt.
+        Prompt.
     model
-        The model.
+        Model that generates the images.
     images
-        Pictures; 24 if not given.
+        Number of images. [default: 24]
     """
     fields = {**plan_fields({**options, "model": model, "images": images}), "prompt": prompt}
     return METHOD.run(VarietyPlan.checked(fields, "this request"), **run_options(options))

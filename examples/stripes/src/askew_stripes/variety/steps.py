@@ -1,5 +1,6 @@
-"""The steps of `askew variety`: plan, gather, score, findings, page. A longer method has a file for
-each.
+"""Steps of `askew variety`: plan, gather, score, findings and page.
+
+A longer method has a file for each step.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 from pydantic import Field
 
@@ -34,12 +36,12 @@ from askew.store.keys import derived_seed
 from askew.types import Estimate, Missing, Picture, record
 from askew_stripes.statistic import effective_number
 
-COLOURS = ("red", "green", "blue")
+COLORS = ("red", "green", "blue")
 DRAWS = 1000
 
 
 class VarietyPlan(RunPlan):
-    """Everything that decides the results."""
+    """All settings that determine the results."""
 
     method: Literal["variety"] = "variety"
     prompt: str
@@ -51,116 +53,129 @@ class VarietyPlan(RunPlan):
 
 @record
 class VarietyFindings(Head):
-    """The content of results.json."""
+    """Content of results.json.
+
+    Attributes
+    ----------
+    plan, prompt
+        Plan and prompt.
+    shares
+        Share of each color.
+    effective_colors
+        Effective number of colors.
+    """
 
     plan: VarietyPlan
     prompt: str
     shares: Annotated[Mapping[str, E], MappingKey("value")]
-    effective_colours: E
+    effective_colors: E
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The pictures, and the colour of each."""
+    """Images and their colors.
+
+    Attributes
+    ----------
+    model, device, instruments
+        Model, device and instruments, for the results.
+    sets
+        The image set.
+    colors
+        Color of each image.
+    """
 
     model: Identity
     device: str | None
     instruments: Instruments
     sets: tuple[PictureSet, ...]
-    colours: tuple[str | Missing, ...]
+    colors: tuple[str | Missing, ...]
 
 
 def gather(plan: VarietyPlan, run: Run) -> Gathered:
-    """Make the pictures, and look at them."""
+    """Generate the images, and measure their colors."""
     model = registry.model(plan.model, **plan.model_args)
-    pictures: list[Outcome] = run.pictures(model, [plan.prompt], plan.images, plan.seed)[
-        plan.prompt
-    ]
+    by_prompt = run.pictures(model, [plan.prompt], plan.images, plan.seed)
+    images: list[Outcome] = by_prompt[plan.prompt]
     return Gathered(
-        Identity(model.name, model.revision, dict(model.settings)),
-        None,
-        Instruments(),
-        (PictureSet.of(plan.prompt, pictures),),
-        tuple(run.look(colour, pictures)),
+        model=Identity(model.name, model.revision, dict(model.settings)),
+        device=None,
+        instruments=Instruments(),
+        sets=(PictureSet.of(plan.prompt, images),),
+        colors=tuple(run.look(color, images)),
     )
 
 
-def colour(picture: Picture) -> str:
-    """Which of the colours there is most of."""
+def color(picture: Picture) -> str:
+    """Return the color with the largest mean value."""
     with Image.open(picture.path) as image:
-        return COLOURS[
-            int(np.asarray(image.convert("RGB"), dtype=float).mean(axis=(0, 1)).argmax())
-        ]
+        pixels = np.asarray(image.convert("RGB"), dtype=float)
+    return COLORS[int(pixels.mean(axis=(0, 1)).argmax())]
 
 
-def score(plan: VarietyPlan, found: Gathered, head: Head) -> VarietyFindings:
-    """How many colours, and what chance would show where all are as frequent."""
-    counts = np.array([sum(color == name for color in found.colours) for name in COLOURS])
-    n = int(counts.sum())
-    lost = sum(isinstance(color, Missing) for color in found.colours)
-    if not n:
-        none = Missing("error", "no picture could be made")
+def score(plan: VarietyPlan, gathered: Gathered, head: Head) -> VarietyFindings:
+    """Score the diversity of colors."""
+    counts = np.array([gathered.colors.count(name) for name in COLORS])
+    missing = sum(isinstance(color, Missing) for color in gathered.colors)
+    if not counts.any():
+        failed = Missing("error", "no image could be generated")
         return head.into(
             VarietyFindings,
             prompt=plan.prompt,
-            shares=dict.fromkeys(COLOURS, none),
-            effective_colours=none,
+            shares=dict.fromkeys(COLORS, failed),
+            effective_colors=failed,
         )
+    shares = share_intervals(counts, level=0.95, missing=missing)
+    return head.into(
+        VarietyFindings,
+        prompt=plan.prompt,
+        shares=dict(zip(COLORS, shares, strict=True)),
+        effective_colors=_effective_colors(plan, counts, missing),
+    )
+
+
+def _effective_colors(plan: VarietyPlan, counts: NDArray[np.int_], missing: int) -> Estimate:
+    """Estimate the effective number of colors, with a test of equal frequencies."""
+    n = int(counts.sum())
     rng = np.random.default_rng(derived_seed(plan.seed, plan.prompt, "variety"))
-    even = rng.multinomial(n, np.full(len(COLOURS), 1 / len(COLOURS)), DRAWS)
-    drawn = np.array([effective_number(row) for row in even])
+    uniform = np.full(len(COLORS), 1 / len(COLORS))
+    drawn = np.array([effective_number(row) for row in rng.multinomial(n, uniform, DRAWS)])
     value = effective_number(counts)
-    estimate = Estimate(
+    return Estimate(
         value,
         n=n,
-        missing=lost,
+        missing=missing,
         null=float(drawn.mean()),
-        max=float(len(COLOURS)),
+        max=float(len(COLORS)),
         p=float((1 + (drawn <= value).sum()) / (1 + DRAWS)),
     )
-    known = dict(zip(COLOURS, share_intervals(counts, level=0.95, missing=lost), strict=True))
-    return head.into(VarietyFindings, prompt=plan.prompt, shares=known, effective_colours=estimate)
 
 
-def page(found: VarietyFindings, media: Media) -> Page:
-    """What was seen first, then the score."""
-    e = found.effective_colours
-    seen = (
-        "no picture"
-        if isinstance(e, Missing)
-        else f"as various as {e.value:.1f} equally frequent colours"
+def page(findings: VarietyFindings, media: Media) -> Page:
+    """Return the page: first the shares, then the score."""
+    estimate = findings.effective_colors
+    n = 0
+    answer = "no image"
+    if isinstance(estimate, Estimate):
+        n = int(estimate.n or 0)
+        answer = f"as diverse as {estimate.value:.1f} equally frequent colors"
+    segments = tuple(
+        ShareSegment(name, share, reference=1 / len(COLORS))
+        for name, share in findings.shares.items()
     )
-    parts = tuple(
-        ShareSegment(name, share, reference=1 / len(COLOURS))
-        for name, share in found.shares.items()
-    )
-    n = 0 if isinstance(e, Missing) else int(e.n or 0)
-    sections = (
-        Section("What was seen", (ShareBars("Colours", (Bar("colour", parts, n),)),)),
-        Section(
-            "Score",
-            (
-                IntervalChart(
-                    "How various",
-                    "",
-                    (IntervalRow("colours", e),),
-                    "effective number",
-                    "range",
-                    PLAIN,
-                ),
-            ),
-        ),
-    )
-    terms = (("Effective number", "So many equally frequent colours would be as various."),)
+    shares = ShareBars("Colors", (Bar("color", segments, n),))
+    rows = (IntervalRow("colors", estimate),)
+    chart = IntervalChart("Diversity", "", rows, "effective number", "range", PLAIN)
+    term = "Number of equally frequent colors that would be as diverse."
     return skeleton.page(
-        found,
+        findings,
         skeleton.Heading(
             kicker="askew variety",
-            title=f"“{found.prompt}”",
-            answer=f"{n} pictures by {found.model.name}: {seen}.",
+            title=f"“{findings.prompt}”",
+            answer=f"{n} images by {findings.model.name}: {answer}.",
         ),
-        sections=sections,
-        facts=skeleton.facts(found),
-        reading=skeleton.reading(terms),
-        notes=skeleton.notes(found),
+        sections=(Section("Shares", (shares,)), Section("Score", (chart,))),
+        facts=skeleton.facts(findings),
+        reading=skeleton.reading((("Effective number", term),)),
+        notes=skeleton.notes(findings),
     )
