@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from io import BytesIO, StringIO
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def made_up(model: str, word: str, concept: str) -> PairMaps:
         layers = {name: np.ones_like(maps) for name, maps in layers.items()}
     elif word == "chef":
         layers["down-1-attentions-1"][:, 0] = 1.0
-    return PairMaps(model, f"A photo of the face of a {word}", concept, word, layers, (0, 1, 2, 3))
+    return PairMaps(model, prompt_of(word), concept, word, layers, (0, 1, 2, 3))
 
 
 class PlantedMedia:
@@ -71,49 +72,68 @@ class PlantedMedia:
         return dict.fromkeys(names, encode_maps(layers))
 
 
+def prompt_of(word: str) -> str:
+    return f"A photo of the face of a {word}"
+
+
+def planted_pairs(model: str, word: str) -> list[ConceptPair]:
+    maps = [made_up(model, word, concept) for concept in CONCEPTS]
+    return [pair(maps_of_concept, mask, SCORING) for maps_of_concept in maps]
+
+
+def missing_pairs(model: str, word: str) -> list[ConceptPair]:
+    return [
+        ConceptPair(prompt_of(word), model, concept, word, *[GAP] * 4, {}, None, None, (), (), ())
+        for concept in CONCEPTS
+    ]
+
+
+def planted_risks(model: str, word: str, absent: bool) -> list[RiskDifference]:
+    estimate = GAP if absent else risk_difference(3, 1, 4)
+    counts = dict.fromkeys("xy", 0) if absent else {"x": 3, "y": 1}
+    missing = {"blank_image": 4} if absent else {}
+    return [
+        RiskDifference(
+            prompt_of(word), model, axis, "studio", ("x", "y"), counts, estimate, missing
+        )
+        for axis in ("gender", "ethnicity")
+    ]
+
+
+def planted_set(model: str, word: str, absent: bool) -> PictureSet:
+    pictures: list[Picture | Missing] = [Missing("blank_image")] * 4
+    if not absent:
+        pictures = [Picture(f"{k}", "", prompt_of(word), k) for k in range(4)]
+    return PictureSet.of(prompt_of(word), pictures, model=model)
+
+
 @cache
 def planted_findings(
     models: tuple[str, ...], words: tuple[str, ...] = WORDS, absent: str = "pilot", **settings: Any
 ) -> MapFindings:
     """Findings of planted maps; the word `absent` has no image."""
     pairs = []
-    near = []
+    gradients = []
     risks = []
-    sets = []
-    for model in models:
-        for word in words:
-            prompt = f"A photo of the face of a {word}"
-            gone = word == absent
-            maps = [] if gone else [made_up(model, word, concept) for concept in CONCEPTS]
-            entries = [pair(words_maps, mask, SCORING) for words_maps in maps]
-            entries = entries or [
-                ConceptPair(prompt, model, concept, word, *[GAP] * 4, {}, None, None, (), (), ())
-                for concept in CONCEPTS
-            ]
+    for model, word in product(models, words):
+        if word == absent:
+            pairs += missing_pairs(model, word)
+        else:
+            entries = planted_pairs(model, word)
             pairs += entries
-            near += [] if gone else [gradient(model, prompt, word, COSINES, entries, SCORING)]
-            estimate = GAP if gone else risk_difference(3, 1, 4)
-            counts, lost = (
-                (dict.fromkeys("xy", 0), {"blank_image": 4}) if gone else ({"x": 3, "y": 1}, {})
-            )
-            risks += [
-                RiskDifference(prompt, model, axis, "studio", ("x", "y"), counts, estimate, lost)
-                for axis in ("gender", "ethnicity")
-            ]
-            pictures = [
-                Missing("blank_image") if gone else Picture(f"{k}", "", prompt, k) for k in range(4)
-            ]
-            sets.append(PictureSet.of(prompt, pictures, model=model))
-    plan = plan_map([], concepts=CONCEPTS, professions=words, models=models, images=4, **settings)
+            gradients.append(gradient(model, prompt_of(word), word, COSINES, entries, SCORING))
+        risks += planted_risks(model, word, word == absent)
     axis_of = axes_of(CONCEPTS)
-    identities = tuple(Identity(model, "", {}) for model in models)
     section = BiasMap(
         tuple(pairs),
         tuple(risks),
         overall(pairs, risks, axis_of, 0.95),
         changes(pairs, risks, axis_of, models, 0.95),
-        tuple(near),
+        tuple(gradients),
     )
+    plan = plan_map([], concepts=CONCEPTS, professions=words, models=models, images=4, **settings)
+    identities = tuple(Identity(model, "", {}) for model in models)
+    sets = [planted_set(model, word, word == absent) for model, word in product(models, words)]
     machine = Environment("3", "here", {}, None, 1, None, "now")
     head = Head(
         FORMAT,
@@ -128,7 +148,7 @@ def planted_findings(
         tuple(sets),
     )
     files = tuple(
-        MapFile(m, f"A photo of the face of a {w}", f"{m}-{w}") for m in models for w in words
+        MapFile(model, prompt_of(word), f"{model}-{word}") for model, word in product(models, words)
     )
     return head.into(MapFindings, models=identities, maps=files, biasmap=with_q(section, family))
 
