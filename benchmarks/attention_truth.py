@@ -2,7 +2,7 @@
 
     python -m benchmarks.attention_truth [MODEL] [--drawings 48] [--write PAGE]
 
-MODEL is studio, or another model of the studio world whose network can be watched. Localisation
+MODEL is studio, or another model of the studio world whose network can be watched. Localization
 compares maps of a word with the region of the drawing that shows it. Faithfulness (BiasMap,
 supplement F): the studio VQA labels drawings of which only the mask of a word, or only the rest, is
 left. --write updates PAGE, docs/reference/calibration-maps.md, between two markers.
@@ -31,7 +31,7 @@ from askew.stats.shares import wilson
 from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate
 from benchmarks.drawn_attention import SAID, TIMESTEPS, Drawings, OneStep
-from benchmarks.localisation import (
+from benchmarks.localization import (
     overlap_beyond_other_maps,
     overlap_estimate,
     overlap_with_regions,
@@ -55,7 +55,7 @@ Attention = Mapping[str, Mapping[str, Maps]]
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class LocationScores:
     """Scores of maps against their regions.
 
     Attributes
@@ -77,7 +77,7 @@ class Located:
     beyond: Estimate | None = None
 
 
-class Localisation:
+class Localization:
     """Scores of maps against regions (drawings, H, W), computed once and pooled in several ways."""
 
     def __init__(
@@ -93,25 +93,29 @@ class Localisation:
             for block, maps in blocks.items():
                 self._scores[attribute, block] = _scores(maps, regions[attribute])
 
-    def by_attribute(self) -> dict[str, Located]:
+    def by_attribute(self) -> dict[str, LocationScores]:
         """Pool blocks and timesteps, with q-values over the attributes."""
         located = {
-            name: replace(self._located([name], ALL), beyond=self._beyond(name))
+            name: replace(self._location_scores([name], ALL), beyond=self._beyond(name))
             for name in self.attributes
         }
         for score in ("pointing", "overlap", "beyond"):
             _add_q(located, score)
         return located
 
-    def by_block(self) -> dict[str, Located]:
+    def by_block(self) -> dict[str, LocationScores]:
         """Pool attributes and timesteps."""
-        return {block: self._located(self.attributes, block) for block in self.blocks}
+        return {block: self._location_scores(self.attributes, block) for block in self.blocks}
 
-    def by_timestep(self, timesteps: Sequence[int]) -> dict[str, Located]:
+    def by_timestep(self, timesteps: Sequence[int]) -> dict[str, LocationScores]:
         """Pool attributes and blocks."""
-        return {str(t): self._located(self.attributes, ALL, k) for k, t in enumerate(timesteps)}
+        return {
+            str(t): self._location_scores(self.attributes, ALL, k) for k, t in enumerate(timesteps)
+        }
 
-    def _located(self, attributes: Sequence[str], block: str, step: int | None = None) -> Located:
+    def _location_scores(
+        self, attributes: Sequence[str], block: str, step: int | None = None
+    ) -> LocationScores:
         """Pool scores; the members of a drawing are its attributes and timesteps."""
         steps = slice(None) if step is None else slice(step, step + 1)
         scores = [self._scores[name, block] for name in attributes]
@@ -120,7 +124,7 @@ class Localisation:
         names = (*attributes, block, str(step))
         draws = self._scoring.draws
         level = self._scoring.level
-        return Located(
+        return LocationScores(
             area=float(np.mean([self._regions[name].mean() for name in attributes])),
             pointing=pointing_estimate(
                 pointing, rng=self._scoring.rng("pointing", *names), draws=draws, level=level
@@ -143,7 +147,7 @@ class Localisation:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class LabelingRates:
     """Shares of drawings that the VQA labels correctly, with parts covered.
 
     Attributes
@@ -180,7 +184,7 @@ def with_sum(layers: Mapping[str, Maps]) -> dict[str, Maps]:
 
 def faithfulness(
     vqa: StudioVQA, drawings: Drawings, attribute: str, maps: Maps, regions: Regions
-) -> Read:
+) -> LabelingRates:
     """Label an attribute where only masks of maps (drawings, h, w), or only the rest, are left.
 
     `other` leaves the mask of the next drawing's map, whose labels do not depend on the word.
@@ -194,7 +198,7 @@ def faithfulness(
         return _share(np.array(labels) == values)
 
     masks = {tau: mask(large, tau=tau) for tau in THRESHOLDS}
-    return Read(
+    return LabelingRates(
         whole=right(np.ones_like(regions)),
         guess=float(np.unique(values, return_counts=True)[1].max() / len(values)),
         region=right(regions),
@@ -214,18 +218,18 @@ def study(model: str, count: int, scoring: Scoring) -> list[str]:
     step = OneStep(watched.pipeline, drawings)
     attention = {name: with_sum(step.layers(name)) for name in SAID}
     regions = {name: drawings.regions(name) for name in SAID}
-    localisation = Localisation(attention, regions, scoring)
+    localization = Localization(attention, regions, scoring)
     vqa = StudioVQA()
     read = {
         name: faithfulness(vqa, drawings, name, attention[name][ALL].sum(axis=1), regions[name])
         for name in READ
     }
-    return [*localisation_lines(localisation, model, count), "", *faithfulness_lines(read)]
+    return [*localization_lines(localization, model, count), "", *faithfulness_lines(read)]
 
 
-def localisation_lines(localisation: Localisation, model: str, count: int) -> Iterator[str]:
-    """Yield sentences and three tables about localisation."""
-    by_attribute = localisation.by_attribute()
+def localization_lines(localization: Localization, model: str, count: int) -> Iterator[str]:
+    """Yield sentences and three tables about localization."""
+    by_attribute = localization.by_attribute()
     yield (
         f"`{model}`, {count} drawings, timesteps {', '.join(map(str, TIMESTEPS))}. "
         f"Intervals at level .95: Wilson's for clusters of the same drawing for the pointing game, "
@@ -234,15 +238,15 @@ def localisation_lines(localisation: Localisation, model: str, count: int) -> It
     yield ""
     yield from _sentences(by_attribute)
     yield ""
-    yield from _located_table("stated word, all blocks", by_attribute, corrected=True)
+    yield from _location_table("stated word, all blocks", by_attribute, corrected=True)
     yield ""
-    yield from _located_table("block, all stated words", localisation.by_block())
+    yield from _location_table("block, all stated words", localization.by_block())
     yield ""
-    yield from _located_table("timestep, all blocks", localisation.by_timestep(TIMESTEPS))
+    yield from _location_table("timestep, all blocks", localization.by_timestep(TIMESTEPS))
 
 
-def _located_table(
-    heading: str, located: Mapping[str, Located], *, corrected: bool = False
+def _location_table(
+    heading: str, located: Mapping[str, LocationScores], *, corrected: bool = False
 ) -> Iterator[str]:
     """Yield a table; `corrected` has q-values and the difference from other words."""
     probability = "q" if corrected else "p"
@@ -254,7 +258,7 @@ def _located_table(
     yield from _table(columns, [_row(name, scores) for name, scores in located.items()])
 
 
-def faithfulness_lines(read: Mapping[str, Read]) -> Iterator[str]:
+def faithfulness_lines(read: Mapping[str, LabelingRates]) -> Iterator[str]:
     """Yield a table for each attribute of the labels of drawings with a part covered."""
     columns = (
         "percentile",
@@ -308,7 +312,7 @@ def _scores(maps: Maps, regions: Regions) -> tuple[NDArray[np.float64], NDArray[
     return np.stack(pointing, axis=2).astype(float), np.stack(overlap, axis=2)
 
 
-def _add_q(located: dict[str, Located], score: str) -> None:
+def _add_q(located: dict[str, LocationScores], score: str) -> None:
     estimates = {name: getattr(scores, score) for name, scores in located.items()}
     tested = {name: estimate for name, estimate in estimates.items() if estimate.p is not None}
     q_values = benjamini_hochberg([estimate.p for estimate in tested.values()])
@@ -326,7 +330,7 @@ def _share(right: NDArray[np.bool_]) -> Estimate:
     return Estimate(float(right.mean()), low, high, 0.95, "Wilson", n, max=1.0)
 
 
-def _sentences(located: Mapping[str, Located]) -> Iterator[str]:
+def _sentences(located: Mapping[str, LocationScores]) -> Iterator[str]:
     """Yield how many attributes exceed each null value."""
     total = len(located)
     area = []
@@ -362,7 +366,7 @@ def _listed(names: Sequence[str], total: int) -> str:
     return f"{len(names)} of {total}{listed}"
 
 
-def _row(name: str, scores: Located) -> list[str]:
+def _row(name: str, scores: LocationScores) -> list[str]:
     cells = [name.replace("_", " "), f"{scores.area:.2f}"]
     for estimate in (scores.pointing, scores.overlap):
         cells += [measured(estimate), _short(estimate.null), _probability(estimate)]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from askew.parts.scoring import Scoring
-from benchmarks.attention_truth import ALL, Localisation, faithfulness, study, with_sum
+from benchmarks.attention_truth import ALL, Localization, faithfulness, study, with_sum
 from benchmarks.drawn_attention import SAID, Drawings, said_words
 from benchmarks.marked_page import update
 
@@ -41,15 +41,15 @@ def test_attention_to_the_true_region_is_found_and_to_another_is_not(drawings: D
         name: {ALL: np.stack([region.astype(float)] * 2, axis=1)}
         for name, region in regions.items()
     }
-    localisation = Localisation(true, regions, SCORING)
-    for entry in localisation.by_attribute().values():
+    localization = Localization(true, regions, SCORING)
+    for entry in localization.by_attribute().values():
         assert entry.overlap.value == 1
         assert entry.pointing.value == 1
         assert entry.beyond is not None
         assert entry.beyond.value > 0.3
-    assert localisation.by_timestep((1, 2))["2"].pointing.n == 2 * len(drawings.scenes)
+    assert localization.by_timestep((1, 2))["2"].pointing.n == 2 * len(drawings.scenes)
     swapped = {a: true[b] for a, b in zip(CHOSEN, reversed(CHOSEN), strict=True)}
-    for entry in Localisation(swapped, regions, SCORING).by_attribute().values():
+    for entry in Localization(swapped, regions, SCORING).by_attribute().values():
         assert entry.overlap.value < 0.6
         assert entry.beyond is not None
         assert entry.beyond.value < 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.localisation import (
+from benchmarks.localization import (
     masks_as_large,
     overlap_beyond_other_maps,
     overlap_estimate,
