@@ -33,7 +33,7 @@ class KnownRun:
         return np.asarray(reader.embed_pictures(pictures))
 
     def look(self, lens: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        return [one if isinstance(one, Missing) else lens(one) for one in items]
+        return [item if isinstance(item, Missing) else lens(item) for item in items]
 
 
 RUN: Any = KnownRun()
@@ -69,10 +69,11 @@ VARIATIONS = ["a male nurse", "a female nurse", "an old nurse", "a young nurse"]
 
 
 def embed(texts: Sequence[str]) -> Rows:
-    rows = [
-        np.eye(5)[0] + sum(DIRECTIONS[w] for w in text.split() if w in DIRECTIONS) for text in texts
-    ]
-    return np.array([row / np.linalg.norm(row) for row in rows], np.float32)
+    rows = []
+    for text in texts:
+        row = np.eye(5)[0] + sum(DIRECTIONS[w] for w in text.split() if w in DIRECTIONS)
+        rows.append(row / np.linalg.norm(row))
+    return np.array(rows, np.float32)
 
 
 def pictures_of(prompt: str, seed: int) -> list[Outcome]:
@@ -80,8 +81,8 @@ def pictures_of(prompt: str, seed: int) -> list[Outcome]:
     missing, or four.
     """
     shown = ["a female nurse"] if "nurse" in prompt else VARIATIONS
-    made = [Picture(f"{shown[k % len(shown)]} {k}", "", prompt, seed) for k in range(9)]
-    return [*made, *[Missing("refused")] * (4 if "blocked" in prompt else 2)]
+    pictures = [Picture(f"{shown[k % len(shown)]} {k}", "", prompt, seed) for k in range(9)]
+    return [*pictures, *[Missing("refused")] * (4 if "blocked" in prompt else 2)]
 
 
 NURSES = bias_objective(pictures_of, VARIATIONS, embed)

@@ -1,6 +1,4 @@
-"""Picture sets of the studio's planted world with perfect answers: what a run observes, without
-drawing and reading.
-"""
+"""Image sets of the studio's planted world, labeled without errors and without any drawing."""
 
 from __future__ import annotations
 
@@ -29,22 +27,19 @@ INSTRUMENT = "truth"
 def planned(
     prompts: Sequence[str], axes: Sequence[str] = BIASCONNECT, **settings: object
 ) -> InteractionPlan:
-    """A plan of interactions read by an instrument that never errs."""
-    made = [
-        PromptPlan(
-            text=text,
-            axes=tuple(
-                AxisPlan.of(asked_as_in_biasconnect(find_axis(a)), counterfactuals(text, a))
-                for a in axes
-            ),
+    """Plan an analysis of interactions whose images are labeled without errors."""
+    plans = []
+    for text in prompts:
+        planned_axes = tuple(
+            AxisPlan.of(asked_as_in_biasconnect(find_axis(axis)), counterfactuals(text, axis))
+            for axis in axes
         )
-        for text in prompts
-    ]
+        plans.append(PromptPlan(text=text, axes=planned_axes))
     fields = {
         "vqa": (INSTRUMENT,),
         "embedder": "none",
         "bootstrap_samples": 200,
-        "prompts": [p.model_dump() for p in made],
+        "prompts": [p.model_dump() for p in plans],
     }
     return InteractionPlan.model_validate({**fields, **settings})
 
@@ -57,54 +52,51 @@ def observed(
     skip: int = 0,
     seed: int = 0,
 ) -> ObservedSet:
-    """One set of pictures as `studio/planted` would make them, the first `skip` of them missing."""
-    scenes = [
-        sample(parse(prompt.text), bias, picture_seed(seed, prompt.text, k)) for k in range(images)
-    ]
-    gap = Missing("refused")
-    pictures = tuple(
-        gap if k < skip else Picture(f"{prompt.text}-{k}", "", prompt.text, k)
-        for k in range(images)
-    )
-    columns = {
-        axis.name: tuple(
-            gap if k < skip else str(getattr(s, axis.name)) for k, s in enumerate(scenes)
-        )
-        for axis in axes
-    }
+    """Return a set of images as `studio/planted` generates them; the first `skip` are missing."""
+    present = range(skip, images)
+    description = parse(prompt.text)
+    scenes = [sample(description, bias, picture_seed(seed, prompt.text, k)) for k in present]
+    gap = (Missing("refused"),) * skip
+    pictures = tuple(Picture(f"{prompt.text}-{k}", "", prompt.text, k) for k in present)
+    columns: dict[str, tuple[str | Missing, ...]] = {}
+    for axis in axes:
+        columns[axis.name] = gap + tuple(str(getattr(scene, axis.name)) for scene in scenes)
     return ObservedSet(
-        prompt, pictures, {INSTRUMENT: columns}, tuple(Missing("not_asked") for _ in pictures)
+        prompt, gap + pictures, {INSTRUMENT: columns}, (Missing("not_asked"),) * images
     )
 
 
 def planted(plan: InteractionPlan, images: int, bias: float = 1.0) -> dict[str, list[ObservedSet]]:
-    """All sets of a plan."""
-    return {
-        p.text: [observed(one, p.axes, images, bias) for one in p.prompts()] for p in plan.prompts
-    }
+    """Return all image sets of a plan by prompt."""
+    sets = {}
+    for entry in plan.prompts:
+        sets[entry.text] = [observed(p, entry.axes, images, bias) for p in entry.prompts()]
+    return sets
 
 
 def head(plan: InteractionPlan) -> Head:
-    """What findings begin with."""
+    """Return the fields that all findings begin with."""
     machine = Environment("3.11", "here", {}, None, 1, None, "2026-01-01T00:00:00+00:00")
     model = Identity("studio/planted", "1", {"bias": 1.0})
-    told = Instruments(vqa={INSTRUMENT: "1"})
-    return Head(FORMAT, "0", 1, plan, plan.hash, machine, (), model, told, ())
+    instruments = Instruments(vqa={INSTRUMENT: "1"})
+    return Head(FORMAT, "0", 1, plan, plan.hash, machine, (), model, instruments, ())
 
 
 def scored(
     plan: InteractionPlan, sets: Mapping[str, Sequence[ObservedSet]], errors: Errors | None = None
 ) -> InteractionFindings:
-    """The findings of a run that saw these sets."""
-    own = head(plan)
+    """Score the image sets of a run."""
+    beginning = head(plan)
     return score(
         plan,
-        InteractionGathered(own.model, None, own.instruments, (), sets, (), errors or {}, {}),
-        own,
+        InteractionGathered(
+            beginning.model, None, beginning.instruments, (), sets, (), errors or {}, {}
+        ),
+        beginning,
     )
 
 
 def known(score: Estimate | Missing | None) -> Any:
-    """A score that must be there."""
+    """Return a score after asserting that it is not missing."""
     assert isinstance(score, Estimate)
     return score

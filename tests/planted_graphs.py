@@ -1,4 +1,4 @@
-"""Graphs of interactions that were made up, for pages."""
+"""Interaction graphs with planted effects, for tests of pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def estimate(value: float, low: float, high: float, n: int = 144) -> Estimate:
 
 def edge(source: str, target: str, value: float, reach: float, significant: bool) -> Edge:
     p = 1e-6 if significant else 0.4
-    found = estimate(value, value - reach, value + reach)
+    change = estimate(value, value - reach, value + reach)
     return Edge(
         source,
         target,
@@ -39,7 +39,7 @@ def edge(source: str, target: str, value: float, reach: float, significant: bool
         0.4,
         None,
         2e-6,
-        found,
+        change,
         (value - reach, value + reach),
         value,
         None,
@@ -70,7 +70,10 @@ def graph(prompt: str | None = PROMPT) -> Graph:
         )
         for axis, values in VALUES.items()
     ]
-    after = {x: {y: ((3,) * len(VALUES[y]),) * len(VALUES[x]) for y in AXES} for x in AXES}
+    after = {}
+    for source in AXES:
+        rows = len(VALUES[source])
+        after[source] = {target: ((3,) * len(VALUES[target]),) * rows for target in AXES}
     counts = RecordedCounts({y: (5,) * len(VALUES[y]) for y in AXES}, after, dict.fromkeys(AXES, 0))
     scope = "prompt" if prompt else "global"
     return Graph(
@@ -90,8 +93,8 @@ def graph(prompt: str | None = PROMPT) -> Graph:
 
 
 def findings(*graphs: Graph, **others: object) -> InteractionFindings:
-    """Findings with these graphs, by default that of one prompt."""
-    own = {
+    """Return findings with these graphs; without any, with the graph of one prompt."""
+    defaults = {
         "missing_pictures": (),
         "shares": (),
         "confusion": (),
@@ -99,4 +102,4 @@ def findings(*graphs: Graph, **others: object) -> InteractionFindings:
         "over_prompts": (),
         "validation": None,
     }
-    return head(PLAN).into(InteractionFindings, **{**own, **others})
+    return head(PLAN).into(InteractionFindings, **{**defaults, **others})

@@ -1,4 +1,4 @@
-"""Picture sets whose values are the planted truth itself: no drawing, no instrument, no error."""
+"""Image sets whose values are the planted truth: no drawing, no instrument, no error."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def planted_sets(
     seed: int = 0,
     by: Sequence[str] = (),
 ) -> tuple[ObservedSet, list[ObservedSet], list[Axis]]:
-    """The initial set, the counterfactual sets and the axes of a prompt, as the instrument "truth"
-    sees them.
+    """Return the baseline set, the counterfactual sets and the axes of a prompt.
 
-    Counterfactual sets are of the axes `by`; of all, if none is named.
+    The instrument "truth" labels all images. There are counterfactual sets for the axes `by`, or
+    for all axes if `by` is empty.
     """
     records = [find_axis(name) for name in axes]
     prompts = [
@@ -41,7 +41,9 @@ def _set(prompt: Prompt, axes: Sequence[Axis], images: int, bias: float, seed: i
     scenes = [
         sample(parse(prompt.text), bias, picture_seed(seed, prompt.text, k)) for k in range(images)
     ]
-    values = {axis.name: tuple(getattr(scene, axis.name) for scene in scenes) for axis in axes}
+    values = {}
+    for axis in axes:
+        values[axis.name] = tuple(getattr(scene, axis.name) for scene in scenes)
     names = [axis.name for axis in axes]
     captions = tuple(caption(scene, [*names, "occupation"]) for scene in scenes)
     pictures = tuple(

@@ -50,5 +50,5 @@ def _heed_interrupts() -> None:
     """A process started in the background of a shell, or by nohup, inherits what it ignores; this
     one must not.
     """
-    for one in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(one, signal.SIG_DFL)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)

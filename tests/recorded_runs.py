@@ -62,8 +62,9 @@ def recorded(
 
 @dataclass
 class Workplace:
-    """Where runs are made, each once, in one store. `shared` finds the shared data, or skips the
-    test.
+    """A folder with one store in which each run is made once.
+
+    `shared` returns the folder of shared data, or skips the test.
     """
 
     root: Path
@@ -85,14 +86,14 @@ class Workplace:
         return self.file(name).parent
 
     def work(self, name: str) -> dict[str, dict[str, list[int]]]:
-        """What a dry run counts with an empty store, and with one that holds all that the run made."""
+        """Return the counts of a dry run with an empty store and with the store of the finished run."""
         run = RUNS[name]
         given = (
             ["--plan", str(self.folder(name) / "plan.toml")]
             if run.options is None
             else run.options(self)
         )
-        said = {
+        outputs = {
             kind: askew_command(
                 run.counted,
                 *given,
@@ -104,7 +105,7 @@ class Workplace:
             )
             for kind, store in (("empty", self.root / "no-store"), ("full", self.store))
         }
-        return {kind: counts(text) for kind, text in said.items()}
+        return {kind: counts(text) for kind, text in outputs.items()}
 
     def drawings(self) -> Path:
         """A folder of drawings with a person's labels: two occupations, two conditions, some of
@@ -117,31 +118,32 @@ class Workplace:
 
 
 def askew_command(*arguments: str) -> str:
-    """What a command prints."""
-    said = io.StringIO()
-    with redirect_stdout(said):
+    """Run a command and return its output."""
+    output = io.StringIO()
+    with redirect_stdout(output):
         code = run(arguments)
     if code:
         raise RuntimeError(f"askew {' '.join(arguments)} ended with {code}")
-    return said.getvalue()
+    return output.getvalue()
 
 
 def counts(text: str) -> dict[str, list[int]]:
-    """The numbers of each line, by its first word."""
-    lines = [
-        (line.split()[0], re.findall(r"\d+", line)) for line in text.splitlines() if line.strip()
-    ]
-    return {word: [int(number) for number in found] for word, found in lines}
+    """Return the numbers of each line by the line's first word."""
+    numbers = {}
+    for line in text.splitlines():
+        if line.strip():
+            numbers[line.split()[0]] = [int(number) for number in re.findall(r"\d+", line)]
+    return numbers
 
 
-def in_file(made: Result[Any, Any]) -> Any:
+def in_file(result: Result[Any, Any]) -> Any:
     """The content of results.json."""
-    return json.loads(made.numbers.read_text(encoding="utf-8"))
+    return json.loads(result.numbers.read_text(encoding="utf-8"))
 
 
 def _draw(folder: Path) -> None:
     """Pictures of the studio's model of known bias, with labels that a person could have given."""
-    made = askew.audit(
+    result = askew.audit(
         ["a photo of a nurse", "a photo of a mechanic"],
         model="studio/planted",
         images=10,
@@ -152,11 +154,16 @@ def _draw(folder: Path) -> None:
         store=folder / "store",
     )
     rows = []
-    for one in in_file(made)["sets"]:
-        if one["axis"] in (None, "gender") and one["value"] in (None, "female"):
-            for k, picture in enumerate(one["pictures"]):
+    for entry in in_file(result)["sets"]:
+        if entry["axis"] in (None, "gender") and entry["value"] in (None, "female"):
+            for k, picture in enumerate(entry["pictures"]):
                 rows.append(
-                    (picture, one["prompt"].split()[-1], "asked" if one["axis"] else "initial", k)
+                    (
+                        picture,
+                        entry["prompt"].split()[-1],
+                        "asked" if entry["axis"] else "initial",
+                        k,
+                    )
                 )
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out)
@@ -391,7 +398,7 @@ def graphs(at: Workplace, run: Path) -> Path:
 
 
 def printed(folder: Path, *arguments: str) -> Path:
-    """What a command prints as JSON, in a file."""
+    """Write the JSON that a command prints to a file."""
     folder.mkdir(exist_ok=True)
     path = folder / "printed.json"
     path.write_text(askew_command(*arguments), encoding="utf-8")

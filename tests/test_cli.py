@@ -35,18 +35,23 @@ def of(name: str) -> App:
 
 
 def options(name: str) -> Iterator[tuple[str, str]]:
-    """By option its help."""
+    """Yield the options of a command and their help."""
     documented = inspect.getdoc(of(name).default_command) or ""
     for argument in of(name).assemble_argument_collection():
         if argument.show and argument.names and argument.names[0].startswith("-"):
-            own = re.search(rf"^{argument.field_info.name}\n    (\S.*)", documented, re.MULTILINE)
-            yield argument.names[0], argument.parameter.help or (own[1] if own else "")
+            description = re.search(
+                rf"^{argument.field_info.name}\n    (\S.*)", documented, re.MULTILINE
+            )
+            yield (
+                argument.names[0],
+                argument.parameter.help or (description[1] if description else ""),
+            )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_has_a_help(name: str) -> None:
     assert "Example" in (inspect.getdoc(of(name).default_command) or "")
-    assert [option for option, told in options(name) if not told] == []
+    assert [option for option, text in options(name) if not text] == []
 
 
 def test_the_reference_is_written_from_the_commands() -> None:
@@ -57,8 +62,8 @@ def test_the_reference_is_written_from_the_commands() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_list_of_commands_says_what_the_function_says(name: str) -> None:
     module, _, function = dict(commands())[name].partition(":")
-    told = inspect.getdoc(getattr(import_module(module), function)) or ""
-    assert first_line(dict(commands())[name]) == told.partition("\n")[0] != ""
+    documented = inspect.getdoc(getattr(import_module(module), function)) or ""
+    assert first_line(dict(commands())[name]) == documented.partition("\n")[0] != ""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -125,7 +130,7 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "words"),
     [
         (["no-such-command"], "no-such-command"),
         (["check"], "run"),
@@ -136,14 +141,14 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     ],
 )
 def test_a_wrong_request_is_one_sentence_and_exit_code_2(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments) == 2
-    told = capsys.readouterr()
-    assert said.lower() in told.err.lower()
-    assert told.err.startswith("askew: ")
-    assert told.err.count("\n") == 1
-    assert not told.out
+    captured = capsys.readouterr()
+    assert words.lower() in captured.err.lower()
+    assert captured.err.startswith("askew: ")
+    assert captured.err.count("\n") == 1
+    assert not captured.out
 
 
 def test_completion_can_be_installed(capsys: pytest.CaptureFixture[str]) -> None:

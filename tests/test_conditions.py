@@ -9,10 +9,10 @@ import pytest
 from askew import conditions
 from askew.errors import CheckFailed, UsageError
 from askew.types import Estimate, Missing
-from test_findings import Scores, TinyFindings, some
+from test_findings import Scores, TinyFindings, tiny_findings
 
 MAD = Estimate(0.6, corrected=0.5, q=0.001)
-FINDINGS = some(
+FINDINGS = tiny_findings(
     Scores("gender", MAD, {"female": Estimate(0.9, high=0.95)}),
     Scores("body_type", Missing("no_person"), {}),
 )

@@ -14,7 +14,7 @@ from askew import document
 from askew.document import Document, EstimateRow, rows
 from askew.findings import scored
 from askew.types import Estimate
-from test_findings import FOUND, Scores, some
+from test_findings import FINDINGS, Scores, tiny_findings
 
 pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
@@ -23,7 +23,7 @@ pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 class Tiny(Document):
     """A document without a page."""
 
-    findings: Any = FOUND
+    findings: Any = FINDINGS
     page = report = None
 
     def estimates(self) -> list[EstimateRow]:
@@ -45,7 +45,7 @@ def test_csv_is_read_back() -> None:
 
 @pytest.mark.parametrize("begin", ["=", "+", "-", "@"])
 def test_no_cell_of_csv_is_calculated(begin: str) -> None:
-    findings = some(Scores(f"{begin}1+1", Estimate(-2.5), {}))
+    findings = tiny_findings(Scores(f"{begin}1+1", Estimate(-2.5), {}))
     (row,) = csv.DictReader(io.StringIO(str(Tiny(findings).export("csv"))))
     assert row["axis"] == f"'{begin}1+1"
     assert float(row["value"]) == -2.5

@@ -58,7 +58,7 @@ class TinyFindings(Head):
     tiny: tuple[Scores, ...]
 
 
-def some(*scores: Scores) -> TinyFindings:
+def tiny_findings(*scores: Scores) -> TinyFindings:
     plan = TinyPlan()
     machine = Environment(
         "3.11", "here", {"numpy": "2"}, None, 1, None, "2026-01-01T00:00:00+00:00"
@@ -82,7 +82,7 @@ def an_estimate(value: float, p: float | None = None) -> Estimate:
     return Estimate(value, value - 1, value + 1, 0.95, "a method", 12, 1, p=p)
 
 
-FOUND = some(
+FINDINGS = tiny_findings(
     Scores(
         "gender",
         an_estimate(5.557e-05, 0.01),
@@ -93,22 +93,22 @@ FOUND = some(
 
 
 def changed(tmp_path: Path, **fields: object) -> Path:
-    data: dict[str, Any] = json.loads(findings.written(FOUND))
+    data: dict[str, Any] = json.loads(findings.written(FINDINGS))
     path = tmp_path / "results.json"
     path.write_text(json.dumps({**data, **fields}), encoding="utf-8")
     return path
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    path = findings.write(FOUND, tmp_path / "results.json")
-    assert findings.read(TinyFindings, path) == FOUND
-    assert findings.write(FOUND, tmp_path / "again.json").read_bytes() == path.read_bytes()
+    path = findings.write(FINDINGS, tmp_path / "results.json")
+    assert findings.read(TinyFindings, path) == FINDINGS
+    assert findings.write(FINDINGS, tmp_path / "again.json").read_bytes() == path.read_bytes()
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_every_finite_number_survives(value: float) -> None:
-    one = some(Scores("gender", Estimate(value), {}))
-    back = findings.adapter(TinyFindings).validate_json(findings.written(one))
+    result = tiny_findings(Scores("gender", Estimate(value), {}))
+    back = findings.adapter(TinyFindings).validate_json(findings.written(result))
     assert back.tiny[0].mad.value == value
 
 
@@ -116,7 +116,7 @@ def test_every_finite_number_survives(value: float) -> None:
 def test_what_is_no_number_is_not_written(tmp_path: Path, number: float) -> None:
     with pytest.raises(RunError, match=r"tiny\.0\.chance is -?(nan|inf): .*finite number"):
         findings.write(
-            some(Scores("gender", an_estimate(1.0), {}, number)), tmp_path / "results.json"
+            tiny_findings(Scores("gender", an_estimate(1.0), {}, number)), tmp_path / "results.json"
         )
     assert not (tmp_path / "results.json").exists()
     with pytest.raises(ValueError, match="must be Missing"):
@@ -163,36 +163,38 @@ def test_a_folder_without_results_is_said(tmp_path: Path) -> None:
 
 
 def test_one_walk_finds_every_estimate_and_what_it_is_about() -> None:
-    found = list(scored(FOUND))
-    assert [(one.score, one.names) for one in found] == [
+    estimates = list(scored(FINDINGS))
+    assert [(entry.score, entry.names) for entry in estimates] == [
         ("mad", {"axis": "gender"}),
         ("shares", {"axis": "gender", "value": "female"}),
         ("shares", {"axis": "age", "value": "young"}),
     ]
-    assert found[1].address == ("tiny", 0, "shares", "female")
+    assert estimates[1].address == ("tiny", 0, "shares", "female")
     assert findings.score_names(TinyFindings) == ["mad", "shares"]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 def test_q_values_are_those_of_benjamini_and_hochberg(ps: list[float]) -> None:
-    found = with_q(tuple(Estimate(0.0, p=p) for p in ps), lambda at: "all")
+    adjusted = with_q(tuple(Estimate(0.0, p=p) for p in ps), lambda at: "all")
     expected = multipletests(ps, method="fdr_bh")[1]
-    assert np.allclose([one.q for one in found], expected)
+    assert np.allclose([estimate.q for estimate in adjusted], expected)
 
 
 def test_families_are_adjusted_apart_and_one_is_left_out() -> None:
     first = Estimate(0.0, p=0.01)
     second = Estimate(0.0, p=0.04)
-    found = with_q(
+    adjusted = with_q(
         {"a": (first, second), "b": (second,), "c": (first,)},
         lambda at: None if at[0] == "c" else at[0],
     )
-    assert [one.estimate.q for one in scored(found)] == pytest.approx([0.02, 0.04, 0.04, None])
-    assert found["c"] == (first,)
+    assert [entry.estimate.q for entry in scored(adjusted)] == pytest.approx(
+        [0.02, 0.04, 0.04, None]
+    )
+    assert adjusted["c"] == (first,)
 
 
 def test_nothing_else_changes_with_q() -> None:
-    whole = with_q(FOUND, lambda at: "all")
-    assert replace(whole, tiny=FOUND.tiny) == FOUND
+    whole = with_q(FINDINGS, lambda at: "all")
+    assert replace(whole, tiny=FINDINGS.tiny) == FINDINGS
     assert whole.tiny[0].axis == "gender"
-    assert whole.tiny[0].shares["male"] == FOUND.tiny[0].shares["male"]
+    assert whole.tiny[0].shares["male"] == FINDINGS.tiny[0].shares["male"]

@@ -97,17 +97,17 @@ def imported_modules(path: Path, names: set[str]) -> set[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             node.body = []
-    found = set()
+    imported = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             full_names = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {
+            imported |= {
                 full_name if full_name.removeprefix("askew.") in names else node.module
                 for full_name in full_names.values()
             }
-    return {name.removeprefix("askew.") for name in found} & names - {name_of(path)}
+    return {name.removeprefix("askew.") for name in imported} & names - {name_of(path)}
 
 
 def is_module(package: str, name: str) -> bool:
@@ -123,31 +123,39 @@ def public_hints(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for home in [tree, *(node for node in public if isinstance(node, ast.ClassDef))]:
         for node in home.body:
             if isinstance(node, ast.AnnAssign):
-                found = [(ast.unparse(node.target), node.annotation)]
+                hints = [(ast.unparse(node.target), node.annotation)]
             elif isinstance(node, ast.FunctionDef):
                 args = node.args
-                own = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
-                found = [
-                    (f"{node.name}({one.arg})", one.annotation) for one in own if one is not None
+                arguments = [
+                    *args.posonlyargs,
+                    *args.args,
+                    *args.kwonlyargs,
+                    args.vararg,
+                    args.kwarg,
                 ]
-                found.append((f"{node.name}()", node.returns))
+                hints = [
+                    (f"{node.name}({argument.arg})", argument.annotation)
+                    for argument in arguments
+                    if argument is not None
+                ]
+                hints.append((f"{node.name}()", node.returns))
             else:
                 continue
-            for where, hint in found:
+            for where, hint in hints:
                 if hint is not None and not where.startswith("_"):
                     yield where, ast.unparse(hint).replace("np.floating[Any]", "np.floating")
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)
 def test_imports_point_downwards(path: Path) -> None:
-    own = layer_of(name_of(path))
+    layer = layer_of(name_of(path))
     for imported in imports(path):
         package, _, name = imported.partition(".")
         assert package not in {"training", "benchmarks"}, (
             f"askew.{name_of(path)} imports what is not installed"
         )
         if package == "askew" and name:
-            assert layer_of(name) <= own, (
+            assert layer_of(name) <= layer, (
                 f"askew.{name_of(path)} imports askew.{name}, which lies above it"
             )
 
@@ -211,11 +219,8 @@ WITH_NETWORKS = (
 
 def test_all_else_works_without_the_packages_of_networks() -> None:
     names = [f"askew.{name_of(path)}" for path in modules() if path.stem != "__main__"]
-    light = [
-        name
-        for name in names
-        if not name.startswith(tuple(f"askew.{name}" for name in WITH_NETWORKS))
-    ]
+    heavy = tuple(f"askew.{name}" for name in WITH_NETWORKS)
+    light = [name for name in names if not name.startswith(heavy)]
     code = f"""import importlib, sys
 class NotInstalled:
     def find_spec(self, name, *_):

@@ -50,10 +50,10 @@ def test_what_is_not_given_is_left_to_the_plan() -> None:
 
 
 def test_a_manifest_becomes_settings_of_its_folder() -> None:
-    found = plan_fields(
+    fields = plan_fields(
         {"manifest": Path("a.csv"), "label": ["gender=g", "age=a"], "model_args": {"limit": 3}}
     )
-    assert found == {"model_args": {"manifest": "a.csv", "label": "gender=g,age=a", "limit": 3}}
+    assert fields == {"model_args": {"manifest": "a.csv", "label": "gender=g,age=a", "limit": 3}}
 
 
 def test_prompts_come_one_by_one_in_lists_and_from_a_file(tmp_path: Path) -> None:

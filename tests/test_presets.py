@@ -44,21 +44,21 @@ def test_sizes_count_each_network_once() -> None:
 
 
 def test_a_preset_fills_in_what_is_not_chosen() -> None:
-    made = with_preset("biasconnect-flux", {})
+    fields = with_preset("biasconnect-flux", {})
     preset = presets()["biasconnect-flux"]
-    assert (made["model"], made["vqa"], made["embedder"]) == (
+    assert (fields["model"], fields["vqa"], fields["embedder"]) == (
         preset.model,
         preset.vqa,
         preset.embedder,
     )
-    assert made["model_args"] == {"num_inference_steps": 30, "guidance_scale": 3.5}
+    assert fields["model_args"] == {"num_inference_steps": 30, "guidance_scale": 3.5}
 
 
 def test_what_is_chosen_takes_precedence() -> None:
     settings = {"model_args": {"guidance_scale": 7.0}}
-    made = with_preset("biasconnect-flux", {**settings, "vqa": ("studio",)})
-    assert made["vqa"] == ("studio",)
-    assert made["model_args"] == {"num_inference_steps": 30, "guidance_scale": 7.0}
+    fields = with_preset("biasconnect-flux", {**settings, "vqa": ("studio",)})
+    assert fields["vqa"] == ("studio",)
+    assert fields["model_args"] == {"num_inference_steps": 30, "guidance_scale": 7.0}
     other = with_preset("biasconnect-flux", {**settings, "model": "studio/planted"})
     assert other["model"] == "studio/planted"
     assert other["model_args"] == {"guidance_scale": 7.0}, "settings of another model stay with it"
@@ -108,22 +108,22 @@ def test_options_beside_a_preset_on_the_command_line_and_in_python(
 
 def test_interactions_take_a_preset_but_its_embedder() -> None:
     fields = plan_fields({"preset": "sd15-clip", "model": "studio/planted"})
-    made = plan_interactions(["a photo of a nurse"], axes=["gender"], **fields)
-    assert (made.vqa, made.embedder) == (presets()["sd15-clip"].vqa, "none")
+    plan = plan_interactions(["a photo of a nurse"], axes=["gender"], **fields)
+    assert (plan.vqa, plan.embedder) == (presets()["sd15-clip"].vqa, "none")
 
 
 def test_maps_take_the_model_and_the_vqa_of_a_preset() -> None:
     preset = presets()["sd15-clip"]
-    made = plan_fields({"preset": "sd15-clip", "offload": True, "embedder": "none"})
-    assert made == {
+    fields = plan_fields({"preset": "sd15-clip", "offload": True, "embedder": "none"})
+    assert fields == {
         "model": preset.model,
         "vqa": preset.vqa,
         "model_args": {"offload": True},
         "embedder": "none",
     }
-    kept = {"model": "studio", "vqa": ("studio",), "model_args": {"offload": True}}
-    assert plan_fields({**kept, "preset": "sd15-clip", "embedder": "none"}) == {
-        **kept,
+    chosen = {"model": "studio", "vqa": ("studio",), "model_args": {"offload": True}}
+    assert plan_fields({**chosen, "preset": "sd15-clip", "embedder": "none"}) == {
+        **chosen,
         "embedder": "none",
     }
     assert plan_fields({"preset": None, "offload": False}) == {}
@@ -155,8 +155,8 @@ def test_a_preset_on_the_command_line_of_searches(
         "run",
     ]
     assert run(["mine", "--preset", "sd15-clip", "-M", "bias=0.5", *chosen, *size]) == 0
-    made = tomllib.loads(Path("run/plan.toml").read_text())
-    assert (made["model"], made["model_args"], made["embedder"]) == (
+    plan = tomllib.loads(Path("run/plan.toml").read_text())
+    assert (plan["model"], plan["model_args"], plan["embedder"]) == (
         "studio/planted",
         {"bias": 0.5},
         "studio",
@@ -193,9 +193,9 @@ def test_every_command_that_makes_pictures_by_a_model_takes_both(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert run([command, "--help"]) == 0
-    said = capsys.readouterr().out
-    assert "--preset" in said
-    assert "--offload" in said
+    output = capsys.readouterr().out
+    assert "--preset" in output
+    assert "--offload" in output
 
 
 def test_they_are_listed_with_their_sizes(

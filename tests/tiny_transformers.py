@@ -76,8 +76,10 @@ def auraflow() -> d.DiffusionPipeline:
 
 
 def qwen_image() -> d.DiffusionPipeline:
-    """Of its instruction, which has more tokens letter by letter, none is read, as of the true one;
-    its noise does without an end that cannot be reached in one step.
+    """Return Qwen-Image without its instruction and without a terminal shift of the noise.
+
+    The real model drops the instruction's tokens too, but a tiny tokenizer makes more of them. One
+    step cannot reach the terminal noise level.
     """
     pipe = tiny_pipelines.qwen_image()
     pipe.prompt_template_encode_start_idx = pipe.prompt_template_encode.index("{}")
@@ -250,7 +252,7 @@ def attn_width(attn: Any) -> int:
 
 
 def turned(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
-    """Every pair of numbers, turned by its angle."""
+    """Rotate each pair of numbers by its angle."""
     cosine, sine = rotation
     quarter = torch.stack([-x[..., 1::2], x[..., ::2]], dim=-1).flatten(-2)
     return x * cosine + quarter * sine
@@ -326,7 +328,7 @@ class WithRegisters(nn.Module):
 
 
 def calls_of(family: str, **more: Any) -> list[dict[str, Any]]:
-    """What the transformer was called with, for the conditional call of each step."""
+    """Return the arguments of the transformer's conditional call in each step."""
     calls: list[dict[str, Any]] = []
     pipe = pipeline(family)
     hook = pipe.transformer.register_forward_pre_hook(

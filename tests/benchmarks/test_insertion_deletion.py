@@ -15,7 +15,7 @@ PLACE[2:6, 2:6] = True
 
 
 def fit(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """How bright the place is: (1, n)."""
+    """Return the brightness of the place, of shape (1, n)."""
     return pixels[:, PLACE].mean(axis=(1, 2), dtype=float)[None, :] / 255
 
 
@@ -29,7 +29,8 @@ def test_the_map_of_the_place_that_is_read_scores_most(cover: str) -> None:
     fill = fills(pixels)[cover]
     rng = np.random.default_rng(0)
     right = PLACE[None].repeat(2, axis=0) + 0.01 * rng.random((2, 16, 16))
-    (fitting,), (other,) = areas(fit, pixels, fill, right), areas(fit, pixels, fill, -right)
+    (fitting,) = areas(fit, pixels, fill, right)
+    (other,) = areas(fit, pixels, fill, -right)
     assert (fitting > 0.5).all()
     assert other == pytest.approx(-fitting)
 

@@ -92,7 +92,7 @@ def test_crossed_correlation_is_spearman_of_the_cells() -> None:
 
 
 def test_crossed_p_counts_orders_of_rows_and_columns() -> None:
-    """Of 3! · 3! orders of a table of sums only the one as it is, and its reverse, are as extreme."""
+    """Among the 3! · 3! orders of a table of sums, only the identity and its reverse are as extreme."""
     table = np.add.outer([0.0, 10.0, 20.0], [0.0, 1.0, 3.0])
     result = spearman_crossed(table, table, rng=np.random.default_rng(0), draws=4000)
     assert result.value == pytest.approx(1)

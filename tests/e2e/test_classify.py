@@ -48,14 +48,14 @@ def command(pipeline: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def folder(command: Sequence[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run."""
-    found = tmp_path_factory.mktemp("runs") / "classified"
-    assert run([*command, "--run", str(found)]) == 0
-    return found
+    place = tmp_path_factory.mktemp("runs") / "classified"
+    assert run([*command, "--run", str(place)]) == 0
+    return place
 
 
 def results(folder: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads((folder / "results.json").read_text())
-    return {name: part for name, part in found.items() if name != "environment"}
+    content: dict[str, object] = json.loads((folder / "results.json").read_text())
+    return {name: part for name, part in content.items() if name != "environment"}
 
 
 def test_results_report_and_python_agree(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,7 +128,7 @@ def test_given_pictures_of_another_size_and_mode_without_accuracy(
     (tmp_path / "faces" / "manifest.csv").write_text(
         "\n".join(["file,prompt", *rows]), encoding="utf-8"
     )
-    found = askew.classify(
+    result = askew.classify(
         model=f"diffusers/{pipeline}",
         sources=f"folder/{tmp_path / 'faces'}",
         samples=(1, 4),
@@ -139,7 +139,7 @@ def test_given_pictures_of_another_size_and_mode_without_accuracy(
         store=folder.parent / ".askew",
         images=5,
     )
-    warnings = " ".join(in_file(found)["warnings"])
+    warnings = " ".join(in_file(result)["warnings"])
     assert "6 paths in the manifest manifest.csv begin with" in warnings
     assert "6 images were cropped to a square and resized to 32x32" in warnings
     assert (
@@ -149,18 +149,18 @@ def test_given_pictures_of_another_size_and_mode_without_accuracy(
         == 1
     )
     assert "no accuracy for BF" in warnings
-    assert found.accuracy("WM").n == 3
-    assert found.share("BF", "plumber", "maid").n == 3
-    assert found.differential("BF", "WM", 1).value == pytest.approx(
-        found.association("BF", 1).value - found.association("WM", 1).value
+    assert result.accuracy("WM").n == 3
+    assert result.share("BF", "plumber", "maid").n == 3
+    assert result.differential("BF", "WM", 1).value == pytest.approx(
+        result.association("BF", 1).value - result.association("WM", 1).value
     )
     with pytest.raises(UsageError, match="has no score of group 'nobody'"):
-        found.association("nobody")
+        result.association("nobody")
     work = METHOD.run(
-        found.plan, dry_run=True, run=tmp_path / "run", store=folder.parent / ".askew"
+        result.plan, dry_run=True, run=tmp_path / "run", store=folder.parent / ".askew"
     ).work
     assert (work.pictures, work.evaluations, work.left) == (6, 6 * 6 * 5, 0)
-    fewer = found.plan.model_copy(update={"groups": ("WM",), "images": 2, "truth": {}})
+    fewer = result.plan.model_copy(update={"groups": ("WM",), "images": 2, "truth": {}})
     work = METHOD.run(
         fewer, dry_run=True, run=tmp_path / "fewer", store=folder.parent / ".askew"
     ).work
@@ -258,8 +258,8 @@ def test_what_suits_the_studio_is_chosen_for_it_alone(pipeline: Path) -> None:
 def test_whoever_makes_the_sources_has_the_settings_of_the_paper(pipeline: Path) -> None:
     paper = {"num_inference_steps": 100, "guidance_scale": 8.5}
     model = f"diffusers/{pipeline}"
-    own = plan_classification("man", model=model, model_args={"num_inference_steps": 3})
-    assert own.model_args == {**paper, "num_inference_steps": 3}
+    same = plan_classification("man", model=model, model_args={"num_inference_steps": 3})
+    assert same.model_args == {**paper, "num_inference_steps": 3}
     other = plan_classification("man", model="studio", sources=model)
     assert (other.sources_args, other.model_args) == (paper, {})
     edits = plan_editing("man", model="studio", sources=model)

@@ -41,8 +41,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def results(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    return content
 
 
 def without_environment(folder: Path) -> str:
@@ -83,9 +83,7 @@ def test_two_stores_give_the_same_bytes(finished: Path, tmp_path: Path) -> None:
 
 
 def test_scores_do_not_depend_on_the_hash_seed(finished: Path, tmp_path: Path) -> None:
-    """That pictures and answers do not is seen by `test_recorded.py`, which meets a new one each
-    time.
-    """
+    """`test_recorded.py` checks images and answers, since each of its runs has another hash seed."""
     command = [
         "audit",
         "a photo of a nurse",
@@ -106,12 +104,14 @@ def test_scores_do_not_depend_on_the_hash_seed(finished: Path, tmp_path: Path) -
 def test_scores_do_not_depend_on_the_order_of_the_axes(finished: Path, tmp_path: Path) -> None:
     swapped = ["age,gender" if word == "gender,age" else word for word in SMALL]
     assert run(["audit", "a photo of a nurse", *swapped, "--run", str(tmp_path / "run")]) == 0
-    one, other = (results(folder)["tibet"][0]["axes"] for folder in (finished, tmp_path / "run"))
-    assert {name: axis["cas"] for name, axis in one.items()} == {
-        name: axis["cas"] for name, axis in other.items()
+    first, swapped_first = (
+        results(folder)["tibet"][0]["axes"] for folder in (finished, tmp_path / "run")
+    )
+    assert {name: axis["cas"] for name, axis in first.items()} == {
+        name: axis["cas"] for name, axis in swapped_first.items()
     }
-    assert {name: axis["mad"] for name, axis in one.items()} == {
-        name: axis["mad"] for name, axis in other.items()
+    assert {name: axis["mad"] for name, axis in first.items()} == {
+        name: axis["mad"] for name, axis in swapped_first.items()
     }
 
 

@@ -123,8 +123,8 @@ FILES = {
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(one, marks=pytest.mark.slow if one.name == "interactions.md" else ())
-        for one in PAGES
+        pytest.param(path, marks=pytest.mark.slow if path.name == "interactions.md" else ())
+        for path in PAGES
     ],
     ids=lambda page: page.name,
 )
@@ -174,9 +174,9 @@ def test_commands_print_what_is_shown(
     for block in runnable(page):
         for call in recorded(block.script, tmp_path, sys.executable):
             assert run(call) == (3 if "--fail-if" in call else 0), capsys.readouterr().err
-        said = capsys.readouterr()
-        told = (said.out + said.err).replace("\N{NO-BREAK SPACE}", " ")
-        printed = iter([line.rstrip() for line in told.splitlines()])
+        captured = capsys.readouterr()
+        output = (captured.out + captured.err).replace("\N{NO-BREAK SPACE}", " ")
+        printed = iter([line.rstrip() for line in output.splitlines()])
         for line in filter(None, map(str.rstrip, block.shown.splitlines())):
             assert line in printed, (
                 f"{page.name} shows {line!r}, which is not printed (in this order)"
@@ -211,6 +211,6 @@ def test_the_lexicon_writes_what_is_shown() -> None:
         expected = ast.literal_eval(re.sub(r"^# ", "", comment, flags=re.MULTILINE))
         call = ast.parse(f"f({given})", mode="eval").body
         assert isinstance(call, ast.Call)
-        positional = [ast.literal_eval(one) for one in call.args]
-        named = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+        positional = [ast.literal_eval(argument) for argument in call.args]
+        named = {str(argument.arg): ast.literal_eval(argument.value) for argument in call.keywords}
         assert getattr(writer, name)(*positional, **named) == expected

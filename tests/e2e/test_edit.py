@@ -50,15 +50,15 @@ def pipeline(tiny: Saved) -> str:
 @pytest.fixture(scope="module")
 def folder(pipeline: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run."""
-    found = tmp_path_factory.mktemp("edits") / "run"
-    assert run(["edit", "--groups", GROUPS, "--model", pipeline, *SMALL, "--run", str(found)]) == 0
-    return found
+    place = tmp_path_factory.mktemp("edits") / "run"
+    assert run(["edit", "--groups", GROUPS, "--model", pipeline, *SMALL, "--run", str(place)]) == 0
+    return place
 
 
 @pytest.fixture(scope="module")
 def results(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    return content
 
 
 def test_every_group_target_and_strength_is_scored(results: dict[str, Any]) -> None:
@@ -87,7 +87,9 @@ def test_groups_are_edited_from_the_same_noise(results: dict[str, Any]) -> None:
     first, second = GROUPS.split(", ")
     assert seeds[first, "doctor 0.5"] == seeds[second, "doctor 0.5"] == seeds[first, "doctor 1"]
     assert seeds[first, "doctor 0.5"] != seeds[first, "CEO 0.5"]
-    pictures = [one for s in results["sets"] if s["axis"] == "edit" for one in s["pictures"]]
+    pictures = [
+        picture for s in results["sets"] if s["axis"] == "edit" for picture in s["pictures"]
+    ]
     assert len(set(pictures)) == len(pictures) == 2 * 4 * 2 * 3
 
 
@@ -154,9 +156,9 @@ def test_a_dry_run_tells_exactly_what_would_be_made(
     sources = 2 * 3
     edits = 2 * 3 * 4 * 2
     most = (3 + EXTRA_FACTOR) * sources + edits
-    told = capsys.readouterr().out
-    assert f"images      at most {most} (0 stored, {most} left)" in told
-    assert f"further sources up to {EXTRA_FACTOR * sources} of these images" in told
+    output = capsys.readouterr().out
+    assert f"images      at most {most} (0 stored, {most} left)" in output
+    assert f"further sources up to {EXTRA_FACTOR * sources} of these images" in output
     assert not (tmp_path / "run").exists()
 
 
@@ -173,11 +175,11 @@ def test_without_groups_those_of_the_paper_are_taken(
         str(tmp_path / "run"),
         "--dry-run",
     ]
-    told = []
+    outputs = []
     for groups in ([], ["--groups", ", ".join(PAPER_GROUPS)]):
         assert run([command, *groups, *sources]) == 0
-        told.append(capsys.readouterr().out)
-    assert told[0] == told[1]
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
     assert len(PAPER_GROUPS) == 4
 
 
@@ -225,17 +227,17 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
         "100",
     ]
     assert run([*command, "--run", str(tmp_path / "run")]) == 0
-    found = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
-    assert {e["group"] for e in found["editing"]} == {"white: female", "black: male"}
+    content = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
+    assert {e["group"] for e in content["editing"]} == {"white: female", "black: male"}
     assert "1 of 5 files that the manifest labels.csv lists are absent" in " ".join(
-        found["warnings"]
+        content["warnings"]
     )
-    sources = {e["prompt"]: (e["n"], e["missing"]) for e in found["sets"] if e["axis"] is None}
+    sources = {e["prompt"]: (e["n"], e["missing"]) for e in content["sets"] if e["axis"] is None}
     assert sources == {"white: female": (2, {}), "black: male": (3, {"absent_file": 1})}
     assert all(
-        e["ita_before"]["n"] and e["coverage"]["mask"] == "geometry" for e in found["editing"]
+        e["ita_before"]["n"] and e["coverage"]["mask"] == "geometry" for e in content["editing"]
     )
-    assert {(e["axis"], e["value"]) for e in found["editing_pooled"]} == {
+    assert {(e["axis"], e["value"]) for e in content["editing_pooled"]} == {
         ("gender", "female"),
         ("gender", "male"),
         ("ethnicity", "white"),
@@ -244,7 +246,7 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (["--model", "studio/planted", "--groups", GROUPS], "askew edit --model studio"),
         (["--groups", "", "--sources", "studio/planted"], "a group has no name"),
@@ -279,19 +281,19 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
     ],
 )
 def test_what_cannot_be_done_is_said(
-    more: list[str], said: str, pipeline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    more: list[str], message: str, pipeline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, side in (("white man", 32), ("black woman", 48)):
         (tmp_path / name).mkdir()
         Image.effect_noise((side, side), 50).convert("RGB").save(tmp_path / name / "1.png")
-    words = [one.format(faces=tmp_path) for one in more]
+    words = [word.format(faces=tmp_path) for word in more]
     model = [] if "--model" in words else ["--model", pipeline]
     assert run(["edit", *words, *model, "--run", str(tmp_path / "run")]) == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_python_takes_what_the_command_line_takes(folder: Path, pipeline: str) -> None:
-    found = askew.edit(
+    result = askew.edit(
         GROUPS,
         pipeline,
         sources="studio/planted",
@@ -304,8 +306,8 @@ def test_python_takes_what_the_command_line_takes(folder: Path, pipeline: str) -
         landmarks="studio",
         run=folder,
     )
-    change = found.cell("caucasian man", "high-paid", 1.0).gender_change
+    change = result.cell("caucasian man", "high-paid", 1.0).gender_change
     assert isinstance(change, askew.Estimate)
     assert change.n == 6
     with pytest.raises(askew.AskewError, match="african-american woman"):
-        found.cell("asian man", "high-paid", 1.0)
+        result.cell("asian man", "high-paid", 1.0)

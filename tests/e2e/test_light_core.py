@@ -59,7 +59,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def askew(core: Path, cwd: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
-    """What the installed command prints."""
+    """Run the installed command and return its standard output and standard error."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
     }
@@ -134,7 +134,7 @@ def test_estimates_are_exported(core: Path, runs: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "who"),
+    ("arguments", "part"),
     [
         (("--model", "studio"), "the model 'studio'"),
         (("--model", "diffusers/some/model"), "the model 'diffusers/some/model'"),
@@ -142,13 +142,13 @@ def test_estimates_are_exported(core: Path, runs: Path) -> None:
     ],
 )
 def test_what_needs_networks_says_how_to_install_them(
-    arguments: tuple[str, ...], who: str, core: Path, tmp_path: Path
+    arguments: tuple[str, ...], part: str, core: Path, tmp_path: Path
 ) -> None:
-    _, said = askew(
+    _, errors = askew(
         core, tmp_path, "audit", "a photo of a nurse", "--images", "2", *arguments, code=2
     )
     assert (
-        f"askew: {who} needs the package 'torch'. Install it with: pip install 'askew[models]'"
-        in said
+        f"askew: {part} needs the package 'torch'. Install it with: pip install 'askew[models]'"
+        in errors
     )
-    assert "Traceback" not in said
+    assert "Traceback" not in errors

@@ -79,7 +79,9 @@ def blue(tmp_path_factory: pytest.TempPathFactory) -> askew.MiningResult:
 
 def test_the_record_is_the_lowest_loss_so_far(blue: askew.MiningResult) -> None:
     history = in_file(blue)["minethegap"]["history"]
-    lowest = [min(p["score"] for p in entry["prompts"]) for entry in history]
+    lowest = []
+    for entry in history:
+        lowest.append(min(prompt["score"] for prompt in entry["prompts"]))
     assert [entry["best_so_far"] for entry in history] == list(accumulate(lowest, min))
 
 
@@ -109,8 +111,8 @@ def test_a_stopped_search_ends_as_if_it_had_not_been_stopped(
             METHOD.run(plan, run=tmp_path / "run", store=tmp_path / "store", budget=budget)
     again = METHOD.run(plan, run=tmp_path / "run", store=tmp_path / "store")
     assert content(again.folder) == content(whole.folder)
-    with Store(whole.store) as one, Store(again.store) as other:
-        assert len(one.planned(plan.hash)) == len(other.planned(plan.hash))
+    with Store(whole.store) as first, Store(again.store) as second:
+        assert len(first.planned(plan.hash)) == len(second.planned(plan.hash))
 
 
 def test_nothing_is_made_twice(blue: askew.MiningResult) -> None:
@@ -169,7 +171,7 @@ def test_an_unknown_objective_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_bias_is_mined_and_explained(tmp_path: Path) -> None:
-    found = askew.mine(
+    result = askew.mine(
         iterations=2,
         population=5,
         images=6,
@@ -181,14 +183,14 @@ def test_bias_is_mined_and_explained(tmp_path: Path) -> None:
         bootstrap_samples=200,
         vqa="studio",
     )
-    section = in_file(found)["minethegap"]
+    section = in_file(result)["minethegap"]
     first = section["best"][0]
     assert set(first["missed_visual_concepts"]) <= set(first["variations"])
     assert first["held_out_score"]["null"] is not None
     assert first["held_out_score"]["q"] is not None
     assert section["missed"]["prompts"] >= 1
     assert all(entry["is_read"] for entry in section["best"])
-    assert isinstance(found.difference(), askew.Estimate)
+    assert isinstance(result.difference(), askew.Estimate)
 
 
 def test_an_objective_may_lie_in_the_current_folder(
@@ -230,16 +232,14 @@ def test_an_objective_may_lie_in_the_current_folder(
 
 
 def by_language_model(number: int, content: dict[str, Any]) -> Reply:
-    """What the lexicon would write with the request's seed; every fourth question is refused
-    whenever it is asked.
-    """
-    told = content["messages"][-1]["content"]
-    if sum(told.encode()) % 4 == 0:
+    """Answer as the lexicon would with the request's seed; always refuse a quarter of questions."""
+    request = content["messages"][-1]["content"]
+    if sum(request.encode()) % 4 == 0:
         return says("", refusal="no")
     count = content["response_format"]["json_schema"]["schema"]["properties"]["prompts"]["maxItems"]
-    if "It leaves much open" in told:
+    if "It leaves much open" in request:
         return prompts(
-            *LexiconWriter().write("variations", told.split('"')[1], count, seed=content["seed"])
+            *LexiconWriter().write("variations", request.split('"')[1], count, seed=content["seed"])
         )
     return prompts(*LexiconWriter().write("random prompts", "", count, seed=content["seed"]))
 
@@ -276,8 +276,8 @@ def test_a_search_by_a_language_model_goes_on_at_another_address(
 
 
 def without_addresses(folder: Path) -> dict[str, Any]:
-    found = content(folder)
-    return {**found, "plan": {**found["plan"], "llm_args": None}}
+    results = content(folder)
+    return {**results, "plan": {**results["plan"], "llm_args": None}}
 
 
 @pytest.mark.parametrize(
@@ -287,10 +287,10 @@ def without_addresses(folder: Path) -> dict[str, Any]:
 def test_the_lexicon_keeps_to_the_words_of_the_model(name: str, writer: str) -> None:
     model = PlantedModel()
     model.name = name
-    found = prompt_writer(MinePlan(), model)
-    assert found.fingerprint.startswith(writer)
+    lexicon = prompt_writer(MinePlan(), model)
+    assert lexicon.fingerprint.startswith(writer)
     assert not any(
-        model.unknown_words(prompt) for prompt in found.write("random prompts", "", 5, seed=0)
+        model.unknown_words(prompt) for prompt in lexicon.write("random prompts", "", 5, seed=0)
     )
 
 
@@ -328,7 +328,7 @@ def test_progress_tells_every_prompt_and_the_best_so_far(
     ]
     assert command(["mine", *options]) == 0
     events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    assert [(one["kind"], one["done"], one["total"]) for one in events] == [
+    assert [(event["kind"], event["done"], event["total"]) for event in events] == [
         ("started", 0, 3),
         ("batch", 1, 3),
         ("batch", 2, 3),
@@ -374,8 +374,8 @@ def test_a_function_that_was_changed_is_asked_again(
     for value in (1.0, 1.0, 25.0):
         (tmp_path / "changing.py").write_text(f"def loss(prompt, pictures):\n    return {value}\n")
         sys.modules.pop("changing", None)
-        found = METHOD.run(plan, run=tmp_path / "run", store=tmp_path / "store").score()
-        scores.append(found.value if isinstance(found, askew.Estimate) else None)
+        score = METHOD.run(plan, run=tmp_path / "run", store=tmp_path / "store").score()
+        scores.append(score.value if isinstance(score, askew.Estimate) else None)
     assert scores == [1.0, 1.0, 25.0]
 
 

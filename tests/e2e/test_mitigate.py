@@ -25,7 +25,9 @@ from askew.types import Estimate
 NURSE = "a photo of a nurse"
 HALVES = {
     "prompt": NURSE,
-    "parts": [{"text": f"a photo of a {one} nurse", "weight": 0.5} for one in ("male", "female")],
+    "parts": [
+        {"text": f"a photo of a {gender} nurse", "weight": 0.5} for gender in ("male", "female")
+    ],
 }
 
 
@@ -46,25 +48,27 @@ def mitigated(tmp_path_factory: pytest.TempPathFactory) -> MitigationResult:
 
 def test_it_helps_and_says_so(mitigated: MitigationResult) -> None:
     (technique,) = mitigated.findings.techniques
-    assert {one.axis for one in technique.helped} >= {"gender"}
-    assert all(one.is_target == (one.axis in ("gender", "clothing")) for one in technique.axes)
+    assert {entry.axis for entry in technique.helped} >= {"gender"}
+    assert all(
+        entry.is_target == (entry.axis in ("gender", "clothing")) for entry in technique.axes
+    )
     assert technique.harmed == []
     assert "closer to the target on perceived gender" in mitigated.page.answer
-    gender = next(one for one in technique.axes if one.axis == "gender")
+    gender = next(entry for entry in technique.axes if entry.axis == "gender")
     assert isinstance(gender.followed, Estimate)
     assert gender.followed.value > 0.9
 
 
 def test_a_change_is_what_stands_after_less_what_stood_before(mitigated: MitigationResult) -> None:
     (technique,) = mitigated.findings.techniques
-    for one in technique.axes:
-        assert isinstance(one.before, Estimate)
-        assert isinstance(one.after, Estimate)
-        assert isinstance(one.change, Estimate)
-        assert one.change.value == pytest.approx(one.after.mark - one.before.mark)
-        assert one.change.low is not None
-        assert one.change.high is not None
-        assert one.change.low <= one.change.value <= one.change.high
+    for entry in technique.axes:
+        assert isinstance(entry.before, Estimate)
+        assert isinstance(entry.after, Estimate)
+        assert isinstance(entry.change, Estimate)
+        assert entry.change.value == pytest.approx(entry.after.mark - entry.before.mark)
+        assert entry.change.low is not None
+        assert entry.change.high is not None
+        assert entry.change.low <= entry.change.value <= entry.change.high
 
 
 def test_what_is_predicted_is_told_with_what_was_measured(mitigated: MitigationResult) -> None:
@@ -72,11 +76,11 @@ def test_what_is_predicted_is_told_with_what_was_measured(mitigated: MitigationR
     leave.
     """
     (technique,) = mitigated.findings.techniques
-    gender = next(one for one in technique.axes if one.axis == "gender")
+    gender = next(entry for entry in technique.axes if entry.axis == "gender")
     assert isinstance(gender.predicted, Estimate)
     assert gender.predicted.value < 0.02
     assert ends(gender.predicted)[1] > 0.03
-    within = sum(one.as_predicted for one in technique.axes)
+    within = sum(entry.as_predicted for entry in technique.axes)
     assert (
         f"{within} of 3 measured deviations lie in the predicted interval"
         in mitigated.report.read_text(encoding="utf-8")
@@ -85,7 +89,7 @@ def test_what_is_predicted_is_told_with_what_was_measured(mitigated: MitigationR
 
 def test_a_page_of_several_prompts_shows_each(tmp_path: Path) -> None:
     prompts = [NURSE, "a photo of a firefighter"]
-    made = askew.mitigate(
+    result = askew.mitigate(
         prompts,
         model="studio/planted",
         axes="gender",
@@ -96,18 +100,19 @@ def test_a_page_of_several_prompts_shows_each(tmp_path: Path) -> None:
         embedder="none",
         run=tmp_path / "run",
     )
-    page = made.report.read_text(encoding="utf-8")
-    assert all(f"“{one}”: equal seeds below each other" in page for one in prompts)
-    assert all(f"% of {one.axes[0].followed.n}" in page for one in made.findings.techniques)
+    page = result.report.read_text(encoding="utf-8")
+    assert all(f"“{prompt}”: equal seeds below each other" in page for prompt in prompts)
+    for technique in result.findings.techniques:
+        assert f"% of {technique.axes[0].followed.n}" in page
     bars = page.split("Images of equal seeds")[0]
-    assert all(one in bars for one in prompts)
+    assert all(prompt in bars for prompt in prompts)
 
 
 def test_nothing_that_chose_judges(mitigated: MitigationResult) -> None:
     from askew.store.keys import picture_seed
 
     planned = {picture_seed(0, NURSE, k) for k in range(64)}
-    assert planned.isdisjoint(seed for one in mitigated.findings.sets for seed in one.seeds)
+    assert planned.isdisjoint(seed for entry in mitigated.findings.sets for seed in entry.seeds)
     before, after = mitigated.findings.sets
     assert before.seeds == after.seeds
 
@@ -304,7 +309,7 @@ def test_targets_of_prompts_are_each_ones_own_or_refused() -> None:
     data = planned().model_dump()
     data["prompts"][1]["axes"][0]["reference"] = {"male": 0.2, "female": 0.8}
     plan = MitigationPlan.checked(data, "the plan")
-    assert [plan.targets(one)["gender"]["male"] for one in plan.prompts] == [0.5, 0.2]
+    assert [plan.targets(prompt)["gender"]["male"] for prompt in plan.prompts] == [0.5, 0.2]
     assert {*_technique(plan, "prompts", {"policies": [HALVES]}).targets} == {"age"}
     with pytest.raises(UsageError, match="the prompts have different target shares"):
         MitigationPlan.checked({**data, "techniques": ("prompts", "cads")}, "the plan")

@@ -43,17 +43,17 @@ OTHER = {
 
 
 def test_every_command_with_a_plan_is_tried(capsys: pytest.CaptureFixture[str]) -> None:
-    found = set()
+    tried = set()
     for name in {name for name, _ in commands() if " " not in name}:
         assert run([name, "--help"]) == 0
-        found |= (
+        tried |= (
             {name} if re.search(r"^│ *--plan ", capsys.readouterr().out, re.MULTILINE) else set()
         )
-    assert found == set(OTHER)
+    assert tried == set(OTHER)
 
 
 @pytest.mark.parametrize(
-    ("command", "extra"), [(name, extra) for name, some in OTHER.items() for extra in some]
+    ("command", "extra"), [(name, extra) for name, extras in OTHER.items() for extra in extras]
 )
 def test_options_beside_a_plan_are_refused(
     command: str, extra: list[str], capsys: pytest.CaptureFixture[str]

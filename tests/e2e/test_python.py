@@ -59,7 +59,7 @@ def test_what_is_not_there_is_named(result: askew.AuditResult) -> None:
 
 
 def test_what_the_instrument_cannot_see_is_missing_and_no_number(tmp_path: Path) -> None:
-    found = askew.audit(
+    result = askew.audit(
         "a photo of a nurse",
         "studio/planted",
         axes=["gender", "lighting"],
@@ -67,6 +67,6 @@ def test_what_the_instrument_cannot_see_is_missing_and_no_number(tmp_path: Path)
         bootstrap_samples=100,
         run=tmp_path / "run",
     )
-    share = found.share("lighting", "soft")
+    share = result.share("lighting", "soft")
     assert isinstance(share, askew.Missing)
     assert share.reason == "not_asked"

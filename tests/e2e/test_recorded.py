@@ -54,24 +54,24 @@ def test_numbers_are_those_recorded(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     content = json.loads(workplace.file(name).read_text(encoding="utf-8"))
-    found: dict[str, Any] = {
+    content_numbers: dict[str, Any] = {
         "pictures": pictures(content),
         "results": numbers(without_inputs(content)),
     }
     if RUNS[name].counted:
-        found["work"] = workplace.work(name)
+        content_numbers["work"] = workplace.work(name)
     path = FOLDER / f"{name}.json"
     if pytestconfig.getoption("--record"):
-        write(found, path)
+        write(content_numbers, path)
     was: dict[str, Any] = dict(flat(json.loads(path.read_text(encoding="utf-8"))))
     assert was, f"{path} holds no number"
-    drawn_alike = was.pop("pictures") == found.pop("pictures")
-    told = differences(
-        was, dict(flat(found)), RUNS[name].tolerance if drawn_alike else OTHER_PIXELS
+    drawn_alike = was.pop("pictures") == content_numbers.pop("pictures")
+    changes = differences(
+        was, dict(flat(content_numbers)), RUNS[name].tolerance if drawn_alike else OTHER_PIXELS
     )
-    shown = "\n".join(told[:SHOWN])
-    assert not told, (
-        f"{name}: {len(told)} of {len(was)} recorded numbers are missing or differ:\n{shown}"
+    shown = "\n".join(changes[:SHOWN])
+    assert not changes, (
+        f"{name}: {len(changes)} of {len(was)} recorded numbers are missing or differ:\n{shown}"
     )
 
 
@@ -92,15 +92,15 @@ def test_a_finished_run_given_again_is_shown_without_loading_a_network_or_comput
     for name in GIVEN_AGAIN:
         folder = workplace.folder(name)
         options = RUNS[name].options
-        told = options(workplace) if options else ["--plan", str(folder / "plan.toml")]
+        arguments = options(workplace) if options else ["--plan", str(folder / "plan.toml")]
         commands.append(
-            [RUNS[name].counted, *told, "--run", str(folder), "--store", str(workplace.store)]
+            [RUNS[name].counted, *arguments, "--run", str(folder), "--store", str(workplace.store)]
         )
     files = [workplace.folder(name) / "results.json" for name in GIVEN_AGAIN]
     written = [file.read_bytes() for file in files]
     code = (
         "import sys; from askew.cli import run; loaded = {'torch', 'transformers', 'diffusers', 'scipy.stats'}; "
-        f"found = [(run(one), loaded & set(sys.modules)) for one in {commands!r}]; print(found)"
+        f"done = [(run(command), loaded & set(sys.modules)) for command in {commands!r}]; print(done)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == str([(0, set())] * len(commands)), done.stderr
@@ -143,11 +143,11 @@ def numbers(node: Any) -> Any:
     positions stay.
     """
     if isinstance(node, dict):
-        kept = {name: numbers(value) for name, value in node.items() if name != "seeds"}
-        return {name: value for name, value in kept.items() if value is not None} or None
+        children = {name: numbers(value) for name, value in node.items() if name != "seeds"}
+        return {name: value for name, value in children.items() if value is not None} or None
     if isinstance(node, list):
-        own = [numbers(value) for value in node]
-        return own if any(value is not None for value in own) else None
+        items = [numbers(value) for value in node]
+        return items if any(value is not None for value in items) else None
     if isinstance(node, float):
         return float(f"{node:.12g}")
     return node if isinstance(node, int) else None
@@ -156,11 +156,13 @@ def numbers(node: Any) -> Any:
 def pictures(content: Any) -> str:
     """A hash of all pictures that results tell of."""
     sets = content.get("sets", ()) if isinstance(content, dict) else ()
-    return hashlib.sha256(json.dumps([one["pictures"] for one in sets]).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps([entry["pictures"] for entry in sets]).encode()).hexdigest()[
+        :16
+    ]
 
 
 def flat(node: Any, address: str = "") -> Iterator[tuple[str, Any]]:
-    """Every leaf with its address, such as tibet.0.mad.value: names, and positions in lists."""
+    """Yield each leaf with its address of names and list positions, such as tibet.0.mad.value."""
     if isinstance(node, dict | list):
         for name, value in node.items() if isinstance(node, dict) else enumerate(node):
             yield from flat(value, f"{address}.{name}" if address else str(name))
@@ -186,7 +188,7 @@ def differences(was: dict[str, float], now: dict[str, float], tolerance: float) 
     ]
 
 
-def write(found: Any, path: Path) -> None:
+def write(content: Any, path: Path) -> None:
     """Record a run's numbers."""
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(found, separators=(",", ":")) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")

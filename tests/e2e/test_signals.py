@@ -41,37 +41,39 @@ def of_labels(pictures: Path) -> list[str]:
 
 
 def results(place: Path) -> dict[str, Any]:
-    """What a run found, without what differs from run to run."""
-    found: dict[str, Any] = json.loads((place / "run" / "results.json").read_text(encoding="utf-8"))
-    del found["environment"]
-    return found
+    """Return the results of a run without the environment, which differs between runs."""
+    content: dict[str, Any] = json.loads(
+        (place / "run" / "results.json").read_text(encoding="utf-8")
+    )
+    del content["environment"]
+    return content
 
 
 def undisturbed(command: Sequence[str], place: Path) -> dict[str, Any]:
-    """What a command finds if nobody interrupts it."""
+    """Return the results of a command that is not interrupted."""
     assert run([*command, "--run", str(place / "run")]) == 0
     return results(place)
 
 
 def completed(command: Sequence[str], place: Path) -> dict[str, Any]:
-    """What the same command finds that was interrupted before."""
+    """Return the results of the same command when it resumes an interrupted run."""
     process = start([*command, "--run", str(place / "run")])
-    said = process.communicate()
-    assert process.returncode == 0, said
+    output = process.communicate()
+    assert process.returncode == 0, output
     return results(place)
 
 
 def interrupted(
     process: subprocess.Popen[str], times: int = 1, by: signal.Signals = signal.SIGINT
 ) -> str:
-    """What a process says last when it is interrupted."""
+    """Interrupt a process and return the last line it prints."""
     for _ in range(times):
         process.send_signal(by)
-    _, said = process.communicate()
-    assert process.returncode == 130, said
-    assert "Traceback" not in said
-    last = said.splitlines()[-1]
-    assert last.startswith("askew: stopped"), said
+    _, errors = process.communicate()
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    last = errors.splitlines()[-1]
+    assert last.startswith("askew: stopped"), errors
     return last
 
 

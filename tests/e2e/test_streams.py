@@ -46,7 +46,7 @@ def command(pictures: Path, tmp_path: Path) -> list[str]:
 
 
 def whole(place: Path) -> bool:
-    """Whether a run came to its end."""
+    """Check whether a run was finished."""
     return all((place / "run" / name).exists() for name in ("results.json", "report.html"))
 
 
@@ -60,9 +60,9 @@ def full() -> Iterator[int]:
 
 def test_progress_on_a_full_disk_is_dropped(command: list[str], full: int, tmp_path: Path) -> None:
     process = start(command, stderr=full)
-    said, _ = process.communicate()
+    output, _ = process.communicate()
     assert process.returncode == 0
-    assert "report:" in said
+    assert "report:" in output
     assert whole(tmp_path)
 
 
@@ -70,12 +70,12 @@ def test_an_answer_on_a_full_disk_is_one_sentence(
     command: list[str], full: int, tmp_path: Path
 ) -> None:
     process = start(command, stdout=full)
-    _, said = process.communicate()
+    _, errors = process.communicate()
     assert process.returncode == 1
     assert (
-        said.splitlines()[-1] == "askew: cannot write to standard output: No space left on device"
+        errors.splitlines()[-1] == "askew: cannot write to standard output: No space left on device"
     )
-    assert "Traceback" not in said
+    assert "Traceback" not in errors
     assert whole(tmp_path)
 
 
@@ -97,8 +97,8 @@ def test_both_on_a_full_disk(command: list[str], full: int, tmp_path: Path) -> N
 
 def test_a_condition_that_holds_is_told_even_so(command: list[str], full: int) -> None:
     process = start([*command, "--fail-if", "distance > 0"], stdout=full)
-    _, said = process.communicate()
-    assert process.returncode == 3, said
+    _, errors = process.communicate()
+    assert process.returncode == 3, errors
 
 
 def test_a_reader_that_leaves_after_a_line_ends_nothing(command: list[str], tmp_path: Path) -> None:
@@ -120,9 +120,9 @@ def test_a_reader_that_leaves_before_the_answer_is_no_failure(
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None
-    said = process.stderr.read()
-    assert process.wait() == 0, said
-    assert all(line.startswith("{") for line in said.splitlines()), said
+    errors = process.stderr.read()
+    assert process.wait() == 0, errors
+    assert all(line.startswith("{") for line in errors.splitlines()), errors
     assert whole(tmp_path)
 
 
@@ -144,7 +144,7 @@ def test_a_terminal_that_is_closed(command: list[str], tmp_path: Path) -> None:
     os.close(theirs)
     assert os.read(ours, 1)
     os.close(ours)
-    said, _ = process.communicate()
+    output, _ = process.communicate()
     assert process.returncode == 0
-    assert "report:" in said
+    assert "report:" in output
     assert whole(tmp_path)

@@ -48,7 +48,7 @@ class PatternModel:
         self.batch_size = batch_size
         self.revision = revision
         self.settings = settings
-        self.made: list[Request] = []
+        self.requests: list[Request] = []
         self._size = size
         self._log = log
         self._before = before
@@ -58,7 +58,7 @@ class PatternModel:
         if self._before:
             self._before(requests)
         time.sleep(self._delay)
-        self.made += requests
+        self.requests += requests
         if self._log:
             with self._log.open("a") as file:
                 file.writelines(f"{request.seed}\n" for request in requests)
@@ -93,7 +93,10 @@ class BrightVQA:
         self.asked += [
             (picture.id, question.text) for picture in pictures for question in questions
         ]
-        return [[self._one(picture, question) for question in questions] for picture in pictures]
+        rows: list[list[str | Missing]] = []
+        for picture in pictures:
+            rows.append([self._one(picture, question) for question in questions])
+        return rows
 
     def _one(self, picture: Picture, question: Question) -> str | Missing:
         with Image.open(picture.path) as image:
@@ -143,10 +146,11 @@ class VectorBrightVQA:
     def answer_vectors(
         self, vectors: NDArray[np.float32], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        return [
-            [q.options[bool(v[0] > v[2])] if q.options else f"{v}" for q in questions]
-            for v in vectors
-        ]
+        rows: list[list[str | Missing]] = []
+        for vector in vectors:
+            warm = int(vector[0] > vector[2])
+            rows.append([q.options[warm] if q.options else f"{vector}" for q in questions])
+        return rows
 
 
 BRIGHT = Question("Is it bright?", ("no", "yes"), "light")
@@ -183,8 +187,9 @@ def counted(
     asking: Sequence[tuple[VQA, Sequence[Question], Sequence[str] | None]] = (),
     embedder: PictureReader | None = None,
 ) -> Work:
-    """What is left to do of pictures, of questions about those of some texts (None: all), and of
-    embeddings.
+    """Count the images, answers and embeddings that are left to make.
+
+    `asking` holds VQA models, their questions, and the texts whose images they label (None: all).
     """
     run = CountingRun(store)
     if isinstance(source, Model):

@@ -74,7 +74,8 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_is_refused_at_once(bomb: str, tmp_path: Path) -> None:
-    BOMBS[bomb](path := tmp_path / "bomb.png")
+    path = tmp_path / "bomb.png"
+    BOMBS[bomb](path)
     begun = time.monotonic()
     reading = read(path)
     assert time.monotonic() - begun < 1
@@ -177,7 +178,8 @@ def test_odd_names_are_one_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     if "surrogate" in odd:  # what a real stream cannot say
-        _, err = (process := start(ODD[odd])).communicate()
+        process = start(ODD[odd])
+        _, err = process.communicate()
         code = process.returncode
     else:
         code = run(ODD[odd])

@@ -57,7 +57,7 @@ SCRIPTS = (
 
 
 def payloads(url: str) -> list[str]:
-    """Every script out of every place that a text may stand in: 66."""
+    """Combine each script with each kind of place in a page: 66 texts."""
     return [
         place.format(script.format(run=RUNS, url=url)) for place in PLACES for script in SCRIPTS
     ]
@@ -107,7 +107,7 @@ def pictures(folder: Path, texts: list[str]) -> list[str]:
 
 
 def kinds(place: Path, texts: list[str]) -> dict[str, list[list[str]]]:
-    """By kind of page the commands that make it, the last one the page."""
+    """Return the commands by kind of page; the last command of a kind writes the page."""
     small = ["--bootstrap-samples", "100"]
     named = place / f"a {RUNS} <svg onload={RUNS}>".replace("/", "")
     given = pictures(named, texts)
@@ -247,13 +247,14 @@ def test_the_probe_sees_what_runs_and_what_is_fetched(tmp_path: Path) -> None:
     "kind", ["audit", "compare", "interact", "rank", "mine", "map", "edit", "classify", "mitigate"]
 )
 def test_no_page_runs_or_fetches_anything(
-    kind: str, made: Callable[[str], Path], tmp_path: Path, heard: list[bytes]
+    kind: str, page_of: Callable[[str], Path], tmp_path: Path, heard: list[bytes]
 ) -> None:
-    text = made(kind).read_text(encoding="utf-8")
+    text = page_of(kind).read_text(encoding="utf-8")
     assert kind == "mine" or "&lt;" in text  # texts of others are there
     text, removed = re.subn(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
     assert removed == 1
-    (page := tmp_path / "page.html").write_text(text, encoding="utf-8")
+    page = tmp_path / "page.html"
+    page.write_text(text, encoding="utf-8")
     assert "owned</title>" not in opened(page, tmp_path)
     assert heard == []
 
@@ -266,8 +267,8 @@ def heard() -> Iterator[list[bytes]]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, heard: list[bytes]) -> Callable[[str], Path]:
-    """The page of a kind, made once."""
+def page_of(tmp_path_factory: pytest.TempPathFactory, heard: list[bytes]) -> Callable[[str], Path]:
+    """Return a function from a kind of page to its file; each page is written once."""
     place = tmp_path_factory.mktemp("pages")
     commands = kinds(place, payloads(heard.pop().decode()))
     pages: dict[str, Path] = {}
@@ -275,12 +276,9 @@ def made(tmp_path_factory: pytest.TempPathFactory, heard: list[bytes]) -> Callab
     def page(kind: str) -> Path:
         if kind not in pages:
             for arguments in commands[kind]:
-                place_of = (
-                    []
-                    if "--run" in arguments
-                    else ["--output" if kind == "compare" else "--run", str(place / kind)]
-                )
-                assert run([*arguments, *place_of]) == 0, arguments
+                option = "--output" if kind == "compare" else "--run"
+                output = [] if "--run" in arguments else [option, str(place / kind)]
+                assert run([*arguments, *output]) == 0, arguments
             (pages[kind],) = (place / kind).glob("*.html")
         return pages[kind]
 

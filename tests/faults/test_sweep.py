@@ -107,7 +107,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def disturbed(
     shim: Path, place: Path, faults: Iterable[str], points: int, seed: int, command: str
 ) -> list[dict[str, Any]]:
-    """What happened at each of the moments."""
+    """Return the outcomes of a command that is disturbed at each of `points` moments."""
     how = json.dumps({fault: FAULTS[fault][:2] for fault in faults})
     arguments = [
         sys.executable,

@@ -32,9 +32,9 @@ def main(folder: str, store: str, log: str, images: str, delay: str, limit: str 
         ]
         answers = run.ask(BrightVQA(), pictures, [BRIGHT, OPEN])
         vectors = run.read(MeanEmbedder(), pictures)
-        sets = [
-            {"text": text, "pictures": [entry.id for entry in row]} for text, row in outputs.items()
-        ]
+        sets = []
+        for text, row in outputs.items():
+            sets.append({"text": text, "pictures": [entry.id for entry in row]})
         write(run, {"plan_hash": plan.hash, "sets": sets, "answers": answers, "vectors": vectors})
 
 

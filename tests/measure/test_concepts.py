@@ -108,11 +108,12 @@ def test_a_group_goes_by_its_most_frequent_word_over_all_sets() -> None:
 def test_merging_ignores_order_and_keeps_totals(
     sets: list[list[str]], variant: str, random: object
 ) -> None:
-    counted = [concept_counts([[text] for text in pictures]) for pictures in sets]
-    shuffled = [
-        concept_counts([[" ".join(_shuffled(t.split(), random))] for t in pictures])
-        for pictures in sets
-    ]
+    counted = []
+    shuffled = []
+    for texts in sets:
+        counted.append(concept_counts([[text] for text in texts]))
+        in_other_order = [[" ".join(_shuffled(text.split(), random))] for text in texts]
+        shuffled.append(concept_counts(in_other_order))
     merged = merge_synonyms(counted, variant)  # type: ignore[arg-type]
     for first, other in zip(merged, merge_synonyms(shuffled[::-1], variant)[::-1], strict=True):  # type: ignore[arg-type]
         assert first.vocabulary == other.vocabulary == tuple(sorted(first.vocabulary))

@@ -43,7 +43,7 @@ class Chain:
             yield part, reading
 
     def likelihood(self, row: int, path: list[int]) -> float:
-        """Of a path and an end after it, term by term."""
+        """Compute the log-likelihood of a path and an end after it, term by term."""
         logp = torch.log_softmax(self.logits[row], dim=-1).double().numpy()
         total = 0.0
         last = VOCABULARY

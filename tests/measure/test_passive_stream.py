@@ -50,7 +50,7 @@ def own_prompt(family: str) -> dict[str, Any]:
 
 
 def stream_error(family: str, monkeypatch: pytest.MonkeyPatch) -> float:
-    """How far the passive stream of a prompt is from the prompt's own stream, in the worst block."""
+    """Return the largest relative error, over blocks, of the passive stream against the prompt's."""
     heard: list[Tensor] = []
 
     def recording(*arguments: Any) -> Tensor:

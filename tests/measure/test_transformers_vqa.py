@@ -135,7 +135,7 @@ def loaded(kind: Any, folder: str) -> Any:
 
 
 def likelihood(folder: str, image: Image.Image, question: Question, option: str) -> float:
-    """Of the option and the end of the answer, by one pass over the whole text, without generating."""
+    """Compute the log-likelihood of an option and the end of the answer without generating text."""
     if Path(folder).name == "blip":
         return blip_likelihood(folder, image, question, option)
     model = loaded(AutoModelForImageTextToText, folder).eval()

@@ -157,9 +157,7 @@ def test_semantic_guidance_of_a_transformer_is_the_formula() -> None:
             ).images
 
     def velocity(text: str) -> torch.Tensor:
-        """Of the noise that the first picture begins with, by a run of a single step without
-        guidance.
-        """
+        """Return the velocity of the first image's noise from a run of one step without guidance."""
         noise = torch.randn((1, 4, 16, 16), generator=torch.Generator("cpu").manual_seed(7))
         out = pipeline(
             text, generator=torch.Generator("cpu").manual_seed(7), **{**how, "guidance_scale": 1.0}

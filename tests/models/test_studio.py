@@ -71,7 +71,7 @@ def test_the_weights_are_small_half_precision_and_safe() -> None:
 
 
 def values_shown(images: list[Image.Image | Missing], attribute: str) -> NDArray[np.str_]:
-    """What each picture shows of an attribute."""
+    """Return the value of an attribute that each image shows."""
     vqa = StudioVQA()
     return np.array(vqa.read(vqa.embedder.embed_pixels(pixels(images)), attribute))
 
@@ -123,8 +123,8 @@ def test_it_shows_each_thing_that_a_prompt_says(name: str, attribute: str) -> No
     )
 
 
-def lean(model: StudioModel) -> float:
-    """By how much the share of women among nurses is greater than that among construction workers."""
+def gender_gap(model: StudioModel) -> float:
+    """Return the share of women among nurses minus the share among construction workers."""
     roles = ("nurse", "construction worker")
     images = model.generate(
         [Request(f"a photo of a {role}", seed) for role in roles for seed in range(8)]
@@ -137,9 +137,9 @@ def lean(model: StudioModel) -> float:
 def test_its_occupations_lean_as_planted_and_those_of_the_balanced_one_less(
     studio: StudioModel,
 ) -> None:
-    planted = lean(studio)
+    planted = gender_gap(studio)
     assert planted > 0.3
-    assert abs(lean(cast(StudioModel, registry.model("studio/balanced")))) < planted
+    assert abs(gender_gap(cast(StudioModel, registry.model("studio/balanced")))) < planted
 
 
 @pytest.mark.parametrize(("user_value", "policy"), [(None, "passive"), ("active", "active")])

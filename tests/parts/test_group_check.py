@@ -39,7 +39,7 @@ class Hearing(PatternModel):
         super().__init__(heard=heard)
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        self.made += requests
+        self.requests += requests
         result: list[Image.Image | Missing] = []
         for request in requests:
             rng = np.random.default_rng(request.seed)
@@ -60,7 +60,10 @@ class ByLight:
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        return [[self._of(picture, question) for question in questions] for picture in pictures]
+        rows: list[list[str | Missing]] = []
+        for picture in pictures:
+            rows.append([self._of(picture, question) for question in questions])
+        return rows
 
     def _of(self, picture: Picture, question: Question) -> str | Missing:
         if self.blind or question.axis != "gender":
@@ -90,7 +93,7 @@ def test_names_say_values_of_axes_about_people() -> None:
 def test_where_all_show_their_group_nothing_further_is_drawn(run: LiveRun) -> None:
     model = Hearing(1.0)
     result, (entry,) = checked_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
-    assert len(model.made) == len(GROUPS) * IMAGES
+    assert len(model.requests) == len(GROUPS) * IMAGES
     assert result == {
         entry.name: run.pictures(model, [entry.prompt], IMAGES, 0)[entry.prompt] for entry in GROUPS
     }
@@ -125,7 +128,7 @@ def test_a_model_that_never_shows_a_group_is_given_up_at_the_limit(run: LiveRun)
     model = Hearing(0.0)
     with pytest.raises(UsageError, match="'a man' has no images from test/pattern: other_group"):
         checked_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
-    assert len(model.made) == IMAGES * (1 + EXTRA_FACTOR) + IMAGES
+    assert len(model.requests) == IMAGES * (1 + EXTRA_FACTOR) + IMAGES
 
 
 def test_places_without_such_a_picture_are_missing(run: LiveRun) -> None:
@@ -144,7 +147,7 @@ def test_what_nobody_reads_is_kept(run: LiveRun, instruments: list[ByLight]) -> 
     model = Hearing(0.0)
     result, entries = checked_pictures(run, model, GROUPS, IMAGES, 0, instruments, 0.95)
     assert all(isinstance(entry, Picture) for entry in result["a man"])
-    assert len(model.made) == len(GROUPS) * IMAGES
+    assert len(model.requests) == len(GROUPS) * IMAGES
     assert all(isinstance(entry.share, Missing) for entry in entries)
     assert group_check_fact(entries) == ()
 

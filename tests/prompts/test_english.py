@@ -152,9 +152,9 @@ def test_random_prompts_say_every_value_of_an_axis_about_equally_often(
         counts = Counter(
             value for value, how in patterns.items() for text in texts if re.search(how, text)
         )
-        told = [counts[value] for value in patterns]
-        assert min(told) >= 5, (axis, counts)
-        assert chisquare(told).pvalue > 1e-3, (axis, counts)
+        occurrences = [counts[value] for value in patterns]
+        assert min(occurrences) >= 5, (axis, counts)
+        assert chisquare(occurrences).pvalue > 1e-3, (axis, counts)
 
 
 def test_adjectives_and_phrases_of_a_group_do_not_repeat_what_its_axes_say() -> None:

@@ -1,6 +1,4 @@
-"""The search for prompts, with the lexicon as writer and losses that are known; and what is learnt
-of words.
-"""
+"""The search for prompts with the lexicon as writer and known losses; effects of words."""
 
 from __future__ import annotations
 
@@ -8,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from statistics import mean
 
 import numpy as np
 import pytest
@@ -67,9 +66,9 @@ def test_every_iteration_has_its_population_and_no_prompt_comes_twice(
 def test_the_best_of_an_iteration_are_the_parents_of_the_next(
     candidates: Sequence[Candidate],
 ) -> None:
-    iterations = [
-        [candidate for candidate in candidates if candidate.iteration == k] for k in range(5)
-    ]
+    iterations: list[list[Candidate]] = [[] for _ in range(5)]
+    for candidate in candidates:
+        iterations[candidate.iteration].append(candidate)
     assert {candidate.origin for candidate in iterations[0]} == {"random"}
     for before, after in pairwise(iterations):
         parents = [candidate.parent for candidate in after if candidate.origin == "mutation"]
@@ -94,17 +93,11 @@ def test_the_random_search_holds_what_the_search_injects(candidates: Sequence[Ca
 def test_mutations_of_the_best_are_better_than_random_prompts(
     candidates: Sequence[Candidate],
 ) -> None:
-    means = {
-        origin: [
-            candidate.loss or 0.0
-            for candidate in candidates
-            if candidate.origin == origin and candidate.iteration
-        ]
-        for origin in ("mutation", "random")
-    }
-    assert sum(means["mutation"]) / len(means["mutation"]) < sum(means["random"]) / len(
-        means["random"]
-    )
+    losses: dict[str, list[float]] = {"mutation": [], "random": []}
+    for candidate in candidates:
+        if candidate.iteration:
+            losses[candidate.origin].append(candidate.loss or 0.0)
+    assert mean(losses["mutation"]) < mean(losses["random"])
 
 
 LEARNED = Evolution(iterations=8, population=15, selection="learned")

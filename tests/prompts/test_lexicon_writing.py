@@ -109,10 +109,10 @@ def test_mutations_differ_and_stay_related(prompt: str) -> None:
     assert all(has_length(text, (2, 12)) for text in texts)
     assert all(text[0].isupper() == prompt[0].isupper() for text in texts)
     assert not [text for text in texts if WRONG_ARTICLE.search(text)]
-    kept = set(simplify(prompt).split())
+    words = set(simplify(prompt).split())
     group = group_of(main_phrase(parse_prompt(prompt)))
     near = [
-        group_of(main_phrase(parse_prompt(text))) == group or kept & set(simplify(text).split())
+        group_of(main_phrase(parse_prompt(text))) == group or words & set(simplify(text).split())
         for text in texts
     ]
     assert sum(map(bool, near)) >= 6
@@ -173,8 +173,8 @@ def test_variations_do_not_contradict_the_prompt(prompt: str, axes: tuple[str, .
         others["gender"] = "female|woman"
     for text in WRITER.write("variations", prompt, 40, seed=8):
         for axis in axes:
-            said = re.search(rf"\b(?:{others[axis]})\b", text)
-            assert said is None, f"{text!r} says {said and said.group()}"
+            contradiction = re.search(rf"\b(?:{others[axis]})\b", text)
+            assert contradiction is None, f"{text!r} says {contradiction and contradiction.group()}"
 
 
 def test_an_aspect_is_said_as_often_as_another() -> None:

@@ -236,15 +236,11 @@ def test_json_that_is_no_completion_is_an_error(body: bytes) -> None:
 
 
 def axes_answer(*axes: tuple[str, str, dict[str, str]]) -> Reply:
-    """The third step's answer."""
-    listed = [
-        {
-            "name": name,
-            "kind": kind,
-            "counterfactuals": [{"value": v, "prompt": p} for v, p in texts.items()],
-        }
-        for name, kind, texts in axes
-    ]
+    """Return an answer to the third step."""
+    listed = []
+    for name, kind, texts in axes:
+        rewritten = [{"value": value, "prompt": text} for value, text in texts.items()]
+        listed.append({"name": name, "kind": kind, "counterfactuals": rewritten})
     return says(json.dumps({"axes": listed}))
 
 

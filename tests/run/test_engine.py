@@ -159,7 +159,7 @@ def test_a_failing_part_keeps_the_parts_before_it(tmp_path: Path, store: Store) 
         outcomes(run, PatternModel(before=fail))
     calm = PatternModel()
     assert len(outcomes(run, calm)) == 2
-    assert {request.prompt for request in calm.made} == {"a doctor"}
+    assert {request.prompt for request in calm.requests} == {"a doctor"}
 
 
 @pytest.mark.parametrize(("engine", "made_before"), [(None, 4), (ThreadEngine(), 8)])
@@ -174,11 +174,11 @@ def test_a_stop_flag_ends_a_run_after_the_parts_in_flight(
         model = PatternModel(before=lambda requests: (barrier.wait(WAIT), stop.set()))  # type: ignore[arg-type]
     with pytest.raises(Interrupted, match=rf"{made_before} of 16 images are done"):
         outcomes(run, model)
-    assert len(model.made) == made_before
+    assert len(model.requests) == made_before
     calm = PatternModel()
     again = LiveRun(tmp_path / "run", store, small_plan(), engine=engine)
     assert all(len(row) == 8 for row in outcomes(again, calm).values())
-    assert len(calm.made) == 16 - made_before
+    assert len(calm.requests) == 16 - made_before
 
 
 def test_a_stop_flag_ends_looking(tmp_path: Path, store: Store) -> None:
@@ -191,7 +191,7 @@ def test_a_stop_flag_ends_looking(tmp_path: Path, store: Store) -> None:
 
 
 def test_images_of_a_model_without_seeds_are_not_made_again(tmp_path: Path, store: Store) -> None:
-    """Of a batch with one absent file, only that image is requested."""
+    """In a batch with one absent file, only the absent image is requested."""
 
     class Unseeded(PatternModel):
         seeded = False
@@ -200,6 +200,6 @@ def test_images_of_a_model_without_seeds_are_not_made_again(tmp_path: Path, stor
     run = LiveRun(tmp_path / "run", store, small_plan())
     images = outcomes(run, model)
     Path(images["a nurse"][1].path).unlink()
-    model.made.clear()
+    model.requests.clear()
     assert outcomes(run, model) == images
-    assert [request.number for request in model.made] == [1]
+    assert [request.number for request in model.requests] == [1]

@@ -96,8 +96,12 @@ def test_embeddings_without_direction_are_refused() -> None:
 
 def mad_by_loop(scores: np.ndarray) -> float:
     one_hot = np.eye(len(scores))[0]
-    raw, skewed = (sum(abs(x - s.mean()) for x in s) / len(s) for s in (scores, one_hot))
-    return math.sqrt(raw / skewed)
+    return math.sqrt(mean_deviation(scores) / mean_deviation(one_hot))
+
+
+def mean_deviation(scores: np.ndarray) -> float:
+    total: float = sum(abs(score - scores.mean()) for score in scores)
+    return total / len(scores)
 
 
 @given(SCORES, st.randoms())

@@ -64,7 +64,8 @@ def test_the_interval_is_newcombes_tenth_method() -> None:
         reach = z * math.sqrt(z * z + 4 * k * (n - k) / n)
         return (centre - reach) / (2 * (n + z * z)), (centre + reach) / (2 * (n + z * z))
 
-    (low_x, high_x), (low_y, high_y) = wilson(x), wilson(y)
+    low_x, high_x = wilson(x)
+    low_y, high_y = wilson(y)
     phi = (both * neither - first * second) / math.sqrt(x * 2 * y * 12)
     down = (x / n - low_x, high_y - y / n)
     up = (high_x - x / n, y / n - low_y)

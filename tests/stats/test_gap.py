@@ -149,7 +149,8 @@ def test_the_ranks_of_table_s2_give_these_correlations(
 ) -> None:
     with (shared / "data" / "published" / "minethegap-table-s2.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    truth, ranks = ([float(row[name]) for row in rows] for name in ("gt_rank", column))
+    truth = [float(row["gt_rank"]) for row in rows]
+    ranks = [float(row[column]) for row in rows]
     assert spearman(truth, ranks, rng=np.random.default_rng(0)).value == pytest.approx(
         published, abs=0.0005
     )

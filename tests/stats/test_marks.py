@@ -28,7 +28,7 @@ TABLES = 2000
 
 
 def counts(rng: np.random.Generator, k: int) -> np.ndarray:
-    """Of 1 to 40 pictures, from shares that may be even or very uneven."""
+    """Return the counts of 1 to 40 images, from shares between uniform and very uneven."""
     return rng.multinomial(
         rng.integers(1, 40), rng.dirichlet(np.full(k, rng.choice([0.2, 1.0, 20.0])))
     )

@@ -77,9 +77,9 @@ def cells(values: np.ndarray) -> np.ndarray:
     return np.eye(4)[values]
 
 
-@pytest.mark.parametrize("kept", [0.0, 0.8])
-def test_a_rise_of_dependence_is_seen_and_none_is_invented(kept: float) -> None:
-    """`kept` of the pictures are the same before and after."""
+@pytest.mark.parametrize("share", [0.0, 0.8])
+def test_a_rise_of_dependence_is_seen_and_none_is_invented(share: float) -> None:
+    """A `share` of the images is the same before and after."""
     rng = np.random.default_rng(3)
     even = np.full(4, 0.25)
     built = np.array([0.45, 0.05, 0.05, 0.45])
@@ -87,7 +87,7 @@ def test_a_rise_of_dependence_is_seen_and_none_is_invented(kept: float) -> None:
     fair = []
     for _ in range(100):
         before, other = rng.choice(4, (2, 96), p=even)
-        after = np.where(rng.random(96) < kept, before, other)
+        after = np.where(rng.random(96) < share, before, other)
         sets = PairedSets.of(cells(after), cells(before), places, places)
         fair.append(dependence_change(sets, (2, 2), rng=rng, draws=199).p <= 0.05)
     assert np.mean(fair) < 0.1

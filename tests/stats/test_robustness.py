@@ -51,14 +51,19 @@ def test_no_errors_no_change() -> None:
     assert change == {"cas": 0, "mad": 0, "wasserstein": 0, "standard_deviation": 0}
 
 
+def shares_of_answers(answered: np.ndarray) -> np.ndarray:
+    """Return the share of each answer to each question, in one row."""
+    shares: list[float] = []
+    for question, size in enumerate(SIZES):
+        shares += [float(np.mean(answered[:, question] == answer)) for answer in range(size)]
+    return np.array(shares)
+
+
 def test_change_agrees_with_a_plain_loop() -> None:
     sets = [answers(0), np.minimum(answers(1), 1), answers(2) * 0]
 
     def scores(group: list[np.ndarray]) -> list[np.ndarray]:
-        first, *others = [
-            np.array([np.mean(s[:, j] == v) for j, size in enumerate(SIZES) for v in range(size)])
-            for s in group
-        ]
+        first, *others = map(shares_of_answers, group)
         estimate = np.array([cas(first, other) for other in others])
         return [estimate, mad(estimate), mad(estimate, "code"), standard_deviation(estimate)]
 

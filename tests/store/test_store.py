@@ -71,9 +71,10 @@ def test_seed_is_a_positive_63_bit_number(run_seed: int, prompt: str, k: int) ->
 
 
 def test_seeds_differ_between_prompts_pictures_and_runs() -> None:
-    seeds = {
-        picture_seed(run, prompt, k) for run in range(5) for prompt in ("a", "b") for k in range(50)
-    }
+    seeds = set()
+    for run in range(5):
+        for prompt in ("a", "b"):
+            seeds |= {picture_seed(run, prompt, k) for k in range(50)}
     assert len(seeds) == 500
 
 
@@ -313,18 +314,18 @@ def test_folder_without_the_right_to_write(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "said"), [(99, "newer askew.*update askew, or"), (1, "older askew.*: choose")]
+    ("schema", "message"), [(99, "newer askew.*update askew, or"), (1, "older askew.*: choose")]
 )
 @pytest.mark.parametrize("create", [True, False])
-def test_store_of_another_version(tmp_path: Path, schema: int, said: str, create: bool) -> None:
+def test_store_of_another_version(tmp_path: Path, schema: int, message: str, create: bool) -> None:
     Store(tmp_path).close()
     with sqlite3.connect(tmp_path / "index.sqlite") as connection:
         connection.execute("UPDATE meta SET value = ?", [schema])
     connection.close()
-    with pytest.raises(StoreError, match=said):
+    with pytest.raises(StoreError, match=message):
         Store(tmp_path, create=create)
     before = (tmp_path / "index.sqlite").read_bytes()
-    with pytest.raises(StoreError, match=said):
+    with pytest.raises(StoreError, match=message):
         Store.rebuild(tmp_path)
     assert (tmp_path / "index.sqlite").read_bytes() == before
 

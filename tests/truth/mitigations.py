@@ -53,11 +53,13 @@ def planned(
 def seen(
     prompt: Prompt, texts: Sequence[str], bias: float, seed: int, base: str = NURSE
 ) -> ObservedSet:
-    """Pictures of texts, one each, as the planted world would make them."""
+    """Return one image for each text, as the planted world generates them."""
     scenes = [
         sample(parse(text), bias, picture_seed(seed, base, k)) for k, text in enumerate(texts)
     ]
-    values = {name: tuple(str(getattr(scene, name)) for scene in scenes) for name in BIASCONNECT}
+    values = {}
+    for name in BIASCONNECT:
+        values[name] = tuple(str(getattr(scene, name)) for scene in scenes)
     pictures = tuple(
         Picture(f"{seed}-{k}-{prompt.text}-{prompt.value}", "", prompt.text, k)
         for k in range(len(texts))
@@ -81,7 +83,7 @@ def judged(observed: ObservedSet, subjects: Sequence[str] = ()) -> EvaluationSet
     return EvaluationSet(observed.prompt.value, observed, {}, known, {}, None)
 
 
-def told(
+def technique_findings(
     before: EvaluationSet, after: EvaluationSet, technique: PromptPolicy, **settings: object
 ) -> TechniqueFindings:
     plan = planned(**settings)  # type: ignore[arg-type]
@@ -117,7 +119,7 @@ def measured(
     )
     before = seen(Prompt(NURSE), [NURSE] * eval_images, bias, seed)
     after = seen(Prompt(NURSE, TECHNIQUE_AXIS, "prompts"), texts, bias, seed + 500_000)
-    return told(judged(before), judged(after), technique)
+    return technique_findings(judged(before), judged(after), technique)
 
 
 def changed(observed: ObservedSet, columns: Mapping[str, Sequence[str]]) -> ObservedSet:

@@ -62,14 +62,14 @@ def scenes_of(text: str, images: int, bias: float, seed: int) -> list[Scene]:
 def observed(
     prompt: Prompt, axes: Sequence[str], images: int, bias: float, seed: int
 ) -> ObservedSet:
-    """A set as `studio/planted` draws it and an instrument without errors reads it."""
+    """Return a set as `studio/planted` draws it and an instrument without errors labels it."""
     pictures = tuple(
         Picture(f"{prompt.text} {seed} {k}", "", prompt.text, k) for k in range(images)
     )
-    values = {
-        axis: tuple(getattr(scene, axis) for scene in scenes_of(prompt.text, images, bias, seed))
-        for axis in axes
-    }
+    scenes = scenes_of(prompt.text, images, bias, seed)
+    values = {}
+    for axis in axes:
+        values[axis] = tuple(getattr(scene, axis) for scene in scenes)
     return ObservedSet(
         prompt, pictures, {READER: values}, tuple(Missing("not_asked") for _ in pictures)
     )
@@ -115,8 +115,8 @@ def cas_of(initial: Array, others: Array) -> Array:
     return np.minimum(initial, others).sum(axis=-1) / np.maximum(initial, others).sum(axis=-1)
 
 
-def claims_a_lean(seed: int) -> bool:
-    """By any verdict of a fair model; sentences must say the same as verdicts."""
+def reports_bias(seed: int) -> bool:
+    """Check whether any verdict reports bias of a fair model, and sentences agree with verdicts."""
     results = judged(0.0, seed)
     for entry in results:
         assert ("not significant with" in sentence(entry)) == (not is_biased(entry))
@@ -124,7 +124,7 @@ def claims_a_lean(seed: int) -> bool:
 
 
 def names_gender(seed: int) -> bool:
-    """Whether a nurse at bias .5 is said to be perceived female more than even."""
+    """Check whether "female" is reported as over-represented for a nurse at bias .5."""
     result = next(entry for entry in judged(0.5, seed) if entry.axis == "gender")
     return "female over-represented" in sentence(result)
 
@@ -143,10 +143,8 @@ def what_else_changes(bias: float, seed: int) -> set[str]:
     }
 
 
-def of_conditions(bias: float, seed: int) -> bool:
-    """Whether two conditions, the first fair, the second at `bias`, are said to differ on any of
-    eight axes.
-    """
+def conditions_differ(bias: float, seed: int) -> bool:
+    """Check whether a fair condition and one at `bias` are reported to differ on any of 8 axes."""
     prompt = plan(paired=False).prompts[0]
     names = [axis.name for axis in prompt.axes]
     scoring = Scoring(READER, seed=seed, draws=100)
@@ -160,10 +158,8 @@ def of_conditions(bias: float, seed: int) -> bool:
     return any(map(difference_sentence, with_q_of_differences(entries)))
 
 
-def of_runs(bias: float, seed: int) -> str:
-    """What is said of two runs of 24 pictures with other seeds, the first fair, the second at
-    `bias`.
-    """
+def sentence_of_runs(bias: float, seed: int) -> str:
+    """Return the sentence on a fair run and a run at `bias`, each of 24 images of its own seeds."""
     prompt = plan(paired=False).prompts[0]
     names = [axis.name for axis in prompt.axes]
     runs = [
@@ -196,7 +192,7 @@ ROWS = (
             "nearest_values",
         ),
         "48 images of a nurse, 8 axes. No bias: any significant bias. Planted bias 0.5: over-represented female.",
-        claims_a_lean,
+        reports_bias,
         names_gender,
         0.88,
     ),
@@ -214,8 +210,8 @@ ROWS = (
         "Differences between conditions",
         ("condition_difference", "no_condition_difference"),
         "Two sets of 24 images, 8 axes. One model: any difference. Planted bias 0 and 1: a difference.",
-        lambda seed: of_conditions(0.0, seed),
-        lambda seed: of_conditions(1.0, seed),
+        lambda seed: conditions_differ(0.0, seed),
+        lambda seed: conditions_differ(1.0, seed),
         0.9,
     ),
     Summary(
@@ -230,10 +226,12 @@ ROWS = (
         ),
         "Two runs of 24 images, 8 axes. One model: any difference. Planted bias 0 and 1: a difference.",
         lambda seed: (
-            "significantly" in of_runs(0.0, seed) and "do not differ" not in of_runs(0.0, seed)
+            "significantly" in sentence_of_runs(0.0, seed)
+            and "do not differ" not in sentence_of_runs(0.0, seed)
         ),
         lambda seed: (
-            "significantly" in of_runs(1.0, seed) and "do not differ" not in of_runs(1.0, seed)
+            "significantly" in sentence_of_runs(1.0, seed)
+            and "do not differ" not in sentence_of_runs(1.0, seed)
         ),
         0.9,
         40,

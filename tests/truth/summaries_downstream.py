@@ -1,4 +1,4 @@
-"""What edits and classifications say of worlds whose truth is known."""
+"""Summaries of edits and classifications in worlds whose truth is known."""
 
 from __future__ import annotations
 
@@ -28,26 +28,28 @@ PICTURES = 24
 CLASSES = {"first": ("a", "b", "c"), "second": ("d", "e", "f")}
 
 
+def numbered(name: str, prompt: str) -> tuple[Picture, ...]:
+    """Return an image for each source, whose ids are a name and a number."""
+    return tuple(Picture(f"{name} {k}", "", prompt) for k in range(SOURCES))
+
+
 @lru_cache(maxsize=512)
-def said_of_edits(
+def edit_sentences(
     seed: int, rates: tuple[float, float], lighter: float = 0.0, floor: float = 0.1
 ) -> tuple[str, str]:
-    """Of two groups whose edits change perceived gender at such rates, alike within a source, and
-    skin by degrees.
+    """Return the sentences on gender and skin of two groups' edits.
+
+    Edits change perceived gender at these rates, correlated within a source, and make skin
+    `lighter` by so many degrees in the mean.
     """
     rng = np.random.default_rng(seed)
     gender = {}
     skin = {}
     groups = []
     for name, rate in zip(GROUPS, rates, strict=True):
-        sources, restored = (
-            tuple(Picture(f"{name} {kind} {k}", "", name) for k in range(SOURCES))
-            for kind in ("source", "restored")
-        )
-        rows = {
-            (word, STRENGTH): tuple(Picture(f"{name} {word} {k}", "", word) for k in range(SOURCES))
-            for word in WORDS
-        }
+        sources = numbered(f"{name} source", name)
+        restored = numbered(f"{name} restored", name)
+        rows = {(word, STRENGTH): numbered(f"{name} {word}", word) for word in WORDS}
         for k, source in enumerate(sources):
             share = rng.random()
             shift = rng.normal(lighter, 8)
@@ -69,9 +71,11 @@ def said_of_edits(
 
 
 @lru_cache(maxsize=512)
-def said_of_classes(seed: int, lean: float) -> str:
-    """Of two groups, whose pictures fit the first set of classes better by so much, each in its own
-    way.
+def class_sentence(seed: int, lean: float) -> str:
+    """Return the sentence on two groups.
+
+    The first group's images fit the first set of classes better by `lean`, the second group's fit
+    them worse.
     """
     rng = np.random.default_rng(seed)
     errors = {}
@@ -90,7 +94,7 @@ def said_of_classes(seed: int, lean: float) -> str:
 
 
 def differ(seed: int, rates: tuple[float, float]) -> bool:
-    return "; the groups differ significantly" in said_of_edits(seed, rates)[0]
+    return "; the groups differ significantly" in edit_sentences(seed, rates)[0]
 
 
 ROWS = (
@@ -106,24 +110,24 @@ ROWS = (
         "Perceived gender of edits, against the floor",
         ("edit_change", "no_edit_change"),
         "The same groups. Edits change labels as often (10 %) as encoding and decoding: any change. At 60 %: a change.",
-        lambda seed: "do not change" not in said_of_edits(seed, (0.1, 0.1))[0],
-        lambda seed: "do not change" not in said_of_edits(seed, (0.6, 0.6))[0],
+        lambda seed: "do not change" not in edit_sentences(seed, (0.1, 0.1))[0],
+        lambda seed: "do not change" not in edit_sentences(seed, (0.6, 0.6))[0],
         0.9,
     ),
     Summary(
         "Skin tone of edits",
         ("skin_change",),
         "The same groups. No change of skin tone on average: any change. Lighter by 10 degrees: lighter.",
-        lambda seed: bool(said_of_edits(seed, (0.3, 0.3))[1]),
-        lambda seed: "lighter" in said_of_edits(seed, (0.3, 0.3), 10.0)[1],
+        lambda seed: bool(edit_sentences(seed, (0.3, 0.3))[1]),
+        lambda seed: "lighter" in edit_sentences(seed, (0.3, 0.3), 10.0)[1],
         0.9,
     ),
     Summary(
         "Classes of two groups",
         ("class_difference", "no_class_difference"),
         "Two groups of 24 images, three classes against three. No association: a difference. Opposite associations: a difference.",
-        lambda seed: ", significant (" in said_of_classes(seed, 0.0),
-        lambda seed: ", significant (" in said_of_classes(seed, 0.5),
+        lambda seed: ", significant (" in class_sentence(seed, 0.0),
+        lambda seed: ", significant (" in class_sentence(seed, 0.5),
         0.9,
     ),
 )

@@ -20,9 +20,10 @@ from truth.summary import Summary
 PICTURES = 12
 
 
-def said(prompts: int, shared: float | None, seed: int) -> str:
-    """The headline on maps whose places share the part `shared` of their area; None: whatever
-    chance gives.
+def headline(prompts: int, shared: float | None, seed: int) -> str:
+    """Return the headline on maps whose places share the part `shared` of their area.
+
+    With None, the places are independent.
     """
     rng = np.random.default_rng([seed, prompts])
     scoring = Scoring("truth", seed=seed, draws=400)
@@ -42,16 +43,16 @@ ROWS = (
         "Attention to two words in one prompt",
         ("overlap", "no_overlap"),
         f"Maps of two words in {PICTURES} images. Independent places: an overlap. Places that share half of their area: an overlap.",
-        lambda seed: ", significantly above" in said(1, None, seed),
-        lambda seed: ", significantly above" in said(1, 0.5, seed),
+        lambda seed: ", significantly above" in headline(1, None, seed),
+        lambda seed: ", significantly above" in headline(1, 0.5, seed),
         0.9,
     ),
     Summary(
         "Attention to two words in several prompts",
         ("mean_overlap", "no_mean_overlap"),
         f"The same for 5 prompts of {PICTURES} images.",
-        lambda seed: "mean is significantly" in said(5, None, seed),
-        lambda seed: "mean is significantly" in said(5, 0.5, seed),
+        lambda seed: "mean is significantly" in headline(5, None, seed),
+        lambda seed: "mean is significantly" in headline(5, 0.5, seed),
         0.9,
         named_runs=10,
     ),

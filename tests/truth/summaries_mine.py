@@ -46,11 +46,15 @@ def reading(prompt: str, bias: float, seed: int, images: int = 48) -> SkewReadin
     return SkewReading(seen, READER, (GENDER,), False)
 
 
+def refused_variations(prompt: str) -> dict[str, Missing]:
+    """Return a missing image for each variation of a prompt."""
+    texts = [prompt.replace("of a", f"of a {value}") for value in GENDER.values]
+    return dict.fromkeys(texts, Missing("refused"))
+
+
 @lru_cache(maxsize=512)
 def mined(bias: float, seed: int) -> MineFindings:
-    """What a search has found, whatever it found it by: its five best prompts on fresh pictures, of
-    one run.
-    """
+    """Return the findings of one search: its five best prompts on held-out images."""
     best = []
     for prompt in PROMPTS:
         result = reading(prompt, bias, seed)
@@ -58,13 +62,7 @@ def mined(bias: float, seed: int) -> MineFindings:
             Candidate(prompt, loss=-1.0),
             Missing("not_asked"),
             result,
-            PromptEvidence(
-                result.seen.pictures,
-                {
-                    text: Missing("refused")
-                    for text in (prompt.replace("of a", f"of a {v}") for v in GENDER.values)
-                },
-            ),
+            PromptEvidence(result.seen.pictures, refused_variations(prompt)),
         )
         best.append(best_prompt(candidate, 0, Scoring("none", seed, 200)))
     section = with_q(MineTheGap("skew", tuple(best), (), None, None), family)
@@ -83,8 +81,9 @@ def names_nurse(seed: int) -> bool:
 
 
 def beats_random(better: float, seed: int) -> bool:
-    """Whether mining is said to find other prompts than random search, in eight pairs of runs of
-    five prompts each.
+    """Check whether mining is reported to find other prompts than random search.
+
+    There are eight pairs of runs with five prompts each.
     """
     rng = np.random.default_rng(seed)
     random = rng.normal(-0.7, 0.2, (8, 5))
@@ -101,15 +100,10 @@ def ranked(bias: float, seed: int) -> RankFindings:
     plan = RankPlan(
         models=(ModelPlan(name="m", model="m"),), prompts=PROMPTS, bootstrap_samples=200
     )
-    read = {
-        ("m", prompt): (
-            reading(prompt, bias, seed),
-            PromptEvidence(
-                (), {prompt.replace("of a", f"of a {v}"): Missing("refused") for v in GENDER.values}
-            ),
-        )
-        for prompt in PROMPTS
-    }
+    read = {}
+    for prompt in PROMPTS:
+        evidence = PromptEvidence((), refused_variations(prompt))
+        read["m", prompt] = (reading(prompt, bias, seed), evidence)
     instruments = Instruments(vqa={READER: "1"})
     gathered = RankGathered(PLANTED, None, instruments, (), (Identity("m", "1", {}),), read, {})
     head = Head(FORMAT, "0", 1, plan, plan.hash, MACHINE, (), PLANTED, instruments, ())

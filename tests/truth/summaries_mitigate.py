@@ -10,7 +10,7 @@ from functools import cache
 from askew.methods.mitigate.findings import TechniqueFindings
 from askew.parts.survey.observed import ObservedSet
 from askew.types import Missing, Prompt
-from truth.mitigations import NURSE, READ, changed, chosen, judged, policy, seen, told
+from truth.mitigations import NURSE, READ, changed, chosen, judged, policy, seen, technique_findings
 from truth.summary import Summary
 
 PICTURES = 48
@@ -35,7 +35,9 @@ def compared(
         "bootstrap_samples": 100,
         **settings,
     }
-    return told(judged(before), judged(after, subjects), policy(chosen(1.0, 7)), **asked)
+    return technique_findings(
+        judged(before), judged(after, subjects), policy(chosen(1.0, 7)), **asked
+    )
 
 
 @cache

@@ -36,7 +36,7 @@ from truth.mitigations import (
     planned,
     policy,
     seen,
-    told,
+    technique_findings,
 )
 
 AS_IT_IS = SolvedPolicy(Policy(prompt=NURSE, parts=(PolicyPart(text=NURSE, weight=1),)), {})
@@ -60,15 +60,19 @@ def test_policies_truly_bring_four_axes_near_their_target() -> None:
     .33 in the mean.
     """
     policies = [chosen(1.0, 1000 * seed + 7) for seed in range(3)]
-    distances = [[_exact_distance(entry, axis) for axis in AIMS] for entry in policies]
+    distances = np.reshape(
+        [_exact_distance(entry, axis) for entry in policies for axis in AIMS], (3, len(AIMS))
+    )
     assert (np.mean(distances, axis=0) < 0.04).all()
     assert np.mean(distances) < 0.025
-    before, *after = (
-        np.array([cramers_v(exact(value, *pair)) for pair in combinations(AIMS, 2)])
-        for value in (AS_IT_IS, *policies)
-    )
+    before = _exact_associations(AS_IT_IS)
+    after = np.array([_exact_associations(entry) for entry in policies])
     assert np.max(after - before) < 0.15
     assert np.mean(after) < np.mean(before)
+
+
+def _exact_associations(result: SolvedPolicy) -> np.ndarray:
+    return np.array([cramers_v(exact(result, *pair)) for pair in combinations(AIMS, 2)])
 
 
 def _exact_distance(result: SolvedPolicy, axis: str) -> float:
@@ -79,8 +83,8 @@ def _exact_distance(result: SolvedPolicy, axis: str) -> float:
 
 @pytest.mark.slow
 def test_what_is_predicted_of_a_policy_holds() -> None:
-    """Of each axis, mitigated or watched, over 200 policies: how often the exact distance lies in
-    the interval.
+    """The exact distance lies in the predicted interval often enough over 200 policies, on each
+    target or monitored axis.
     """
     policies = [chosen(1.0, 1000 * seed + 7) for seed in range(200)]
     held = {}
@@ -105,8 +109,9 @@ def test_what_is_predicted_of_a_policy_holds() -> None:
 
 def test_a_planted_lean_is_mitigated_and_the_sentence_says_so() -> None:
     techniques = [measured(1.0, 10_000 + seed, chosen(1.0, 1000 * seed + 7)) for seed in range(2)]
-    assert all("gender" in {entry.axis for entry in technique.helped} for technique in techniques)
-    assert all(not technique.broken for technique in techniques)
+    for technique in techniques:
+        assert "gender" in {entry.axis for entry in technique.helped}
+        assert not technique.broken
 
 
 @pytest.mark.slow
@@ -139,7 +144,7 @@ def test_pictures_blurred_until_nobody_can_read_them_are_no_success() -> None:
     rng = np.random.default_rng(0)
     guessed = {name: rng.choice(ATTRIBUTES[name], 96).tolist() for name in AIMS}
     subjects = rng.choice(["nurse", "chef", "farmer", "police officer"], 96).tolist()
-    technique = told(
+    technique = technique_findings(
         judged(before), judged(changed(before, guessed), subjects), policy(chosen(1.0, 7))
     )
     assert "but fewer images show the subject" in verdict(technique)
@@ -149,7 +154,7 @@ def test_evenness_by_segregation_is_named() -> None:
     before = seen(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
     halves = ["male", "female"] * 48
     formal = ["formal" if half == "male" else "informal" for half in halves]
-    technique = told(
+    technique = technique_findings(
         judged(before),
         judged(changed(before, {"gender": halves, "clothing": formal})),
         policy(chosen(1.0, 7)),
@@ -173,10 +178,8 @@ def test_tables_are_corrected_for_what_is_misread() -> None:
     ]
     read = replace(sets[0], values={READ: {**true, "gender": tuple(misread)}})
     known = {(READ, "gender"): np.array([[300, 0], [100, 200]])}
-    gender, clothing = (
-        next(axis for axis in plan.prompts[0].closed if axis.name == name)
-        for name in plan.target_axes
-    )
+    closed = {axis.name: axis for axis in plan.prompts[0].closed}
+    gender, clothing = (closed[name] for name in plan.target_axes)
     for axes in ([gender], [gender, clothing]):
         exact, plain, corrected = (
             PolicyTables.of(
@@ -198,7 +201,7 @@ def test_pictures_of_one_seed_are_pairs() -> None:
     widths = []
     for order in (range(96), np.random.default_rng(0).permutation(96)):
         after = changed(before, {"gender": flipped}).picked(order)
-        technique = told(
+        technique = technique_findings(
             judged(before), judged(after), policy(chosen(1.0, 7)), target_axes=["gender"]
         )
         change = next(axis.change for axis in technique.axes if axis.axis == "gender")
@@ -219,5 +222,7 @@ def test_what_only_one_reader_sees_is_named() -> None:
         )
         for value in (before, even)
     ]
-    technique = told(judged(both[0]), judged(both[1]), policy(chosen(1.0, 7)), vqa=(READ, "other"))
+    technique = technique_findings(
+        judged(both[0]), judged(both[1]), policy(chosen(1.0, 7)), vqa=(READ, "other")
+    )
     assert "labels by other do not confirm the change of gender" in verdict(technique)

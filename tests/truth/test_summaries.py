@@ -43,10 +43,10 @@ ROWS = rows()
 
 
 def seldom(wrong: Callable[[int], bool], runs: int, allowed: float) -> bool:
-    """Whether few enough of the runs are wrong: the allowed part, and what chance adds (one-sided,
-    1 in 1,000).
+    """Check whether at most the allowed share of the runs is wrong.
 
-    No more are drawn than decide it.
+    More wrong runs than the allowed share are accepted if chance gives them in 1 of 1,000 cases.
+    Drawing stops as soon as the remaining runs cannot change the answer.
     """
     most = runs * allowed + 3.1 * math.sqrt(runs * allowed * (1 - allowed))
     count = left = 0
