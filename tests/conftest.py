@@ -11,13 +11,11 @@ import pytest
 from hypothesis import settings
 
 for name, value in {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}.items():
-    os.environ.setdefault(
-        name, value
-    )  # a process, one of several perhaps, takes one core; read by what tests import
+    # there may be several test processes, so each takes one core; torch reads these when imported
+    os.environ.setdefault(name, value)
 
-settings.register_profile(
-    "askew", deadline=None, derandomize=True, max_examples=60
-)  # a slow machine is no fault
+# no deadline: a slow machine is not an error
+settings.register_profile("askew", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("askew")
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,14 +23,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--record", action="store_true", help="record the numbers of e2e/test_recorded.py anew"
+        "--record", action="store_true", help="record the numbers of e2e/test_recorded.py again"
     )
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Modules stay until the end: walking them for garbage would take half of the time that it
-    takes to import them.
+    """Switch off garbage collection: walking all modules would take half of the time of their
+    import.
     """
     gc.disable()
     try:
@@ -44,7 +42,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of shared data: $ASKEW_SHARED, else ../shared beside the repository."""
+    """Return the folder of shared data: $ASKEW_SHARED, or else ../shared beside the repository."""
     folder = Path(os.environ.get("ASKEW_SHARED", ROOT.parent / "shared"))
     if not (folder / "data").is_dir():
         pytest.skip(f"the shared data are not at {folder}; set ASKEW_SHARED")
@@ -53,8 +51,8 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The folder of a family's tiny pipeline, saved once; not to be changed."""
-    import tiny_pipelines  # imports much
+    """Return a function from a family to the folder of its tiny pipeline, saved once, read-only."""
+    import tiny_pipelines  # imported here because it imports torch and diffusers
 
     root = tmp_path_factory.mktemp("pipelines")
     return lambda family: tiny_pipelines.save(family, root / family.replace(" ", "-"))

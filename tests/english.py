@@ -40,5 +40,5 @@ FAULTS = {
 
 
 def faults(text: str) -> list[str]:
-    """The rules of English that a prompt breaks."""
+    """Return the rules of English that a prompt breaks."""
     return [name for name, pattern in FAULTS.items() if re.search(pattern, text, re.I)]

@@ -1,4 +1,4 @@
-"""A run, an embedder, an objective and pictures whose vectors are known: no network, no file."""
+"""A run, an embedder, an objective and images whose vectors are known: no network, no file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PicturesOf = Callable[[str, int], Sequence[Outcome]]
 
 
 class KnownEmbedder:
-    """Embeds pictures by their ids, as if these were texts."""
+    """An embedder that embeds images by their ids, as if the ids were texts."""
 
     name = fingerprint = "known"
 
@@ -27,7 +27,7 @@ class KnownEmbedder:
 
 
 class KnownRun:
-    """Reads and looks at once, and stores nothing."""
+    """A run that labels and embeds at once and stores nothing."""
 
     def read(self, reader: Any, pictures: Sequence[Picture]) -> Rows:
         return np.asarray(reader.embed_pictures(pictures))
@@ -45,9 +45,7 @@ def bias_objective(
     embed: Callable[[Sequence[str]], Rows],
     planned: int = 2,
 ) -> BiasObjective:
-    """The objective of a search for bias by these pictures, and by one of each variation that is
-    named as it is.
-    """
+    """Return the bias objective for these images, with one image named after each variation."""
 
     def one_each(texts: Sequence[str]) -> dict[str, Outcome]:
         return {text: Picture(text, "", text, 1) for text in texts}
@@ -77,9 +75,7 @@ def embed(texts: Sequence[str]) -> Rows:
 
 
 def pictures_of(prompt: str, seed: int) -> list[Outcome]:
-    """Pictures: of women where the prompt says nurse, of anybody where it says person. Two are
-    missing, or four.
-    """
+    """Return images of women for a nurse and of anybody for a person; two or four are missing."""
     shown = ["a female nurse"] if "nurse" in prompt else VARIATIONS
     pictures = [Picture(f"{shown[k % len(shown)]} {k}", "", prompt, seed) for k in range(9)]
     return [*pictures, *[Missing("refused")] * (4 if "blocked" in prompt else 2)]
@@ -87,4 +83,4 @@ def pictures_of(prompt: str, seed: int) -> list[Outcome]:
 
 NURSES = bias_objective(pictures_of, VARIATIONS, embed)
 VARIED = {text: Picture(text, "", text, 1) for text in VARIATIONS}
-"""By variation a picture of it."""
+"""An image of each variation, by its text."""

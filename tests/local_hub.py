@@ -1,4 +1,4 @@
-"""A Hugging Face Hub on this machine: the few answers that its client needs, from folders."""
+"""A Hugging Face Hub on this machine that serves folders with the few answers its client needs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from huggingface_hub import constants
 
 @dataclass
 class LocalHub:
-    """Repositories by ID. `gated` ones answer 403, those not known 404; `paths` lists what was
-    asked for.
+    """Repositories by ID. Gated repositories answer 403, unknown ones 404; `paths` lists the
+    requests.
     """
 
     repositories: dict[str, Path] = field(default_factory=dict)
@@ -30,13 +30,13 @@ class LocalHub:
     url: str = ""
 
     def commit(self, name: str) -> str:
-        """The only commit of a repository."""
+        """Return the only commit of a repository."""
         return hashlib.sha1(name.encode()).hexdigest()
 
 
 @contextmanager
 def serve() -> Iterator[LocalHub]:
-    """A hub that answers until the context ends."""
+    """Run a hub that answers until the context ends."""
     hub = LocalHub()
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"hub": hub}))
     hub.url = f"http://127.0.0.1:{server.server_address[1]}"
@@ -49,7 +49,7 @@ def serve() -> Iterator[LocalHub]:
 
 
 def use(monkeypatch: pytest.MonkeyPatch, url: str, cache: Path) -> None:
-    """Let the client of the Hub speak to `url` and keep what it loads in `cache`."""
+    """Make the client of the Hub use `url` and store downloads in `cache`."""
     monkeypatch.setattr(constants, "ENDPOINT", url)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
     monkeypatch.setattr(huggingface_hub.hf_api.api, "endpoint", url)

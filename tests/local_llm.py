@@ -1,4 +1,4 @@
-"""A server on loopback that speaks OpenAI's interface as well or as badly as a test wants."""
+"""A local server with OpenAI's interface whose answers and faults a test chooses."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Reply:
 
 
 Answer = Callable[[int, dict[str, Any]], Reply]
-"""From the number of the request and its JSON to a reply."""
+"""A function from the number of a request and its JSON to a reply."""
 
 
 @dataclass
 class LocalLLM:
-    """A running server: its address, and the requests that it received, with their headers."""
+    """A running server with its address and the requests and headers it received."""
 
     url: str
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -41,7 +41,7 @@ def says(
     refusal: str | None = None,
     tokens: tuple[int, int] | None = (10, 5),
 ) -> Reply:
-    """A proper chat completion."""
+    """Return a complete chat completion."""
     message = {"role": "assistant", "content": None if refusal else text, "refusal": refusal}
     content: dict[str, Any] = {"choices": [{"message": message, "finish_reason": reason}]}
     if tokens is not None:
@@ -50,19 +50,19 @@ def says(
 
 
 def prompts(*texts: str) -> Reply:
-    """A chat completion with a list of prompts."""
+    """Return a chat completion with a list of prompts."""
     return says(json.dumps({"prompts": texts}))
 
 
 def fails(status: int, message: str = "no", **headers: str) -> Reply:
-    """An error as OpenAI's server words it."""
+    """Return an error as OpenAI's server words it."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Reply(json.dumps({"error": {"message": message}}).encode(), status, named)
 
 
 @contextmanager
 def serving(answer: Answer) -> Iterator[LocalLLM]:
-    """A running server."""
+    """Run a server until the context ends."""
     lock = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -85,7 +85,7 @@ def serving(answer: Answer) -> Iterator[LocalLLM]:
             pass
 
         def handle(self) -> None:
-            with suppress(OSError):  # the client has given up, as some tests want it to
+            with suppress(OSError):  # some tests make the client give up
                 super().handle()
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -1,4 +1,4 @@
-"""The command line as a process of its own: real streams, real signals."""
+"""The command line as a separate process with real streams and real signals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST = 120.0
 def start(
     arguments: Sequence[str], python: Sequence[str] = (), **streams: int | IO[Any]
 ) -> subprocess.Popen[str]:
-    """`askew ARGUMENTS`, its streams pipes unless given."""
+    """Start `askew ARGUMENTS` with pipes as streams, unless other streams are given."""
     process = subprocess.Popen(
         [sys.executable, *python, "-m", "askew", *arguments],
         env={**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONUNBUFFERED": ""},
@@ -36,7 +36,7 @@ def start(
 
 
 def wait_for_line(process: subprocess.Popen[str], *parts: str) -> None:
-    """Read what a process says on standard error up to a line that holds all `parts`."""
+    """Read a process's standard error up to a line that contains all `parts`."""
     assert process.stderr is not None
     seen = []
     for line in process.stderr:
@@ -47,8 +47,6 @@ def wait_for_line(process: subprocess.Popen[str], *parts: str) -> None:
 
 
 def _heed_interrupts() -> None:
-    """A process started in the background of a shell, or by nohup, inherits what it ignores; this
-    one must not.
-    """
+    """Reset signals that a process in the background of a shell, or under nohup, would ignore."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

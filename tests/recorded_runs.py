@@ -1,8 +1,7 @@
-"""Small runs over all commands, by the public surface alone, whose numbers are recorded in
-e2e/recorded.
+"""Small runs of all commands by the public interface, whose numbers are recorded in e2e/recorded.
 
-A run is a function of the workplace and its own folder; it says which file holds its numbers. All
-share one store, and a run that needs another one's folder asks the workplace for it.
+A run is a function of the workplace and its folder that returns the file of its numbers. All runs
+share one store. A run that needs the folder of another run asks the workplace for it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from askew.method import Result
 
 EXACT = 1e-9
 NETWORKS = 1e-5
-"""How far a number may move, absolutely or of its size: by counting alone, or by networks."""
+"""Largest change of a number, absolute or relative: exact computations, and networks."""
 
 Make = Callable[["Workplace", Path], Path]
 
@@ -32,9 +31,16 @@ Make = Callable[["Workplace", Path], Path]
 class Recorded:
     """A run whose numbers are recorded.
 
-    tolerance  how far they may move
-    counted    the command whose --dry-run is recorded too; "" for none
-    options    what it is told; none is the plan of the run
+    Attributes
+    ----------
+    make
+        Function that makes the run in a folder and returns the file of its numbers.
+    tolerance
+        Largest change of a number.
+    counted
+        Command whose --dry-run is recorded, too; "" for none.
+    options
+        Function that returns the command's options; None for the plan of the run.
     """
 
     make: Make
@@ -76,17 +82,17 @@ class Workplace:
         return self.root / "store"
 
     def file(self, name: str) -> Path:
-        """The file that holds a run's numbers."""
+        """Return the file of a run's numbers, after making the run if necessary."""
         if name not in self.files:
             self.files[name] = RUNS[name].make(self, self.root / name)
         return self.files[name]
 
     def folder(self, name: str) -> Path:
-        """The folder of a run."""
+        """Return the folder of a run."""
         return self.file(name).parent
 
     def work(self, name: str) -> dict[str, dict[str, list[int]]]:
-        """Return the counts of a dry run with an empty store and with the store of the finished run."""
+        """Return the counts of a dry run with an empty store and with the run's store."""
         run = RUNS[name]
         given = (
             ["--plan", str(self.folder(name) / "plan.toml")]
@@ -108,8 +114,8 @@ class Workplace:
         return {kind: counts(text) for kind, text in outputs.items()}
 
     def drawings(self) -> Path:
-        """A folder of drawings with a person's labels: two occupations, two conditions, some of
-        several people.
+        """Return a folder of labeled drawings of two occupations in two conditions, partly of
+        groups.
         """
         folder = self.root / "drawings"
         if not folder.exists():
@@ -137,12 +143,14 @@ def counts(text: str) -> dict[str, list[int]]:
 
 
 def in_file(result: Result[Any, Any]) -> Any:
-    """The content of results.json."""
+    """Return the content of results.json."""
     return json.loads(result.numbers.read_text(encoding="utf-8"))
 
 
 def _draw(folder: Path) -> None:
-    """Pictures of the studio's model of known bias, with labels that a person could have given."""
+    """Draw images of the studio's model of known bias, and write labels as a person could give
+    them.
+    """
     result = askew.audit(
         ["a photo of a nurse", "a photo of a mechanic"],
         model="studio/planted",
@@ -507,7 +515,7 @@ MAPPED = [
 ]
 
 
-# "prompts" is left out: two prompts on two models are counted as four
+# "prompts" is omitted because it counts two prompts on two models as four
 @recorded(NETWORKS, counted="map", options=lambda at: MAPPED)
 def map_models(at: Workplace, run: Path) -> Path:
     askew.map(

@@ -1,4 +1,4 @@
-"""The style checker finds each fault, and nothing in code that follows the rules."""
+"""The style checker reports each fault, and nothing in code that follows the rules."""
 
 from __future__ import annotations
 

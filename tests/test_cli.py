@@ -1,6 +1,4 @@
-"""The command line as a whole: every command and option has its help and its place in the
-documentation, and help is light.
-"""
+"""The command line: each command and option has help and documentation, and help imports little."""
 
 from __future__ import annotations
 
@@ -49,18 +47,18 @@ def options(name: str) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_option_has_a_help(name: str) -> None:
+def test_every_option_has_help(name: str) -> None:
     assert "Example" in (inspect.getdoc(of(name).default_command) or "")
     assert [option for option, text in options(name) if not text] == []
 
 
-def test_the_reference_is_written_from_the_commands() -> None:
+def test_the_reference_page_is_generated_from_the_commands() -> None:
     written = cli_reference.FILE.read_text(encoding="utf-8")
     assert written == cli_reference.text(), "write it anew: python tools/cli_reference.py"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_list_of_commands_says_what_the_function_says(name: str) -> None:
+def test_the_list_of_commands_repeats_the_docstring(name: str) -> None:
     module, _, function = dict(commands())[name].partition(":")
     documented = inspect.getdoc(getattr(import_module(module), function)) or ""
     assert first_line(dict(commands())[name]) == documented.partition("\n")[0] != ""

@@ -39,7 +39,7 @@ def violations(text: str, scores: conditions.Scores = ALL_SCORES) -> list[str]:
         ("mad.p < 1", 0),
     ],
 )
-def test_conditions_find_where_they_hold(text: str, count: int) -> None:
+def test_conditions_list_the_places_where_they_hold(text: str, count: int) -> None:
     lines = violations(text)
     assert len(lines) == count
     assert all(line.startswith("gender") for line in lines)
@@ -48,7 +48,7 @@ def test_conditions_find_where_they_hold(text: str, count: int) -> None:
 @pytest.mark.parametrize(
     "text", ["mad", "mad > x", "bias > 0.3", "mad.median > 0.3", "mad == 0.3", "", "mad > 1.2.3"]
 )
-def test_conditions_that_cannot_be_read_say_what_would_be_right(text: str) -> None:
+def test_errors_of_conditions_name_valid_scores(text: str) -> None:
     with pytest.raises(UsageError, match="mad"):
         conditions.parse([text], ALL_SCORES)
 

@@ -1,4 +1,4 @@
-"""The tidy table of all estimates, and its forms."""
+"""The tidy table of all estimates, and its file formats."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Tiny(Document):
         return rows(scored(self.findings), "tiny", self.findings.model.name)
 
 
-def test_a_row_tells_method_model_place_and_score() -> None:
+def test_a_row_contains_method_model_place_and_score() -> None:
     first, second, _ = Tiny().estimates()
     assert (first.method, first.model, first.axis, first.score) == ("tiny", "m", "gender", "mad")
     assert (second.of, second.value, second.n, second.missing) == ("female", 0.25, 12, 1)
@@ -44,14 +44,14 @@ def test_csv_is_read_back() -> None:
 
 
 @pytest.mark.parametrize("begin", ["=", "+", "-", "@"])
-def test_no_cell_of_csv_is_calculated(begin: str) -> None:
+def test_no_cell_of_csv_is_a_formula(begin: str) -> None:
     findings = tiny_findings(Scores(f"{begin}1+1", Estimate(-2.5), {}))
     (row,) = csv.DictReader(io.StringIO(str(Tiny(findings).export("csv"))))
     assert row["axis"] == f"'{begin}1+1"
     assert float(row["value"]) == -2.5
 
 
-def test_json_and_parquet_hold_the_same() -> None:
+def test_json_and_parquet_have_the_same_content() -> None:
     from_json = json.loads(Tiny().export("json"))
     from pyarrow import parquet
 
@@ -60,7 +60,7 @@ def test_json_and_parquet_hold_the_same() -> None:
     assert parquet.read_table(io.BytesIO(content)).to_pylist() == from_json
 
 
-def test_a_frame_is_the_best_table_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frame_is_of_the_best_installed_package(monkeypatch: pytest.MonkeyPatch) -> None:
     from_json = json.loads(Tiny().export("json"))
     pandas = pytest.importorskip("pandas")
     frame = Tiny().frame()

@@ -1,6 +1,4 @@
-"""Findings: what is written is read back, faults are named by their place, one walk finds every
-estimate.
-"""
+"""Findings are read back as written, and faults and estimates are named by their place."""
 
 from __future__ import annotations
 
@@ -99,7 +97,7 @@ def changed(tmp_path: Path, **fields: object) -> Path:
     return path
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+def test_findings_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     path = findings.write(FINDINGS, tmp_path / "results.json")
     assert findings.read(TinyFindings, path) == FINDINGS
     assert findings.write(FINDINGS, tmp_path / "again.json").read_bytes() == path.read_bytes()
@@ -113,7 +111,7 @@ def test_every_finite_number_survives(value: float) -> None:
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_what_is_no_number_is_not_written(tmp_path: Path, number: float) -> None:
+def test_a_number_that_is_not_finite_is_not_written(tmp_path: Path, number: float) -> None:
     with pytest.raises(RunError, match=r"tiny\.0\.chance is -?(nan|inf): .*finite number"):
         findings.write(
             tiny_findings(Scores("gender", an_estimate(1.0), {}, number)), tmp_path / "results.json"
@@ -139,7 +137,7 @@ def test_what_is_no_number_is_not_written(tmp_path: Path, number: float) -> None
         ({"unheard": 1}, "unheard is 1: .*(Unexpected|not permitted)"),
     ],
 )
-def test_reading_says_what_is_wrong_where_and_what_to_do(
+def test_errors_of_reading_name_the_place_and_the_remedy(
     tmp_path: Path, fields: dict[str, object], says: str
 ) -> None:
     with pytest.raises(UsageError, match=says):
@@ -155,14 +153,14 @@ def test_other_files_are_refused(tmp_path: Path, text: str, says: str) -> None:
         findings.read(TinyFindings, tmp_path / "results.json")
 
 
-def test_a_folder_without_results_is_said(tmp_path: Path) -> None:
+def test_a_folder_without_results_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"holds no results\.json: name the folder of a finished run"
     ):
         findings.read(TinyFindings, tmp_path / "results.json")
 
 
-def test_one_walk_finds_every_estimate_and_what_it_is_about() -> None:
+def test_every_estimate_is_listed_with_its_names() -> None:
     estimates = list(scored(FINDINGS))
     assert [(entry.score, entry.names) for entry in estimates] == [
         ("mad", {"axis": "gender"}),
@@ -180,7 +178,7 @@ def test_q_values_are_those_of_benjamini_and_hochberg(ps: list[float]) -> None:
     assert np.allclose([estimate.q for estimate in adjusted], expected)
 
 
-def test_families_are_adjusted_apart_and_one_is_left_out() -> None:
+def test_families_are_adjusted_separately_and_one_is_left_out() -> None:
     first = Estimate(0.0, p=0.01)
     second = Estimate(0.0, p=0.04)
     adjusted = with_q(

@@ -1,4 +1,4 @@
-"""A server with OpenAI's interface, and its failures, by real requests on loopback."""
+"""A server with OpenAI's interface and its failures, tested by real local requests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_too_many_requests_waits_as_long_as_the_server_asks() -> None:
         assert time.monotonic() - started >= 0.8
 
 
-def test_a_date_in_the_past_is_no_wait() -> None:
+def test_a_date_in_the_past_causes_no_wait() -> None:
     past = format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True)
     with serving(
         lambda number, content: fails(503, Retry_After=past) if number < 1 else says("hello")
@@ -59,7 +59,7 @@ def test_a_wait_of_hours_is_an_error_at_once() -> None:
         assert len(server.requests) == 1
 
 
-def test_a_server_that_stays_broken_is_given_up() -> None:
+def test_a_server_that_stays_broken_is_an_error_after_some_attempts() -> None:
     with serving(lambda number, content: fails(500, "out of order", Retry_After="0")) as server:
         with pytest.raises(ServerError, match=r"500: out of order.*3 attempts"):
             ask(server.url, attempts=3)
@@ -95,7 +95,7 @@ def test_a_server_that_hangs_is_tried_twice_however_many_attempts_there_are() ->
         never.set()
 
 
-def test_a_packed_answer_is_not_unfolded() -> None:
+def test_a_compressed_answer_is_not_decompressed() -> None:
     bomb = gzip.compress(bytes(10**8))
     with serving(
         lambda number, content: Reply(bomb, headers={"Content-Encoding": "gzip"})
@@ -105,7 +105,7 @@ def test_a_packed_answer_is_not_unfolded() -> None:
         assert len(server.requests) == 1
 
 
-def test_an_answer_without_end_is_stopped() -> None:
+def test_an_endless_answer_is_stopped() -> None:
     endless = Reply(b" " * (LARGEST + 1))
     with (
         serving(lambda number, content: endless) as server,
@@ -114,7 +114,7 @@ def test_an_answer_without_end_is_stopped() -> None:
         ask(server.url)
 
 
-def test_a_key_that_a_server_repeats_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_a_server_repeats_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_VARIABLE, "canary-key")
     with serving(lambda number, content: Reply(b"who are you, canary-key?")) as server:
         with pytest.raises(ServerError, match="not JSON") as caught:
@@ -123,7 +123,7 @@ def test_a_key_that_a_server_repeats_is_not_told(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("body", [b"<html>gateway</html>", b"", b"{", b"\xff\xfe"])
-def test_what_is_not_json_is_an_error(body: bytes) -> None:
+def test_an_answer_that_is_not_json_is_an_error(body: bytes) -> None:
     with (
         serving(lambda number, content: Reply(body)) as server,
         pytest.raises(ServerError, match="not JSON"),
@@ -131,7 +131,7 @@ def test_what_is_not_json_is_an_error(body: bytes) -> None:
         ask(server.url)
 
 
-def test_nobody_there() -> None:
+def test_a_server_that_is_not_running_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(ServerError, match="is the server running"):
@@ -148,7 +148,7 @@ def test_a_redirect_is_not_followed_with_the_key() -> None:
         ask(server.url)
 
 
-def test_the_key_comes_from_the_environment_and_never_shows(
+def test_the_key_comes_from_the_environment_and_is_not_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(KEY_VARIABLE, "sk-secret")
@@ -160,7 +160,7 @@ def test_the_key_comes_from_the_environment_and_never_shows(
 
 
 @pytest.mark.parametrize("key", ["sk-sécret", "sk-se\ncret"])
-def test_a_key_that_is_none_is_refused_without_being_shown(
+def test_an_invalid_key_is_refused_without_being_shown(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(KEY_VARIABLE, key)
@@ -171,7 +171,7 @@ def test_a_key_that_is_none_is_refused_without_being_shown(
     assert "cret" not in str(caught.value)
 
 
-def test_what_is_openai_s_goes_to_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_settings_go_to_no_other_server(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in (OPENAI_KEY_VARIABLE, "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(variable, "sk-openai")
     with serving(lambda number, content: says("hello")) as server:

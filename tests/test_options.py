@@ -1,4 +1,4 @@
-"""Options: how they are read from text, and what they say of a plan."""
+"""Options: how they are read from text and become fields of a plan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from askew.options import (
 )
 
 
-def test_numbers_and_yes_or_no_are_recognised() -> None:
+def test_numbers_and_yes_or_no_are_recognized() -> None:
     options = ["steps=12", "bias=0.5", "offload=true", "scheduler=DDIM", "url=a=b"]
     expected = {"steps": 12, "bias": 0.5, "offload": True, "scheduler": "DDIM", "url": "a=b"}
     assert key_values(options, "-M") == expected
@@ -34,7 +34,7 @@ def test_a_setting_may_be_empty_and_a_label_may_not() -> None:
 
 
 @pytest.mark.parametrize("text", ["bias", "=1", " =1", ""])
-def test_what_has_no_name_or_no_sign_is_refused(text: str) -> None:
+def test_a_setting_without_a_name_or_a_sign_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is not of the form NAME=VALUE"):
         key_values([text], "-M")
 
@@ -44,7 +44,7 @@ def test_lists_come_with_commas_or_as_lists(given: str | list[str]) -> None:
     assert names(given) == ["a", "b"]
 
 
-def test_what_is_not_given_is_left_to_the_plan() -> None:
+def test_options_that_are_not_given_are_left_to_the_plan() -> None:
     assert plan_fields({}) == {}
     assert plan_fields({"model": None, "seed": 3, "run": "x"}) == {"seed": 3}
 
@@ -56,7 +56,7 @@ def test_a_manifest_becomes_settings_of_its_folder() -> None:
     assert fields == {"model_args": {"manifest": "a.csv", "label": "gender=g,age=a", "limit": 3}}
 
 
-def test_prompts_come_one_by_one_in_lists_and_from_a_file(tmp_path: Path) -> None:
+def test_prompts_come_singly_in_lists_and_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "prompts.txt").write_text("a chef\na pilot\n", encoding="utf-8")
     options = {"prompt_file": tmp_path / "prompts.txt"}
     assert prompts_of(("a nurse", ["a ceo"]), options) == ["a nurse", "a ceo", "a chef", "a pilot"]
@@ -64,7 +64,7 @@ def test_prompts_come_one_by_one_in_lists_and_from_a_file(tmp_path: Path) -> Non
         prompts_of((), {"clean": True})
 
 
-def test_a_plan_is_not_said_again() -> None:
+def test_options_that_repeat_a_plan_are_refused() -> None:
     only_plan({"run": "x", "dry_run": True}, prompts=(), plan="plan.toml")
     with pytest.raises(UsageError, match="Edit the plan file instead of giving: images, seed"):
         only_plan({"seed": 1, "run": "x"}, images=3)
@@ -73,12 +73,12 @@ def test_a_plan_is_not_said_again() -> None:
 @pytest.mark.parametrize(
     "name", ["audit", "interact", "mine", "map", "edit", "classify", "mitigate", "rank"]
 )
-def test_a_slip_in_an_options_name_is_found_before_anything_else(name: str) -> None:
+def test_a_misspelled_option_is_reported_first(name: str) -> None:
     with pytest.raises(UnknownName, match=r"'seeed'.*seed"):
         getattr(askew, name)(seeed=3)
 
 
-def test_how_a_plan_is_run_is_told_apart_from_what_it_is() -> None:
+def test_options_of_a_run_are_separated_from_fields_of_a_plan() -> None:
     assert run_options({"seed": 1, "run": "x", "progress": True}) == {"run": "x", "progress": True}
 
 
@@ -91,7 +91,7 @@ def test_completions_are_kept_in_the_store(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*.json"))
 
 
-def test_lists_by_name_are_taken_as_texts_and_as_they_are() -> None:
+def test_named_lists_are_read_from_texts_and_mappings() -> None:
     wanted = {"high": ["doctor", "CEO"], "low": ["cleaner", "maid"]}
     assert named_lists(["high=doctor,CEO", "low=cleaner, maid"], "--targets") == wanted
     assert named_lists({"high": ("doctor", "CEO"), "low": "cleaner,maid"}, "--targets") == wanted

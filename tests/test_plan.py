@@ -1,4 +1,4 @@
-"""Plans: validated, hashed, written and read without loss."""
+"""Plans are validated, hashed, written and read without loss."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def minimal(**changes: Any) -> dict[str, Any]:
     return {"prompts": [{"text": "a nurse", "axes": [GENDER]}]} | changes
 
 
-def test_a_plan_survives_toml(tmp_path: Path) -> None:
+def test_a_plan_is_read_back_from_toml(tmp_path: Path) -> None:
     plan = survey_plan(
         AuditPlan,
         ["a photo of a nurse", "an empty room"],
@@ -58,7 +58,7 @@ def test_every_change_changes_the_hash() -> None:
         max_size=3,
     )
 )
-def test_model_settings_survive_toml(settings: dict[str, Any]) -> None:
+def test_model_settings_are_read_back_from_toml(settings: dict[str, Any]) -> None:
     import tomllib
 
     plan = AuditPlan.checked(minimal(model_args=settings))
@@ -79,12 +79,12 @@ def test_model_settings_survive_toml(settings: dict[str, Any]) -> None:
         ({"prompts": [{"text": "a nurse", "axes": [GENDER]}] * 2}, "contains a prompt twice"),
     ],
 )
-def test_faults_are_named_by_place(changes: dict[str, Any], message: str) -> None:
+def test_errors_name_the_field(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         AuditPlan.checked(minimal(**changes))
 
 
-def test_a_file_that_is_no_plan_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_plan_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.toml").write_text("prompts = [")
     with pytest.raises(UsageError, match=r"broken\.toml is not valid TOML"):
         read_plan(tmp_path / "broken.toml")

@@ -1,4 +1,4 @@
-"""Presets: every one names what exists, and what a user chooses beside one takes precedence."""
+"""Presets name models that exist, and options take precedence over a preset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLAN = {"model": "studio/planted", "vqa": None, "embedder": "studio", "model_arg
 
 
 @pytest.mark.parametrize("preset", presets().values(), ids=presets())
-def test_a_preset_names_what_exists(preset: Preset) -> None:
+def test_a_preset_names_models_that_exist(preset: Preset) -> None:
     _, model = registry.find("model", preset.model)
     assert model in RECOMMENDED
     for string in preset.vqa:
@@ -43,7 +43,7 @@ def test_sizes_count_each_network_once() -> None:
     assert blip.download_gb == pytest.approx(model.download_gb + 1.7 + 1.5)
 
 
-def test_a_preset_fills_in_what_is_not_chosen() -> None:
+def test_a_preset_fills_in_options_that_are_not_given() -> None:
     fields = with_preset("biasconnect-flux", {})
     preset = presets()["biasconnect-flux"]
     assert (fields["model"], fields["vqa"], fields["embedder"]) == (
@@ -54,7 +54,7 @@ def test_a_preset_fills_in_what_is_not_chosen() -> None:
     assert fields["model_args"] == {"num_inference_steps": 30, "guidance_scale": 3.5}
 
 
-def test_what_is_chosen_takes_precedence() -> None:
+def test_options_take_precedence_over_a_preset() -> None:
     settings = {"model_args": {"guidance_scale": 7.0}}
     fields = with_preset("biasconnect-flux", {**settings, "vqa": ("studio",)})
     assert fields["vqa"] == ("studio",)
@@ -64,7 +64,7 @@ def test_what_is_chosen_takes_precedence() -> None:
     assert other["model_args"] == {"guidance_scale": 7.0}, "settings of another model stay with it"
 
 
-def test_without_a_preset_all_stays() -> None:
+def test_without_a_preset_nothing_changes() -> None:
     assert with_preset(None, PLAN) == PLAN
 
 
@@ -78,7 +78,7 @@ def test_an_unknown_preset_lists_the_known_ones(capsys: pytest.CaptureFixture[st
     assert "sdxl-qwen-vl" in capsys.readouterr().err
 
 
-def test_options_beside_a_preset_on_the_command_line_and_in_python(
+def test_a_preset_with_options_on_the_command_line_and_in_python(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -106,13 +106,13 @@ def test_options_beside_a_preset_on_the_command_line_and_in_python(
     assert result.plan == expected
 
 
-def test_interactions_take_a_preset_but_its_embedder() -> None:
+def test_interactions_use_a_preset_except_its_embedder() -> None:
     fields = plan_fields({"preset": "sd15-clip", "model": "studio/planted"})
     plan = plan_interactions(["a photo of a nurse"], axes=["gender"], **fields)
     assert (plan.vqa, plan.embedder) == (presets()["sd15-clip"].vqa, "none")
 
 
-def test_maps_take_the_model_and_the_vqa_of_a_preset() -> None:
+def test_maps_use_the_model_and_the_vqa_of_a_preset() -> None:
     preset = presets()["sd15-clip"]
     fields = plan_fields({"preset": "sd15-clip", "offload": True, "embedder": "none"})
     assert fields == {
@@ -188,7 +188,7 @@ def test_a_preset_and_offload_on_the_command_line_of_maps(
 
 
 @pytest.mark.parametrize("command", ["audit", "interact", "edit", "classify", "map", "mine"])
-def test_every_command_that_makes_pictures_by_a_model_takes_both(
+def test_every_command_that_generates_images_takes_both_options(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
@@ -198,7 +198,7 @@ def test_every_command_that_makes_pictures_by_a_model_takes_both(
     assert "--offload" in output
 
 
-def test_they_are_listed_with_their_sizes(
+def test_presets_are_listed_with_their_sizes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")

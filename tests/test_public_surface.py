@@ -1,4 +1,4 @@
-"""What `import askew` offers is what `__all__` says, each name documented."""
+"""`import askew` offers the names of `__all__`, each documented."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PUBLIC = [name for name in askew.__all__ if name != "__version__"]
 METHODS = ["audit", "classify", "edit", "interact", "map", "mine", "mitigate", "rank"]
 
 
-def test_every_method_and_every_name_for_a_type_checker_is_offered() -> None:
+def test_every_method_and_every_typed_name_is_public() -> None:
     source = inspect.getsource(askew)
     typed = {
         name: module

@@ -1,4 +1,4 @@
-"""The published schema is that of the records, and results of a run fit it."""
+"""The published schema is generated from the records, and results of a run match it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import askew
 from tools import results_schema
 
 
-def test_the_published_schema_is_that_of_the_records() -> None:
+def test_the_published_schema_is_generated_from_the_records() -> None:
     published = results_schema.FILE.read_text(encoding="utf-8")
     assert published == results_schema.text(), "write it anew: python tools/results_schema.py"
 
@@ -25,11 +25,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ).numbers
 
 
-def test_results_fit(results: Path) -> None:
+def test_results_match_the_schema(results: Path) -> None:
     jsonschema.validate(json.loads(results.read_text(encoding="utf-8")), results_schema.schema())
 
 
-def test_what_is_not_an_estimate_does_not_fit(results: Path) -> None:
+def test_invalid_estimates_do_not_match_the_schema(results: Path) -> None:
     data = json.loads(results.read_text(encoding="utf-8"))
     data["biasmap"]["pairs"][0]["miou"] = 0.3
     with pytest.raises(jsonschema.ValidationError):

@@ -1,5 +1,6 @@
-"""Networks of real families with few random weights, written to a folder as users have them: with
-safetensors, configuration, tokenizer, and what reads pictures.
+"""Networks of real families with few random weights, saved in folders as users have them.
+
+A folder holds safetensors, configuration, tokenizer and image processor.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ TOWER = {
 }
 VISION = {**TOWER, "image_size": SIDE, "patch_size": 8}
 LIVELY = 0.4
-"""Standard deviation of the weights: with the usual 0.02 all pictures would look alike to so small
-a network.
+"""Standard deviation of the weights. With the usual 0.02, so small a network would embed all images
+alike.
 """
 
 QWEN_TEMPLATE = (
@@ -59,7 +60,7 @@ LLAVA_TEMPLATE = (
 
 
 def clip(folder: Path) -> Path:
-    """A CLIP model with random weights and the studio's tokenizer."""
+    """Save a CLIP model with random weights and the studio's tokenizer."""
     torch.manual_seed(1)
     tokenizer = CLIPTokenizer.from_pretrained(weights("embedder"))
     text = {
@@ -79,7 +80,7 @@ def clip(folder: Path) -> Path:
 
 
 def siglip(folder: Path) -> Path:
-    """A SigLIP model with random weights."""
+    """Save a SigLIP model with random weights."""
     torch.manual_seed(2)
     tokenizer = _bytes_tokenizer(eos_token="</s>", pad_token="<pad>", padding_side="right")
     text = {
@@ -95,7 +96,9 @@ def siglip(folder: Path) -> Path:
 
 
 def studio_as_clip(folder: Path) -> Path:
-    """The studio's trained embedder with a picture reader, so that any CLIP loader can use it."""
+    """Save the studio's trained embedder with an image processor, so that any CLIP loader can use
+    it.
+    """
     source = weights("embedder")
     return _write(
         folder,
@@ -106,9 +109,7 @@ def studio_as_clip(folder: Path) -> Path:
 
 
 def blip(folder: Path) -> Path:
-    """A BLIP model for visual question answering: an encoder for the question, a decoder for the
-    answer.
-    """
+    """Save a BLIP model for VQA, with an encoder for the question and a decoder for the answer."""
     torch.manual_seed(3)
     folder.mkdir(parents=True, exist_ok=True)
     letters = [
@@ -130,7 +131,7 @@ def blip(folder: Path) -> Path:
 
 
 def qwen(folder: Path) -> Path:
-    """A Qwen2.5-VL model: pictures at their own size, a chat template, rotary positions in three
+    """Save a Qwen2.5-VL model: native image sizes, a chat template, rotary positions in 3
     dimensions.
     """
     torch.manual_seed(4)
@@ -182,7 +183,7 @@ def qwen(folder: Path) -> Path:
 
 
 def llava(folder: Path) -> Path:
-    """A LLaVA model: a CLIP tower whose patches stand in the text of a Llama."""
+    """Save a LLaVA model, a CLIP tower whose patches are inserted into the text of a Llama."""
     torch.manual_seed(5)
     tokenizer = _bytes_tokenizer(("<image>",), bos_token="<s>", eos_token="</s>", pad_token="<pad>")
     text = {**TOWER, "model_type": "llama", "vocab_size": len(tokenizer), "num_key_value_heads": 2}
@@ -206,11 +207,11 @@ def llava(folder: Path) -> Path:
 
 
 WRITERS: Mapping[str, Callable[[Path], Path]] = {"blip": blip, "qwen": qwen, "llava": llava}
-"""Networks that answer questions about pictures in words."""
+"""Networks that answer questions about images in words."""
 
 
 def _bytes_tokenizer(tokens: Sequence[str] = (), **special: str) -> PreTrainedTokenizerFast:
-    """A tokenizer whose tokens are bytes."""
+    """Return a tokenizer whose tokens are bytes."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     core = Tokenizer(models.BPE(vocab={letter: i for i, letter in enumerate(alphabet)}, merges=[]))
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

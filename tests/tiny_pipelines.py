@@ -1,6 +1,4 @@
-"""Pipelines of every family with tiny random weights, built here and saved as folders in the
-diffusers layout.
-"""
+"""Pipelines of all families with tiny random weights, saved as folders in the diffusers layout."""
 
 from __future__ import annotations
 
@@ -19,13 +17,11 @@ Builder = Callable[[], d.DiffusionPipeline]
 
 MARK = "</w>"
 WIDTH = 32
-"""Of every text encoder."""
+"""Width of all text encoders."""
 
 
 def save(family: str, folder: Path) -> Path:
-    """Build a pipeline of `family` and save it in `folder`, unless it is there. The same weights
-    each time.
-    """
+    """Build a pipeline of `family` with fixed weights and save it, unless it is there."""
     if (folder / "model_index.json").exists():
         return folder
     with torch.random.fork_rng():
@@ -36,7 +32,7 @@ def save(family: str, folder: Path) -> Path:
 
 
 def clip_tokenizer() -> t.CLIPTokenizer:
-    """Letter by letter."""
+    """Return a tokenizer whose tokens are letters."""
     letters = [*string.ascii_letters, *string.digits, *string.punctuation]
     words = [*letters, *(letter + MARK for letter in letters), "<|startoftext|>", "<|endoftext|>"]
     vocabulary = {word: at for at, word in enumerate(words)}
@@ -253,7 +249,7 @@ def stable_diffusion_xl(scheduler: Any = None) -> d.DiffusionPipeline:
 
 
 def latent_consistency() -> d.DiffusionPipeline:
-    """Distilled with guidance as an input."""
+    """Return a distilled pipeline that takes guidance as an input."""
     return d.LatentConsistencyModelPipeline(
         vae=autoencoder(),
         text_encoder=clip_text(),
@@ -303,7 +299,7 @@ def flux(**scheduler: Any) -> d.DiffusionPipeline:
 
 
 def flux_stochastic() -> d.DiffusionPipeline:
-    """A sampler that adds noise, in a pipeline that gives its steps no generator."""
+    """Return a pipeline that gives its sampler, which adds noise, no generator."""
     return flux(stochastic_sampling=True)
 
 
@@ -359,7 +355,7 @@ def auraflow() -> d.DiffusionPipeline:
             *transformer.joint_transformer_blocks.parameters(),
             *transformer.context_embedder.parameters(),
         ):
-            weight *= 8  # else so small a network hardly hears the prompt
+            weight *= 8  # otherwise so small a network hardly depends on the prompt
     return d.AuraFlowPipeline(
         tokenizer=t5_tokenizer(),
         text_encoder=t5_text(),
@@ -528,7 +524,7 @@ def sana(
 
 
 def sana_sprint() -> d.DiffusionPipeline:
-    """A family that AutoPipelineForText2Image does not know, whose sampler adds noise."""
+    """Return a pipeline unknown to AutoPipelineForText2Image, whose sampler adds noise."""
     return sana(
         d.SanaSprintPipeline,
         d.SCMScheduler(),
@@ -555,7 +551,7 @@ def qwen_image() -> d.DiffusionPipeline:
     transformer = qwen_transformer()
     with torch.no_grad():
         for weight in transformer.transformer_blocks.parameters():
-            weight *= 3  # else so small a network hardly hears the prompt
+            weight *= 3  # otherwise so small a network hardly depends on the prompt
     return d.QwenImagePipeline(
         transformer=transformer,
         vae=d.AutoencoderKLQwenImage(
@@ -631,8 +627,8 @@ def z_image() -> d.DiffusionPipeline:
 
 
 def with_safety_checker(threshold: float) -> Builder:
-    """Stable Diffusion with a safety checker that hides every picture (threshold -1) or none
-    (threshold 1).
+    """Return Stable Diffusion with a safety checker that hides all images (threshold -1) or none
+    (1).
     """
 
     def build() -> d.DiffusionPipeline:
@@ -659,7 +655,7 @@ def with_safety_checker(threshold: float) -> Builder:
 
 
 def decoder_gives(weight: float, bias: float) -> Builder:
-    """Stable Diffusion whose autoencoder gives one value everywhere, such as not-a-number."""
+    """Return Stable Diffusion whose autoencoder outputs one value everywhere, such as NaN."""
 
     def build() -> d.DiffusionPipeline:
         pipeline = stable_diffusion()

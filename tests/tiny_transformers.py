@@ -1,6 +1,4 @@
-"""Tiny random pipelines of the transformer families, and attention written out that says what their
-maps should be.
-"""
+"""Tiny random pipelines of the transformer families, and their attention maps written out."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from askew.measure.attention.transformer import TransformerAttentionRecorder, la
 
 HEADS = 2
 SIDES = (8, 6)
-"""Height and width of the maps of a picture of PICTURE's size."""
+"""Height and width of the maps of an image of PICTURE's size."""
 PICTURE = {"height": 32, "width": 24}
 GUIDED: dict[str, dict[str, Any]] = {
     "sd3": {"guidance_scale": 5.0, "negative_prompt": "blurred"},
@@ -88,7 +86,7 @@ def qwen_image() -> d.DiffusionPipeline:
 
 
 def with_transformer(pipe: d.DiffusionPipeline, transformer: nn.Module) -> d.DiffusionPipeline:
-    """No weight is left at a value, such as a norm's 1, that would hide its absence."""
+    """Set the transformer with random weights: a norm's weight of 1 would hide its absence."""
     with torch.no_grad():
         for weight in transformer.parameters():
             weight += 0.15 * torch.randn(weight.shape)
@@ -132,7 +130,7 @@ def draw(
 
 
 def guided(family: str, steps: int = 2) -> dict[str, Any]:
-    """Skip-layer guidance begins after the first step, so it needs several."""
+    """Return a call's settings with guidance; skip-layer guidance needs several steps to begin."""
     return {**GUIDED[family], "steps": 3 if family == "sd3.5" else steps}
 
 
@@ -145,18 +143,17 @@ def maps_of(
 
 
 def error(computed: dict[str, np.ndarray], wanted: list[np.ndarray]) -> float:
-    """The largest difference, relative to the largest value of a block."""
+    """Return the largest difference, relative to the largest value of a block."""
     pairs = list(zip(computed.values(), wanted, strict=True))
     return max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in pairs)
 
 
 class WrittenOut:
-    """An attention processor for a text of [the prompt, then `passive` rows] that nobody but
-    themselves attends to.
+    """An attention processor for a text of the prompt and then `passive` rows.
 
-    They attend to [image, themselves]. For every call it keeps how the image attends to them: as
-    shares among them (`text`) and among [image, them] (`joint`), each (rows, passive, pixels),
-    summed over heads.
+    The passive rows attend to the image and themselves, and nothing else attends to them. For each
+    call the processor records how the image attends to the passive rows: as shares among these rows
+    (`text`) and among image and rows (`joint`), each (rows, passive, pixels), summed over heads.
     """
 
     def __init__(self, pixels: int, passive: int, hidden: bool) -> None:
@@ -218,8 +215,10 @@ class WrittenOut:
         return parts
 
     def whole(self, rotations: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Cosines and sines of [prompt, passive rows, image] from Qwen-Image's of image and text.
-        Both texts begin at one place.
+        """Return cosines and sines of [prompt, passive rows, image] from Qwen-Image's of image and
+        text.
+
+        Both texts begin at the same position.
         """
         image, text = rotations
         prompt_rows = len(text) - self.passive if self.hidden else 0
@@ -229,7 +228,7 @@ class WrittenOut:
         return angles.real, angles.imag
 
     def masked(self, scores: Tensor) -> Tensor:
-        """Text comes before the image here, also for SD3: the order changes nothing."""
+        """Mask the scores; text comes first here, also for SD3, which changes nothing."""
         end = scores.shape[-1] - self.pixels
         start = end - self.passive
         from_image = scores[..., end:, :]
@@ -261,10 +260,9 @@ def turned(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
 def written_out(
     transformer: Any, call: dict[str, Any], passive: Tensor | None
 ) -> tuple[WrittenOut, list[Tensor]]:
-    """The maps and the text after every block of one call of a transformer, computed as one masked
-    sequence.
+    """Return the maps, and the text after each block, of one call as one masked sequence.
 
-    `passive`: rows (tokens, channels) added to the text; None for a prompt that listens to itself.
+    `passive` holds rows (tokens, channels) added to the text, or None to use the prompt itself.
     """
     text = call["encoder_hidden_states"]
     added = text[:, :0] if passive is None else passive.expand(len(text), -1, -1)
@@ -303,8 +301,8 @@ def written_out(
 
 
 class WithRegisters(nn.Module):
-    """Embeds [prompt, passive rows] with registers before either, in the place of those that
-    AuraFlow adds once.
+    """Embeds [prompt, passive rows] with registers before each, as AuraFlow adds registers only
+    once.
     """
 
     def __init__(self, transformer: Any, passive: int) -> None:
@@ -345,7 +343,7 @@ def calls_of(family: str, **more: Any) -> list[dict[str, Any]]:
 
 
 def expected(family: str, softmax: str, rows: Tensor | None, **more: Any) -> list[np.ndarray]:
-    """For each block, the maps by attention written out."""
+    """Return the maps of each block by attention that is written out."""
     total: list[Tensor] = []
     pictures = len(more.get("prompts", PROMPTS))
     for call in calls_of(family, **more):

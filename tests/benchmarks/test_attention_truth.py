@@ -1,6 +1,4 @@
-"""Whether attention finds what drawings show: on attention that was made up, and on the studio
-model, in small.
-"""
+"""Invented attention, and the studio model's in a small study, is compared with drawings."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ def drawings() -> Drawings:
     return Drawings.make(6)
 
 
-def test_the_words_of_a_caption_that_say_a_value() -> None:
+def test_the_words_of_a_caption_that_state_a_value() -> None:
     words = {
         "gender": "female",
         "ethnicity": "black",
@@ -35,7 +33,7 @@ def test_the_words_of_a_caption_that_say_a_value() -> None:
     assert said_words("occupation", "nurse") == "nurse"
 
 
-def test_attention_to_the_true_region_is_found_and_to_another_is_not(drawings: Drawings) -> None:
+def test_attention_to_the_true_region_counts_and_to_another_does_not(drawings: Drawings) -> None:
     regions = {name: drawings.regions(name) for name in CHOSEN}
     true = {
         name: {ALL: np.stack([region.astype(float)] * 2, axis=1)}
@@ -55,7 +53,7 @@ def test_attention_to_the_true_region_is_found_and_to_another_is_not(drawings: D
         assert entry.beyond.value < 0
 
 
-def test_what_is_left_is_read(drawings: Drawings) -> None:
+def test_a_value_is_labeled_from_its_region(drawings: Drawings) -> None:
     from askew.measure.studio import StudioVQA
 
     regions = drawings.regions("environment")

@@ -18,7 +18,7 @@ def planted() -> Fidelity:
 
 
 @pytest.mark.slow
-def test_drawings_show_what_is_asked_for(planted: Fidelity) -> None:
+def test_drawings_show_the_values_of_the_prompt(planted: Fidelity) -> None:
     assert (
         np.mean([share for shares in planted.values.values() for share in shares.values()]) > 0.97
     )
@@ -26,17 +26,16 @@ def test_drawings_show_what_is_asked_for(planted: Fidelity) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_left_open_follows_the_planted_shares(planted: Fidelity) -> None:
+def test_unstated_values_follow_the_planted_shares(planted: Fidelity) -> None:
     assert isinstance(planted.order, Estimate)
-    assert planted.order.value > 0.75  # 12 pictures: the standard error of a share is up to .14
+    assert planted.order.value > 0.75  # with 12 images, the standard error of a share is up to .14
     assert planted.error.low is not None
     assert planted.error.high is not None
-    assert (
-        planted.error.low < planted.chance < planted.error.high
-    )  # the drawings have exactly the planted chance
+    # the drawings have exactly the planted probability
+    assert planted.error.low < planted.chance < planted.error.high
 
 
-def test_what_chance_does_to_shares() -> None:
+def test_the_effect_of_chance_on_shares() -> None:
     rng = np.random.default_rng(5)
     planted = [0.05, 0.3, 0.5]
     drawn = np.abs(rng.binomial(12, planted, size=(200_000, 3)) / 12 - planted).mean()
@@ -51,7 +50,7 @@ def test_the_table_names_every_value(planted: Fidelity) -> None:
 
 
 class Careless(PlantedModel):
-    """Draws the same nurse whatever is asked for, and now and then nothing."""
+    """A model that draws the same nurse for every prompt, and sometimes nothing."""
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         drawn = super().generate(
@@ -64,7 +63,7 @@ class Careless(PlantedModel):
 
 
 @pytest.mark.slow
-def test_a_model_that_does_not_listen_is_found_out() -> None:
+def test_a_model_that_ignores_the_prompt_is_detected() -> None:
     result = fidelity(Careless(), count=2, each=2, open_count=2, bias=1.0)
     assert result.values["gender"]["male"] == 0.0
     assert 0 < result.occupations["nurse"] <= 1

@@ -1,6 +1,4 @@
-"""Insertion and deletion: the place that is read scores most, whatever covers it; random maps are
-as smooth.
-"""
+"""In insertion and deletion the true place scores highest, and random maps are equally smooth."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ def fit(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("cover", ["mean color", "blur"])
-def test_the_map_of_the_place_that_is_read_scores_most(cover: str) -> None:
+def test_the_map_of_the_true_place_scores_highest(cover: str) -> None:
     pixels = (
         np.where(PLACE[None, :, :, None], np.uint8(250), np.uint8(20))
         .repeat(3, axis=3)
@@ -35,7 +33,7 @@ def test_the_map_of_the_place_that_is_read_scores_most(cover: str) -> None:
     assert other == pytest.approx(-fitting)
 
 
-def test_random_maps_have_the_spectrum_of_their_own() -> None:
+def test_random_maps_have_the_spectrum_of_the_original_maps() -> None:
     maps = np.random.default_rng(1).random((2, 16, 16)).cumsum(axis=1).cumsum(axis=2)
     result = as_smooth(maps, np.random.default_rng(2))
     np.testing.assert_allclose(np.abs(np.fft.fft2(result)), np.abs(np.fft.fft2(maps)), rtol=1e-6)

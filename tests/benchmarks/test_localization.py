@@ -1,4 +1,4 @@
-"""Maps that find planted regions by a known part, and maps that do not."""
+"""Maps that cover a known part of planted regions, and maps that do not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rng() -> np.random.Generator:
 
 @pytest.fixture(scope="module")
 def regions() -> NDArray[np.bool_]:
-    """Blobs of 30 % of each picture, elsewhere in every one."""
+    """Return blobs of 30 % of each image, at another place in each."""
     return masks_of(planted_maps(PICTURES, None, rng(), SIDE)[0])
 
 
@@ -40,9 +40,8 @@ def test_pointing_by_hand() -> None:
         [True, True],
         [False, True],
     ]
-    assert pointing_matrix([[[1.0, 1.0]]], [[[True, False]]]).tolist() == [
-        [True]
-    ]  # the first of equals
+    # the first of equal cells
+    assert pointing_matrix([[[1.0, 1.0]]], [[[True, False]]]).tolist() == [[True]]
 
 
 def test_a_mask_is_as_large_as_its_region(regions: NDArray[np.bool_]) -> None:
@@ -51,12 +50,11 @@ def test_a_mask_is_as_large_as_its_region(regions: NDArray[np.bool_]) -> None:
     assert (result.sum(axis=(1, 2)) == regions.sum(axis=(1, 2))).all()
     assert maps[result].min() > np.where(result, 1.0, maps).min()
     assert masks_as_large([[[1.0, 2.0]]], [[[False, False]]]).sum() == 0
-    assert (
-        masks_as_large([[[1.0, 1.0]]], [[[True, False]]]).sum() == 2
-    )  # equal cells cannot be told apart
+    # equal cells cannot be ranked
+    assert masks_as_large([[[1.0, 1.0]]], [[[True, False]]]).sum() == 2
 
 
-def test_maps_that_are_the_regions_find_them_all(regions: NDArray[np.bool_]) -> None:
+def test_maps_equal_to_the_regions_find_all_of_them(regions: NDArray[np.bool_]) -> None:
     overlap = overlap_with_regions(regions.astype(float), regions)
     assert (np.diagonal(overlap) == 1).all()
     result = overlap_estimate(np.stack([overlap] * 3, axis=2), rng=rng())
@@ -68,17 +66,17 @@ def test_maps_that_are_the_regions_find_them_all(regions: NDArray[np.bool_]) -> 
     hits = pointing_estimate(pointing, rng=rng())
     assert (hits.value, hits.n) == (1, 3 * PICTURES)
     assert hits.low is not None
-    assert 0.8 < hits.low < 0.9  # 20 clusters of three that agree, not 60 draws
+    assert 0.8 < hits.low < 0.9  # 20 clusters of three equal draws, not 60 draws
 
 
 @pytest.mark.parametrize("planted", [0.2, 0.5, 0.8])
-def test_overlap_that_was_planted_is_found(planted: float) -> None:
+def test_planted_overlap_is_recovered(planted: float) -> None:
     first, second = planted_maps(PICTURES, planted, rng(), SIDE)
     result = overlap_estimate(overlap_with_regions(second, masks_of(first))[..., None], rng=rng())
     assert result.value == pytest.approx(planted / (2 - planted), abs=0.02)
 
 
-def test_maps_of_something_else_are_at_chance(regions: NDArray[np.bool_]) -> None:
+def test_unrelated_maps_score_as_expected_by_chance(regions: NDArray[np.bool_]) -> None:
     unrelated = planted_maps(PICTURES, None, np.random.default_rng(8), SIDE)[0]
     overlap = overlap_estimate(overlap_with_regions(unrelated, regions)[..., None], rng=rng())
     hits = pointing_estimate(pointing_matrix(unrelated, regions)[..., None], rng=rng())
@@ -88,7 +86,7 @@ def test_maps_of_something_else_are_at_chance(regions: NDArray[np.bool_]) -> Non
         assert e.value == pytest.approx(e.null, abs=slack)
 
 
-def test_maps_that_know_the_usual_place_alone_do_not_beat_other_pictures() -> None:
+def test_maps_of_the_usual_place_do_not_beat_other_images() -> None:
     usual = np.zeros((PICTURES, SIDE, SIDE), dtype=bool)
     usual[:, :12, :12] = True
     result = overlap_estimate(
@@ -97,7 +95,7 @@ def test_maps_that_know_the_usual_place_alone_do_not_beat_other_pictures() -> No
     assert (result.value, result.null, result.p) == (1, 1, 1)
 
 
-def test_a_map_is_held_against_the_maps_of_other_things(regions: NDArray[np.bool_]) -> None:
+def test_a_map_is_compared_with_the_maps_of_other_things(regions: NDArray[np.bool_]) -> None:
     right = regions.astype(float)
     wrong = np.stack(
         [planted_maps(PICTURES, None, np.random.default_rng(k), SIDE)[0] for k in (1, 2)]

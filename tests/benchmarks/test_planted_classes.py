@@ -1,6 +1,4 @@
-"""What is planted between groups and occupations, and that decisions which show it are told from
-others.
-"""
+"""Planted associations of groups and occupations, and decisions with and without them."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ def test_planted_preference() -> None:
     assert planted_preference("person", "mechanic", "nurse", 1.0) is None
 
 
-def test_classes_that_the_studio_does_not_know_are_left_out() -> None:
+def test_classes_unknown_to_the_studio_are_left_out() -> None:
     targets = {"a": ("mechanic", "astronaut", "plumber"), "b": ("nurse", "maid")}
     planted = PlantedAssociation.of(targets, "man", "woman", 1.0)
     assert planted is not None
@@ -38,7 +36,7 @@ def test_classes_that_the_studio_does_not_know_are_left_out() -> None:
     assert PlantedAssociation.of(targets, "man", "somebody", 1.0) is None
 
 
-def test_decisions_that_show_what_is_planted_are_told_from_others() -> None:
+def test_decisions_with_planted_associations_differ_from_others() -> None:
     planted = PlantedAssociation.of(TARGETS, "caucasian man", "caucasian woman", 1.0)
     rng = np.random.default_rng(9)
     assert planted is not None
@@ -59,6 +57,5 @@ def test_decisions_that_show_what_is_planted_are_told_from_others() -> None:
     fair = PlantedAssociation.of(TARGETS, "man", "woman", 0.0)
     assert fair is not None
     assert fair.table == pytest.approx(0)
-    assert all(
-        isinstance(entry, Missing) for entry in measure_recovery(fair, sides, rng, SCORING)
-    )  # nothing to order
+    # nothing to rank
+    assert all(isinstance(entry, Missing) for entry in measure_recovery(fair, sides, rng, SCORING))

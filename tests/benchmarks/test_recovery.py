@@ -1,4 +1,4 @@
-"""What was planted is found again: as a slope and in its order, at the edges, and with coverage."""
+"""Planted effects are recovered: as a slope, in their order, at the edges, and with coverage."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ def rng() -> np.random.Generator:
 
 
 def decided(share: np.ndarray, pictures: int, random: np.random.Generator) -> np.ndarray:
-    """Decisions of pictures that choose a pair's first class with these probabilities."""
+    """Return decisions that choose a pair's first class with these probabilities."""
     return (random.random((pictures, len(share))) < share).astype(float)
 
 
-def test_what_was_planted_is_recovered_as_the_slope_through_zero() -> None:
+def test_planted_effects_are_recovered_as_the_slope_through_zero() -> None:
     planted = np.array([0.8, 0.4, 0.0, -0.2])
     random = rng()
     first, second = (decided(0.5 + sign * planted / 4, 200, random) for sign in (1, -1))
     result = recovered(first, second, planted, rng=random, draws=200)
     measured = first.mean(axis=0) - second.mean(axis=0)
     assert result.value == pytest.approx((measured @ planted) / (planted @ planted))
-    assert result.low < 0.5 < result.high  # half of what was planted
+    assert result.low < 0.5 < result.high  # half of the planted effect
     assert result.p < 0.01
     nothing = recovered(first, first[::-1], planted, rng=random, draws=200)
     assert nothing.value == pytest.approx(0)
@@ -36,7 +36,7 @@ def test_what_was_planted_is_recovered_as_the_slope_through_zero() -> None:
         recovered(first[:1], second, planted, rng=random)
 
 
-def test_pictures_with_a_tie_are_missing_and_agreement_of_all_still_has_an_interval() -> None:
+def test_ties_are_missing_and_full_agreement_has_an_interval() -> None:
     ones = np.ones((10, 2))
     zeros = np.zeros((10, 2))
     ones[0, 1] = np.nan
@@ -45,11 +45,9 @@ def test_pictures_with_a_tie_are_missing_and_agreement_of_all_still_has_an_inter
     assert result.low < 2 < result.high
 
 
-@pytest.mark.parametrize(("lean", "pictures"), [(0.0, 12), (0.9, 12), (0.5, 48)])
-def test_the_interval_of_what_is_recovered_covers(lean: float, pictures: int) -> None:
-    """Pictures with a lean of their own, nine pairs: at least .93 of 400 trials hold the truth, up
-    to chance.
-    """
+@pytest.mark.parametrize(("skew", "pictures"), [(0.0, 12), (0.9, 12), (0.5, 48)])
+def test_the_interval_of_recovered_effects_covers_the_truth(skew: float, pictures: int) -> None:
+    """At least .93 of 400 trials cover the truth, up to chance; images have individual biases."""
     random = np.random.default_rng(8)
     planted = np.linspace(0.1, 0.9, 9)
     covered = 0
@@ -58,16 +56,16 @@ def test_the_interval_of_what_is_recovered_covers(lean: float, pictures: int) ->
         for sign in (1, -1):
             noise = random.normal(size=(pictures, 1)) * 0.1
             sides.append(
-                (random.random((pictures, 9)) < 0.5 + sign * lean * planted / 2 + noise).astype(
+                (random.random((pictures, 9)) < 0.5 + sign * skew * planted / 2 + noise).astype(
                     float
                 )
             )
         result = recovered(sides[0], sides[1], planted, rng=random, draws=1)
-        covered += result.low <= lean <= result.high
+        covered += result.low <= skew <= result.high
     assert covered >= 0.915 * 400
 
 
-def test_a_change_of_what_is_recovered_is_tested_on_the_same_pictures() -> None:
+def test_a_change_of_recovered_effects_is_tested_on_the_same_images() -> None:
     planted = np.array([0.8, 0.4])
     random = rng()
     before = tuple(decided(np.full(2, 0.5), 60, random) for _ in range(2))
@@ -92,7 +90,7 @@ def test_crossed_correlation_is_spearman_of_the_cells() -> None:
 
 
 def test_crossed_p_counts_orders_of_rows_and_columns() -> None:
-    """Among the 3! · 3! orders of a table of sums, only the identity and its reverse are as extreme."""
+    """Only the identity and its reverse are as extreme among 3! · 3! orders of a table of sums."""
     table = np.add.outer([0.0, 10.0, 20.0], [0.0, 1.0, 3.0])
     result = spearman_crossed(table, table, rng=np.random.default_rng(0), draws=4000)
     assert result.value == pytest.approx(1)
@@ -101,7 +99,7 @@ def test_crossed_p_counts_orders_of_rows_and_columns() -> None:
     assert result.high == pytest.approx(1)
 
 
-def test_crossed_correlation_of_two_rows_has_no_interval_and_wrong_tables_are_refused() -> None:
+def test_crossed_correlation_of_two_rows_has_no_interval() -> None:
     result = spearman_crossed(
         [[1, 2], [3, 5]], [[1, 3], [2, 4]], rng=np.random.default_rng(0), draws=10
     )
@@ -113,7 +111,7 @@ def test_crossed_correlation_of_two_rows_has_no_interval_and_wrong_tables_are_re
 
 
 def test_the_crossed_interval_covers_where_cells_share_rows_and_columns() -> None:
-    """Rows and columns with normal scores whose measurements correlate by .6: 100 tables of 6 by 6."""
+    """Rows and columns have normal scores whose measurements correlate by .6 (100 6x6 tables)."""
     random = np.random.default_rng(3)
     truth = 6 / np.pi * np.arcsin(0.3)
     covered = 0

@@ -47,7 +47,7 @@ def command(pipeline: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def folder(command: Sequence[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run."""
+    """Return the folder of a finished run."""
     place = tmp_path_factory.mktemp("runs") / "classified"
     assert run([*command, "--run", str(place)]) == 0
     return place
@@ -82,7 +82,7 @@ def test_a_finished_run_is_shown_again(folder: Path, capsys: pytest.CaptureFixtu
     assert "Of two classes" in capsys.readouterr().out
 
 
-def test_the_same_command_evaluates_nothing_again_and_gives_the_same(
+def test_repeating_the_command_evaluates_nothing_and_gives_the_same(
     command: Sequence[str], folder: Path
 ) -> None:
     before = results(folder)
@@ -104,7 +104,7 @@ def test_a_condition_that_holds_ends_with_3_and_one_that_does_not_with_0(
     assert run([*again, "mad > 1"]) == 2
 
 
-def test_a_dry_run_says_what_is_left(
+def test_a_dry_run_counts_what_is_left(
     command: Sequence[str], folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([*command, "--run", str(tmp_path / "new"), "--dry-run"]) == 0
@@ -114,7 +114,7 @@ def test_a_dry_run_says_what_is_left(
     assert "(0 left)" in capsys.readouterr().out
 
 
-def test_given_pictures_of_another_size_and_mode_without_accuracy(
+def test_given_images_of_another_size_and_mode_without_accuracy(
     pipeline: Path, folder: Path, tmp_path: Path
 ) -> None:
     for group in ("WM", "BF"):
@@ -177,9 +177,8 @@ def test_a_plan_is_run_again_from_its_file(
         "--store",
         str(folder.parent / ".askew"),
     ]
-    (tmp_path / "plan.toml").write_bytes(
-        (folder / "plan.toml").read_bytes()
-    )  # a folder without its plan.hash
+    # a folder without its plan.hash
+    (tmp_path / "plan.toml").write_bytes((folder / "plan.toml").read_bytes())
     assert run([*again, "--run", str(tmp_path), "--dry-run"]) == 0
     assert "(0 left)" in capsys.readouterr().out
     assert run([*again, "--groups", "man"]) == 2
@@ -217,7 +216,7 @@ def test_a_plan_is_run_again_from_its_file(
         (["--groups", "man", "--vqa", "studio,faces"], "one instrument"),
     ],
 )
-def test_wrong_requests_say_what_would_be_right(
+def test_errors_of_wrong_requests_name_valid_ones(
     arguments: list[str],
     message: str,
     pipeline: Path,
@@ -230,7 +229,7 @@ def test_wrong_requests_say_what_would_be_right(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_group_without_pictures_is_named(
+def test_a_group_without_images_is_named(
     pipeline: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "faces" / "WM").mkdir(parents=True)
@@ -246,7 +245,7 @@ def test_a_group_without_pictures_is_named(
     assert "BF" in capsys.readouterr().err
 
 
-def test_what_suits_the_studio_is_chosen_for_it_alone(pipeline: Path) -> None:
+def test_defaults_for_the_studio_apply_only_to_the_studio(pipeline: Path) -> None:
     studio = plan_classification("man", model="studio", seed=3)
     assert (studio.images, studio.samples, studio.vqa) == (24, (1, 10, 40), "studio")
     other = plan_classification("man", model=f"diffusers/{pipeline}", images=5)
@@ -255,7 +254,7 @@ def test_what_suits_the_studio_is_chosen_for_it_alone(pipeline: Path) -> None:
     assert (mixed.images, mixed.vqa) == (24, "none")
 
 
-def test_whoever_makes_the_sources_has_the_settings_of_the_paper(pipeline: Path) -> None:
+def test_the_model_of_the_sources_has_the_settings_of_the_paper(pipeline: Path) -> None:
     paper = {"num_inference_steps": 100, "guidance_scale": 8.5}
     model = f"diffusers/{pipeline}"
     same = plan_classification("man", model=model, model_args={"num_inference_steps": 3})

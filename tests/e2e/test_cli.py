@@ -1,4 +1,4 @@
-"""The command line as a user types it, on real pictures of the studio world."""
+"""The command line as a user types it, on images of the studio world."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a small finished run."""
+    """Return the folder of a small finished run."""
     folder = tmp_path_factory.mktemp("finished") / "run"
     assert run(["audit", "a photo of a nurse", *SMALL, "--run", str(folder)]) == 0
     return folder
@@ -65,7 +65,7 @@ def test_an_audit_ends_with_the_path_of_a_report(
     assert all(len(line) <= 80 for line in out.splitlines()[:-1])
 
 
-def test_the_same_command_makes_nothing_again(
+def test_repeating_the_command_generates_nothing(
     finished: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = without_environment(finished)
@@ -83,7 +83,7 @@ def test_two_stores_give_the_same_bytes(finished: Path, tmp_path: Path) -> None:
 
 
 def test_scores_do_not_depend_on_the_hash_seed(finished: Path, tmp_path: Path) -> None:
-    """`test_recorded.py` checks images and answers, since each of its runs has another hash seed."""
+    """`test_recorded.py` checks images and answers, as each of its runs has another hash seed."""
     command = [
         "audit",
         "a photo of a nurse",
@@ -120,7 +120,7 @@ def test_a_dry_run_counts_and_writes_nothing(
 ) -> None:
     assert run(["audit", "a photo of a nurse", *SMALL, "--dry-run"]) == 0
     out = capsys.readouterr().out
-    assert "36" in out  # six sets of six pictures
+    assert "36" in out  # six sets of six images
     assert "108" in out  # two axes and a caption each
     assert list(place.iterdir()) == []
 
@@ -141,7 +141,7 @@ def test_results_are_strict_json_on_request(
         ("gendr: mad.n > 1000", 2),
     ],
 )
-def test_fail_if_decides_the_exit_code(finished: Path, condition: str, code: int) -> None:
+def test_fail_if_sets_the_exit_code(finished: Path, condition: str, code: int) -> None:
     command = [
         "audit",
         "a photo of a nurse",
@@ -154,7 +154,7 @@ def test_fail_if_decides_the_exit_code(finished: Path, condition: str, code: int
     assert run(command) == code
 
 
-def test_what_fails_a_check_is_shown_all_the_same(
+def test_a_result_that_fails_a_condition_is_shown_nevertheless(
     finished: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = [
@@ -211,7 +211,7 @@ def test_what_fails_a_check_is_shown_all_the_same(
         (["studio", "truth", "an empty room"], "shows nobody"),
     ],
 )
-def test_wrong_usage_is_one_clear_sentence(
+def test_wrong_usage_is_an_error_of_one_sentence(
     place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert run(arguments) == 2
@@ -226,7 +226,7 @@ def test_an_unwritable_run_folder_is_named(place: Path, capsys: pytest.CaptureFi
     assert f"but {place / 'file'} is a file" in capsys.readouterr().err
 
 
-def test_a_picture_in_the_place_of_a_folder_is_named(
+def test_an_image_in_the_place_of_a_folder_is_named(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (place / "one.png").write_bytes(b"\x89PNG")
@@ -265,7 +265,7 @@ def test_a_finished_run_is_checked(finished: Path, capsys: pytest.CaptureFixture
     assert "36" in capsys.readouterr().out
 
 
-def test_a_damaged_picture_is_found_and_made_again(
+def test_a_damaged_image_is_found_and_generated_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["audit", "a photo of a nurse", *SMALL, "--run", str(tmp_path / "run")]
@@ -286,7 +286,7 @@ def test_sensitivity_grows_with_the_error_rate(
     rows = json.loads(capsys.readouterr().out)
     if rows[0]["axes"]:
         assert abs(rows[0]["mad"]["value"]) < abs(rows[-1]["mad"]["value"])
-    else:  # all within chance: what errors do to such scores is noise
+    else:  # all within chance: the effect of errors on such scores is noise
         assert all(
             row["mad"]
             == {"reason": "not_asked", "detail": "the MAD of every axis is within chance"}

@@ -1,6 +1,4 @@
-"""The commands in README, tutorial and how-tos: every one is understood, and what can run here
-prints what is shown.
-"""
+"""Commands of README, tutorial and how-tos are valid, and print the output that is shown."""
 
 from __future__ import annotations
 
@@ -37,10 +35,10 @@ RUN = {
     "mitigate.md": r"--images 48|--mitigation ",
     "use-in-ci.md": r"askew",
 }
-"""By page the blocks that run here. Others need a hub, a server, other people's pictures or hours."""
+"""Blocks that run here, by page. Other blocks need a hub, a server, foreign images or hours."""
 
 QUICK = ("mine-prompts.md", "mitigate.md", "use-in-ci.md")
-"""Pages whose blocks take seconds, and print the same wherever a network's last digits differ."""
+"""Pages whose blocks take seconds and print the same despite rounding errors of networks."""
 
 SHELL = """
 set -e
@@ -54,7 +52,7 @@ python() { "$PYTHON" "$@"; }
 
 @dataclass(frozen=True)
 class Block:
-    """Commands of a page, and the output that it shows for them."""
+    """Commands of a page, and the output that the page shows for them."""
 
     page: Path
     script: str
@@ -62,7 +60,7 @@ class Block:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """The fenced shell blocks of a page, each with a block of text that follows."""
+    """Return the fenced shell blocks of a page, each with the text block that follows."""
     text = page.read_text(encoding="utf-8")
     fences = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     following = [*fences, ("", "")][1:]
@@ -72,7 +70,7 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def inline(page: Path) -> Iterator[str]:
-    """Commands with options within sentences."""
+    """Return commands with options within sentences."""
     text = re.sub(
         r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
     )
@@ -82,7 +80,7 @@ def inline(page: Path) -> Iterator[str]:
 
 
 def recorded(script: str, folder: Path, python: str = "true") -> list[list[str]]:
-    """The arguments of every `askew` that a script would call, read by the shell itself."""
+    """Return the arguments of each `askew` that a script would call, as the shell reads them."""
     record = folder / "record"
     record.write_text("", encoding="utf-8")
     env = {"RECORD": str(record), "PYTHON": python, "PYTHONPATH": str(SOURCE)}
@@ -92,7 +90,7 @@ def recorded(script: str, folder: Path, python: str = "true") -> list[list[str]]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_are_understood(page: Path, tmp_path: Path) -> None:
+def test_commands_are_valid(page: Path, tmp_path: Path) -> None:
     scripts = [block.script for block in blocks(page)] + list(inline(page))
     calls = [call for script in scripts for call in recorded(script, tmp_path)]
     assert calls
@@ -103,13 +101,13 @@ def test_commands_are_understood(page: Path, tmp_path: Path) -> None:
 
 
 PLANNED = ("audit", "interact", "map", "mine", "edit", "classify", "mitigate", "rank")
-"""Commands that a dry run counts."""
+"""Commands that have a dry run."""
 
 ELSEWHERE = re.compile(
     r"(diffusers|folder|transformers|clip|openai)/|--(preset|masks)|"
     r"--(mined|baseline-run|reference|mitigated|mitigation) \S*runs/"
 )
-"""What a command names that is not here: weights, a server, other people's pictures, runs of hours."""
+"""Names in commands that are not available here: weights, a server, foreign images, long runs."""
 
 FILES = {
     "prompts.txt": "a photo of a nurse\na photo of a mechanic\n",
@@ -117,7 +115,7 @@ FILES = {
     "bls-2022.csv": "occupation,women\nnurse,0.9\nmechanic,0.1\n",
     "mymodule.py": "def darkness(prompt, pictures):\n    return 0.0\n",
 }
-"""What pages suppose to be there."""
+"""Files that the pages assume."""
 
 
 @pytest.mark.parametrize(
@@ -131,7 +129,9 @@ FILES = {
 def test_commands_that_can_run_here_are_counted(
     page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The slow tests below run some to their end; of the others the plan is made, and counted."""
+    """The slow tests below run some commands to their end; the other commands are planned and
+    counted.
+    """
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         Path(name).write_text(text, encoding="utf-8")
@@ -143,7 +143,7 @@ def test_commands_that_can_run_here_are_counted(
 
 
 def runnable(page: Path) -> list[Block]:
-    """The blocks of a page that run here."""
+    """Return the blocks of a page that run here."""
     return [
         block for block in blocks(page) if re.search(RUN[page.name], block.script, re.MULTILINE)
     ]
@@ -158,7 +158,7 @@ def runnable(page: Path) -> list[Block]:
     ],
     ids=lambda page: page.name,
 )
-def test_commands_print_what_is_shown(
+def test_commands_print_the_output_that_is_shown(
     page: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -185,7 +185,7 @@ def test_commands_print_what_is_shown(
         assert all(Path(name).stat().st_size for name in ("scores.csv", "summary.md"))
 
 
-def test_every_condition_that_is_shown_for_a_pipeline_is_known() -> None:
+def test_conditions_shown_for_pipelines_are_valid() -> None:
     text = (DOCS / "how-to" / "use-in-ci.md").read_text(encoding="utf-8")
     conditions = re.findall(r'`"([\w: .-]+ [<>]=? [\d.]+)"`', text)
     assert len(conditions) == 8
@@ -201,7 +201,7 @@ def test_every_condition_that_is_shown_for_a_pipeline_is_known() -> None:
                 registry.named("method", command).conditions(f"{score} > 1")
 
 
-def test_the_lexicon_writes_what_is_shown() -> None:
+def test_the_lexicon_writes_the_prompts_that_are_shown() -> None:
     text = (DOCS / "how-to" / "language-models.md").read_text(encoding="utf-8")
     block = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)[0]
     writer = registry.writer("lexicon")

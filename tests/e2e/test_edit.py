@@ -49,7 +49,7 @@ def pipeline(tiny: Saved) -> str:
 
 @pytest.fixture(scope="module")
 def folder(pipeline: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run."""
+    """Return the folder of a finished run."""
     place = tmp_path_factory.mktemp("edits") / "run"
     assert run(["edit", "--groups", GROUPS, "--model", pipeline, *SMALL, "--run", str(place)]) == 0
     return place
@@ -107,7 +107,7 @@ def test_the_report_shows_faces_and_every_section(folder: Path) -> None:
     assert page.count("<img") > 2 * 5
 
 
-def test_the_same_command_does_nothing_again(folder: Path, results: dict[str, Any]) -> None:
+def test_repeating_the_command_does_nothing(folder: Path, results: dict[str, Any]) -> None:
     work = METHOD.run(
         EditPlan.read(folder / "plan.toml"),
         dry_run=True,
@@ -134,7 +134,7 @@ def test_a_condition_that_holds_ends_with_3(
     assert "gender_change, ita_change" in capsys.readouterr().err
 
 
-def test_a_dry_run_tells_exactly_what_would_be_made(
+def test_a_dry_run_counts_exactly_what_would_be_generated(
     folder: Path,
     results: dict[str, Any],
     pipeline: str,
@@ -163,7 +163,7 @@ def test_a_dry_run_tells_exactly_what_would_be_made(
 
 
 @pytest.mark.parametrize("command", ["edit", "classify"])
-def test_without_groups_those_of_the_paper_are_taken(
+def test_the_default_groups_are_those_of_the_paper(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sources = [
@@ -183,7 +183,7 @@ def test_without_groups_those_of_the_paper_are_taken(
     assert len(PAPER_GROUPS) == 4
 
 
-def test_a_finished_run_is_whole_and_shown_again(
+def test_a_finished_run_is_complete_and_shown_again(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["check", str(folder)]) == 0
@@ -191,7 +191,7 @@ def test_a_finished_run_is_whole_and_shown_again(
     assert "african-american woman" in " ".join(capsys.readouterr().out.split())
 
 
-def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_path: Path) -> None:
+def test_images_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_path: Path) -> None:
     rows = ["file,race,gender,job"]
     for k in range(4):
         race, gender, job = (("white", "female", "doctor"), ("black", "male", "none"))[k % 2]
@@ -280,7 +280,7 @@ def test_pictures_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_pat
         (["--sources", "folder/{faces}", "--images", "4"], "--resize 512"),
     ],
 )
-def test_what_cannot_be_done_is_said(
+def test_requests_that_cannot_be_met_are_errors(
     more: list[str], message: str, pipeline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, side in (("white man", 32), ("black woman", 48)):

@@ -1,4 +1,4 @@
-"""An audit of pictures that exist already: 300 by three models, with a person's messy labels."""
+"""An audit of existing images: 300 by three models, with a person's messy labels."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def result(people: Path, tmp_path_factory: pytest.TempPathFactory) -> askew.Audi
     return load(folder)
 
 
-def test_every_picture_is_counted_once(result: askew.AuditResult) -> None:
+def test_every_image_is_counted_once(result: askew.AuditResult) -> None:
     assert sum(entry["n"] for entry in in_file(result)["sets"]) == 300
     assert {(entry["axis"], entry["value"]) for entry in in_file(result)["sets"]} == {
         (None, None),
@@ -61,14 +61,16 @@ def test_every_picture_is_counted_once(result: askew.AuditResult) -> None:
     }
 
 
-def test_labels_are_folded_and_several_people_are_missing(result: askew.AuditResult) -> None:
+def test_spellings_of_labels_are_merged_and_several_people_are_missing(
+    result: askew.AuditResult,
+) -> None:
     genders = [entry for entry in in_file(result)["shares"] if entry["axis"] == "gender"]
     assert sum(entry["counts"]["female"] for entry in genders) == 162
     assert sum(entry["counts"]["male"] for entry in genders) == 106
     assert sum(entry["missing"].get("several_people", 0) for entry in genders) == 32
 
 
-def test_a_lean_has_an_interval_and_missing_has_bounds(result: askew.AuditResult) -> None:
+def test_bias_has_an_interval_and_missing_images_have_bounds(result: askew.AuditResult) -> None:
     share = result.share("gender", "female", "sdxl_turbo: swe")
     assert isinstance(share, askew.Estimate)
     assert (share.value, share.n) == (0.0, 10)
@@ -115,8 +117,8 @@ PUBLISHED = [
 
 @pytest.fixture
 def published(people: Path, tmp_path: Path) -> list[str]:
-    """The command that audits a model's pictures as they were published: paths from "/", 28 of 100
-    files left out.
+    """Return the command that audits a model's images as published: paths from "/", 28 of 100 files
+    absent.
     """
     folder = tmp_path / "published"
     shutil.copytree(people / "sdxl_turbo", folder)
@@ -137,7 +139,7 @@ def published(people: Path, tmp_path: Path) -> list[str]:
     return ["audit", "--model", f"folder/{folder}", *PUBLISHED, "--run", str(tmp_path / "run")]
 
 
-def test_a_published_manifest_is_read_and_absent_files_are_missing(
+def test_absent_files_of_a_published_manifest_are_missing(
     published: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(published) == 0
@@ -198,7 +200,7 @@ def test_unknown_labels_stop_the_run_with_a_list(
     assert "both" in capsys.readouterr().err
 
 
-def test_corrupt_files_are_named_and_the_rest_goes_on(
+def test_corrupt_files_are_named_and_the_rest_is_audited(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from askew.studio.drawing import draw

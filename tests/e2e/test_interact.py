@@ -1,4 +1,4 @@
-"""askew interact as a user types it, on real pictures of the studio world."""
+"""askew interact as a user types it, on images of the studio world."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ ASKED = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a small finished run, made after an audit of the same prompt with the same
-    store.
-    """
+    """Return the folder of a small finished run, after an audit of the same prompt and store."""
     place = tmp_path_factory.mktemp("interact")
     assert run(["audit", *ASKED, "--embedder", "none", "--run", str(place / "audit")]) == 0
     more = ["--mitigated", "studio/planted", "--mitigated-arg", "equal={axis}"]
@@ -53,9 +51,7 @@ def test_a_run_has_a_graph_and_a_report(folder: Path) -> None:
     assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_pictures_of_an_audit_are_used_again(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_images_of_an_audit_are_reused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["interact", *ASKED, "--run", str(folder.parent / "other"), "--dry-run"]
     assert run(command) == 0
     out = capsys.readouterr().out
@@ -63,7 +59,7 @@ def test_pictures_of_an_audit_are_used_again(
     assert not (folder.parent / "other").exists()
 
 
-def test_the_mitigation_was_compared(folder: Path) -> None:
+def test_estimates_are_compared_with_the_mitigation(folder: Path) -> None:
     content = results(folder)
     assert content["plan"]["mitigated"] == {"gender": "studio/planted", "age": "studio/planted"}
     assert content["plan"]["mitigated_args"] == {"equal": "{axis}"}
@@ -82,18 +78,18 @@ def test_known_errors_are_corrected_without_no_error_correction(folder: Path) ->
     assert all(e["as_read"] is None for e in plain["edges"])
 
 
-def test_a_dry_run_counts_pictures_of_mitigated_models_too(
+def test_a_dry_run_counts_images_of_mitigated_models_too(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = ["--run", str(folder.parent / "dry"), "--dry-run"]
     more = ["--mitigated", "studio/planted", "--mitigated-arg", "equal={axis}"]
     assert run(["interact", *ASKED, *more, *other]) == 0
     out = capsys.readouterr().out
-    # 48, twice 8 of mitigated models, and 8 initial ones again
+    # 48, twice 8 of mitigated models, and 8 baseline images again
     assert "images      72 (72 stored, 0 left)" in out
 
 
-def test_estimates_are_held_against_another_run(folder: Path) -> None:
+def test_estimates_are_compared_with_another_run(folder: Path) -> None:
     command = ["interact", *ASKED, "--mitigated", f"gender={folder}"]
     assert run([*command, "--run", str(folder.parent / "against")]) == 0
     content = results(folder.parent / "against")
@@ -108,7 +104,7 @@ def test_a_condition_that_holds_fails_the_command(folder: Path) -> None:
     assert run([*command, "--fail-if", "mad > 0.1"]) == 2
 
 
-def test_report_and_check_know_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_and_check_accept_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", str(folder)]) == 0
     assert "pairs of axes" in capsys.readouterr().out
     assert run(["check", str(folder)]) == 0
@@ -129,7 +125,7 @@ def test_python_gives_the_same_run(folder: Path) -> None:
         result.sensitivity("gender", "height")
 
 
-def test_graphs_of_runs_stand_side_by_side(
+def test_graphs_of_runs_are_shown_side_by_side(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = folder.parent / "fair"
@@ -151,16 +147,16 @@ def test_graphs_of_runs_stand_side_by_side(
     assert json.loads(capsys.readouterr().out) == differences
 
 
-def test_robustness_tells_both_kinds_of_change(
+def test_robustness_reports_both_kinds_of_change(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["robustness", str(folder), "--repeats", "1", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert {row["kind"] for row in rows} == {"errors"}  # eight pictures leave no smaller set to try
+    assert {row["kind"] for row in rows} == {"errors"}  # eight images leave no smaller set to try
     assert run(["robustness", str(folder.parent / "audit")]) == 2
 
 
-def test_robustness_needs_the_mitigated_run_no_more(folder: Path) -> None:
+def test_robustness_does_not_need_the_mitigated_run(folder: Path) -> None:
     gone = shutil.copytree(folder, folder.parent / "gone")
     held = folder.parent / "of_gone"
     assert run(["interact", *ASKED, "--mitigated", f"gender={gone}", "--run", str(held)]) == 0
@@ -169,7 +165,7 @@ def test_robustness_needs_the_mitigated_run_no_more(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("command", "of"), [("sensitivity", "audit"), ("robustness", "run")])
-def test_what_errors_would_do_is_told_of_what_was_seen_and_nothing_is_made(
+def test_the_effect_of_errors_is_simulated_without_new_images(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, of: str
 ) -> None:
     audited = str(folder.parent / of)

@@ -1,4 +1,4 @@
-"""Audits planned by a language model; the model answers by rote, over real HTTP."""
+"""Audits planned by a scripted language model over real HTTP."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def answer(number: int, content: dict[str, Any]) -> Reply:
 def plan(
     store: Path, notes: list[str], writer: Mapping[str, Setting] | None = None, **settings: Any
 ) -> Plan:
-    """A plan as `askew audit` makes it."""
+    """Return a plan as `askew audit` makes it."""
     desk = ProposalContext(writer or {}, Completions(store), notes.append)
     wanted = {"model": "studio/planted", "axes": ["gender", "light"], "llm": "openai/m", **settings}
     return survey_plan(Plan, [PROMPT], desk=desk, **wanted)
@@ -72,7 +72,7 @@ def test_an_audit_is_planned_once_and_then_from_the_store(tmp_path: Path) -> Non
         ({"llm": "openai"}, "names no model"),
     ],
 )
-def test_wrong_settings(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_wrong_settings_are_errors(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=message):
         plan(tmp_path, [], **settings)
 
@@ -119,7 +119,7 @@ TWELVE = [
 
 
 def useless_for(*words: str) -> Callable[[int, dict[str, Any]], Reply]:
-    """A server that writes nonsense where a prompt has one of these words."""
+    """Return a function that answers nonsense where a prompt has one of these words."""
 
     def reply(number: int, content: dict[str, Any]) -> Reply:
         if "response_format" in content and any(
@@ -150,7 +150,7 @@ def axes_command(server: LocalLLM, store: Path, *more: str) -> list[str]:
     ]
 
 
-def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
+def test_one_failing_prompt_of_twelve_is_named_and_the_rest_planned(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     place = tmp_path / "plan.toml"
@@ -159,7 +159,8 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
     errors = capfd.readouterr().err
     assert "1 of 12 prompts, which are left out" in errors
     assert f"{TWELVE[10]!r}: openai/m gave no usable answer" in errors
-    assert "45 calls" in errors  # three for each good prompt, and four times three for the other
+    # three for each good prompt, and four times three for the failing prompt
+    assert "45 calls" in errors
     assert (
         "44 of 52 counterfactual prompts could be used; the others: it does not state its value (8)"
         in errors
@@ -172,7 +173,7 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_written(
     assert '#   "male" = "Amenity"' in written
 
 
-def test_an_audit_does_not_go_on_without_a_prompt(tmp_path: Path) -> None:
+def test_an_audit_stops_if_a_prompt_fails(tmp_path: Path) -> None:
     notes: list[str] = []
     with serving(useless_for("desert")) as server:
         desk = ProposalContext({"url": server.url}, Completions(tmp_path), notes.append)
@@ -184,7 +185,7 @@ def test_an_audit_does_not_go_on_without_a_prompt(tmp_path: Path) -> None:
     assert "45 calls" in notes[0]
 
 
-def test_what_was_of_no_use_is_asked_again_and_the_rest_is_not(tmp_path: Path) -> None:
+def test_only_unusable_answers_are_requested_again(tmp_path: Path) -> None:
     with serving(useless_for("desert")) as server:
         assert run(axes_command(server, tmp_path)) == 0
     with serving(answer) as server:  # the same command with a better server
@@ -193,7 +194,7 @@ def test_what_was_of_no_use_is_asked_again_and_the_rest_is_not(tmp_path: Path) -
         assert all("desert" in request["messages"][1]["content"] for request in server.requests)
 
 
-def test_a_server_that_is_of_no_use_at_all_is_an_error_that_tells_the_cost(
+def test_a_server_without_usable_answers_is_an_error_with_its_cost(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with serving(useless_for(PROMPT)) as server:
@@ -228,7 +229,7 @@ def test_the_first_step_is_asked_whatever_a_model_suggests(tmp_path: Path) -> No
     assert len(server.requests) == 3
 
 
-def test_a_suggestion_that_does_not_fit_a_prompt_is_not_taken() -> None:
+def test_a_suggestion_that_does_not_fit_a_prompt_is_ignored() -> None:
     machine, nurse = survey_plan(Plan, ["an arcade machine", "a nurse"], model="studio").prompts
     assert {"gender", "age"}.isdisjoint(axis.name for axis in machine.axes)
     assert [axis.name for axis in nurse.axes] == ["gender", "age", "ethnicity"]
@@ -237,7 +238,7 @@ def test_a_suggestion_that_does_not_fit_a_prompt_is_not_taken() -> None:
 @pytest.mark.parametrize(
     ("on", "words"), [("stated", "exchanged"), ("all", "and also"), ("unstated", "leaves it open")]
 )
-def test_axes_may_be_on_what_a_prompt_states(on: str, words: str) -> None:
+def test_axes_may_be_stated_in_the_prompt(on: str, words: str) -> None:
     with serving(answer) as server:
         survey_plan(
             Plan,
@@ -290,7 +291,7 @@ def test_from_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("fails_at", [0, 1, 99])
-def test_a_key_is_in_no_file_and_goes_to_its_own_host_alone(
+def test_a_key_is_in_no_file_and_goes_only_to_its_host(
     fails_at: int,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

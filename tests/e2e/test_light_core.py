@@ -1,6 +1,6 @@
-"""What `pip install askew` brings without its extras: audits by labels, comparisons and exports,
-and one sentence for whatever needs a network's packages. A real installation into a fresh
-environment.
+"""An installation of askew without its extras, in a fresh environment.
+
+Audits by labels, comparisons and exports work. Other commands name the package that they need.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PIP = [sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check",
 
 @pytest.fixture(scope="module")
 def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an environment with askew and what it depends on alone."""
+    """Return the folder of an environment with only askew and its dependencies."""
     folder = tmp_path_factory.mktemp("core")
     venv.create(folder / "env")
     install = [
@@ -43,7 +43,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Plain pictures as if by two models, with labels: 3 of 12 women in one, 9 in the other."""
+    """Draw plain images as if by two models, with labels: 3 of 12 women in one, 9 in the other."""
     folder = tmp_path_factory.mktemp("pictures")
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
@@ -76,7 +76,7 @@ def askew(core: Path, cwd: Path, *arguments: str, code: int = 0) -> tuple[str, s
 
 @pytest.fixture(scope="module")
 def runs(core: Path, pictures: Path) -> Path:
-    """The folder of two finished runs, `one` and `two`."""
+    """Return the folder of two finished runs, `one` and `two`."""
     for model in ("one", "two"):
         shown, _ = askew(
             core,
@@ -97,7 +97,7 @@ def runs(core: Path, pictures: Path) -> Path:
     return pictures
 
 
-def test_it_brings_no_networks(core: Path) -> None:
+def test_packages_of_networks_are_not_installed(core: Path) -> None:
     installed = {path.name for path in next(core.glob("lib/python*/site-packages")).iterdir()}
     assert "askew" in installed
     assert not installed & {
@@ -141,7 +141,7 @@ def test_estimates_are_exported(core: Path, runs: Path) -> None:
         (("--model", "studio/planted", "--vqa", "studio"), "the vqa 'studio'"),
     ],
 )
-def test_what_needs_networks_says_how_to_install_them(
+def test_errors_name_the_extra_to_install(
     arguments: tuple[str, ...], part: str, core: Path, tmp_path: Path
 ) -> None:
     _, errors = askew(

@@ -1,4 +1,4 @@
-"""askew mine, on the planted model and with its real writer."""
+"""askew mine, on the planted model and with the lexicon as prompt generator."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BLUE = MinePlan(
     bootstrap_samples=100,
 )
 LEARNED = BLUE.model_copy(update={"selection": "learned"})
-LEANS = MinePlan(
+SKEW = MinePlan(
     topic="people",
     axes=("gender", "age"),
     iterations=4,
@@ -86,7 +86,7 @@ def test_the_record_is_the_lowest_loss_so_far(blue: askew.MiningResult) -> None:
 
 
 @pytest.mark.slow
-def test_mutations_come_nearer_to_a_colour_than_random_prompts(tmp_path: Path) -> None:
+def test_mutations_come_nearer_to_a_color_than_random_prompts(tmp_path: Path) -> None:
     history = in_file(METHOD.run(CONVERGING, run=tmp_path / "run", store=tmp_path / "store"))[
         "minethegap"
     ]["history"]
@@ -101,7 +101,7 @@ def test_mutations_come_nearer_to_a_colour_than_random_prompts(tmp_path: Path) -
     assert stats.ttest_1samp(nearer, 0).confidence_interval(0.95).low > 0
 
 
-@pytest.mark.parametrize("plan", [BLUE, LEARNED, LEANS], ids=["score", "learned", "leans"])
+@pytest.mark.parametrize("plan", [BLUE, LEARNED, SKEW], ids=["score", "learned", "skew"])
 def test_a_stopped_search_ends_as_if_it_had_not_been_stopped(
     plan: MinePlan, tmp_path: Path
 ) -> None:
@@ -115,7 +115,7 @@ def test_a_stopped_search_ends_as_if_it_had_not_been_stopped(
         assert len(first.planned(plan.hash)) == len(second.planned(plan.hash))
 
 
-def test_nothing_is_made_twice(blue: askew.MiningResult) -> None:
+def test_no_image_is_generated_twice(blue: askew.MiningResult) -> None:
     before = content(blue.folder)
     again = METHOD.run(BLUE, run=blue.folder, store=blue.store, budget=0)
     assert content(again.folder) == before
@@ -129,7 +129,7 @@ def test_compare_names_the_command_for_searches(
     assert "`askew rank --mined` compares such runs" in capsys.readouterr().err
 
 
-def test_the_report_holds_the_prompts_and_their_pictures(blue: askew.MiningResult) -> None:
+def test_the_report_holds_the_prompts_and_their_images(blue: askew.MiningResult) -> None:
     page = blue.write_report().read_text(encoding="utf-8")
     assert all(prompt in page for prompt in blue.prompts)
     assert page.count("data:image/webp") >= 2 * BLUE.images
@@ -193,7 +193,7 @@ def test_bias_is_mined_and_explained(tmp_path: Path) -> None:
     assert isinstance(result.difference(), askew.Estimate)
 
 
-def test_an_objective_may_lie_in_the_current_folder(
+def test_an_objective_may_be_in_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "own_objective.py").write_text(
@@ -244,10 +244,10 @@ def by_language_model(number: int, content: dict[str, Any]) -> Reply:
     return prompts(*LexiconWriter().write("random prompts", "", count, seed=content["seed"]))
 
 
-def test_a_search_by_a_language_model_goes_on_at_another_address(
+def test_a_search_by_a_language_model_continues_at_another_address(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Refused requests do not end it, and once it is over nothing is asked again."""
+    """Refused requests do not end the search, and a finished search sends no request again."""
     sizes = {
         "iterations": 3,
         "population": 4,
@@ -284,7 +284,7 @@ def without_addresses(folder: Path) -> dict[str, Any]:
     ("name", "writer"),
     [("studio/planted", "lexicon/studio"), ("elsewhere/planted", "lexicon/elsewhere")],
 )
-def test_the_lexicon_keeps_to_the_words_of_the_model(name: str, writer: str) -> None:
+def test_the_lexicon_uses_only_words_of_the_model(name: str, writer: str) -> None:
     model = PlantedModel()
     model.name = name
     lexicon = prompt_writer(MinePlan(), model)
@@ -296,17 +296,16 @@ def test_the_lexicon_keeps_to_the_words_of_the_model(name: str, writer: str) -> 
 
 def test_the_bound_of_a_search() -> None:
     work = search_work(MinePlan(iterations=10), PlantedModel())
-    assert work.prompts == 150 + 9 * 10  # random search shares what mining injects
+    assert work.prompts == 150 + 9 * 10  # random search shares the prompts that mining injects
     assert work.pictures == work.embeddings == 240 * 15 + 2 * 5 * 15 + 2 * 5 * 15
-    details = [
-        1 + len(entry.axis.questions) for entry in catalogue().values()
-    ]  # a variation may say any of them
+    # a variation may state any of these words
+    details = [1 + len(entry.axis.questions) for entry in catalogue().values()]
     assert (work.questions, work.vqa_calls) == (5 * (15 + 15) * sum(details), 5 * 2 * len(details))
     red = search_work(MinePlan(iterations=10, vqa="studio", objective="color:red"), PlantedModel())
     assert (red.questions, red.vqa_calls, red.embeddings) == (0, 0, 0)
 
 
-def test_progress_tells_every_prompt_and_the_best_so_far(
+def test_progress_reports_every_prompt_and_the_best_so_far(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = [
@@ -338,7 +337,7 @@ def test_progress_tells_every_prompt_and_the_best_so_far(
     assert "mining, iteration 1/1; best 0." in events[2]["note"]
 
 
-def test_a_condition_on_what_was_found_ends_with_three(
+def test_a_condition_that_holds_ends_with_3(
     blue: askew.MiningResult, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where = [
@@ -357,7 +356,7 @@ def test_a_condition_on_what_was_found_ends_with_three(
     assert command(["mine", *where, "--fail-if", "mad > 0"]) == 2
 
 
-def test_a_function_that_was_changed_is_asked_again(
+def test_a_changed_objective_is_evaluated_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
@@ -382,7 +381,7 @@ def test_a_function_that_was_changed_is_asked_again(
 @pytest.mark.parametrize(
     "extra", [["--topic", "people"], ["--seed", "1"], ["--no-random-search"], ["--model", "studio"]]
 )
-def test_options_beside_a_plan_are_refused(
+def test_options_with_a_plan_are_refused(
     extra: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command(["mine", "--plan", "plan.toml", *extra]) == 2

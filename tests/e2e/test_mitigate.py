@@ -1,6 +1,4 @@
-"""askew mitigate, end to end on the planted model: chosen, applied, measured again, and taken by
-another command.
-"""
+"""askew mitigate, end to end on the planted model: chosen, applied, measured, and reused."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ def mitigated(tmp_path_factory: pytest.TempPathFactory) -> MitigationResult:
     )
 
 
-def test_it_helps_and_says_so(mitigated: MitigationResult) -> None:
+def test_the_mitigation_helps_and_the_page_reports_it(mitigated: MitigationResult) -> None:
     (technique,) = mitigated.findings.techniques
     assert {entry.axis for entry in technique.helped} >= {"gender"}
     assert all(
@@ -59,7 +57,7 @@ def test_it_helps_and_says_so(mitigated: MitigationResult) -> None:
     assert gender.followed.value > 0.9
 
 
-def test_a_change_is_what_stands_after_less_what_stood_before(mitigated: MitigationResult) -> None:
+def test_a_change_is_the_value_after_minus_the_value_before(mitigated: MitigationResult) -> None:
     (technique,) = mitigated.findings.techniques
     for entry in technique.axes:
         assert isinstance(entry.before, Estimate)
@@ -71,10 +69,8 @@ def test_a_change_is_what_stands_after_less_what_stood_before(mitigated: Mitigat
         assert entry.change.low <= entry.change.value <= entry.change.high
 
 
-def test_what_is_predicted_is_told_with_what_was_measured(mitigated: MitigationResult) -> None:
-    """Fitted weights leave nothing of what planned them; the interval says what they may truly
-    leave.
-    """
+def test_predicted_deviations_are_shown_with_measured_ones(mitigated: MitigationResult) -> None:
+    """The fitted weights reach the target on the fitting images; the interval covers new images."""
     (technique,) = mitigated.findings.techniques
     gender = next(entry for entry in technique.axes if entry.axis == "gender")
     assert isinstance(gender.predicted, Estimate)
@@ -108,7 +104,7 @@ def test_a_page_of_several_prompts_shows_each(tmp_path: Path) -> None:
     assert all(prompt in bars for prompt in prompts)
 
 
-def test_nothing_that_chose_judges(mitigated: MitigationResult) -> None:
+def test_evaluation_images_are_not_used_for_planning(mitigated: MitigationResult) -> None:
     from askew.store.keys import picture_seed
 
     planned = {picture_seed(0, NURSE, k) for k in range(64)}
@@ -117,7 +113,7 @@ def test_nothing_that_chose_judges(mitigated: MitigationResult) -> None:
     assert before.seeds == after.seeds
 
 
-def test_its_file_is_taken_by_every_command(mitigated: MitigationResult, tmp_path: Path) -> None:
+def test_every_command_accepts_the_file(mitigated: MitigationResult, tmp_path: Path) -> None:
     file = mitigated.file()
     again = askew.audit(
         NURSE,
@@ -136,7 +132,7 @@ def test_its_file_is_taken_by_every_command(mitigated: MitigationResult, tmp_pat
     assert any("male" in text for text in texts)
 
 
-def test_a_dry_run_and_the_same_command_again(
+def test_a_dry_run_and_repeating_the_command(
     mitigated: MitigationResult, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = [
@@ -166,7 +162,7 @@ def test_a_dry_run_and_the_same_command_again(
     assert mitigated.numbers.read_bytes() == before
 
 
-def test_what_is_killed_before_it_is_measured_again_goes_on(
+def test_a_run_killed_before_its_evaluation_continues(
     mitigated: MitigationResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     how = {
@@ -220,7 +216,7 @@ def test_what_is_killed_before_it_is_measured_again_goes_on(
         ),
     ],
 )
-def test_a_wrong_request_is_one_sentence(
+def test_a_wrong_request_is_an_error_of_one_sentence(
     options: list[str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert (
@@ -240,7 +236,9 @@ def test_a_wrong_request_is_one_sentence(
     assert why in capsys.readouterr().err
 
 
-def test_a_prompt_that_says_it_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_prompt_that_states_the_axis_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert (
         command(["mitigate", "a photo of a male nurse", "--axes", "gender", "--run", str(tmp_path)])
         == 2
@@ -248,14 +246,14 @@ def test_a_prompt_that_says_it_itself(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "states its gender." in capsys.readouterr().err
 
 
-def test_a_plan_gives_the_files_too(mitigated: MitigationResult, tmp_path: Path) -> None:
+def test_a_plan_also_gives_the_files(mitigated: MitigationResult, tmp_path: Path) -> None:
     again = askew.mitigate(
         plan=mitigated.folder / "plan.toml", run=tmp_path / "run", store=mitigated.store
     )
     assert again.file().read_text(encoding="utf-8") == mitigated.file().read_text(encoding="utf-8")
 
 
-def test_a_setting_of_a_way_that_is_not_tried_is_refused(
+def test_a_setting_of_another_technique_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     asked = [
@@ -279,7 +277,7 @@ def test_a_setting_of_a_way_that_is_not_tried_is_refused(
     "technique_args",
     [["prompts:rule=independent"], MappingProxyType({"prompts:rule": "independent"})],
 )
-def test_settings_of_ways_are_heeded_in_every_form(
+def test_settings_of_techniques_are_accepted_in_every_form(
     mitigated: MitigationResult, tmp_path: Path, technique_args: Any
 ) -> None:
     plan = planned(technique_args=key_values(technique_args, "technique_args"))
@@ -305,7 +303,7 @@ def planned(**settings: Any) -> MitigationPlan:
     return plan_mitigation([NURSE, "a photo of a chef"], **(given | settings))
 
 
-def test_targets_of_prompts_are_each_ones_own_or_refused() -> None:
+def test_targets_differ_between_prompts_or_are_refused() -> None:
     data = planned().model_dump()
     data["prompts"][1]["axes"][0]["reference"] = {"male": 0.2, "female": 0.8}
     plan = MitigationPlan.checked(data, "the plan")
@@ -315,6 +313,6 @@ def test_targets_of_prompts_are_each_ones_own_or_refused() -> None:
         MitigationPlan.checked({**data, "techniques": ("prompts", "cads")}, "the plan")
 
 
-def test_a_plan_says_how_much_it_draws_at_most() -> None:
+def test_the_largest_number_of_planning_images_is_counted() -> None:
     plans = (planned(max_prompts=0), planned(max_prompts=2), planned(max_stated=1))
     assert [most_drawn(plan, plan.prompts[0]) for plan in plans] == [24 * 6, 24 * 4, 0]

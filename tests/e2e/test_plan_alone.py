@@ -1,6 +1,4 @@
-"""A plan holds all that decides the results: every command that takes one refuses options that say
-it again.
-"""
+"""A plan decides all results: commands that take a plan refuse options that repeat it."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ OTHER = {
 }
 
 
-def test_every_command_with_a_plan_is_tried(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_with_a_plan_is_tested(capsys: pytest.CaptureFixture[str]) -> None:
     tried = set()
     for name in {name for name, _ in commands() if " " not in name}:
         assert run([name, "--help"]) == 0
@@ -55,7 +53,7 @@ def test_every_command_with_a_plan_is_tried(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("command", "extra"), [(name, extra) for name, extras in OTHER.items() for extra in extras]
 )
-def test_options_beside_a_plan_are_refused(
+def test_options_with_a_plan_are_refused(
     command: str, extra: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([command, "--plan", "plan.toml", *extra]) == 2
@@ -63,7 +61,7 @@ def test_options_beside_a_plan_are_refused(
 
 
 @pytest.mark.parametrize("command", OTHER)
-def test_options_that_decide_no_results_are_not(
+def test_options_that_affect_no_results_are_accepted(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""A foreign package adds a model, a statistic and a method, and gets all that askew's own have."""
+"""A foreign package adds a model, a statistic and a method that work like askew's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "stripes"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example installed into a folder of its own, without the network."""
+    """Return a folder into which the example is installed without the network."""
     folder = tmp_path_factory.mktemp("site")
     source = folder / "source"
     for file in EXAMPLE.rglob("*"):

@@ -1,4 +1,4 @@
-"""askew.audit in Python: the same content as the command line, typed."""
+"""askew.audit in Python: typed, with the same content as the command line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> askew.AuditResult:
     )
 
 
-def test_a_planted_lean_is_found(result: askew.AuditResult) -> None:
+def test_planted_bias_is_found(result: askew.AuditResult) -> None:
     mad = result.mad("gender")
     assert isinstance(mad, askew.Estimate)
     assert mad.p is not None
@@ -39,7 +39,7 @@ def test_a_planted_lean_is_found(result: askew.AuditResult) -> None:
     assert share.low <= 0.95 <= share.high + 0.03
 
 
-def test_counterfactuals_are_obeyed(result: askew.AuditResult) -> None:
+def test_counterfactuals_are_followed(result: askew.AuditResult) -> None:
     share = result.share("gender", "female", set_name="gender: female")
     assert isinstance(share, askew.Estimate)
     assert share.value > 0.9
@@ -51,14 +51,14 @@ def test_it_shows_itself_in_a_notebook(result: askew.AuditResult) -> None:
     assert (result.folder / "report.html").exists()
 
 
-def test_what_is_not_there_is_named(result: askew.AuditResult) -> None:
+def test_errors_name_what_does_not_exist(result: askew.AuditResult) -> None:
     with pytest.raises(askew.AskewError, match="gender"):
         result.mad("age")
     with pytest.raises(askew.AskewError, match="male"):
         result.cas("gender", "other")
 
 
-def test_what_the_instrument_cannot_see_is_missing_and_no_number(tmp_path: Path) -> None:
+def test_an_axis_that_the_instrument_does_not_know_is_missing(tmp_path: Path) -> None:
     result = askew.audit(
         "a photo of a nurse",
         "studio/planted",

@@ -1,9 +1,7 @@
-"""The numbers of small runs over all commands are those that were recorded.
+"""The numbers of small runs of all commands equal the recorded ones.
 
-A change that means to move numbers, or to name them otherwise, records them anew, and its diff
-shows which:
-
-    pytest tests/e2e/test_recorded.py --record
+To change or rename numbers on purpose, record them again; the diff shows which changed: pytest
+tests/e2e/test_recorded.py --record
 """
 
 from __future__ import annotations
@@ -24,24 +22,24 @@ from recorded_runs import RUNS, Workplace
 
 FOLDER = Path(__file__).with_name("recorded")
 INPUTS = frozenset({"askew", "environment", "plan", "model", "models", "instruments"})
-"""What a run is told and where it was made, not what it found; `seeds` of pictures neither."""
-OTHER_PIXELS = 0.01
-"""How far numbers may move where a processor other than the recording one rounds some pixels of a
-network otherwise.
+"""Parts that describe the inputs and the place of a run, not its findings. Seeds of images are left
+out, too.
 """
+OTHER_PIXELS = 0.01
+"""Largest change of a number where another processor rounds pixels of a network otherwise."""
 THRESHOLDED = ("average_face", 0.05)
-"""Average faces count pixels by thresholds: where landmarks move by a rounding error, an interval
-may end elsewhere.
+"""Tolerance of average faces, which count pixels by thresholds: rounding errors of landmarks can
+move an interval.
 """
 SHOWN = 12
-"""Differences of a run that are shown."""
+"""Number of differences of a run that are shown."""
 
 
 @pytest.fixture(scope="module")
 def workplace(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Workplace]:
-    """With one thread for networks: how sums are split among several decides their last digits."""
+    """Use one thread for networks, since the number of threads affects the last digits of sums."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield Workplace(tmp_path_factory.mktemp("recorded"), lambda: request.getfixturevalue("shared"))
@@ -49,7 +47,7 @@ def workplace(
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_numbers_are_those_recorded(
+def test_numbers_equal_the_recorded_ones(
     name: str, workplace: Workplace, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
@@ -85,7 +83,7 @@ GIVEN_AGAIN = (
 )
 
 
-def test_a_finished_run_given_again_is_shown_without_loading_a_network_or_computing(
+def test_a_finished_run_is_shown_without_loading_a_network(
     workplace: Workplace,
 ) -> None:
     commands = []
@@ -107,7 +105,7 @@ def test_a_finished_run_given_again_is_shown_without_loading_a_network_or_comput
     assert [file.read_bytes() for file in files] == written
 
 
-def test_a_difference_is_told_with_its_address() -> None:
+def test_a_difference_is_reported_with_its_address() -> None:
     was = dict(
         flat(
             numbers(
@@ -130,7 +128,7 @@ def test_a_difference_is_told_with_its_address() -> None:
 
 
 def without_inputs(content: Any) -> Any:
-    """The content of a file of results, less what a run was told."""
+    """Return the content of a file of results without the inputs of the run."""
     return (
         {k: v for k, v in content.items() if k not in INPUTS}
         if isinstance(content, dict)
@@ -139,9 +137,7 @@ def without_inputs(content: Any) -> Any:
 
 
 def numbers(node: Any) -> Any:
-    """The same tree with its numbers alone, to 12 digits; null where there are none, so that
-    positions stay.
-    """
+    """Return the same tree with only its numbers, to 12 digits, and null elsewhere in lists."""
     if isinstance(node, dict):
         children = {name: numbers(value) for name, value in node.items() if name != "seeds"}
         return {name: value for name, value in children.items() if value is not None} or None
@@ -154,7 +150,7 @@ def numbers(node: Any) -> Any:
 
 
 def pictures(content: Any) -> str:
-    """A hash of all pictures that results tell of."""
+    """Return a hash of all images in the results."""
     sets = content.get("sets", ()) if isinstance(content, dict) else ()
     return hashlib.sha256(json.dumps([entry["pictures"] for entry in sets]).encode()).hexdigest()[
         :16
@@ -171,8 +167,9 @@ def flat(node: Any, address: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def differences(was: dict[str, float], now: dict[str, float], tolerance: float) -> list[str]:
-    """A line for every recorded number that is missing or further off than allowed; new ones may
-    come.
+    """Return a line for each recorded number that is missing or differs too much.
+
+    Numbers that are not recorded are allowed.
     """
 
     def near(address: str, value: float) -> bool:

@@ -1,6 +1,4 @@
-"""Ctrl-C at any moment ends with one sentence and 130, and the same command then completes as if
-nothing had been.
-"""
+"""After Ctrl-C at any moment a command prints one sentence, exits with 130, and can be resumed."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ GOES_ON = "Repeat the command to continue"
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twelve labelled pictures in a folder: an audit that needs no network."""
+    """Write twelve labeled images into a folder, for an audit that needs no network."""
     folder = tmp_path_factory.mktemp("signals") / "pictures"
     folder.mkdir()
     rows = ["file,prompt,gender"]
@@ -36,7 +34,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def of_labels(pictures: Path) -> list[str]:
-    """An audit whose scoring takes a second or more."""
+    """Return an audit whose scoring takes a second or more."""
     return ["audit", "--model", f"folder/{pictures}", "--bootstrap-samples", "600000"]
 
 
@@ -99,8 +97,9 @@ def test_while_files_are_read_twice_in_a_row_and_while_scores_are_computed(
     assert completed(of_labels, tmp_path) == undisturbed(of_labels, tmp_path / "undisturbed")
 
 
-def test_while_pictures_are_made(tmp_path: Path) -> None:
-    """SIGTERM is what a scheduler and a container send, SIGHUP what a closed terminal does."""
+def test_while_images_are_made(tmp_path: Path) -> None:
+    """A scheduler or a container sends SIGTERM; a closed terminal sends SIGHUP."""
+    # 99 images in two batches
     command = [
         "audit",
         "a photo of a nurse",
@@ -114,7 +113,7 @@ def test_while_pictures_are_made(tmp_path: Path) -> None:
         "33",
         "--bootstrap-samples",
         "100",
-    ]  # 99 pictures in two batches
+    ]
     for by in (signal.SIGTERM, signal.SIGHUP):
         process = start([*command, "--run", str(tmp_path / "run")])
         wait_for_line(process, "batch", "pictures")

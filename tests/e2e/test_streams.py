@@ -1,6 +1,4 @@
-"""A run goes on where its progress cannot be written; an answer that cannot be written is one
-sentence and 1.
-"""
+"""A run continues if its progress cannot be written; an unwritable answer is an error."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ if not Path("/dev/full").exists():
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of 40 labelled pictures."""
+    """Return a folder of 40 labeled images."""
     folder = tmp_path_factory.mktemp("pictures")
     rows = ["file,prompt,gender"]
     for k in range(40):
@@ -33,7 +31,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def command(pictures: Path, tmp_path: Path) -> list[str]:
-    """An audit of these: three batches, two stages, no network."""
+    """Return an audit of these images: three batches, two stages, no network."""
     return [
         "audit",
         "--model",
@@ -52,7 +50,7 @@ def whole(place: Path) -> bool:
 
 @pytest.fixture
 def full() -> Iterator[int]:
-    """A file that takes nothing: the disk is full."""
+    """Open a file that accepts no data, like a full disk."""
     descriptor = os.open("/dev/full", os.O_WRONLY)
     yield descriptor
     os.close(descriptor)
@@ -66,7 +64,7 @@ def test_progress_on_a_full_disk_is_dropped(command: list[str], full: int, tmp_p
     assert whole(tmp_path)
 
 
-def test_an_answer_on_a_full_disk_is_one_sentence(
+def test_an_answer_on_a_full_disk_is_an_error_of_one_sentence(
     command: list[str], full: int, tmp_path: Path
 ) -> None:
     process = start(command, stdout=full)
@@ -80,7 +78,7 @@ def test_an_answer_on_a_full_disk_is_one_sentence(
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["models"], ["--version"], ["audit", "--help"]])
-def test_every_command_says_so(arguments: list[str], full: int) -> None:
+def test_every_command_reports_a_full_disk(arguments: list[str], full: int) -> None:
     process = start(arguments, stdout=full)
     assert (
         process.communicate()[1]
@@ -89,20 +87,24 @@ def test_every_command_says_so(arguments: list[str], full: int) -> None:
     assert process.returncode == 1
 
 
-def test_both_on_a_full_disk(command: list[str], full: int, tmp_path: Path) -> None:
+def test_answer_and_progress_on_a_full_disk(command: list[str], full: int, tmp_path: Path) -> None:
     process = start(command, stdout=full, stderr=full)
     assert process.wait() == 1
     assert whole(tmp_path)
 
 
-def test_a_condition_that_holds_is_told_even_so(command: list[str], full: int) -> None:
+def test_a_condition_that_holds_sets_the_exit_code_nevertheless(
+    command: list[str], full: int
+) -> None:
     process = start([*command, "--fail-if", "distance > 0"], stdout=full)
     _, errors = process.communicate()
     assert process.returncode == 3, errors
 
 
-def test_a_reader_that_leaves_after_a_line_ends_nothing(command: list[str], tmp_path: Path) -> None:
-    """As in `askew … 2>&1 | head -1`."""
+def test_a_reader_that_closes_after_a_line_does_not_end_the_run(
+    command: list[str], tmp_path: Path
+) -> None:
+    """The reader is like that of `askew … 2>&1 | head -1`."""
     reading, writing = os.pipe()
     process = start(command, stdout=writing, stderr=writing)
     os.close(writing)
@@ -112,10 +114,10 @@ def test_a_reader_that_leaves_after_a_line_ends_nothing(command: list[str], tmp_
     assert whole(tmp_path)
 
 
-def test_a_reader_that_leaves_before_the_answer_is_no_failure(
+def test_a_reader_that_closes_before_the_answer_is_not_an_error(
     command: list[str], tmp_path: Path
 ) -> None:
-    """As in `askew … | head -1`."""
+    """The reader is like that of `askew … | head -1`."""
     process = start(command)
     assert process.stdout is not None
     process.stdout.close()

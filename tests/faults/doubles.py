@@ -1,6 +1,4 @@
-"""A small model and instruments that obey the protocols: what they give depends on their arguments
-alone.
-"""
+"""A small model and instruments that follow the protocols and depend on their arguments only."""
 
 from __future__ import annotations
 
@@ -29,8 +27,8 @@ from askew.types import Missing, Picture, Question
 
 
 class PatternModel:
-    """Draws random blocks. `log` collects the seed of every picture made, `before` is called before
-    each batch.
+    """A model that draws random blocks. `log` collects the seeds; `before` is called before a
+    batch.
     """
 
     name = "test/pattern"
@@ -79,7 +77,7 @@ class PatternModel:
 
 
 class BrightVQA:
-    """Says whether a picture is bright. Remembers every pair that it was asked."""
+    """A VQA model that answers whether an image is bright, and remembers all questions."""
 
     name = "test/bright"
     fingerprint = "test/bright@1"
@@ -107,7 +105,7 @@ class BrightVQA:
 
 
 class MeanEmbedder:
-    """The mean colour as a unit vector."""
+    """An embedder whose vector is the mean color, normalized."""
 
     name = "test/mean"
     fingerprint = "test/mean@1"
@@ -130,7 +128,7 @@ class MeanEmbedder:
 
 
 class VectorBrightVQA:
-    """The same from the mean colour alone."""
+    """The same VQA model, which answers from the mean color only."""
 
     name = "test/bright-by-vector"
     fingerprint = "test/bright-by-vector@1"
@@ -158,7 +156,7 @@ OPEN = Question("What is it?")
 
 
 def small_plan(images: int = 6, seed: int = 0) -> Plan:
-    """A plan with two prompts and a counterfactual."""
+    """Return a plan with two prompts and a counterfactual."""
     light = {
         "name": "light",
         "values": ["no", "yes"],
@@ -172,7 +170,7 @@ def small_plan(images: int = 6, seed: int = 0) -> Plan:
 
 
 def write(run: LiveRun, results: Mapping[str, Any]) -> Path:
-    """Note the plan in the run's folder, and write results there."""
+    """Write the plan and results into the run's folder."""
     run.claim()
     path = run.folder / RESULTS_FILE
     write_whole({path: json.dumps(results, default=np.ndarray.tolist).encode()})

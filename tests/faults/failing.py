@@ -1,10 +1,9 @@
-"""Runs commands of askew in children of one process, in each of which one chosen system call fails
-or ends it.
+"""Run commands of askew in child processes in which one chosen system call fails or ends them.
 
-Usage, under LD_PRELOAD=shim.so: failing.py FOLDER FAULTS POINTS SEED ARGUMENTS. FAULTS is JSON: by
-name the mode and the error. For POINTS moments of each, drawn by SEED, prints a JSON line of what
-happened: the exit codes of the disturbed command, of the same command again and of `check`, what
-the first said, and whether the results are those of an undisturbed run.
+Usage, under LD_PRELOAD=shim.so: failing.py FOLDER FAULTS POINTS SEED ARGUMENTS. FAULTS is JSON: the
+mode and the error of each fault by its name. For each of POINTS moments per fault, drawn by SEED,
+it prints a JSON line: the exit codes of the disturbed command, of the same command repeated and of
+`check`, the output of the first, and whether the results equal those of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ shim.shim_count.restype = ctypes.c_long
 def child(
     arguments: list[str], folder: Path, mode: int = 0, error: int = 0, at: int = 0
 ) -> tuple[int, int, str]:
-    """Exit code, how many calls were counted, and what was said on standard error."""
+    """Return the exit code, the number of counted calls, and the text on standard error."""
     words = folder.with_suffix(".said")
     count = folder.with_suffix(".count")
     count.write_text("0")
@@ -56,7 +55,7 @@ def child(
 
 
 def results(folder: Path) -> str | None:
-    """results.json without its times."""
+    """Return results.json without its times."""
     path = folder / "runs" / "run" / "results.json"
     if not path.exists():
         return None
@@ -68,10 +67,11 @@ def results(folder: Path) -> str | None:
 def main(place: str, faults: str, points: str, seed: str, *arguments: str) -> None:
     folder = Path(place)
     command = [*arguments, "--run", str(folder / "runs" / "run")]
+    # load what all children need before they are forked
     with (
         open(os.devnull, "w") as nowhere,
         redirect_stdout(nowhere),
-    ):  # document for all children what they need
+    ):
         assert run([*arguments, "--run", f"{place}-warm/run"]) == 0
     folder.mkdir()
     _, total, words = child(command, folder, COUNT)

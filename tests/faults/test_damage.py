@@ -1,4 +1,4 @@
-"""Damage to a store or a run is never a result: it is named, mended, and just that is made again."""
+"""Damage to a store or a run never changes results: it is named, repaired, and redone."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ from askew.run.base import Run
 from askew.store.index import TABLES
 from askew.store.store import Store
 
-COMMAND = "audit,a photo of a nurse,--model,studio/planted,--images,4,--axes,gender,--bootstrap-samples,100,--run".split(
-    ","
-)
+COMMAND = (
+    "audit,a photo of a nurse,--model,studio/planted,--images,4,--axes,gender,"
+    "--bootstrap-samples,100,--run"
+).split(",")
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a finished run and its store."""
+    """Return a folder with a finished run and its store."""
     folder = tmp_path_factory.mktemp("finished")
     assert run([*COMMAND, str(folder / "run")]) == 0
     return folder
@@ -38,13 +39,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def place(finished: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be damaged."""
+    """Return a copy of the folder for a test to damage."""
     shutil.copytree(finished, tmp_path / "copy")
     return tmp_path / "copy"
 
 
 def numbers(folder: Path) -> str:
-    """results.json without where and when it was made."""
+    """Return results.json without the place and time of the run."""
     document = json.loads((folder / "run" / "results.json").read_text())
     del document["environment"]
     return json.dumps(document)
@@ -106,7 +107,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_damage_is_named_mended_and_just_that_made_again(
+def test_damage_is_named_and_repaired_and_only_that_is_redone(
     damage: str, finished: Path, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["check", str(place / "run")]) == 0
@@ -122,7 +123,7 @@ def test_damage_is_named_mended_and_just_that_made_again(
 
 
 def test_a_damaged_row_is_never_a_result(finished: Path, place: Path) -> None:
-    """Nobody repaired: the same command alone ends in the same numbers."""
+    """Without a repair, the same command ends with the same numbers."""
     DAMAGE["all answers female"](place)
     DAMAGE["a vector cut"](place)
     (place / "run" / "results.json").unlink()
@@ -137,11 +138,11 @@ def test_an_edited_number_is_not_shown(place: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize("state", ["gone", "empty", "overwritten"])
-def test_an_index_is_not_the_only_memory(
+def test_answers_survive_the_loss_of_the_index(
     state: str, finished: Path, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No picture is made and no question asked twice; of an index that is gone the vectors alone
-    are read again.
+    """Without the index, no image is generated and no question asked twice; only vectors are
+    redone.
     """
     store = place / ".askew"
     for file in store.glob("index.sqlite*"):
@@ -161,7 +162,7 @@ def test_an_index_is_not_the_only_memory(
     assert numbers(place) == numbers(finished)
 
 
-def test_the_record_of_a_picture_is_read_without_the_index(place: Path) -> None:
+def test_the_record_of_an_image_is_read_without_the_index(place: Path) -> None:
     result = {}
     for line in (place / ".askew" / "journal.jsonl").read_text().split("\n"):
         table, rows, about = json.loads(line.partition(" ")[2] or "[0,0,0]")
@@ -175,7 +176,9 @@ def test_the_record_of_a_picture_is_read_without_the_index(place: Path) -> None:
     "seed", [*range(12), *(pytest.param(k, marks=pytest.mark.slow) for k in range(12, 60))]
 )
 def test_a_flipped_bit_changes_no_result(seed: int, finished: Path, place: Path) -> None:
-    """Anywhere in the index: the same command, or it after --rebuild, gives the same numbers."""
+    """For any bit of the index, the same command gives the same numbers, if need be after
+    --rebuild.
+    """
     index = place / ".askew" / "index.sqlite"
     data = bytearray(index.read_bytes())
     rng = random.Random(seed)
@@ -189,7 +192,7 @@ def test_a_flipped_bit_changes_no_result(seed: int, finished: Path, place: Path)
     assert numbers(place) == numbers(finished)
 
 
-def test_damage_that_sqlite_cannot_quote_is_one_sentence(
+def test_damage_that_sqlite_cannot_quote_is_reported_in_one_sentence(
     finished: Path, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     index = place / ".askew" / "index.sqlite"
@@ -215,7 +218,7 @@ def test_a_torn_line_of_the_journal_costs_nothing(place: Path) -> None:
     assert all(counts[table] for table in ("pictures", "planned", "answers")), counts
 
 
-def test_a_run_ends_only_if_every_planned_picture_is_stored_or_missing(tmp_path: Path) -> None:
+def test_a_run_ends_only_if_every_planned_image_is_stored_or_missing(tmp_path: Path) -> None:
     def gather(plan: AuditPlan, live: Run) -> AuditGathered:
         gathered = AUDIT.gather(plan, live)
         sql(tmp_path, "DELETE FROM pictures WHERE key = (SELECT min(key) FROM pictures)")

@@ -1,6 +1,4 @@
-"""Whatever stands in files and answers of others: a result or one sentence, never a traceback,
-never a lost row.
-"""
+"""Any content of files and answers gives a result or one sentence, no traceback and no lost row."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Files, names and texts from others: refused by name or shown as they are, never obeyed, and never
-a traceback.
-"""
+"""Foreign files, names and texts are refused or shown as text, and never cause a traceback."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ SMALL = Image.fromarray(np.random.default_rng(0).integers(0, 256, (16, 16, 3), d
 
 
 def header_of(side: int, path: Path) -> None:
-    """A PNG that says it is large, with next to nothing behind."""
+    """Return a PNG whose header states a large size, with almost no data."""
     ihdr = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
     chunks = [(b"IHDR", ihdr), (b"IDAT", zlib.compress(bytes(1000))), (b"IEND", b"")]
     body = b"".join(
@@ -37,7 +35,7 @@ def header_of(side: int, path: Path) -> None:
 
 
 def pixel_bomb(path: Path) -> None:
-    """81 million pixels in some kilobytes."""
+    """Write an image of 81 million pixels in a few kilobytes."""
     Image.new("1", (9000, 9000)).save(path)
 
 
@@ -88,15 +86,15 @@ def test_a_bomb_is_refused_at_once(bomb: str, tmp_path: Path) -> None:
     assert int(done.stdout.split()[-1]) < 200, done.stdout + done.stderr
 
 
-def test_the_limit_can_be_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_can_be_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     SMALL.save(tmp_path / "a.png")
     assert isinstance(read(tmp_path / "a.png"), EncodedPicture)
     monkeypatch.setenv(LIMIT_VARIABLE, "255")
     assert "16×16 pixels are more than 255" in str(read(tmp_path / "a.png"))
 
 
-def labelled(folder: Path, label: str, name: str = "a.png") -> list[str]:
-    """An audit of labels, one of which somebody else wrote."""
+def label_audit(folder: Path, label: str, name: str = "a.png") -> list[str]:
+    """Return a command that audits labels, one of which is foreign text."""
     folder.mkdir()
     for k in range(4):
         Image.fromarray(np.roll(np.asarray(SMALL), k, 0)).save(folder / f"{k}.png")
@@ -118,14 +116,14 @@ def labelled(folder: Path, label: str, name: str = "a.png") -> list[str]:
 @pytest.mark.parametrize(
     ("label", "name"), [("\x1b[31mred\x1b]0;title\x07", "0.png"), ("M", "\x1b[2Jgone.png")]
 )
-def test_no_text_of_others_is_obeyed_by_a_terminal(label: str, name: str, tmp_path: Path) -> None:
-    output = start(labelled(tmp_path / "pictures", label, name)).communicate()
+def test_a_terminal_follows_no_codes_in_foreign_text(label: str, name: str, tmp_path: Path) -> None:
+    output = start(label_audit(tmp_path / "pictures", label, name)).communicate()
     assert "\x1b" not in "".join(output)
     assert "\x07" not in "".join(output)
 
 
 @pytest.mark.parametrize("command", ["audit", "interact", "mine", "edit", "classify"])
-def test_a_deep_plan_is_one_sentence(
+def test_a_deeply_nested_plan_is_an_error_of_one_sentence(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "plan.toml").write_text("a = " + "[" * 5000 + "]" * 5000)
@@ -173,11 +171,11 @@ ODD = {
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_odd_names_are_one_sentence(
+def test_odd_names_are_errors_of_one_sentence(
     odd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    if "surrogate" in odd:  # what a real stream cannot say
+    if "surrogate" in odd:  # a text that a real stream cannot carry
         process = start(ODD[odd])
         _, err = process.communicate()
         code = process.returncode
@@ -193,11 +191,11 @@ def test_odd_names_are_one_sentence(
 def test_a_zero_byte_in_a_manifest_is_refused_by_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(labelled(tmp_path / "pictures", "M", "a\0.png")) == 2
+    assert run(label_audit(tmp_path / "pictures", "M", "a\0.png")) == 2
     assert "line 6" in capsys.readouterr().err
 
 
-def test_a_prompt_of_a_megabyte_is_kept_exactly_and_told_in_short(
+def test_a_prompt_of_a_megabyte_is_stored_exactly_and_shown_shortened(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prompt = "a photo of a nurse " + " ".join(f"{'w' * 60}{k}" for k in range(16_000))

@@ -1,4 +1,4 @@
-"""A run's life can be seen, and what no run needs is freed after it was said."""
+"""Runs are listed, and files that no run needs are deleted only after they were listed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMMAND = [
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs on one store, of which the second needs more."""
+    """Return a folder with two runs on one store; the second run needs more images."""
     folder = tmp_path_factory.mktemp("runs")
     for images in (2, 4):
         assert run([*COMMAND, str(images), "--run", str(folder / f"run{images}")]) == 0
@@ -67,7 +67,7 @@ def test_names_of_runs_are_listed_in_full(place: Path, capsys: pytest.CaptureFix
     assert name in "".join(line[:40].strip() for line in lines)
 
 
-def test_what_no_run_needs_is_freed_and_the_rest_stays(
+def test_files_that_no_run_needs_are_deleted_and_the_rest_stays(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = str(place / ".askew")
@@ -87,7 +87,7 @@ def test_what_no_run_needs_is_freed_and_the_rest_stays(
     assert load(place / "run2").findings.sets[0].n == 2
 
 
-def test_nothing_is_freed_of_a_damaged_store(place: Path) -> None:
+def test_nothing_is_deleted_from_a_damaged_store(place: Path) -> None:
     with Store(place / ".askew") as store:
         store.index._connection.execute("UPDATE planned SET key = 'x'")
         with pytest.raises(StoreError, match="Repair it first"):
@@ -101,8 +101,10 @@ def test_another_plan_is_refused_with_the_difference(
     assert "(images is 2 there and 3 here)" in capsys.readouterr().err
 
 
-def test_many_missing_pictures_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Blank pictures, of one condition more than of the other."""
+def test_many_missing_images_are_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """More images are blank in one condition than in the other."""
     folder = tmp_path / "pictures"
     folder.mkdir()
     rows = ["file,prompt,condition,gender"]

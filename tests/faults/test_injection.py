@@ -1,8 +1,6 @@
-"""Pages run nothing: scripts in prompts, labels, file names, models' names and words, for every
-kind of page.
+"""No kind of page runs scripts in prompts, labels, file names, or models' names and words.
 
-The pages are opened without their policy, so that it is no net below a hole: it can only forbid
-more.
+The pages are opened without their content policy, which could only hide a fault.
 """
 
 from __future__ import annotations
@@ -53,7 +51,7 @@ SCRIPTS = (
     '<iframe srcdoc="<script>parent.{run}</script>"></iframe>',
     "<link rel=stylesheet href={url}>",
 )
-"""{run} says that it was run, {url} that something was fetched."""
+"""Scripts to inject. {run} marks that a script ran; {url} receives anything that is fetched."""
 
 
 def payloads(url: str) -> list[str]:
@@ -65,7 +63,7 @@ def payloads(url: str) -> list[str]:
 
 @contextmanager
 def listening() -> Iterator[tuple[str, list[bytes]]]:
-    """An address on this machine, and what anybody sends there."""
+    """Yield an address on this machine and a list that collects the requests to it."""
     heard: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -83,9 +81,7 @@ def listening() -> Iterator[tuple[str, list[bytes]]]:
 
 
 def pictures(folder: Path, texts: list[str]) -> list[str]:
-    """A folder of labelled pictures in which prompts, groups, labels, values and conditions are
-    such texts.
-    """
+    """Write a folder of labeled images whose prompts, groups, labels and conditions are `texts`."""
     folder.mkdir()
     rng = np.random.default_rng(0)
     rows = ["file,prompt,condition,gender"]
@@ -229,13 +225,13 @@ def kinds(place: Path, texts: list[str]) -> dict[str, list[list[str]]]:
 
 
 def opened(page: Path, folder: Path) -> str:
-    """The page as it stands after its scripts, if it has any, have run."""
+    """Return the page's HTML after its scripts, if there are any, have run."""
     profile = f"--user-data-dir={folder / 'profile'}"
     command = [str(CHROMIUM), *SWITCHES.split(), profile, "--dump-dom", page.as_uri()]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
-def test_the_probe_sees_what_runs_and_what_is_fetched(tmp_path: Path) -> None:
+def test_the_probe_detects_scripts_and_requests(tmp_path: Path) -> None:
     with listening() as (url, heard):
         page = tmp_path / "page.html"
         page.write_text(f"<title>x</title><body>{''.join(payloads(url)[:6])}", encoding="utf-8")
@@ -250,7 +246,7 @@ def test_no_page_runs_or_fetches_anything(
     kind: str, page_of: Callable[[str], Path], tmp_path: Path, heard: list[bytes]
 ) -> None:
     text = page_of(kind).read_text(encoding="utf-8")
-    assert kind == "mine" or "&lt;" in text  # texts of others are there
+    assert kind == "mine" or "&lt;" in text  # the page contains foreign text
     text, removed = re.subn(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
     assert removed == 1
     page = tmp_path / "page.html"

@@ -1,6 +1,4 @@
-"""Runs that are killed, interrupted, run side by side, or out of room: nothing is lost, nothing
-differs.
-"""
+"""Runs that are killed, interrupted, parallel, or out of disk space lose and change nothing."""
 
 from __future__ import annotations
 
@@ -43,9 +41,7 @@ def start(
 
 
 def _heed_interrupts() -> None:
-    """A process started in the background of a shell inherits that it ignores Ctrl-C; a worker must
-    not.
-    """
+    """Reset Ctrl-C, which a process in the background of a shell ignores by inheritance."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -60,7 +56,7 @@ def wait_for_batches(log: Path, batches: int) -> None:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """results.json of a run that nothing happened to."""
+    """Return the results of a run that was not interrupted."""
     place = tmp_path_factory.mktemp("uninterrupted")
     worker = start(place / "run", place / "store", place / "log")
     assert worker.wait(60) == 0, worker.communicate()
@@ -68,7 +64,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.mark.parametrize("batches", [1, 8])
-def test_killed_run_goes_on_to_the_same_result(
+def test_a_killed_run_continues_to_the_same_result(
     tmp_path: Path, uninterrupted: bytes, batches: int
 ) -> None:
     run = tmp_path / "run"
@@ -85,13 +81,15 @@ def test_killed_run_goes_on_to_the_same_result(
     assert (run / "results.json").read_bytes() == uninterrupted
     counts = Counter(log.read_text().split())
     assert len(counts) == 3 * IMAGES
-    assert counts.total() - len(counts) <= BATCH  # at most the batch that the kill fell into
+    assert counts.total() - len(counts) <= BATCH  # at most the batch during which it was killed
     assert made_before < 3 * IMAGES
     with Store(store) as opened:
         assert check(run, opened).ok
 
 
-def test_interrupt_ends_cleanly_and_says_how_to_go_on(tmp_path: Path, uninterrupted: bytes) -> None:
+def test_an_interrupt_ends_cleanly_and_states_how_to_continue(
+    tmp_path: Path, uninterrupted: bytes
+) -> None:
     run = tmp_path / "run"
     store = tmp_path / "store"
     log = tmp_path / "log"
@@ -118,11 +116,11 @@ def test_interrupt_ends_cleanly_and_says_how_to_go_on(tmp_path: Path, uninterrup
 @pytest.mark.parametrize(
     "folders", [("run",) * 4, ("one", "two", "three", "four")], ids=["one run", "four runs"]
 )
-def test_four_processes_pay_once(
+def test_four_processes_share_the_work(
     folders: tuple[str, ...], tmp_path: Path, uninterrupted: bytes
 ) -> None:
-    """All begin at once, on a store that does not exist yet, and want the same pictures: each is
-    made by one.
+    """Four processes start at once on a store that does not exist yet; each image is generated
+    once.
     """
     store = tmp_path / "store"
     log = tmp_path / "log"
@@ -137,7 +135,7 @@ def test_four_processes_pay_once(
 
 
 def test_no_room_for_a_file(tmp_path: Path, uninterrupted: bytes) -> None:
-    """A limit on the size of files stops the writing midway, as a full disk does."""
+    """A limit on file sizes stops the writing midway, like a full disk."""
     run = tmp_path / "run"
     store = tmp_path / "store"
     log = tmp_path / "log"
@@ -154,7 +152,7 @@ def test_no_room_for_a_file(tmp_path: Path, uninterrupted: bytes) -> None:
 
 
 def test_full_disk(tmp_path: Path) -> None:
-    """A file system of half a megabyte fills up; with more room the same command goes on."""
+    """A file system of half a megabyte fills up; with more space, the same command continues."""
     place = tmp_path / "small"
     log = tmp_path / "log"
     place.mkdir()
@@ -179,7 +177,7 @@ def test_full_disk(tmp_path: Path) -> None:
     assert (tmp_path / "results.json").exists()
 
 
-def test_locked_index_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_a_locked_index_is_an_error(tmp_path: Path) -> None:
     Store(tmp_path).close()
     other = sqlite3.connect(tmp_path / "index.sqlite", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -194,7 +192,7 @@ def test_locked_index_is_an_error_that_says_so(tmp_path: Path) -> None:
     other.close()
 
 
-def test_a_run_gets_along_with_64_open_files(tmp_path: Path) -> None:
+def test_a_run_needs_at_most_64_open_files(tmp_path: Path) -> None:
     limit = [
         "-c",
         "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); "

@@ -1,4 +1,4 @@
-"""A finished run on a disk that cannot be written to is checked, shown, exported and counted."""
+"""A finished run on a read-only disk is checked, shown, exported and counted."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ os._exit(1)
 
 
 @pytest.mark.parametrize("left", ["closed", "killed"])
-def test_what_only_reads_works(left: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where a writer was killed, whose last rows stand beside the index."""
+def test_commands_that_only_read_work(
+    left: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store may also hold rows of a killed writer beside the index."""
     monkeypatch.chdir(tmp_path)
     assert run([*COMMAND, "--run", "disk/run"]) == 0
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}

@@ -1,6 +1,4 @@
-"""At moments drawn by a seed a system call fails, or the process ends there: nothing is lost, and
-nothing differs.
-"""
+"""A system call fails, or ends the process, at random moments: nothing is lost, nothing differs."""
 
 from __future__ import annotations
 
@@ -131,8 +129,8 @@ def disturbed(
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def held(results: list[dict[str, Any]], faults: Iterable[str]) -> None:
-    """The promises."""
+def assert_promises(results: list[dict[str, Any]], faults: Iterable[str]) -> None:
+    """Assert the exit codes, messages and results of disturbed commands."""
     assert {entry["fault"] for entry in results} == set(faults)
     for entry in results:
         assert entry["first"] in FAULTS[entry["fault"]][2], entry
@@ -141,7 +139,7 @@ def held(results: list[dict[str, Any]], faults: Iterable[str]) -> None:
 
 
 def test_an_audit_disturbed_at_some_moments(shim: Path, tmp_path: Path) -> None:
-    held(disturbed(shim, tmp_path, FAULTS, 2, 0, "audit"), FAULTS)
+    assert_promises(disturbed(shim, tmp_path, FAULTS, 2, 0, "audit"), FAULTS)
 
 
 @pytest.mark.slow
@@ -150,10 +148,10 @@ def test_an_audit_disturbed_at_some_moments(shim: Path, tmp_path: Path) -> None:
 def test_every_command_disturbed_at_many_moments(
     fault: str, command: str, shim: Path, tmp_path: Path
 ) -> None:
-    held(disturbed(shim, tmp_path, [fault], 17, 1, command), [fault])
+    assert_promises(disturbed(shim, tmp_path, [fault], 17, 1, command), [fault])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["a full disk", "an error of the disk"])
 def test_an_audit_disturbed_at_every_call(fault: str, shim: Path, tmp_path: Path) -> None:
-    held(disturbed(shim, tmp_path, [fault], sys.maxsize, 0, "audit"), [fault])
+    assert_promises(disturbed(shim, tmp_path, [fault], sys.maxsize, 0, "audit"), [fault])

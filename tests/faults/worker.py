@@ -1,6 +1,7 @@
-"""A run in a process of its own, to be killed, interrupted, or run twice at once.
+"""A run in a separate process, to be killed, interrupted, or run twice at once.
 
-Usage: worker.py RUN STORE LOG IMAGES DELAY [MEGABYTES]   (a limit on the size of any file, as a full disk has)
+Usage: worker.py RUN STORE LOG IMAGES DELAY [BYTES]. BYTES limits the size of any file, as a full
+disk does.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Whoever reads a picture reads it as it is meant to be seen: upright, greys at their depth, what
-is clear as white.
-"""
+"""Instruments read an image as displayed: upright, gray at its depth, transparency as white."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ TURNED = 6
 
 
 def turned(image: Image.Image, path: Path) -> Image.Image:
-    """Stored on its side, with a note that says so."""
+    """Store an image rotated, with the EXIF orientation that corrects it."""
     exif = Image.Exif()
     exif[ORIENTATION] = TURNED
     image.transpose(Image.Transpose.ROTATE_90).save(path, exif=exif)
@@ -37,14 +35,14 @@ def turned(image: Image.Image, path: Path) -> Image.Image:
 
 
 def deep(image: Image.Image, path: Path) -> Image.Image:
-    """Stored as 16-bit grey."""
+    """Store an image as 16-bit gray."""
     grey = image.convert("L")
     Image.fromarray(np.asarray(grey, dtype=np.uint16) * 257).save(path)
     return grey
 
 
 def cut_out(image: Image.Image, path: Path) -> Image.Image:
-    """Stored with the right half transparent, its colours still there."""
+    """Store an image whose right half is transparent but has colors."""
     clear = image.convert("RGBA")
     seen = image.copy()
     right = (image.width // 2, 0, *image.size)
@@ -60,7 +58,7 @@ def cut_out(image: Image.Image, path: Path) -> Image.Image:
 def pair(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Picture, Picture]:
-    """The same drawing, stored plainly as it is meant to be seen, and in another way."""
+    """Return a drawing stored plainly, and the same drawing stored in another way."""
     folder = tmp_path_factory.mktemp("pair")
     request.param(draw(Scene(hair="long"), 1), folder / "other.png").save(folder / "plain.png")
     return Picture("plain", str(folder / "plain.png"), ""), Picture(
@@ -68,13 +66,13 @@ def pair(
     )
 
 
-def test_embedders_see_it_so(pair: tuple[Picture, Picture], tmp_path: Path) -> None:
+def test_embedders_read_images_as_displayed(pair: tuple[Picture, Picture], tmp_path: Path) -> None:
     for embedder in (StudioEmbedder(), create_embedder(str(tiny_networks.clip(tmp_path)))):
         plain, other = embedder.embed_pictures(list(pair))
         np.testing.assert_allclose(plain, other, atol=1e-6)
 
 
-def test_a_classifier_by_denoising_sees_it_so(
+def test_a_classifier_by_denoising_reads_images_as_displayed(
     pair: tuple[Picture, Picture], tiny: Callable[[str], Path]
 ) -> None:
     model: Any = create_model(str(tiny("stable-diffusion")))

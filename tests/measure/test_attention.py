@@ -1,6 +1,4 @@
-"""Attention maps of UNets: against the maps of the original OVAM, and against computations made
-another way.
-"""
+"""Attention maps of UNets agree with the original OVAM and with independent computations."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ Load = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def load(tiny: Callable[[str], Path]) -> Load:
-    """A tiny pipeline of a family, loaded once."""
+    """Return a tiny pipeline of a family, loaded once."""
     known: dict[tuple[str, Any], Any] = {}
 
     def loaded(family: str, kind: Any = diffusers.DiffusionPipeline) -> Any:
@@ -66,7 +64,7 @@ def make(pipe: Any, prompt: Any = PROMPT, **settings: Any) -> Any:
 
 @contextmanager
 def recorded_queries(pipe: Any) -> Iterator[dict[str, list[torch.Tensor]]]:
-    """Inputs of every cross-attention, kept whole."""
+    """Record the inputs of all cross-attention layers."""
     inputs: dict[str, list[torch.Tensor]] = {}
     hooks = []
     for name, module in pipe.unet.named_modules():
@@ -95,7 +93,7 @@ class TestOriginalOVAM:
         return pipe
 
     @pytest.mark.parametrize("case", ["cond", "nocfg"])
-    def test_maps(self, pipe: Any, oracle: Any, case: str) -> None:
+    def test_maps_agree_with_ovam(self, pipe: Any, oracle: Any, case: str) -> None:
         meta = json.loads(str(oracle["meta_json"]))[case]
         latents = torch.from_numpy(oracle["init_latents"])
         with AttentionMaps(pipe, meta["attribution"]) as maps:
@@ -118,12 +116,12 @@ class TestOriginalOVAM:
 
 @pytest.mark.parametrize("family", ["stable-diffusion", "stable-diffusion-xl", "sdxl-turbo"])
 @pytest.mark.parametrize("guidance", [1.0, 5.0])
-def test_pictures_are_the_same_to_the_bit(load: Load, family: str, guidance: float) -> None:
+def test_images_are_the_same_to_the_bit(load: Load, family: str, guidance: float) -> None:
     pipe = load(family)
     settings = {"guidance_scale": guidance, "num_images_per_prompt": 2}
     with AttentionMaps(pipe, ATTRIBUTION, middle=True) as maps:
-        watched = make(pipe, **settings)
-    assert np.array_equal(watched, make(pipe, **settings))
+        recorded = make(pipe, **settings)
+    assert np.array_equal(recorded, make(pipe, **settings))
     assert maps.aggregate().shape == (2, len(maps.tokens), 8, 8)
 
 
@@ -149,17 +147,16 @@ def test_maps_follow_from_the_inputs_of_the_layers(sd: Any, branch: str, row: in
     np.testing.assert_allclose(layer[0], total.detach().reshape(-1, 8, 6), rtol=1e-4, atol=1e-6)
 
 
-def test_the_pixels_of_every_layer_share_out_steps_and_heads(sd: Any) -> None:
+def test_the_shares_of_a_pixel_sum_to_steps_and_heads(sd: Any) -> None:
     with AttentionMaps(sd, ATTRIBUTION, middle=True) as maps:
         make(sd)
     assert tuple(maps.layers()) == NAMES
     for layer, heads in zip(maps.layers().values(), (4, 4, 4, 4), strict=True):
-        np.testing.assert_allclose(
-            layer.sum(axis=1), 4 * heads, rtol=1e-5
-        )  # PNDM calls the network once more
+        # PNDM calls the network once more
+        np.testing.assert_allclose(layer.sum(axis=1), 4 * heads, rtol=1e-5)
 
 
-def test_the_middle_is_left_out_unless_asked_for(sd: Any) -> None:
+def test_the_middle_block_is_left_out_by_default(sd: Any) -> None:
     with (
         AttentionMaps(sd, ATTRIBUTION) as maps,
         AttentionMaps(sd, ATTRIBUTION, middle=True) as all_of_them,
@@ -170,7 +167,7 @@ def test_the_middle_is_left_out_unless_asked_for(sd: Any) -> None:
 
 
 @pytest.mark.parametrize("guidance", [1.0, 5.0])
-def test_pictures_of_one_call_are_those_of_single_calls(sd: Any, guidance: float) -> None:
+def test_images_of_one_call_are_those_of_single_calls(sd: Any, guidance: float) -> None:
     prompts = [PROMPT, "a chef", "an old cat"]
     with AttentionMaps(sd, ATTRIBUTION) as together:
         make(sd, prompts, guidance_scale=guidance)
@@ -191,8 +188,8 @@ def test_image_to_image(load: Load) -> None:
     pipe = load("stable-diffusion", diffusers.StableDiffusionImg2ImgPipeline)
     settings = {"image": torch.linspace(0, 1, 3 * 16 * 16).reshape(1, 3, 16, 16), "strength": 0.6}
     with AttentionMaps(pipe, ATTRIBUTION) as maps:
-        watched = make(pipe, **settings)
-    assert np.array_equal(watched, make(pipe, **settings))
+        recorded = make(pipe, **settings)
+    assert np.array_equal(recorded, make(pipe, **settings))
     assert maps.aggregate().shape[0] == 1
 
 
@@ -272,7 +269,7 @@ class TestRefusals:
         ):
             make(sd, guidance_scale=1.0)
 
-    def test_guidance_arranged_in_another_way(self, sd: Any) -> None:
+    def test_an_unknown_arrangement_of_guidance_is_refused(self, sd: Any) -> None:
         sd._guidance_scale = 5.0
         with (
             pytest.raises(ModelError, match="guidance"),
@@ -281,7 +278,7 @@ class TestRefusals:
         ):
             sd.unet(torch.randn(2, 4, 8, 8), 1, torch.zeros(2, 3, 32))
 
-    def test_nothing_made(self, sd: Any) -> None:
+    def test_maps_without_an_image_are_refused(self, sd: Any) -> None:
         with pytest.raises(NotEnoughData, match="need an image"):
             AttentionMaps(sd, ATTRIBUTION).layers()
 

@@ -1,6 +1,4 @@
-"""Attention maps of UNets with several levels: every layer of SDXL and SD 2, not square, also made
-from pictures.
-"""
+"""Attention maps of all layers of SDXL and SD 2, for oblong images and images made from images."""
 
 from __future__ import annotations
 
@@ -86,7 +84,7 @@ def draw(pipe: Any, guidance: float = 5.0, **more: Any) -> np.ndarray:
 
 @contextmanager
 def layer_inputs(unet: Any) -> Iterator[dict[str, list[Tensor]]]:
-    """The hidden states that every cross-attention was given, by its path in the network."""
+    """Record the hidden states that each cross-attention receives, by its path in the network."""
     inputs: dict[str, list[Tensor]] = {}
     hooks = []
     for path, module in unet.named_modules():
@@ -103,14 +101,14 @@ def layer_inputs(unet: Any) -> Iterator[dict[str, list[Tensor]]]:
 
 
 def path_of(layer: str) -> str:
-    """up-2-attentions-1-transformer-1-attn2 -> up_blocks.1.attentions.0.transformer_blocks.0.attn2"""
+    """Return a path such as up_blocks.1.attentions.0.transformer_blocks.0.attn2."""
     side, i, _, j, _, k, _ = layer.split("-")
     outer = "mid_block" if side == "mid" else f"{side}_blocks.{int(i) - 1}"
     return f"{outer}.attentions.{int(j) - 1}.transformer_blocks.{int(k) - 1}.attn2"
 
 
 def text_rows(pipe: Any, count: int) -> Tensor:
-    """The vectors of the attribution as the pipeline itself encodes a prompt, without padding."""
+    """Return the vectors of the attribution as the pipeline encodes a prompt, without padding."""
     rows: Tensor = pipe.encode_prompt(
         ATTRIBUTION, device="cpu", num_images_per_prompt=1, do_classifier_free_guidance=False
     )[0]
@@ -119,7 +117,7 @@ def text_rows(pipe: Any, count: int) -> Tensor:
 
 @torch.no_grad()
 def written_out(attn: Any, states: list[Tensor], text: Tensor) -> Tensor:
-    """(pictures, tokens, pixels) of the conditional rows, head by head."""
+    """Compute the maps of the conditional rows head by head, (images, tokens, pixels)."""
     total = torch.zeros(())
     for state in states:
         rows = state[-len(PROMPTS) :]
@@ -132,11 +130,11 @@ def written_out(attn: Any, states: list[Tensor], text: Tensor) -> Tensor:
 
 @every_family
 @pytest.mark.parametrize("guidance", [1.0, 5.0])
-def test_every_level_is_watched(family: str, guidance: float) -> None:
+def test_every_level_is_recorded(family: str, guidance: float) -> None:
     pipe = pipeline(family)
     with layer_inputs(pipe.unet) as inputs, AttentionMaps(pipe, ATTRIBUTION, middle=True) as maps:
-        watched = draw(pipe, guidance, **OBLONG)
-    assert np.array_equal(watched, draw(pipe, guidance, **OBLONG))
+        recorded = draw(pipe, guidance, **OBLONG)
+    assert np.array_equal(recorded, draw(pipe, guidance, **OBLONG))
     layers = maps.layers()
     text = text_rows(pipe, len(maps.tokens))
     assert {path_of(name) for name in layers} == set(inputs)
@@ -168,13 +166,13 @@ def test_layers_are_grouped_by_side_and_size(family: str) -> None:
 
 @every_family
 @pytest.mark.parametrize("guidance", [1.0, 5.0])
-def test_pictures_made_from_pictures(family: str, guidance: float) -> None:
+def test_images_made_from_images(family: str, guidance: float) -> None:
     pipe = pipeline(family, from_pictures=True)
     image = torch.linspace(0, 1, 2 * 3 * 24 * 40).reshape(2, 3, 24, 40)
     settings = {"image": image, "strength": 0.5, "num_inference_steps": 6}
     with AttentionMaps(pipe, ATTRIBUTION) as maps:
-        watched = draw(pipe, guidance, **settings)
-    assert np.array_equal(watched, draw(pipe, guidance, **settings))
+        recorded = draw(pipe, guidance, **settings)
+    assert np.array_equal(recorded, draw(pipe, guidance, **settings))
     assert maps.aggregate().shape == (2, len(maps.tokens), 6, 10)
     for name, layer in maps.layers().items():
         heads = pipe.unet.get_submodule(path_of(name)).heads
@@ -182,7 +180,7 @@ def test_pictures_made_from_pictures(family: str, guidance: float) -> None:
 
 
 @every_family
-def test_a_picture_has_the_maps_that_it_has_alone(family: str) -> None:
+def test_the_maps_of_an_image_do_not_depend_on_its_batch(family: str) -> None:
     pipe = pipeline(family)
     with AttentionMaps(pipe, ATTRIBUTION) as together:
         draw(pipe)

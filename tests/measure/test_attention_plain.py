@@ -1,6 +1,4 @@
-"""Attention maps of transformers with plain cross-attention: OVAM's own formula, the picture
-untouched.
-"""
+"""Transformers with plain cross-attention: OVAM's formula, and images that do not change."""
 
 from __future__ import annotations
 
@@ -44,10 +42,10 @@ def make(pipe: Any, prompts: Any = PROMPT, guidance: float = 4.0) -> Any:
 
 
 @pytest.mark.parametrize("guidance", [1.0, 4.0])
-def test_pictures_are_the_same_to_the_bit(pipe: Any, guidance: float) -> None:
+def test_images_are_the_same_to_the_bit(pipe: Any, guidance: float) -> None:
     with AttentionMaps(pipe, ATTRIBUTION) as maps:
-        watched = make(pipe, [PROMPT, "a cat"], guidance)
-    assert np.array_equal(watched, make(pipe, [PROMPT, "a cat"], guidance))
+        recorded = make(pipe, [PROMPT, "a cat"], guidance)
+    assert np.array_equal(recorded, make(pipe, [PROMPT, "a cat"], guidance))
     assert len(maps.aggregate()) == 2
     heads = pipe.transformer.transformer_blocks[0].attn2.heads
     np.testing.assert_allclose(maps.aggregate().sum(axis=1), 2 * heads, rtol=1e-5)
@@ -57,7 +55,7 @@ def test_pictures_are_the_same_to_the_bit(pipe: Any, guidance: float) -> None:
 def test_maps_of_its_own_prompt_are_the_weights_that_the_model_used(
     pipe: Any, branch: str, guidance: float
 ) -> None:
-    """P' = P: the softmax over the run's own keys where its mask keeps them."""
+    """With the prompt as attribution, maps are the softmax over the run's unmasked keys."""
     attn = pipe.transformer.transformer_blocks[0].attn2
     calls = []
 
@@ -74,7 +72,7 @@ def test_maps_of_its_own_prompt_are_the_weights_that_the_model_used(
     hook.remove()
     guided = len(calls[0][0]) > 1
     tokens = len(maps.tokens)
-    # the prompt's, in either branch
+    # the prompt's mask, in both branches
     row = int(branch == "cond" and guided)
     text = calls[0][1][int(guided)][:tokens]
     expected = 0
@@ -88,12 +86,12 @@ def test_maps_of_its_own_prompt_are_the_weights_that_the_model_used(
     np.testing.assert_allclose(layer.reshape(tokens, -1), expected.T.detach(), rtol=1e-4, atol=1e-6)
 
 
-def test_words_are_found_in_capital_letters(pipe: Any) -> None:
+def test_words_are_found_despite_capital_letters(pipe: Any) -> None:
     maps = AttentionMaps(pipe, "a CEO and gender")
     assert maps.positions("CEO") == maps.positions("ceo")
 
 
-def test_what_cannot_be_met_is_said(pipe: Any) -> None:
+def test_unsupported_requests_are_errors(pipe: Any) -> None:
     with pytest.raises(UsageError, match="only 'ovam'"):
         AttentionMaps(pipe, ATTRIBUTION, definition="output")
     with pytest.raises(UsageError, match="shorten the prompt"):
@@ -102,7 +100,7 @@ def test_what_cannot_be_met_is_said(pipe: Any) -> None:
         make(pipe, guidance=1.0)
 
 
-def test_guidance_by_the_prompt_itself_is_not_taken_for_two_pictures(pipe: Any) -> None:
+def test_guidance_by_the_prompt_itself_is_not_taken_for_two_images(pipe: Any) -> None:
     if isinstance(pipe, d.SanaSprintPipeline):
         return  # it takes no negative prompt
     with (

@@ -1,4 +1,4 @@
-"""Maps as vectors, and the attribution prompt of a pair of words."""
+"""Maps stored as vectors, and the attribution prompt of a pair of words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from askew.measure.attention import attribution_text, decode_maps, encode_maps
 
 
-def test_maps_survive_being_a_vector() -> None:
+def test_maps_are_restored_from_vectors() -> None:
     rng = np.random.default_rng(0)
     layers = {
         "down-1": rng.random((3, 4, 8, 6), dtype=np.float32),
@@ -24,7 +24,7 @@ def test_maps_survive_being_a_vector() -> None:
         np.testing.assert_array_equal(decoded[name], maps)
 
 
-def test_the_concept_follows_the_prompt() -> None:
+def test_the_concept_is_appended_to_the_prompt() -> None:
     assert (
         attribution_text("a photo of a nurse", "gender", "nurse") == "a photo of a nurse and gender"
     )

@@ -1,4 +1,4 @@
-"""Attention maps of transformer models describe the picture that is made, and leave it as it is."""
+"""Recording attention maps of transformer models does not change the image."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ every_family = pytest.mark.parametrize("family", FAMILIES)
 
 @every_family
 @pytest.mark.parametrize("guidance", [False, True])
-def test_pictures_stay_the_same_to_the_bit(family: str, guidance: bool) -> None:
+def test_images_stay_the_same_to_the_bit(family: str, guidance: bool) -> None:
     more = guided(family) if guidance else {}
     bare = draw(family, **more)
     for softmax in ("text", "joint"):
         with TransformerAttentionRecorder(pipeline(family), ATTRIBUTION, softmax=softmax):
-            watched = draw(family, **more)
-        assert np.array_equal(bare, watched)
+            recorded = draw(family, **more)
+        assert np.array_equal(bare, recorded)
     assert np.array_equal(bare, draw(family, **more))
 
 
@@ -64,7 +64,7 @@ def test_maps_do_not_depend_on_the_batch(family: str) -> None:
 
 
 @every_family
-def test_calls_append_their_pictures_even_of_one_step(family: str) -> None:
+def test_calls_append_their_images_even_of_one_step(family: str) -> None:
     with TransformerAttentionRecorder(pipeline(family), ATTRIBUTION) as maps:
         draw(family, steps=1)
         draw(family, prompts=("a baker",), steps=1, seed=9)
@@ -76,7 +76,7 @@ def test_calls_append_their_pictures_even_of_one_step(family: str) -> None:
 
 
 @every_family
-def test_two_texts_can_listen_at_once(family: str) -> None:
+def test_two_texts_can_be_recorded_at_once(family: str) -> None:
     with (
         TransformerAttentionRecorder(pipeline(family), ATTRIBUTION) as first,
         TransformerAttentionRecorder(pipeline(family), "race") as second,
@@ -87,7 +87,7 @@ def test_two_texts_can_listen_at_once(family: str) -> None:
 
 
 @every_family
-def test_a_call_that_breaks_off_leaves_no_maps(family: str) -> None:
+def test_an_aborted_call_leaves_no_maps(family: str) -> None:
     pipe = pipeline(family)
 
     def stop(*_: Any) -> None:
@@ -114,7 +114,7 @@ def test_nothing_is_kept_from_step_to_step(family: str) -> None:
         return {}
 
     pipeline(family)
-    gc.freeze()  # what stands already need not be walked at every step
+    gc.freeze()  # modules that exist need not be searched in each step
     try:
         maps_of(family, steps=3, callback_on_step_end=count)
     finally:
@@ -141,7 +141,7 @@ def test_a_word_is_the_mean_of_its_tokens_of_every_text_encoder(family: str, rea
 
 @pytest.mark.parametrize(("family", "readings"), [("sd3", 2), ("flux-dev", 1)])
 def test_a_word_is_found_as_the_prompt_writes_it(family: str, readings: int) -> None:
-    """CLIP reads small letters alone, T5 tells them apart."""
+    """CLIP uses lowercase letters; T5 distinguishes uppercase letters."""
     maps = AttentionMaps(pipeline(family), "a photo of a CEO and gender")
     letters = [
         maps.tokens[k].removesuffix("</w>").lstrip("▁").lower() for k in maps.positions("ceo")
@@ -174,7 +174,7 @@ def test_tokens_are_those_of_each_text_encoder() -> None:
     ]
 
 
-def test_sd3_without_its_largest_text_encoder_has_clip_tokens_alone() -> None:
+def test_sd3_without_its_largest_text_encoder_has_only_clip_tokens() -> None:
     pipe = d.StableDiffusion3Pipeline(
         **{**pipeline("sd3").components, "text_encoder_3": None, "tokenizer_3": None}
     )
@@ -186,7 +186,7 @@ def test_sd3_without_its_largest_text_encoder_has_clip_tokens_alone() -> None:
 
 
 @pytest.mark.parametrize("kind", [d.StableDiffusion3Img2ImgPipeline, d.FluxImg2ImgPipeline])
-def test_pictures_made_from_pictures_are_watched_too(kind: Any) -> None:
+def test_maps_of_images_made_from_images(kind: Any) -> None:
     family = "sd3" if "Diffusion3" in kind.__name__ else "flux-dev"
     parts = dict(pipeline(family).components)
     pipe = kind(**{name: part for name, part in parts.items() if part is not None})
@@ -228,13 +228,13 @@ def test_fused_projections_are_refused(family: str) -> None:
 
 
 def test_qwen_image_cannot_be_fused() -> None:
-    """Its blocks have an attention that diffusers leaves as it is."""
+    """diffusers does not change its attention blocks."""
     before = maps_of("qwen-image")
     pipeline("qwen-image").transformer.fuse_qkv_projections()
     assert error(maps_of("qwen-image"), list(before.values())) == 0
 
 
-def test_auraflow_sets_registers_before_every_text() -> None:
+def test_auraflow_inserts_registers_before_each_text() -> None:
     maps = TransformerAttentionRecorder(pipeline("auraflow"), "a cat")
     assert maps.tokens == ["<register>"] * 8 + ["▁", "a", "▁", "c", "a", "t", "</s>"]
     assert maps.positions("cat") == [10, 11, 12, 13]
@@ -246,7 +246,7 @@ def test_the_instruction_of_qwen_image_has_no_maps() -> None:
     assert maps.positions("cat") == [1, 2, 3, 4]
 
 
-def test_what_cannot_be_met_is_said() -> None:
+def test_unsupported_requests_are_errors() -> None:
     pipe = pipeline("flux-dev")
     with pytest.raises(UsageError, match="empty"):
         TransformerAttentionRecorder(pipe, " ")
@@ -270,7 +270,7 @@ def test_what_cannot_be_met_is_said() -> None:
         draw("flux-dev", max_sequence_length=8)
 
 
-def test_pictures_of_two_sizes_are_refused() -> None:
+def test_images_of_two_sizes_are_refused() -> None:
     with TransformerAttentionRecorder(pipeline("sd3"), ATTRIBUTION) as maps:
         draw("sd3", steps=1)
         draw("sd3", steps=1, width=32)

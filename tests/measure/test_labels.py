@@ -25,7 +25,7 @@ Label = Callable[..., FolderCollection]
 
 @pytest.fixture
 def label(tmp_path: Path) -> Label:
-    """A collection of one picture per label of an axis, all different."""
+    """Return a collection of one image per label of an axis, all different."""
 
     def label(*written: str, axis: str = "gender") -> FolderCollection:
         lines = ["file,prompt,label"]
@@ -55,7 +55,7 @@ def reasons(readings: Sequence[str | Missing]) -> list[str]:
     return [answer.reason if isinstance(answer, Missing) else answer for answer in readings]
 
 
-def test_spellings_are_folded(label: Label) -> None:
+def test_spellings_are_merged(label: Label) -> None:
     collection = label("F", " male", "females", "Women", "M", "")
     vqa = labels(collection=collection)
     assert isinstance(vqa, VQA)
@@ -84,7 +84,7 @@ def test_spellings_of_other_axes(axis: str, written: str, value: str) -> None:
     )
 
 
-def test_unknown_labels_stop_with_all_of_them(label: Label) -> None:
+def test_the_error_of_unknown_labels_lists_all_of_them(label: Label) -> None:
     collection = label("female", "both", "femal", "Both", "both")
     with pytest.raises(ManifestError) as error:
         labels(collection=collection)
@@ -153,7 +153,7 @@ def test_values_of_an_axis_without_labels(label: Label) -> None:
         labels(collection=label("M", "F"), values={"gendr": "male,female"})
 
 
-def test_an_axis_outside_the_catalogue_takes_its_labels_and_warns(label: Label) -> None:
+def test_an_axis_outside_the_catalog_uses_its_labels_and_warns(label: Label) -> None:
     collection = label("Hats", "cap", "hat", "", "none worn", axis="headgear")
     vqa = labels(collection=collection, aliases="none worn=missing")
     assert vqa.values == {"headgear": ("cap", "hat")}
@@ -165,7 +165,7 @@ def test_an_axis_outside_the_catalogue_takes_its_labels_and_warns(label: Label) 
     assert reasons(readings) == ["hat", "cap", "hat", "not_asked", "unparseable"]
 
 
-def test_an_axis_outside_the_catalogue_needs_two_values(label: Label) -> None:
+def test_an_axis_outside_the_catalog_needs_two_values(label: Label) -> None:
     with pytest.raises(ManifestError, match=r"two or more values, but .* for 'headgear' \(hat\)"):
         labels(collection=label("hat", "hat", axis="headgear"))
 
@@ -182,7 +182,7 @@ def test_other_questions_are_not_answered(label: Label, question: Question) -> N
     assert reasons(answers(labels(collection=collection), collection, question)) == ["not_asked"]
 
 
-def test_pictures_are_found_by_content_or_by_source(label: Label) -> None:
+def test_images_are_found_by_content_or_by_source(label: Label) -> None:
     collection = label("male", "female")
     first, second = records(collection)
     unknown = hashlib.sha256(b"other").hexdigest()
@@ -195,7 +195,7 @@ def test_pictures_are_found_by_content_or_by_source(label: Label) -> None:
     assert reasons(readings) == ["male", "female", "not_asked"]
 
 
-def test_files_that_are_no_pictures_may_be_alike_and_labelled_differently(tmp_path: Path) -> None:
+def test_equal_files_that_are_not_images_may_differ_in_labels(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
         (tmp_path / name).write_bytes(b"no picture")
     (tmp_path / "manifest.csv").write_text(
@@ -204,7 +204,7 @@ def test_files_that_are_no_pictures_may_be_alike_and_labelled_differently(tmp_pa
     assert labels(collection=create(str(tmp_path)))
 
 
-def test_copies_must_agree(tmp_path: Path) -> None:
+def test_copies_must_have_equal_labels(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
         Image.new("RGB", (4, 4)).save(tmp_path / name)
     (tmp_path / "manifest.csv").write_text(
@@ -255,7 +255,7 @@ def test_generated_people(shared: Path) -> None:
 
 
 def listed(folder: Path, **absent_and_there: tuple[int, int]) -> FolderCollection:
-    """A manifest that names, by label, files that are absent and files that are there."""
+    """Write a manifest that names, by label, absent files and existing files."""
     lines = ["file,prompt,gender"]
     for label, (absent, there) in absent_and_there.items():
         lines += [f"gone-{label}-{k}.png,p,{label}" for k in range(absent)]
@@ -283,7 +283,7 @@ def test_files_that_are_absent_by_chance_are_not_reported(
     assert labels(collection=listed(tmp_path, F=female, M=male)).warnings == ()
 
 
-def test_a_file_that_is_absent_gives_no_answer_and_leaves_the_others_theirs(tmp_path: Path) -> None:
+def test_an_absent_file_has_no_answer_and_does_not_affect_others(tmp_path: Path) -> None:
     collection = listed(tmp_path, F=(1, 2), M=(0, 2))
     there = [picture for picture in collection.pictures() if picture.path in collection.digests]
     asked = [

@@ -1,6 +1,4 @@
-"""The passive stream of a text is the stream that the text has as a prompt, and one masked sequence
-agrees.
-"""
+"""The passive stream of a text equals its stream as a prompt, and that of one masked sequence."""
 
 from __future__ import annotations
 
@@ -31,26 +29,25 @@ from tiny_transformers import (
 )
 
 FULL = "thefaceofanursewhosmilesatthecamerainabrighthospitalwardonarainydayinwinter"
-"""A prompt that fills all 77 CLIP rows, letter by letter."""
+"""A prompt that fills all 77 CLIP rows with single letters."""
 
 ROUNDING = 2e-6
-"""Largest rounding error of a stream in float32. Processors differ: 1.03e-6 was seen for AuraFlow."""
+"""Largest rounding error of a stream in float32. Processors differ; AuraFlow reached 1.03e-6."""
 
 every_family = pytest.mark.parametrize("family", FAMILIES)
 
 
 def own_prompt(family: str) -> dict[str, Any]:
-    """A prompt that leaves no row of text unused, so that it is a passive stream's equal."""
+    """Return a prompt without unused text rows, so that it can equal a passive stream."""
     pipe = pipeline(family)
     tokenizer = getattr(pipe, "tokenizer_3", None) or getattr(pipe, "tokenizer_2", pipe.tokenizer)
-    length = (
-        None if family == "qwen-image" else len(tokenizer(FULL).input_ids)
-    )  # Qwen-Image has no unused rows
+    # Qwen-Image has no unused rows
+    length = None if family == "qwen-image" else len(tokenizer(FULL).input_ids)
     return {"prompts": (FULL,), "max_sequence_length": length or 512}
 
 
 def stream_error(family: str, monkeypatch: pytest.MonkeyPatch) -> float:
-    """Return the largest relative error, over blocks, of the passive stream against the prompt's."""
+    """Return the largest relative error over blocks of the passive stream."""
     heard: list[Tensor] = []
 
     def recording(*arguments: Any) -> Tensor:
@@ -85,7 +82,7 @@ def test_the_prompt_itself_gives_its_own_maps(family: str, softmax: str) -> None
 
 @every_family
 def test_outputs_of_the_prompt_itself_are_those_of_its_own_text(family: str) -> None:
-    """And the picture is the same to the bit. SD3's last block gathers nothing for its text."""
+    """The image is also equal to the bit. SD3's last block computes nothing for its text."""
     pipe = pipeline(family)
     outputs = dict[str, list[Tensor]]()
     blocks = attention_transformers.layer_blocks(pipe.transformer)
@@ -137,19 +134,19 @@ def test_outputs_of_the_prompt_itself_are_those_of_its_own_text(family: str) -> 
 @every_family
 @pytest.mark.parametrize("softmax", ["text", "joint"])
 @pytest.mark.parametrize("guidance", [False, True])
-def test_maps_are_those_of_one_masked_sequence(family: str, softmax: str, guidance: bool) -> None:
+def test_maps_agree_with_one_masked_sequence(family: str, softmax: str, guidance: bool) -> None:
     more = guided(family) if guidance else UNGUIDED.get(family, {})
     assert agreement(family, softmax, **more) <= 2e-6
 
 
 def agreement(family: str, softmax: str = "text", **more: Any) -> float:
-    """The error of maps, relative to what one masked sequence gives."""
+    """Return the error of maps relative to those of one masked sequence."""
     rows = encode_rows(pipeline(family), ATTRIBUTION, text_length(family)).vectors
     return error(maps_of(family, softmax=softmax, **more), expected(family, softmax, rows, **more))
 
 
 def text_length(family: str) -> int:
-    """Rows of text in a call with max_sequence_length=32."""
+    """Return the rows of text in a call with max_sequence_length=32."""
     if family.startswith("sd3"):
         return 77 + 32
     return 512 if family == "qwen-image" else 32
@@ -181,7 +178,7 @@ def deaf(tokens: Any, pixels: Any) -> Tensor:
 
 
 def by_image_weights(**swapped: str) -> Callable[..., Tensor]:
-    """Parts of the text side do what those of the image side do."""
+    """Use the modules of the image side for the text."""
 
     def wrong(block: Any, *arguments: Any) -> Tensor:
         if not hasattr(block, next(iter(swapped))) or getattr(block, "context_pre_only", False):

@@ -30,7 +30,9 @@ PARTS = st.floats(-40, 40)
 
 @settings(deadline=None)
 @given(st.floats(0.3, 3), st.floats(-3, 3), PARTS, PARTS)
-def test_a_similarity_is_found_again(scale: float, angle: float, x: float, y: float) -> None:
+def test_a_similarity_transform_is_recovered(
+    scale: float, angle: float, x: float, y: float
+) -> None:
     a = scale * np.exp(1j * angle)
     b = complex(x, y)
     moved = a * (CANONICAL[:, 0] + 1j * CANONICAL[:, 1]) + b
@@ -38,12 +40,12 @@ def test_a_similarity_is_found_again(scale: float, angle: float, x: float, y: fl
     assert transform == (pytest.approx(1 / a), pytest.approx(-b / a))
 
 
-def test_landmarks_in_one_point_have_no_size() -> None:
+def test_landmarks_at_one_point_have_no_size() -> None:
     with pytest.raises(ValueError, match="one point"):
         similarity(np.ones((3, 2)))
 
 
-def test_an_aligned_face_lies_where_its_landmarks_say() -> None:
+def test_an_aligned_face_is_at_its_landmarks() -> None:
     picture = np.zeros((300, 260, 3), dtype=np.uint8)
     landmarks = CANONICAL * 1.5 + np.array([20.0, 30.0])
     for x, y in landmarks:
@@ -77,7 +79,7 @@ def test_the_cheeks_of_a_drawing_are_skin_however_dark(ethnicity: str, gender: s
         assert not isinstance(ita(drawing.image, cheeks), Missing)
 
 
-def test_cheeks_tell_light_skin_from_dark_where_the_rule_finds_none() -> None:
+def test_cheeks_separate_light_and_dark_skin_where_the_rule_fails() -> None:
     def tone(ethnicity: str) -> float:
         tones = [
             ita(
@@ -91,7 +93,7 @@ def test_cheeks_tell_light_skin_from_dark_where_the_rule_finds_none() -> None:
     assert tone("white") > tone("hispanic") + 20 > tone("black") + 40
 
 
-def test_a_brighter_picture_has_brighter_skin_and_background_alike() -> None:
+def test_a_brighter_image_has_brighter_skin_and_background_alike() -> None:
     before = draw_with_masks(Scene(ethnicity="hispanic"), 1).image
     after = before.point(lambda value: min(255, round(value * 1.05)))
     masks = MASKS["rule"](before, Missing("not_asked")), MASKS["rule"](after, Missing("not_asked"))
@@ -112,7 +114,7 @@ def test_without_a_face_skin_by_geometry_is_missing_not_zero() -> None:
     assert change.coverage_before == 0
 
 
-def test_the_studio_geometry_scales_with_the_picture() -> None:
+def test_the_studio_geometry_scales_with_the_image() -> None:
     landmarks = StudioLandmarks().find(Image.new("RGB", (256, 256)))
     np.testing.assert_allclose(landmarks, 2 * STUDIO_FACE)
     with pytest.raises(UnknownName, match="studio"):

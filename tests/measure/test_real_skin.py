@@ -1,6 +1,4 @@
-"""Skin tone of generated photographs that a person labelled: read on faces it orders the groups as
-the labels do.
-"""
+"""Skin tone measured on faces of generated photographs orders groups as a person's labels do."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ def number(value: float | Missing) -> float:
     return np.nan if isinstance(value, Missing) else value
 
 
-def test_faces_order_the_labelled_groups_and_whole_pictures_do_not(shared: Path) -> None:
+def test_skin_of_faces_orders_the_labeled_groups_unlike_full_images(shared: Path) -> None:
     people = shared / "data" / "generated-people"
     with (people / "labels.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["model"] == "sdxl_turbo"]

@@ -1,4 +1,4 @@
-"""Skin and its tone: against scikit-image's colour conversions, and on a real photograph."""
+"""Skin and its tone, by scikit-image's color conversions and on a photograph."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def patch(colour: tuple[int, int, int], side: int = 4) -> np.ndarray:
     return np.full((side, side, 3), colour, dtype=np.uint8)
 
 
-def test_a_photograph_has_the_skin_and_tone_that_were_measured_on_it() -> None:
+def test_a_photograph_has_the_recorded_skin_and_tone() -> None:
     photo = astronaut()
     mask = skin_mask(photo)
     assert mask.sum() == 29_447
@@ -32,7 +32,7 @@ def test_a_photograph_has_the_skin_and_tone_that_were_measured_on_it() -> None:
     assert ita(photo, np.ones(mask.shape, dtype=bool)) == pytest.approx(53.01, abs=0.01)
 
 
-def test_colours_are_those_of_scikit_image() -> None:
+def test_colors_agree_with_scikit_image() -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (50, 40, 3), dtype=np.uint8)
     np.testing.assert_allclose(lab(pixels), rgb2lab(pixels), atol=1e-9)
     np.testing.assert_allclose(ycbcr(pixels), rgb2ycbcr(pixels), atol=1e-9)
@@ -40,9 +40,7 @@ def test_colours_are_those_of_scikit_image() -> None:
 
 @settings(deadline=None)
 @given(BYTES, BYTES, BYTES, st.integers(1, 9))
-def test_a_flat_patch_is_skin_or_not_as_a_whole_and_has_the_tone_of_its_colour(
-    r: int, g: int, b: int, side: int
-) -> None:
+def test_a_flat_patch_has_the_tone_of_its_color(r: int, g: int, b: int, side: int) -> None:
     image = patch((r, g, b), side)
     mask = skin_mask(image)
     assert mask.all() == mask.any()
@@ -71,7 +69,7 @@ def test_outliers_beyond_one_deviation_do_not_move_the_tone() -> None:
     assert ita(image) == pytest.approx(ita(patch((224, 172, 105))), abs=1e-9)
 
 
-def test_pictures_in_other_modes_are_read_as_they_are_meant() -> None:
+def test_images_in_other_modes_are_read_as_displayed() -> None:
     image = Image.fromarray(patch((224, 172, 105)))
     assert ita(image.convert("RGBA")) == ita(image)
     clear = image.convert("RGBA")

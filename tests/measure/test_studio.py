@@ -1,6 +1,4 @@
-"""The studio's instruments: right on fresh drawings, for the right reason, and silent where there
-is nothing to see.
-"""
+"""The studio's instruments: correct on new drawings, and silent where there is nothing to label."""
 
 from __future__ import annotations
 
@@ -63,14 +61,14 @@ def picture_of(scene: Scene, folder: Path, seed: int = 5) -> Picture:
 
 
 @pytest.mark.parametrize("attribute", VALUES)
-def test_fresh_drawings_are_read_rightly(
+def test_new_drawings_are_labeled_correctly(
     vqa: StudioVQA, drawings: Drawings, vectors: Vectors, attribute: str
 ) -> None:
     assert accuracy(confusion(vqa, drawings[0], vectors, attribute)) >= LEAST.get(attribute, 0.97)
 
 
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
-def test_an_attribute_is_not_read_where_it_is_covered(
+def test_a_covered_attribute_is_not_labeled(
     vqa: StudioVQA, drawings: Drawings, attribute: str
 ) -> None:
     scenes = drawings[0][:40]
@@ -82,8 +80,8 @@ def test_an_attribute_is_not_read_where_it_is_covered(
     assert accuracy(counts) <= guess + 4 * np.sqrt(guess * (1 - guess) / counts.sum())
 
 
-def test_every_word_of_the_grammar_says_what_it_should(vqa: StudioVQA) -> None:
-    """The text tower, which the diffusion models share, places a word's prompt nearest its value."""
+def test_every_word_of_the_grammar_is_near_its_value(vqa: StudioVQA) -> None:
+    """The text tower, which the diffusion models share, embeds a prompt nearest its value."""
     prompts = list(map(worded, lexicon()))
     descriptions = [parse(prompt) for prompt in prompts]
     vectors = vqa.embedder.embed_texts(prompts)
@@ -107,11 +105,13 @@ def test_another_tokenizer_is_another_instrument(
     assert StudioVQA(StudioEmbedder()).fingerprint != vqa.fingerprint
 
 
-def test_nobody_is_recognised(vqa: StudioVQA, drawings: Drawings, vectors: Vectors) -> None:
+def test_drawings_without_a_person_are_recognized(
+    vqa: StudioVQA, drawings: Drawings, vectors: Vectors
+) -> None:
     assert person_accuracy(vqa, drawings[0], vectors) == 1.0
 
 
-def test_questions_about_people_are_missing_where_nobody_is(vqa: StudioVQA, tmp_path: Path) -> None:
+def test_without_a_person_answers_about_people_are_missing(vqa: StudioVQA, tmp_path: Path) -> None:
     empty = picture_of(Scene(person=False, environment="outdoors", style="sketch"), tmp_path)
     questions = [*AXES["gender"].questions, PERSON, *AXES["environment"].questions, CAPTION]
     gender, person, environment, words = vqa.answer([empty], questions)[0]
@@ -146,7 +146,7 @@ def test_other_words_for_the_options_are_understood(vqa: StudioVQA, tmp_path: Pa
     assert vqa.answer([picture_of(Scene(body_type="obese"), tmp_path)], [question]) == [["fat"]]
 
 
-def test_a_caption_says_what_is_seen(vqa: StudioVQA, tmp_path: Path) -> None:
+def test_a_caption_states_the_labels(vqa: StudioVQA, tmp_path: Path) -> None:
     description = parse(str(vqa.answer([picture_of(NURSE, tmp_path)], [CAPTION])[0][0]))
     assert description.occupation == "nurse"
     assert description.attributes["disability"] == "wheelchair"

@@ -1,6 +1,4 @@
-"""VQA by image-text-to-text models of three kinds, with random weights: an encoder and decoder, and
-two decoders.
-"""
+"""VQA by image-text-to-text models with random weights: an encoder-decoder and two decoders."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ from askew.measure.transformers_vqa import TransformersVQA, create
 from askew.types import Missing, Picture, Question
 
 OPTIONS = ("abc", "def", "ghi", "jkl")
-"""Words of one length: with random weights every further letter costs about the same, and the
-shortest word wins.
-"""
+"""Words of equal length. With random weights the likelihood falls with the length of a word."""
 
 QUESTIONS = [
     Question(text, OPTIONS, "where") for text in ("Where is it?", "Who came along?", "And now?")
@@ -43,7 +39,7 @@ MIXED = [*QUESTIONS, Question("Short or long?", ("ab", "abc at all", "xyz"), "x"
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Picture]:
-    """Noise of several sizes, coarse enough to survive scaling."""
+    """Return noise images of several sizes, coarse enough to survive scaling."""
     folder = tmp_path_factory.mktemp("pictures")
     rng = np.random.default_rng(0)
     records = []
@@ -65,7 +61,7 @@ def network(request: pytest.FixtureRequest, folders: dict[str, str]) -> str:
     return folders[request.param]
 
 
-def test_answers_depend_on_the_picture_and_on_the_question(
+def test_answers_depend_on_the_image_and_on_the_question(
     network: str, pictures: list[Picture]
 ) -> None:
     rows = create(network).answer(pictures, QUESTIONS)
@@ -74,7 +70,7 @@ def test_answers_depend_on_the_picture_and_on_the_question(
     assert len(set(columns)) > 1, "no picture tells the questions apart"
 
 
-def test_open_answers_depend_on_the_picture_and_on_the_question(
+def test_open_answers_depend_on_the_image_and_on_the_question(
     network: str, pictures: list[Picture]
 ) -> None:
     questions = [CAPTION, Question("What is the weather like?")]
@@ -92,9 +88,7 @@ def test_answers_do_not_depend_on_the_batch(network: str, pictures: list[Picture
     assert alone == few
 
 
-def test_questions_asked_together_get_the_answers_of_each_alone(
-    network: str, pictures: list[Picture]
-) -> None:
+def test_answers_do_not_depend_on_other_questions(network: str, pictures: list[Picture]) -> None:
     questions = [*MIXED, CAPTION, Question("What is the weather like?"), MIXED[0]]
     vqa = create(network, max_tokens=6)
     alone = []
@@ -120,7 +114,7 @@ def test_questions_of_one_kind_share_batches(
     assert sizes[:3] == [4, 6, 2]
 
 
-def test_likelihoods_are_those_of_a_forward_pass(network: str, pictures: list[Picture]) -> None:
+def test_likelihoods_agree_with_a_forward_pass(network: str, pictures: list[Picture]) -> None:
     vqa = create(network)
     mixed = Question("Where is it?", (*OPTIONS, "abc it", "a"), "where")
     for picture, [answer] in zip(pictures, vqa.answer(pictures, [mixed]), strict=True):
@@ -179,7 +173,7 @@ def blip_likelihood(folder: str, image: Image.Image, question: Question, option:
     )
 
 
-def test_open_answers_are_what_greedy_generation_writes(
+def test_open_answers_agree_with_greedy_generation(
     folders: dict[str, str], pictures: list[Picture]
 ) -> None:
     model = loaded(AutoModelForImageTextToText, folders["llava"]).eval()
@@ -255,12 +249,12 @@ def test_numbers_that_are_not_finite_answer_nothing(
 
 
 def without(token: int, embeddings: torch.Tensor) -> torch.Tensor:
-    """Embeddings in which that of one token has overflowed."""
+    """Return embeddings in which the vector of one token has overflowed."""
     return embeddings.index_fill(0, torch.tensor([token]), torch.nan)
 
 
 def rewritten(folder: str, to: Path, change: Any) -> str:
-    """A copy of a network with other weights."""
+    """Copy a network with other weights."""
     for path in Path(folder).iterdir():
         (to / path.name).write_bytes(path.read_bytes())
     weights = load_file(to / "model.safetensors")
@@ -293,7 +287,7 @@ def test_settings_are_checked(settings: dict[str, object], message: str, network
         registry.vqa(f"transformers/{network}", **settings)
 
 
-def test_options_that_are_written_alike_are_refused(
+def test_options_with_equal_spelling_are_refused(
     folders: dict[str, str], pictures: list[Picture]
 ) -> None:
     unknown = Question("Which?", ("ж", "щ"), "letter")

@@ -1,4 +1,4 @@
-"""Every axis of the catalogue can be said in captions, a different one for every value."""
+"""Captions for each axis of the catalog, different for each value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from askew.types import Question
 
 
 @pytest.mark.parametrize("name", AXES)
-def test_every_value_has_captions_of_its_own(name: str) -> None:
+def test_every_value_has_different_captions(name: str) -> None:
     captions = option_texts(Question("?", AXES[name].values, name))
     assert tuple(captions) == AXES[name].values
     assert all(len(texts) >= 2 for texts in captions.values())
@@ -30,7 +30,7 @@ def test_captions_read_as_people_write_them() -> None:
     )
 
 
-def test_other_options_stand_in_general_templates() -> None:
+def test_other_options_are_inserted_into_general_templates() -> None:
     captions = option_texts(Question("?", ("a hard hat", "no hat"), "work_clothes"))
     assert "a photo of a hard hat" in captions["a hard hat"]
     assert "work clothes: no hat" in captions["no hat"]
@@ -54,7 +54,7 @@ def test_a_yes_or_no_question_asks_for_one_value() -> None:
     assert asked_value(Question("Is it fit (yes or no)?", ("yes", "no"), "disability")) is None
 
 
-def test_what_is_about_a_person() -> None:
+def test_questions_about_a_person_are_recognized() -> None:
     assert is_about_a_person(AXES["gender"].questions[0])
     assert not is_about_a_person(AXES["style"].questions[0])
     assert not is_about_a_person(PERSON)

@@ -1,6 +1,4 @@
-"""Entanglement guidance: masks and gradient against plain sums and finite differences, and what it
-refuses.
-"""
+"""Entanglement guidance: masks and gradient by plain sums and finite differences, and refusals."""
 
 from __future__ import annotations
 
@@ -55,7 +53,7 @@ def latents(
 
 
 def plain_mask(map: np.ndarray) -> np.ndarray:
-    """Sinkhorn's rounds with sums and products."""
+    """Compute Sinkhorn's rounds with sums and products."""
     n = len(map)
     ones = int(len(map) * 0.3)
     kernel = np.exp(-((map[:, None] - np.array([0.0, 1.0])) ** 2) / 0.01)
@@ -75,7 +73,7 @@ def plain_iou(maps: np.ndarray) -> float:
     return float((a * b).sum() / (a + b - a * b).sum())
 
 
-def test_masks_and_their_overlap_are_plain_sums() -> None:
+def test_masks_and_their_overlap_agree_with_plain_sums() -> None:
     maps = np.random.default_rng(0).random((2, 6, 10)) * 3
     a, b = (soft_mask(torch.tensor(map)) for map in maps)
     assert a.numpy().ravel() == pytest.approx(plain_mask(scaled(maps[0].ravel())), abs=1e-6)
@@ -84,10 +82,8 @@ def test_masks_and_their_overlap_are_plain_sums() -> None:
     assert published == pytest.approx(np.array([plain_mask(row) for row in maps[0]]), abs=1e-6)
 
 
-def test_what_is_added_is_the_formula(pipeline: Any) -> None:
-    """One call of the network: the change of the conditional half, along random directions, by
-    finite differences.
-    """
+def test_the_guidance_follows_its_formula(pipeline: Any) -> None:
+    """The change of the conditional half agrees with finite differences along random directions."""
     rng = torch.Generator().manual_seed(3)
     steering = Entanglement(targets=EVEN, scale=2.0)
     text = REQUESTS[0].prompt
@@ -120,7 +116,7 @@ def test_what_is_added_is_the_formula(pipeline: Any) -> None:
     assert float(gradient.norm()) == pytest.approx(min(slope, 1.0), rel=0.02)
 
 
-def test_a_picture_is_its_own_and_nothing_changes_without_a_scale(pipeline: Any) -> None:
+def test_images_are_independent_and_a_scale_of_zero_changes_nothing(pipeline: Any) -> None:
     steering = Entanglement(targets=EVEN, scale=10)
     plain = latents(pipeline, None, REQUESTS)
     together = latents(pipeline, steering, REQUESTS)
@@ -133,7 +129,7 @@ def test_a_picture_is_its_own_and_nothing_changes_without_a_scale(pipeline: Any)
     )
 
 
-def test_maps_are_made_of_a_steered_model(tmp_path: Path) -> None:
+def test_maps_of_a_steered_model_can_be_computed(tmp_path: Path) -> None:
     file = tmp_path / "m.toml"
     file.write_text(Entanglement(targets=EVEN, interval_steps=4).to_toml())
     how = {
@@ -151,8 +147,8 @@ def test_maps_are_made_of_a_steered_model(tmp_path: Path) -> None:
     assert isinstance(result.miou("gender"), Estimate)
 
 
-def test_maps_of_pictures_that_were_made_before(tmp_path: Path) -> None:
-    """A fair mitigation asks each picture for a value by its number: made again it is the same."""
+def test_maps_of_stored_images_can_be_computed(tmp_path: Path) -> None:
+    """Fair Diffusion assigns values to images by number, so that redrawn images are equal."""
     file = tmp_path / "m.toml"
     file.write_text(FairDiffusion(targets=EVEN).to_toml())
     how = {
@@ -170,7 +166,7 @@ def test_maps_of_pictures_that_were_made_before(tmp_path: Path) -> None:
     assert isinstance(result.miou("gender"), Estimate)
 
 
-def test_it_moves_words_apart_on_the_studio_and_can_be_watched() -> None:
+def test_it_separates_the_maps_of_words_on_the_studio() -> None:
     model = registry.model("studio", num_inference_steps=6)
     overlaps = []
     for wrapped in (
@@ -190,10 +186,11 @@ def test_it_moves_words_apart_on_the_studio_and_can_be_watched() -> None:
     assert np.mean(overlaps[1]) < np.mean(overlaps[0]) - 0.1
 
 
-def test_what_it_cannot_work_on_is_refused_by_name(pipeline: Any, tmp_path: Any) -> None:
+def test_unsupported_models_are_refused_by_name(pipeline: Any, tmp_path: Any) -> None:
     with pytest.raises(
         UsageError,
-        match="contains no known occupation; name the word from which gender is separated by --technique-arg against=WORD",
+        match="contains no known occupation; name the word from which gender is separated "
+        "by --technique-arg against=WORD",
     ):
         latents(pipeline, Entanglement(targets=EVEN), [Request("a photo of a house", 1, 0)])
     with pytest.raises(UsageError, match="entanglement needs guidance"):

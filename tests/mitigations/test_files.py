@@ -1,6 +1,4 @@
-"""A mitigation is a value: a file with a hash, that wraps any model and is in the key of every
-picture.
-"""
+"""A mitigation is a file with a hash that applies to any model and is part of every image's key."""
 
 from __future__ import annotations
 
@@ -44,7 +42,7 @@ def file(policy: PromptPolicy, tmp_path: Path) -> Path:
     return path
 
 
-def test_what_is_written_is_read_again(policy: PromptPolicy, file: Path) -> None:
+def test_a_mitigation_is_read_back_as_it_was_written(policy: PromptPolicy, file: Path) -> None:
     again = askew.load_mitigation(file)
     assert again == policy
     assert again.fingerprint == policy.fingerprint
@@ -63,7 +61,7 @@ def test_a_quota_gives_each_part_its_share(policy: PromptPolicy, images: int, of
     assert all(abs(drawn[str(k)] - images / 3) < 3 for k in range(3))
 
 
-def test_pictures_are_drawn_independently_where_so_said(policy: PromptPolicy) -> None:
+def test_the_rule_independent_draws_images_independently(policy: PromptPolicy) -> None:
     free = policy.model_copy(update={"rule": "independent"})
     drawn = [free.draw(NURSE, picture_seed(0, NURSE, k), k) for k in range(400)]
     assert 160 < Counter(drawn)["a photo of a male nurse"] < 240
@@ -89,7 +87,7 @@ def test_every_command_can_measure_a_mitigated_model(file: Path) -> None:
     assert pickle.loads(pickle.dumps(mitigated)).generate(requests) == together
 
 
-def test_another_mitigation_never_uses_a_picture_again(policy: PromptPolicy) -> None:
+def test_another_mitigation_never_reuses_an_image(policy: PromptPolicy) -> None:
     uneven = HALVES.model_copy(
         update={
             "parts": tuple(
@@ -123,7 +121,7 @@ def test_another_mitigation_never_uses_a_picture_again(policy: PromptPolicy) -> 
         ({"colour": "red"}, "colour"),
     ],
 )
-def test_a_wrong_file_is_one_sentence(
+def test_an_invalid_file_is_an_error_of_one_sentence(
     policy: PromptPolicy, change: dict[str, object], why: str
 ) -> None:
     with pytest.raises(UsageError, match=why):
@@ -132,7 +130,7 @@ def test_a_wrong_file_is_one_sentence(
         )
 
 
-def test_files_that_are_none(tmp_path: Path, file: Path) -> None:
+def test_files_that_are_not_mitigations_are_refused(tmp_path: Path, file: Path) -> None:
     with pytest.raises(UsageError, match="cannot read the mitigation"):
         askew.load_mitigation(tmp_path / "absent.toml")
     with pytest.raises(UsageError, match="does not name its method"):
@@ -149,7 +147,7 @@ def test_files_that_are_none(tmp_path: Path, file: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [askew.edit, askew.classify])
-def test_what_a_mitigation_does_not_touch_is_refused(
+def test_models_that_a_mitigation_would_not_change_are_refused(
     command: Callable[..., object], file: Path, tmp_path: Path
 ) -> None:
     refused = r"a mitigation changes images that studio makes.*; leave out -M mitigation"
@@ -159,7 +157,7 @@ def test_what_a_mitigation_does_not_touch_is_refused(
         )
 
 
-def test_pictures_that_exist_are_not_mitigated(file: Path, tmp_path: Path) -> None:
+def test_existing_images_are_not_mitigated(file: Path, tmp_path: Path) -> None:
     Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
     (tmp_path / "manifest.csv").write_text("file,prompt\na.png,a nurse\n")
     with pytest.raises(UsageError, match="contains existing images"):
@@ -171,7 +169,7 @@ def test_a_mitigated_model_is_loaded_once_in_each_process(
 ) -> None:
     model = open_model("studio/planted", {"mitigation": str(file)})
     task = pickle.dumps(model)
-    monkeypatch.setattr(registry, "_LOADED", {})  # as in a worker that has loaded nothing yet
+    monkeypatch.setattr(registry, "_LOADED", {})  # like a worker that has not loaded anything yet
     first = pickle.loads(task)
     second = pickle.loads(task)
     assert first.model is second.model

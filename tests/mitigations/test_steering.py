@@ -1,6 +1,4 @@
-"""Semantic guidance, CADS and the baselines: against diffusers' own pipeline and plain formulas, on
-a tiny network.
-"""
+"""Semantic guidance, CADS and the baselines, by diffusers' pipeline and plain formulas."""
 
 from __future__ import annotations
 
@@ -49,7 +47,7 @@ def latents(
     return np.asarray(output)
 
 
-def test_fair_diffusion_is_diffusers_semantic_guidance(pipeline: Any) -> None:
+def test_fair_diffusion_equals_the_semantic_guidance_of_diffusers(pipeline: Any) -> None:
     steering = FairDiffusion(targets=EVEN, warm_up=1 / 3)
     request = Request(PROMPT, 7, 0)
     asked = steering.requested_values(request)["gender"]
@@ -76,7 +74,7 @@ def test_fair_diffusion_is_diffusers_semantic_guidance(pipeline: Any) -> None:
     assert np.abs(edited - latents(pipeline, None, [request])).max() > 1e-3
 
 
-def test_nothing_is_changed_where_nothing_is_asked(pipeline: Any) -> None:
+def test_a_mitigation_without_changes_changes_nothing(pipeline: Any) -> None:
     requests = [Request(PROMPT, 3, 0), Request("a photo of a chef", 4, 1)]
     plain = latents(pipeline, None, requests)
     for steering in (FairDiffusion(targets=EVEN, scale=0), CADS(begin=1)):
@@ -88,7 +86,7 @@ def test_nothing_is_changed_where_nothing_is_asked(pipeline: Any) -> None:
 @pytest.mark.parametrize(
     "steering", [FairDiffusion(targets=EVEN), CADS()], ids=lambda technique: technique.method
 )
-def test_a_picture_does_not_depend_on_its_batch(pipeline: Any, steering: Steering) -> None:
+def test_an_image_does_not_depend_on_its_batch(pipeline: Any, steering: Steering) -> None:
     requests = [Request(PROMPT, 10 + k, k) for k in range(3)]
     together = latents(pipeline, steering, requests)
     alone = np.concatenate([latents(pipeline, steering, [request]) for request in requests])
@@ -96,7 +94,7 @@ def test_a_picture_does_not_depend_on_its_batch(pipeline: Any, steering: Steerin
     assert np.abs(together - latents(pipeline, None, requests)).max() > 1e-3
 
 
-def test_cads_is_its_formula() -> None:
+def test_cads_follows_its_formula() -> None:
     rng = np.random.default_rng(0)
     y = rng.normal(2, 3, size=(2, 5, 4))
     n = rng.normal(size=(2, 5, 4))
@@ -108,7 +106,7 @@ def test_cads_is_its_formula() -> None:
     assert [CADS().gamma(step, 10) for step in (0, 1, 2, 4)] == pytest.approx([0, 0, 1 / 3, 1])
 
 
-def test_the_baselines_are_the_pipelines_own_settings(pipeline: Any) -> None:
+def test_the_baselines_equal_settings_of_the_pipeline(pipeline: Any) -> None:
     requests = [Request(PROMPT, 5, 0)]
     assert np.allclose(
         latents(pipeline, Guidance(scale=2.0), requests),
@@ -121,7 +119,7 @@ def test_the_baselines_are_the_pipelines_own_settings(pipeline: Any) -> None:
     )
 
 
-def test_a_pipeline_of_ones_own(pipeline: Any) -> None:
+def test_a_user_s_pipeline_can_be_steered(pipeline: Any) -> None:
     steering = FairDiffusion(targets=EVEN)
     generators = [torch.Generator("cpu").manual_seed(k) for k in (5, 6)]
     applied = steering.apply(pipeline)
@@ -137,10 +135,8 @@ def test_a_steered_model_is_sent_to_workers() -> None:
     assert (again.settings, again.dtype) == (model.settings, model.dtype)
 
 
-def test_semantic_guidance_of_a_transformer_is_the_formula() -> None:
-    """Stable Diffusion 3 with random weights: the first step past the warm-up, by four evaluations
-    of its own.
-    """
+def test_semantic_guidance_of_a_transformer_follows_its_formula() -> None:
+    """With random weights, the first step after warm-up agrees with four separate evaluations."""
     torch.manual_seed(0)
     pipeline = tiny_pipelines.stable_diffusion_3()
     asked = [Request(PROMPT, 7, 0), Request("a photo of a chef", 8, 0)]
@@ -157,12 +153,12 @@ def test_semantic_guidance_of_a_transformer_is_the_formula() -> None:
             ).images
 
     def velocity(text: str) -> torch.Tensor:
-        """Return the velocity of the first image's noise from a run of one step without guidance."""
+        """Return the velocity of the first image's noise, by one step without guidance."""
         noise = torch.randn((1, 4, 16, 16), generator=torch.Generator("cpu").manual_seed(7))
         out = pipeline(
             text, generator=torch.Generator("cpu").manual_seed(7), **{**how, "guidance_scale": 1.0}
         ).images
-        return noise - out  # one step from all noise to none
+        return noise - out  # one step from pure noise to a clean image
 
     steering = FairDiffusion(targets=EVEN, warm_up=0, momentum=0)
     value = steering.requested_values(asked[0])["gender"]
@@ -184,7 +180,7 @@ def test_semantic_guidance_of_a_transformer_is_the_formula() -> None:
     assert "forward" not in vars(pipeline.transformer)
 
 
-def test_what_cannot_be_steered_is_refused_by_name(pipeline: Any, tmp_path: Any) -> None:
+def test_models_that_cannot_be_steered_are_refused_by_name(pipeline: Any, tmp_path: Any) -> None:
     with pytest.raises(UsageError, match="needs guidance; set a guidance_scale above 1"):
         latents(pipeline, CADS(), [Request(PROMPT, 1, 0)], guidance_scale=1.0)
     with pytest.raises(UsageError, match="needs words"):

@@ -11,5 +11,5 @@ import pytest
 
 @pytest.fixture
 def copy(tiny: Callable[[str], Path], tmp_path: Path) -> Path:
-    """A tiny Stable Diffusion that may be changed."""
+    """Return a tiny Stable Diffusion that a test may change."""
     return Path(shutil.copytree(tiny("stable-diffusion"), tmp_path / "copy"))

@@ -1,4 +1,4 @@
-"""Devices and number formats: what this machine has, and clear words for what it has not."""
+"""Devices and number formats that this machine supports, and errors for those it does not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from askew.errors import UsageError
 from askew.models.device import choose_device, choose_dtype, dtype_name
 
 
-def test_the_machine_chooses_unless_told() -> None:
+def test_the_device_is_chosen_automatically_unless_given() -> None:
     assert choose_device("cpu") == torch.device("cpu")
     chosen = choose_device()
     assert (chosen.type == "cpu") == (
@@ -24,7 +24,7 @@ def test_a_cpu_computes_in_float32() -> None:
 
 
 @pytest.mark.parametrize("name", ["abacus", "cpu:first", "cuda:99", ""])
-def test_a_device_that_is_not_there_is_refused(name: str) -> None:
+def test_a_missing_device_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="this machine has no device"):
         choose_device(name)
 

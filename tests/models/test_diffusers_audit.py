@@ -41,7 +41,7 @@ def audit(
     return code, out, err
 
 
-def test_pictures_are_made_counted_and_found_again(
+def test_images_are_generated_counted_and_reused(
     tiny: Saved, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     model = tiny("stable-diffusion")
@@ -74,7 +74,7 @@ def test_pictures_are_made_counted_and_found_again(
     assert "(9 stored, 0 left)" in out
 
 
-def test_hidden_pictures_are_counted_as_missing(
+def test_hidden_images_are_counted_as_missing(
     tiny: Saved, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = audit(capfd, tiny("all hidden"), tmp_path / "run")

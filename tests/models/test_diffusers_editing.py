@@ -1,4 +1,4 @@
-"""An edit depends on the model, the picture, the prompt, the strength and the seed alone."""
+"""An edit depends only on the model, the image, the prompt, the strength and the seed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_edits_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None
         together = arrays(tiny_editor.edit(wanted))
     assert sum(reported) == 8
     assert together.shape == (8, SIDE, SIDE, 3)
-    torch.manual_seed(1)  # what the global generator holds must not matter
+    torch.manual_seed(1)  # the state of the global generator must not matter
     alone = np.concatenate([arrays(tiny_editor.edit([request])) for request in reversed(wanted)])[
         ::-1
     ]
@@ -68,7 +68,7 @@ def test_edits_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_edits_depend_on_all_that_is_asked_for(tiny: Saved, family: str) -> None:
+def test_edits_depend_on_every_part_of_the_request(tiny: Saved, family: str) -> None:
     tiny_editor = editor(tiny, family, guidance_scale=7.5)
     base = requests()[0]
     others = [
@@ -84,14 +84,11 @@ def test_edits_depend_on_all_that_is_asked_for(tiny: Saved, family: str) -> None
 @pytest.mark.parametrize(
     "family", ["latent-consistency", "flux", "qwen-image", "kandinsky", "sana-sprint"]
 )
-def test_every_family_that_is_said_to_work_edits_and_gives_pictures_back(
-    tiny: Saved, family: str
-) -> None:
+def test_every_supported_family_edits_and_restores_images(tiny: Saved, family: str) -> None:
     side = 64
-    steps = 2 if family == "sana-sprint" else 4  # it knows no other number
-    small = (
-        {"use_resolution_binning": False} if family == "sana-sprint" else {}
-    )  # else it works on a million pixels
+    steps = 2 if family == "sana-sprint" else 4  # it accepts no other number
+    # otherwise it works on a million pixels
+    small = {"use_resolution_binning": False} if family == "sana-sprint" else {}
     tiny_editor = editor(tiny, family, num_inference_steps=steps, **small)
     picture = SOURCES[0].resize((side, side))
     tiny_editor.check((side, side), (0.5, 1.0))
@@ -118,7 +115,7 @@ def test_encoding_and_decoding_draws_no_noise_and_keeps_the_size(tiny: Saved, fa
     np.testing.assert_array_equal(arrays(tiny_editor.encode_decode(SOURCES[:1])), back[:1])
 
 
-def test_settings_of_the_model_hold_for_editing_unless_others_are_given(tiny: Saved) -> None:
+def test_settings_of_the_model_apply_to_edits_unless_others_are_given(tiny: Saved) -> None:
     model = DiffusersModel(
         tiny("stable-diffusion"), guidance_scale=3.0, num_inference_steps=9, scheduler="DDIM"
     )
@@ -136,7 +133,7 @@ def test_settings_of_the_model_hold_for_editing_unless_others_are_given(tiny: Sa
         DiffusersEditor(model, {"strenght": 0.5})
 
 
-def test_what_cannot_be_edited_says_what_would_work(tiny: Saved) -> None:
+def test_errors_of_edits_name_settings_that_would_work(tiny: Saved) -> None:
     tiny_editor = editor(tiny, "stable-diffusion")
     tiny_editor.check((32, 48), (0.5, 1.0))
     with pytest.raises(UsageError, match="--resize 32"):
@@ -168,7 +165,7 @@ class Greedy:
         return self._pipeline(**arguments)
 
 
-def test_memory_that_runs_out_halves_the_batch_and_is_told_of_one_edit_alone(tiny: Saved) -> None:
+def test_a_lack_of_memory_halves_the_batch_and_is_an_error_for_one_edit(tiny: Saved) -> None:
     tiny_editor = editor(tiny, "stable-diffusion")
     plain = arrays(tiny_editor.edit(requests()[:4]))
     whole = tiny_editor.pipeline

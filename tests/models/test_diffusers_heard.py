@@ -1,6 +1,4 @@
-"""A setting that would change nothing is refused; settings of distilled models are told from a
-pipeline's own files.
-"""
+"""Settings that would change nothing are refused; settings of distilled models come from files."""
 
 from __future__ import annotations
 
@@ -92,26 +90,26 @@ def test_a_setting_that_changes_nothing_is_refused(
         ("qwen-image", {"negative_prompt": "blurred"}),
     ],
 )
-def test_a_setting_that_changes_pictures_is_taken(
+def test_a_setting_that_changes_images_is_accepted(
     tiny: Saved, family: str, given: dict[str, Any]
 ) -> None:
     assert given.keys() <= DiffusersModel(tiny(family), **given).settings.keys()
 
 
-def test_what_edits_do_not_hear_is_refused_too(tiny: Saved) -> None:
+def test_a_setting_that_does_not_affect_edits_is_refused(tiny: Saved) -> None:
     with pytest.raises(UsageError, match="editing: eta changes nothing"):
         DiffusersEditor(DiffusersModel(tiny("stable-diffusion")), {"eta": 0.5})
 
 
-OTHERWISE: dict[type, Callable[[Any], Any]] = {
+OTHER_VALUES: dict[type, Callable[[Any], Any]] = {
     bool: lambda default: not default,
     int: lambda default: (default or 1) + 1,
     float: lambda default: (default or 0.5) + 0.25,
     str: lambda default: "blurred",
 }
-"""By kind of a setting another value than its default."""
+"""A function from the default of a setting to another value, by type."""
 OF_THE_MOMENT = {"denoising_end", "clip_skip", "max_sequence_length", "original_inference_steps"}
-"""Settings that change pictures at some values alone, or that these tiny networks cannot take."""
+"""Settings that change images only at some values, or that these tiny networks cannot use."""
 
 
 def picture(folder: Path, **given: Any) -> np.ndarray:
@@ -123,9 +121,7 @@ def picture(folder: Path, **given: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize("family", ["stable-diffusion", "stable-diffusion-xl"])
-def test_layers_of_the_text_encoder_that_are_skipped_change_the_picture(
-    tiny: Saved, family: str
-) -> None:
+def test_skipping_layers_of_the_text_encoder_changes_the_image(tiny: Saved, family: str) -> None:
     folder = tiny(family)
     assert not np.array_equal(picture(folder, clip_skip=1), picture(folder))
 
@@ -134,7 +130,7 @@ def test_layers_of_the_text_encoder_that_are_skipped_change_the_picture(
 @pytest.mark.parametrize(
     "family", ["stable-diffusion", "stable-diffusion-xl", "stable-diffusion-3", "flux"]
 )
-def test_every_setting_of_a_family_changes_its_pictures_or_is_refused(
+def test_every_setting_of_a_family_changes_its_images_or_is_refused(
     tiny: Saved, family: str
 ) -> None:
     folder = tiny(family)
@@ -143,7 +139,7 @@ def test_every_setting_of_a_family_changes_its_pictures_or_is_refused(
     known = parameters(type(tiny_pipelines.FAMILIES[family]()))
     for name in known.keys() - OF_THE_MOMENT - {"height", "width", "num_inference_steps"}:
         try:
-            changed = picture(folder, **{name: OTHERWISE[known[name].kind](known[name].default)})
+            changed = picture(folder, **{name: OTHER_VALUES[known[name].kind](known[name].default)})
         except UsageError as error:
             if "changes nothing" not in str(error):
                 raise
@@ -206,14 +202,14 @@ TURBO = {"sample_size": 64, "cross_attention_dim": 2048}
         ({}, {"unet": {"time_cond_proj_dim": 256}}, {"num_inference_steps": 4}),
     ],
 )
-def test_a_folder_tells_by_its_files_how_its_makers_use_it(
+def test_settings_of_distilled_models_are_recognized_by_their_files(
     tmp_path: Path, index: dict[str, Any], parts: dict[str, Any], settings: dict[str, Any]
 ) -> None:
     assert recommended_settings(written(tmp_path / "mine", index, **parts)) == settings
     assert recommended_settings(SD_TURBO) == {"num_inference_steps": 1, "guidance_scale": 0.0}
 
 
-def test_a_refiner_is_no_model_of_its_own(tmp_path: Path) -> None:
+def test_a_refiner_is_refused_as_a_model(tmp_path: Path) -> None:
     index = {
         "_class_name": "StableDiffusionXLImg2ImgPipeline",
         "requires_aesthetics_score": True,

@@ -1,6 +1,4 @@
-"""Pipelines from the Hugging Face Hub: the real client against a hub on this machine, and without
-any network.
-"""
+"""Pipelines from the Hugging Face Hub: the real client with a local hub, and offline."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LocalHub]:
         yield served
 
 
-def test_a_repository_is_loaded_at_its_commit_and_found_again_without_a_network(
+def test_a_repository_is_loaded_at_its_commit_and_reused_offline(
     tiny: Saved,
     hub: LocalHub,
     monkeypatch: pytest.MonkeyPatch,
@@ -76,10 +74,10 @@ def test_the_revision_is_passed_on(tiny: Saved, hub: LocalHub) -> None:
         create("some/model", revision="v9")
 
 
-def test_a_decoder_is_joined_by_the_prior_that_its_card_names(
+def test_a_decoder_is_loaded_with_the_prior_that_its_card_names(
     tiny: Saved, hub: LocalHub, tmp_path: Path
 ) -> None:
-    """The settings recommended for Kandinsky 2.2 apply to its ID."""
+    """The settings recommended for Kandinsky 2.2 apply to the decoder's ID."""
     whole = tiny("kandinsky")
     decoder = tmp_path / "decoder"
     prior = tmp_path / "prior"
@@ -101,9 +99,7 @@ def test_a_decoder_is_joined_by_the_prior_that_its_card_names(
 
 @pytest.fixture
 def decoder(tiny: Saved, hub: LocalHub, tmp_path: Path) -> str:
-    """The ID of a decoder whose prior is another repository; they lie in the folders "decoder" and
-    "prior".
-    """
+    """Return the ID of a decoder whose prior is in another repository; both are folders."""
     split_kandinsky(tiny("kandinsky"), tmp_path / "decoder", tmp_path / "prior")
     hub.repositories |= {"some/decoder": tmp_path / "decoder", PRIOR: tmp_path / "prior"}
     return "some/decoder"
@@ -138,7 +134,7 @@ def test_a_prior_that_cannot_be_loaded_safely_is_named(
 
 
 def split_kandinsky(whole: Path, decoder: Path, prior: Path) -> None:
-    """The combined pipeline as the two repositories in which it is published."""
+    """Write the combined pipeline as the two repositories in which it is published."""
     index = json.loads((whole / "model_index.json").read_text())
     parts = {name: value for name, value in index.items() if not name.startswith("_")}
     for folder, kind, targets in (
@@ -156,7 +152,7 @@ def split_kandinsky(whole: Path, decoder: Path, prior: Path) -> None:
     (decoder / "README.md").write_text(f"---\nprior:\n- {PRIOR}\n---\n")
 
 
-def test_what_cannot_be_had_says_why_and_what_to_do(
+def test_errors_of_loading_state_the_reason_and_the_remedy(
     tiny: Saved, hub: LocalHub, tmp_path: Path
 ) -> None:
     hub.gated.add("some/gated")
@@ -180,7 +176,7 @@ def test_what_cannot_be_had_says_why_and_what_to_do(
     assert not any(path.endswith((".bin", ".safetensors")) for path in hub.paths)
 
 
-def test_no_network_is_said_at_once(
+def test_a_missing_network_is_reported_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     use(monkeypatch, UNREACHABLE, tmp_path)
@@ -193,26 +189,26 @@ def test_no_network_is_said_at_once(
 def dropped(
     tiny: Saved, hub: LocalHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> DiffusersModel:
-    """A model of which a dry run left the small files, before the network went."""
+    """Return a model whose small files a dry run loaded before the network failed."""
     hub.repositories["some/model"] = tiny("stable-diffusion")
     hub_model = create("some/model")
     use(monkeypatch, UNREACHABLE, tmp_path / "cache")
     return hub_model
 
 
-def test_a_model_that_a_dry_run_has_seen_is_not_on_this_machine(dropped: DiffusersModel) -> None:
+def test_a_model_of_a_dry_run_does_not_count_as_downloaded(dropped: DiffusersModel) -> None:
     again = create("some/model")
     assert again.revision == dropped.revision
     with pytest.raises(ModelError, match=ABSENT):
         again.pipeline  # noqa: B018
 
 
-def test_a_network_that_goes_before_the_weights_are_here_is_told(dropped: DiffusersModel) -> None:
+def test_a_network_failure_before_the_weights_is_reported(dropped: DiffusersModel) -> None:
     with pytest.raises(ModelError, match=ABSENT):
         dropped.pipeline  # noqa: B018
 
 
-def test_a_download_that_was_interrupted_is_told_without_a_network(
+def test_an_interrupted_download_is_reported_offline(
     dropped: DiffusersModel, tiny: Saved, tmp_path: Path
 ) -> None:
     (snapshot,) = (tmp_path / "cache").glob("models--some--model/snapshots/*")
@@ -222,10 +218,10 @@ def test_a_download_that_was_interrupted_is_told_without_a_network(
         create("some/model").pipeline  # noqa: B018
 
 
-def test_files_that_were_downloaded_one_by_one_are_found_without_a_network(
+def test_files_that_were_downloaded_singly_are_used_offline(
     tiny: Saved, hub: LocalHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """So other programs and older clients of the Hub leave them: without a list of what there is."""
+    """Other programs and older clients of the Hub leave files without a list of all files."""
     hub.repositories["some/model"] = folder = tiny("stable-diffusion")
     for path in filter(Path.is_file, folder.rglob("*")):
         huggingface_hub.hf_hub_download("some/model", path.relative_to(folder).as_posix())

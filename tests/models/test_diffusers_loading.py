@@ -1,4 +1,4 @@
-"""What a diffusers pipeline is loaded from, what is refused and why, and what can be set."""
+"""Sources of diffusers pipelines, refusals with their reasons, and settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_folder_is_named_after_the_slash(tiny: Saved, monkeypatch: pytest.Monk
     assert len({model.revision for model in models}) == 1
 
 
-def test_nothing_is_loaded_before_a_picture_is_asked_for(tiny: Saved) -> None:
+def test_nothing_is_loaded_before_an_image_is_requested(tiny: Saved) -> None:
     model = DiffusersModel(tiny("stable-diffusion"))
     assert "pipeline" not in vars(model)
     assert isinstance(model.pipeline, diffusers.StableDiffusionPipeline)
@@ -53,7 +53,7 @@ def test_the_revision_follows_the_weights_and_the_configuration(copy: Path) -> N
     assert len({first, second, DiffusersModel(copy).revision}) == 3
 
 
-def test_settings_hold_what_changes_the_picture_and_nothing_else(tiny: Saved) -> None:
+def test_settings_contain_only_what_changes_the_image(tiny: Saved) -> None:
     folder = tiny("stable-diffusion")
     plain = DiffusersModel(folder, device="cpu", dtype="float32", batch_size=2, offload="none")
     assert plain.settings == {"guidance_scale": 7.5, "num_inference_steps": 50}
@@ -73,13 +73,13 @@ def test_settings_hold_what_changes_the_picture_and_nothing_else(tiny: Saved) ->
     assert type(given.pipeline.scheduler) is diffusers.DDIMScheduler
 
 
-def test_defaults_of_the_makers_give_way_to_what_a_user_sets(tiny: Saved) -> None:
+def test_a_user_s_settings_override_recommended_ones(tiny: Saved) -> None:
     defaults = {"num_inference_steps": 4, "guidance_scale": 0.0, "max_sequence_length": 256}
     model = DiffusersModel(tiny("stable-diffusion"), defaults=defaults, guidance_scale=2)
     assert model.settings == {"num_inference_steps": 4, "guidance_scale": 2.0}
 
 
-def test_recommended_settings_are_ones_that_their_pipelines_take() -> None:
+def test_pipelines_accept_their_recommended_settings() -> None:
     assert recommended_settings("stabilityai/sdxl-turbo") == {
         "num_inference_steps": 1,
         "guidance_scale": 0.0,
@@ -140,14 +140,14 @@ def test_recommended_settings_are_ones_that_their_pipelines_take() -> None:
         ({"variant": "fp16"}, "no weights of a variant 'fp16'"),
     ],
 )
-def test_a_setting_that_cannot_be_met_is_explained(
+def test_errors_explain_settings_that_cannot_be_used(
     tiny: Saved, given: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(UsageError, match=says):
         DiffusersModel(tiny("stable-diffusion"), **given)
 
 
-def test_offloading_needs_its_package_except_on_a_cpu_where_it_does_nothing(
+def test_offloading_needs_its_package_except_on_a_cpu(
     tiny: Saved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(errors, "find_spec", lambda name: None)
@@ -163,7 +163,7 @@ def test_offloading_needs_its_package_except_on_a_cpu_where_it_does_nothing(
 
 
 class Placed:
-    """Notes where it is put."""
+    """A module that records the device it is moved to."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
@@ -186,13 +186,13 @@ class Placed:
         ("cuda", "sequential", "sequential"),
     ],
 )
-def test_offloading_is_the_pipeline_s_own(device: str, offload: str, call: str) -> None:
+def test_offloading_calls_the_pipeline_s_method(device: str, offload: str, call: str) -> None:
     placed = Placed()
     DeviceSetup(torch.device(device), torch.float32, offload).take(placed)
     assert placed.calls == [(call, device)]
 
 
-def test_cleaning_of_prompts_is_recorded_where_its_packages_are_missing(
+def test_prompts_that_are_not_cleaned_are_recorded(
     tiny: Saved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert DiffusersModel(tiny("sana")).settings["clean_caption"] is False
@@ -204,12 +204,12 @@ def test_cleaning_of_prompts_is_recorded_where_its_packages_are_missing(
     assert DiffusersModel(tiny("pixart")).settings["clean_caption"] is True
 
 
-def test_a_family_that_only_the_general_loader_knows(tiny: Saved) -> None:
+def test_a_family_that_only_the_general_loader_supports(tiny: Saved) -> None:
     model = DiffusersModel(tiny("sana-sprint"), batch_size=4)
     assert type(model.pipeline) is diffusers.SanaSprintPipeline
 
 
-def test_memory_is_counted_before_it_is_taken(tiny: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_checked_before_loading(tiny: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny("stable-diffusion")
     model = DiffusersModel(folder)
     models = [
@@ -242,7 +242,7 @@ def test_the_container_s_limit_counts(tmp_path: Path, monkeypatch: pytest.Monkey
     assert free_bytes(torch.device("cpu")) > 1e6
 
 
-def test_words_beyond_the_reach_of_the_text_encoder_are_named(tiny: Saved) -> None:
+def test_words_beyond_the_limit_of_the_text_encoder_are_named(tiny: Saved) -> None:
     long = "a photo of a nurse " + "and so on " * 10 + "zebra"
     for family in ("stable-diffusion", "stable-diffusion-xl"):
         model = DiffusersModel(tiny(family))

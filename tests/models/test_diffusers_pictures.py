@@ -1,6 +1,4 @@
-"""A picture of a diffusers pipeline depends on the model, the prompt, the seed and the settings
-alone.
-"""
+"""An image of a diffusers pipeline depends only on the model, the prompt, the seed and settings."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ SETTINGS: dict[str, dict[str, Setting]] = {
     "sana-sprint": UNBINNED,
 }
 GUIDED: dict[str, dict[str, Setting]] = {"flux": {"true_cfg_scale": 3.0}}
-"""What else a family needs before a negative prompt does anything."""
+"""Further settings that a family needs before a negative prompt has an effect."""
 
 PROMPTS = ("a photo of a nurse", "a chef", "a photo of an old doctor in a hospital")
 REQUESTS = [Request(PROMPTS[k % 3], 100 + k // 3) for k in range(8)]
@@ -62,10 +60,10 @@ def in_batches(tiny_model: DiffusersModel, size: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("family", tiny_pipelines.FAMILIES)
-def test_pictures_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None:
+def test_images_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None:
     tiny_model = model(tiny, family, batch_size=4)
     together = in_batches(tiny_model, 4)
-    torch.manual_seed(1)  # what the global generator holds must not matter
+    torch.manual_seed(1)  # the state of the global generator must not matter
     assert np.abs(in_batches(tiny_model, 3) - together).max() <= 1
     torch.manual_seed(2)
     assert np.abs(in_batches(model(tiny, family, batch_size=1), 1) - together).max() <= 1
@@ -78,7 +76,7 @@ def test_pictures_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> N
 @pytest.mark.parametrize(
     "family", [f for f in tiny_pipelines.FAMILIES if f not in ("sana-sprint", "latent-consistency")]
 )
-def test_a_negative_prompt_changes_every_picture_of_a_batch_alike(tiny: Saved, family: str) -> None:
+def test_a_negative_prompt_changes_every_image_of_a_batch_alike(tiny: Saved, family: str) -> None:
     guided = {"guidance_scale": 4.0, **GUIDED.get(family.removesuffix("-stochastic"), {})}
     if family == "qwen-image":
         del guided["guidance_scale"]
@@ -97,7 +95,7 @@ def test_a_negative_prompt_changes_every_picture_of_a_batch_alike(tiny: Saved, f
 
 
 @pytest.mark.parametrize("family", ["stable-diffusion", "sdxl-turbo", "stable-diffusion-3"])
-def test_pictures_are_those_of_the_pipeline_itself(tiny: Saved, family: str) -> None:
+def test_images_equal_those_of_the_pipeline(tiny: Saved, family: str) -> None:
     bare = diffusers.DiffusionPipeline.from_pretrained(tiny(family))
     bare.set_progress_bar_config(disable=True)
     generator = torch.Generator("cpu").manual_seed(REQUESTS[0].seed)
@@ -106,9 +104,9 @@ def test_pictures_are_those_of_the_pipeline_itself(tiny: Saved, family: str) -> 
     assert np.abs(arrays([image]) - arrays([expected])).max() == 0
 
 
-def test_a_sampler_that_adds_noise_takes_it_from_the_picture_s_own_generator(tiny: Saved) -> None:
-    """Two pictures of one batch that share their seed share every noise; with the global generator
-    they would not.
+def test_a_sampler_that_adds_noise_uses_the_generator_of_the_image(tiny: Saved) -> None:
+    """Two images of one batch with the same seed get the same noise, unlike with a global
+    generator.
     """
     twins = [REQUESTS[0], REQUESTS[1], REQUESTS[0]]
     for family in ("sdxl-turbo", "flux-stochastic"):
@@ -123,7 +121,7 @@ def test_a_sampler_that_adds_noise_takes_it_from_the_picture_s_own_generator(tin
     assert np.abs(noisy - plain).max() >= 5
 
 
-def test_noise_that_no_generator_reaches_is_found_and_its_pictures_are_made_alone(
+def test_noise_without_a_generator_is_detected_and_its_images_are_made_singly(
     tiny: Saved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(diffusers_model, "_draws_noise", lambda part: False)
@@ -187,7 +185,7 @@ def test_a_batch_that_is_too_large_is_halved_until_it_fits(tiny: Saved, error: E
     assert tiny_model.batch_size == 8, "the slices of a run must stay the same"
 
 
-def test_a_picture_too_large_for_the_memory_says_what_to_do(tiny: Saved) -> None:
+def test_an_image_too_large_for_the_memory_says_what_to_do(tiny: Saved) -> None:
     tiny_model = model(tiny, "stable-diffusion", batch_size=2)
     tiny_model.__dict__["pipeline"] = Greedy(tiny_model.pipeline, 0, MemoryError())
     with pytest.raises(ModelError, match=r"not enough memory on cpu for one image .* -M height"):
@@ -214,7 +212,7 @@ def test_a_setting_that_the_pipeline_refuses_is_named(
         model(tiny, family, **given).generate(REQUESTS[:2])
 
 
-def test_other_failures_are_not_taken_for_a_lack_of_memory(tiny: Saved) -> None:
+def test_other_failures_are_not_reported_as_a_lack_of_memory(tiny: Saved) -> None:
     tiny_model = model(tiny, "stable-diffusion")
     tiny_model.__dict__["pipeline"] = Greedy(tiny_model.pipeline, 0, ValueError("something else"))
     with pytest.raises(ValueError, match="something else"):
@@ -224,14 +222,14 @@ def test_other_failures_are_not_taken_for_a_lack_of_memory(tiny: Saved) -> None:
 @pytest.mark.parametrize(
     ("family", "says"), [("all hidden", "safety"), ("not a number", "float32"), ("flat", "single")]
 )
-def test_a_picture_that_shows_nothing_is_missing(tiny: Saved, family: str, says: str) -> None:
+def test_an_image_that_shows_nothing_is_missing(tiny: Saved, family: str, says: str) -> None:
     for picture in model(tiny, family).generate(REQUESTS[:2]):
         assert isinstance(picture, Missing)
         assert picture.reason == "blank_image"
         assert says in picture.detail
 
 
-def test_a_safety_checker_that_is_content_hides_nothing(tiny: Saved) -> None:
+def test_a_safety_checker_hides_no_acceptable_image(tiny: Saved) -> None:
     images = arrays(model(tiny, "none hidden").generate(REQUESTS[:2]))
     assert (
         np.abs(images - arrays(model(tiny, "stable-diffusion").generate(REQUESTS[:2]))).max() == 0
@@ -240,6 +238,6 @@ def test_a_safety_checker_that_is_content_hides_nothing(tiny: Saved) -> None:
 
 def test_nothing_is_written_to_the_terminal(tiny: Saved, capfd: pytest.CaptureFixture[str]) -> None:
     tiny_model = model(tiny, "all hidden")
-    capfd.readouterr()  # what saving the pipeline said
+    capfd.readouterr()  # the output of saving the pipeline
     tiny_model.generate(REQUESTS[:1])
     assert capfd.readouterr() == ("", "")

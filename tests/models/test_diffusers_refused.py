@@ -1,6 +1,4 @@
-"""Folders that are no pipeline, are incomplete, damaged or could run code, and what a user is told
-about them.
-"""
+"""Errors for folders that are not pipelines, are incomplete or damaged, or could run code."""
 
 from __future__ import annotations
 
@@ -61,7 +59,7 @@ def test_code_of_a_repository_is_refused_and_not_run(copy: Path) -> None:
     assert "code of its own repository for the pipeline" in refusal(copy)
 
 
-def test_weights_that_are_only_a_variant_need_its_name(copy: Path) -> None:
+def test_weights_of_a_variant_need_its_name(copy: Path) -> None:
     weights = copy / "unet" / "diffusion_pytorch_model.safetensors"
     weights.rename(weights.with_name("diffusion_pytorch_model.fp16.safetensors"))
     assert "-M variant=fp16" in refusal(copy)
@@ -70,7 +68,7 @@ def test_weights_that_are_only_a_variant_need_its_name(copy: Path) -> None:
     assert not isinstance(fp16_model.generate([Request("a nurse", 1)])[0], Missing)
 
 
-def test_what_is_no_pipeline_says_what_would_be_one(copy: Path, tmp_path: Path) -> None:
+def test_errors_of_other_folders_describe_a_pipeline(copy: Path, tmp_path: Path) -> None:
     assert "there is no folder" in refusal(tmp_path / "nowhere")
     assert "contains no model_index.json" in refusal(copy / "unet")
     assert "single file" in refusal(copy / "vae" / "config.json")
@@ -105,7 +103,7 @@ def test_a_decoder_without_its_prior_is_incomplete(tiny: Saved, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("file", [UNET, TEXT_ENCODER])
-def test_weights_that_are_absent_are_not_made_up(copy: Path, file: str) -> None:
+def test_absent_weights_are_not_invented(copy: Path, file: str) -> None:
     lost = sorted(load_file(copy / file))[-1]
     change_weights(
         copy / file, lambda weights: {name: weights[name] for name in weights if name != lost}
@@ -116,7 +114,7 @@ def test_weights_that_are_absent_are_not_made_up(copy: Path, file: str) -> None:
 
 
 def in_older_names(weights: Weights) -> Weights:
-    """As Stable Diffusion was published: other names in the attention of the autoencoder, one more
+    """Rename weights as in the first Stable Diffusion: attention of the autoencoder, one more
     buffer.
     """
     older = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}
@@ -129,7 +127,7 @@ def in_older_names(weights: Weights) -> Weights:
     return {rename(name): weight for name, weight in weights.items()}
 
 
-def test_weights_with_older_names_are_whole(tiny: Saved, tmp_path: Path) -> None:
+def test_weights_with_older_names_are_complete(tiny: Saved, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(tiny("all hidden"), tmp_path / "older"))
     change_weights(folder / "vae" / Path(UNET).name, in_older_names)
     positions = {"text_model.embeddings.position_ids": torch.arange(77)[None]}
@@ -146,7 +144,7 @@ def test_weights_with_older_names_are_whole(tiny: Saved, tmp_path: Path) -> None
     assert DiffusersModel(folder).pipeline
 
 
-def test_weights_in_several_files_are_whole(copy: Path, tmp_path: Path) -> None:
+def test_weights_in_several_files_are_complete(copy: Path, tmp_path: Path) -> None:
     DiffusersModel(copy).pipeline.save_pretrained(tmp_path / "shards", max_shard_size="20KB")
     assert len(list((tmp_path / "shards" / "unet").glob("*.safetensors"))) > 1
     assert DiffusersModel(tmp_path / "shards").pipeline
@@ -174,7 +172,7 @@ def test_a_part_without_its_files_is_named(copy: Path, gone: str, says: str) -> 
 
 
 @pytest.mark.parametrize("name", ["logging", "__version__"])
-def test_a_name_that_is_no_pipeline_class(copy: Path, name: str) -> None:
+def test_an_unknown_pipeline_class_is_refused(copy: Path, name: str) -> None:
     edit(copy, _class_name=name)
     assert f"is a {name}, which is not a pipeline of diffusers" in refusal(copy)
 
@@ -231,7 +229,7 @@ def test_weights_of_another_shape_are_named(copy: Path, file: str) -> None:
         DiffusersModel(copy).pipeline  # noqa: B018
 
 
-def test_memory_that_runs_out_while_loading_is_no_fault_of_the_files(
+def test_a_lack_of_memory_while_loading_is_not_reported_as_damage(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def too_large(*arguments: Any, **named: Any) -> Any:
@@ -245,7 +243,7 @@ def test_memory_that_runs_out_while_loading_is_no_fault_of_the_files(
 
 
 @pytest.mark.parametrize("name", ["name", "location", "defaults"])
-def test_what_is_no_setting_is_refused_as_one(name: str) -> None:
+def test_arguments_that_are_not_settings_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match=f"multiple values for .*{name}"):
         registry.model("diffusers/somebody/something", **{name: "x"})
 

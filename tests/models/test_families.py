@@ -60,9 +60,9 @@ def pictures(model: DiffusersModel) -> None:
 
 
 def maps(model: DiffusersModel) -> None:
-    with AttentionMaps(model.pipeline, "a photo of a nurse and gender") as watched:
+    with AttentionMaps(model.pipeline, "a photo of a nurse and gender") as maps:
         pictures(model)
-    assert np.isfinite(watched.aggregate()).all()
+    assert np.isfinite(maps.aggregate()).all()
 
 
 def edits(model: DiffusersModel) -> None:
@@ -77,7 +77,8 @@ def edits(model: DiffusersModel) -> None:
 
 
 def classes(model: DiffusersModel) -> None:
-    model.pipeline.default_sample_size = 16  # Flux takes it from here; its own 128 would be slow
+    # Flux uses the size given here; its default of 128 would be slow
+    model.pipeline.default_sample_size = 16
     denoiser = Denoiser(model.pipeline, ("a nurse", "a doctor"))
     latents = denoiser.latents([Image.effect_noise((SIDE, SIDE), 80)])
     noise = torch.stack([noise_of(1, 1, denoiser.shape)])
@@ -89,22 +90,21 @@ def classes(model: DiffusersModel) -> None:
 TRIED: tuple[Callable[[DiffusersModel], None], ...] = (pictures, maps, edits, classes)
 
 
-def test_the_table_is_what_each_family_does(
+def test_the_table_states_what_each_family_supports(
     tiny: Callable[[str], Path], pytestconfig: pytest.Config
 ) -> None:
     rows = []
     for family, name in NAMES.items():
         settings: dict[str, Any] = {"num_inference_steps": 2, "height": SIDE, "width": SIDE}
         if family.startswith(("pixart", "sana")):
-            settings["use_resolution_binning"] = False  # else they work on a million pixels
+            settings["use_resolution_binning"] = False  # otherwise they work on a million pixels
         model = DiffusersModel(tiny(family), **settings)
         works = []
         for tried in TRIED:
+            # any other failure fails the test: no cell may state that a family breaks
             try:
                 tried(model)
-            except (
-                UsageError
-            ):  # any other failure fails the test: no cell may say that a family breaks
+            except UsageError:
                 works.append("no")
             else:
                 works.append("yes")

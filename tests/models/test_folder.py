@@ -1,6 +1,4 @@
-"""Collections of existing pictures: manifests, sub-folders, and everything that can be wrong with
-them.
-"""
+"""Collections of existing images: manifests, sub-folders, and their errors."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ Write = Callable[[str], Path]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Four pictures of different colours, a.png to d.png."""
+    """Return a folder of four images of different colors, a.png to d.png."""
     path = tmp_path / "pictures"
     path.mkdir()
     for shade, name in enumerate("abcd"):
@@ -34,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def write(folder: Path) -> Write:
-    """Writes the manifest of `folder`."""
+    """Write the manifest of `folder`."""
 
     def write(text: str) -> Path:
         path = folder / "manifest.csv"
@@ -44,7 +42,7 @@ def write(folder: Path) -> Write:
     return write
 
 
-def test_a_row_becomes_a_picture(folder: Path, write: Write) -> None:
+def test_a_row_becomes_an_image(folder: Path, write: Write) -> None:
     write("file,prompt,condition,gender,note\nb.png,a nurse,,F,x\na.png,a nurse, diverse ,male,y\n")
     collection = create(str(folder))
     first, second = collection.pictures()
@@ -86,7 +84,7 @@ def test_a_csv_file_may_be_named_instead_of_its_folder(folder: Path, write: Writ
     assert create(str(manifest)).pictures() == create(str(folder)).pictures()
 
 
-def test_a_manifest_may_lie_elsewhere(folder: Path, tmp_path: Path) -> None:
+def test_a_manifest_may_be_in_another_folder(folder: Path, tmp_path: Path) -> None:
     manifest = tmp_path / "list.csv"
     manifest.write_text("file,prompt\nb.png,p\n", encoding="utf-8")
     assert create(str(folder), manifest=str(manifest)).pictures()[0].path == folder / "b.png"
@@ -138,7 +136,7 @@ def test_several_csv_files_need_a_name(folder: Path) -> None:
         ),
     ],
 )
-def test_faults_are_named(
+def test_errors_of_manifests_are_named(
     folder: Path, write: Write, text: str, settings: dict[str, str], message: str
 ) -> None:
     write(text)
@@ -147,7 +145,7 @@ def test_faults_are_named(
 
 
 @pytest.mark.parametrize("settings", [{"label": "gender=sex"}, {"condition": "sex"}])
-def test_a_wrong_column_is_told_before_files_are_looked_for(
+def test_a_wrong_column_is_reported_before_absent_files(
     folder: Path, write: Write, settings: dict
 ) -> None:
     write("file,prompt\ngone.png,p\n")
@@ -155,7 +153,7 @@ def test_a_wrong_column_is_told_before_files_are_looked_for(
         create(str(folder), **settings)
 
 
-def test_absent_files_are_kept_and_told(folder: Path, write: Write) -> None:
+def test_absent_files_are_counted_and_reported(folder: Path, write: Write) -> None:
     write(
         "file,prompt,gender\na.png,p,F\n"
         + "".join(f"gone{k}.png,p,M\n" for k in range(7))
@@ -172,7 +170,7 @@ def test_absent_files_are_kept_and_told(folder: Path, write: Write) -> None:
     assert outside.startswith("2 images")
 
 
-def test_strictly_an_absent_file_stops(folder: Path, write: Write) -> None:
+def test_an_absent_file_is_an_error_with_strict(folder: Path, write: Write) -> None:
     write("file,prompt\na.png,p\n" + "".join(f"gone{k}.png,p\n" for k in range(7)))
     with pytest.raises(
         ManifestError, match=r"7 of 8 files are absent: gone0\.png.*gone4\.png and 2 more"
@@ -180,7 +178,7 @@ def test_strictly_an_absent_file_stops(folder: Path, write: Write) -> None:
         create(str(folder), strict=True)
 
 
-def test_without_a_single_file_there_is_nothing_to_measure(folder: Path, write: Write) -> None:
+def test_a_manifest_without_any_existing_file_is_an_error(folder: Path, write: Write) -> None:
     write("file,prompt\nx.png,p\ny.png,p\n")
     with pytest.raises(
         ManifestError, match=r"2 of 2 files are absent: x\.png, y\.png\. Their paths"
@@ -197,7 +195,7 @@ def test_a_file_that_comes_back_changes_the_revision(folder: Path, write: Write)
     assert create(str(folder)).revision == whole
 
 
-def test_a_file_that_cannot_be_read_is_no_file(folder: Path, write: Write) -> None:
+def test_a_file_that_cannot_be_read_counts_as_absent(folder: Path, write: Write) -> None:
     write(f"file,prompt\na.png,p\n{'x' * 300}.png,p\nb.png/c.png,p\n")
     assert list(create(str(folder)).digests) == [folder / "a.png"]
 
@@ -220,9 +218,7 @@ def test_paths_that_begin_with_a_slash_are_read_below_the_folder(
     assert collection.warnings[1].startswith("1 of 3 files")
 
 
-def test_a_path_from_the_root_that_exists_is_taken_as_it_is(
-    folder: Path, write: Write, tmp_path: Path
-) -> None:
+def test_an_existing_absolute_path_is_used(folder: Path, write: Write, tmp_path: Path) -> None:
     other = shutil.copy(folder / "b.png", tmp_path / "outside.png")
     write(f"file,prompt\n{other},p\n{folder}/a.png,p\nc.png,p\n")
     collection = create(str(folder), allow_outside=True)
@@ -234,11 +230,14 @@ def test_a_path_from_the_root_that_exists_is_taken_as_it_is(
     assert collection.warnings == (f"2 images in {folder} are not in the manifest manifest.csv",)
 
 
-LED_OUT = "../outside.png {outside} ..\\outside.png x/../../outside.png link.png linked/outside.png ../gone.png /etc/passwd"
+LED_OUT = (
+    "../outside.png {outside} ..\\outside.png x/../../outside.png link.png linked/outside.png "
+    "../gone.png /etc/passwd"
+)
 
 
 @pytest.mark.parametrize("path", LED_OUT.split())
-def test_what_lies_outside_is_refused_by_name(
+def test_files_outside_the_folder_are_refused_by_name(
     path: str, folder: Path, write: Write, tmp_path: Path
 ) -> None:
     outside = shutil.copy(folder / "b.png", tmp_path / "outside.png")
@@ -274,13 +273,13 @@ def test_files_outside_the_manifest_are_counted(folder: Path, write: Write) -> N
     )
 
 
-def test_prompts_without_an_initial_set_are_told(folder: Path, write: Write) -> None:
+def test_prompts_without_a_baseline_set_are_reported(folder: Path, write: Write) -> None:
     write("file,prompt,condition\na.png,CEO,\nb.png,ceo,x\nc.png,nurse,\nd.png,nurse,x\n")
     assert create(str(folder)).warnings == ("no baseline image for: ceo",)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
-def test_utf8_with_and_without_a_mark(folder: Path, encoding: str) -> None:
+def test_utf8_with_and_without_a_byte_order_mark(folder: Path, encoding: str) -> None:
     (folder / "manifest.csv").write_text("file,prompt\na.png,Köchin\n", encoding=encoding)
     assert create(str(folder)).pictures()[0].prompt == "Köchin"
 
@@ -326,7 +325,7 @@ def test_a_flat_folder_is_one_prompt(folder: Path) -> None:
     assert {(p.prompt, p.axis) for p in create(str(folder)).pictures()} == {("pictures", None)}
 
 
-def test_folders_that_cannot_be_read(folder: Path, tmp_path: Path) -> None:
+def test_folders_that_cannot_be_read_are_errors(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ManifestError, match="no folder"):
         create(str(tmp_path / "absent"))
     (tmp_path / "empty").mkdir()
@@ -359,7 +358,7 @@ def test_the_revision_follows_content_and_conditions_but_not_place_or_labels(
     )
 )
 @settings(suppress_health_check=[HealthCheck.too_slow])
-def test_pairs_read_what_they_write(values: dict[str, list[str]]) -> None:
+def test_pairs_are_read_back_as_they_were_written(values: dict[str, list[str]]) -> None:
     text = ", ".join(f"{key} = {value}" for key, row in values.items() for value in row)
     assert (
         parse_pairs(text) == {key: tuple(row) for key, row in values.items()} == parse_pairs(values)
@@ -367,7 +366,7 @@ def test_pairs_read_what_they_write(values: dict[str, list[str]]) -> None:
 
 
 @given(st.lists(st.sampled_from(["", "Initial", "x", "y"]), min_size=1))
-def test_exactly_the_empty_and_initial_conditions_are_initial(cells: list[str]) -> None:
+def test_only_the_empty_and_initial_conditions_are_baselines(cells: list[str]) -> None:
     if len(set(cells)) == 1:
         assert conditions(cells, "", "here") == [(None, None)] * len(cells)
     elif {"", "Initial"} & set(cells):

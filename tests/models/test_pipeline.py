@@ -1,6 +1,4 @@
-"""Pipelines that are not opened: a finished run of one is shown again by what was found out when it
-was made.
-"""
+"""Pipelines that stay closed: a finished run is shown from facts that were stored when it ran."""
 
 from __future__ import annotations
 
@@ -60,7 +58,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_finished_run_is_shown_without_importing_what_made_it(
+def test_a_finished_run_is_shown_without_importing_heavy_packages(
     command: str, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:
     arguments = [
@@ -79,7 +77,7 @@ def test_a_finished_run_is_shown_without_importing_what_made_it(
     assert (tmp_path / "it" / "results.json").read_bytes() == written
 
 
-def test_a_pipeline_whose_files_or_settings_are_others_is_opened_again(copy: Path) -> None:
+def test_a_pipeline_is_opened_after_its_files_or_settings_changed(copy: Path) -> None:
     def opened(**settings: object) -> bool:
         with remember_facts(known):
             return "network" in vars(registry.model(f"diffusers/{copy}", **settings))

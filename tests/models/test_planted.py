@@ -27,12 +27,12 @@ def test_an_equal_attribute_takes_each_of_its_values() -> None:
     assert 3 <= sum(shown) <= 9
 
 
-def test_what_the_prompt_says_comes_first() -> None:
+def test_the_prompt_takes_precedence() -> None:
     prompt = "a photo of a female nurse"
     assert drawn(PlantedModel(equal="gender"), prompt) == drawn(PlantedModel(), prompt)
 
 
-def test_the_setting_is_part_of_the_pictures_identity_only_where_it_is_given() -> None:
+def test_the_setting_is_part_of_the_key_only_if_given() -> None:
     assert PlantedModel().settings == {"bias": 1.0}
     assert PlantedModel(equal="age").settings == {"bias": 1.0, "equal": "age"}
     with pytest.raises(UnknownName, match="height"):
@@ -40,6 +40,6 @@ def test_the_setting_is_part_of_the_pictures_identity_only_where_it_is_given() -
 
 
 @pytest.mark.parametrize("name", ["offload", "name"])
-def test_a_setting_that_it_does_not_have_is_answered_with_those_it_has(name: str) -> None:
+def test_the_error_of_an_unknown_setting_lists_the_known_ones(name: str) -> None:
     with pytest.raises(UsageError, match=f"unknown setting {name!r}.* Known: bias, equal"):
         registry.model("studio/planted", **{name: "model"})

@@ -1,4 +1,4 @@
-"""The embedded diffusion models, as anybody's diffusers code loads them and as askew does."""
+"""The embedded diffusion models, loaded by plain diffusers code and by askew."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_it_is_a_stable_diffusion_pipeline_of_the_promised_layout(name: str) -> 
     assert image.size == (128, 128)
 
 
-def test_plain_diffusers_makes_the_same_picture(studio: StudioModel) -> None:
+def test_plain_diffusers_makes_the_same_image(studio: StudioModel) -> None:
     pipeline = StableDiffusionPipeline.from_pretrained(weights("studio"))
     pipeline.set_progress_bar_config(disable=True)
     noise = torch.Generator().manual_seed(5)
@@ -89,7 +89,7 @@ def values_shown(images: list[Image.Image | Missing], attribute: str) -> NDArray
         pytest.param("a photo of a muscular nurse in a wheelchair", marks=pytest.mark.slow),
     ],
 )
-def test_it_shows_all_that_a_prompt_says(name: str, prompt: str) -> None:
+def test_images_show_all_values_of_a_prompt(name: str, prompt: str) -> None:
     images = cast(StudioModel, registry.model(name)).generate(
         [Request(prompt, seed) for seed in range(4)]
     )
@@ -102,7 +102,9 @@ WEAK = {
     ("studio/balanced", "disability"): {"fit"},
     ("studio/balanced", "emotion"): {"serious"},
 }
-"""What nurses show too seldom: `studio` warns of it, docs/reference/studio.md says it of both."""
+"""Values that images of nurses show too seldom. `studio` warns about its value;
+docs/reference/studio.md lists all.
+"""
 
 
 @pytest.mark.slow
@@ -110,7 +112,7 @@ WEAK = {
 @pytest.mark.parametrize(
     "attribute", ["gender", "age", "emotion", "environment", "body_type", "disability"]
 )
-def test_it_shows_each_thing_that_a_prompt_says(name: str, attribute: str) -> None:
+def test_images_show_each_value_of_a_prompt(name: str, attribute: str) -> None:
     model = cast(StudioModel, registry.model(name))
     shown = {}
     for value in ATTRIBUTES[attribute]:
@@ -134,7 +136,7 @@ def gender_gap(model: StudioModel) -> float:
 
 
 @pytest.mark.slow
-def test_its_occupations_lean_as_planted_and_those_of_the_balanced_one_less(
+def test_occupations_are_biased_as_planted_and_less_in_the_balanced_model(
     studio: StudioModel,
 ) -> None:
     planted = gender_gap(studio)
@@ -143,7 +145,7 @@ def test_its_occupations_lean_as_planted_and_those_of_the_balanced_one_less(
 
 
 @pytest.mark.parametrize(("user_value", "policy"), [(None, "passive"), ("active", "active")])
-def test_idle_threads_sleep_unless_the_user_says_otherwise(
+def test_idle_threads_sleep_unless_the_user_sets_another_policy(
     user_value: str | None, policy: str
 ) -> None:
     code = """if True:
@@ -166,12 +168,12 @@ def test_idle_threads_sleep_unless_the_user_says_otherwise(
     assert done.stdout == f"{policy}\n"
 
 
-def test_words_that_it_does_not_know_are_named(studio: StudioModel) -> None:
+def test_unknown_words_are_named(studio: StudioModel) -> None:
     assert studio.unknown_words("a photo of a nurse juggling") == ["juggling"]
     assert studio.unknown_words("a photo of an old nurse") == []
 
 
-def test_words_that_its_pictures_seldom_show_are_named(studio: StudioModel) -> None:
+def test_words_that_images_seldom_show_are_named(studio: StudioModel) -> None:
     assert studio.unheard_words("a photo of welders in a room") == ["welders"]
     assert studio.unheard_words("a photo of a room") == ["room"]
     assert studio.unheard_words("a photo of women and nurses outside") == []
@@ -182,7 +184,7 @@ def test_words_that_its_pictures_seldom_show_are_named(studio: StudioModel) -> N
     ]
 
 
-def test_its_errors_name_what_would_be_right() -> None:
+def test_errors_name_valid_settings() -> None:
     with pytest.raises(UnknownName, match="studio/balanced"):
         registry.model("studio/balancd")
     with pytest.raises(UsageError, match="num_inference_steps"):

@@ -1,6 +1,4 @@
-"""A page of every block, with the worst that may stand in it: long prompts and words, markup, gaps,
-two scripts.
-"""
+"""A page with all blocks and their worst contents: long texts, markup, gaps, two scripts."""
 
 from __future__ import annotations
 
@@ -93,8 +91,8 @@ def one_prompt() -> ShareBars:
             strong=True,
             leading="serious",
         ),
-        bar("Ethnicity", "ethnicity", (3, 4, 10, 9, 11, 11), "no lean shown"),
-        bar("Age", "age", (21, 14, 13), "no lean shown"),
+        bar("Ethnicity", "ethnicity", (3, 4, 10, 9, 11, 11), "not significant"),
+        bar("Age", "age", (21, 14, 13), "not significant"),
         bar("Clothing", "clothing", (45, 0), "formal alone", strong=True, missing=lost),
         bar("Body type", "clothing", (0, 0), missing={"no_person": 48}),
     )
@@ -107,7 +105,7 @@ def many_prompts() -> ShareBars:
     for prompt in (LONG_PROMPT, "ceo", HEBREW, HOSTILE, LONG_WORD):
         for condition in ("as asked", "asked for diversity"):
             men = rng.randrange(11)
-            verdict = "men alone" if men > 8 else "no lean shown"
+            verdict = "men alone" if men > 8 else "not significant"
             bars.append(
                 bar(condition, "gender", (men, 10 - men), verdict, strong=men > 8, group=prompt)
             )
@@ -120,7 +118,7 @@ def two_runs() -> ShareBars:
         for k, run in enumerate(MODELS[:2]):
             counts = [16 if j == k else 4 for j in range(len(AXES[axis]))]
             bars.append(
-                bar(run, axis, counts, "leans" if k else "", group=axis.capitalize(), series=k)
+                bar(run, axis, counts, "biased" if k else "", group=axis.capitalize(), series=k)
             )
     return ShareBars("What two models show", tuple(bars))
 

@@ -1,6 +1,4 @@
-"""The page in a real browser at four widths: nothing sticks out, no text is small, no column is a
-letter wide.
-"""
+"""The page in a real browser at four widths: nothing overflows, no text or column is too small."""
 
 from __future__ import annotations
 
@@ -85,7 +83,7 @@ def measure(framed: Sequence[tuple[str, int]], folder: Path, *more: str) -> list
 
 
 def sound(framed: Sequence[tuple[str, int]], folder: Path) -> list[dict[str, Any]]:
-    """Measure pages; assert that nothing sticks out, is small, narrow, cut, fetched or broken."""
+    """Measure pages; assert that nothing overflows, is small, narrow, cut, fetched or broken."""
     measured = measure(framed, folder)
     for k, ((_, width), page) in enumerate(zip(framed, measured, strict=True)):
         assert page["window"] == width
@@ -100,9 +98,9 @@ def test_fits(tmp_path: Path) -> None:
     page = html.page(gallery())
     widths = (360, 390, 800, 1200, 1920)
     for measured in sound([(page, width) for width in widths], tmp_path):
-        assert measured["scrolled"] == 0, measured["window"]  # plots stack before they scroll
+        assert measured["scrolled"] == 0, measured["window"]  # plots are stacked before they scroll
         assert measured["images"] > 40
-        assert measured["styled"] == "flex"  # the policy lets the style in
+        assert measured["styled"] == "flex"  # the content policy allows the style
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The page as a file: safe, whole, readable without seeing it, and the same every time."""
+"""The page as a file: safe, complete, accessible without images, and always the same."""
 
 from __future__ import annotations
 
@@ -59,27 +59,27 @@ def test_allows_nothing_but_its_own_style(page: str) -> None:
 @pytest.mark.parametrize(
     "forbidden", ["<script", " style=", "javascript:", "@import", "http-equiv=refresh"]
 )
-def test_holds_nothing_that_runs_or_is_fetched(page: str, forbidden: str) -> None:
+def test_contains_no_script_or_request(page: str, forbidden: str) -> None:
     assert forbidden not in page
 
 
-def test_shows_markup_of_others_as_text(page: str) -> None:
+def test_shows_foreign_markup_as_text(page: str) -> None:
     assert "&lt;script&gt;alert(" in page
     assert "<img src=x" not in page
 
 
-def test_every_picture_says_what_it_is(page: str) -> None:
+def test_every_image_has_an_alternative_text(page: str) -> None:
     pictures = re.findall(r"<img [^>]*>", page)
     assert len(pictures) > 40
     assert all(re.search(r'alt="[^"]+"', picture) for picture in pictures)
 
 
-def test_every_drawing_says_what_it_shows(page: str) -> None:
+def test_every_drawing_has_a_description(page: str) -> None:
     for drawing in re.findall(r'<svg [^>]*role="img"[^>]*>.{0,80}', page):
         assert "<title>" in drawing
 
 
-def test_ids_are_used_once_and_links_lead_somewhere(page: str) -> None:
+def test_ids_are_unique_and_links_have_targets(page: str) -> None:
     ids = re.findall(r' id="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(ids)
@@ -93,7 +93,7 @@ def test_a_link_to_nothing_is_text() -> None:
     assert "here" in page
 
 
-def test_a_link_leads_to_a_fold() -> None:
+def test_a_link_leads_to_collapsed_details() -> None:
     fold = Details("more", (Paragraph("told"),), anchor="a b")
     page = shown(
         IntervalChart("c", "Axis", (IntervalRow("here", estimate(0.2), link="a b"),), "MAD"), fold
@@ -102,7 +102,7 @@ def test_a_link_leads_to_a_fold() -> None:
     assert '<details id="a-b">' in page
 
 
-def test_what_holds_nothing_is_left_out() -> None:
+def test_empty_blocks_are_left_out() -> None:
     empty = Section(
         "Empty",
         (Details("nobody", (IntervalChart("c", "Axis", (), "MAD"),)), Table("t", ("a",), ())),
@@ -116,7 +116,7 @@ def test_the_same_page_gives_the_same_bytes(page: str) -> None:
     assert page == html.page(gallery())
 
 
-def test_a_fragment_keeps_its_style_to_itself() -> None:
+def test_the_style_of_a_fragment_applies_only_to_it() -> None:
     fragment = html.fragment(gallery())
     style = re.search(r"<style>(.*?)</style>", fragment, re.DOTALL)
     assert style
@@ -128,7 +128,7 @@ def test_a_fragment_keeps_its_style_to_itself() -> None:
     )
     assert fragment.startswith('<div class="askew part">')
     assert "Effects" in fragment
-    assert "Which axis moves which" not in fragment  # its section is not for screens
+    assert "Which axis moves which" not in fragment  # the section is not for screens
 
 
 def test_ids_of_two_fragments_differ() -> None:
@@ -143,7 +143,7 @@ def test_control_characters_do_not_reach_the_page() -> None:
     assert "\x1b" not in shown(Paragraph("red \x1b[31m alarm"))
 
 
-def test_says_why_a_score_is_missing() -> None:
+def test_states_why_a_score_is_missing() -> None:
     page = shown(
         IntervalChart("c", "Axis", (IntervalRow("age", GONE),), "MAD"),
         Table("t", ("a", "b"), (("x", GONE),)),
@@ -152,7 +152,7 @@ def test_says_why_a_score_is_missing() -> None:
     assert "not measured" in page
 
 
-def test_draws_interval_and_chance() -> None:
+def test_draws_the_interval_and_the_null_mean() -> None:
     page = shown(
         IntervalChart(
             "c", "Axis", (IntervalRow("age", estimate(0.5, 0.1, null=0.25, q=0.01)),), "MAD"
@@ -164,7 +164,7 @@ def test_draws_interval_and_chance() -> None:
     assert "bold: significant" in page
 
 
-def test_no_interval_no_line() -> None:
+def test_a_score_without_an_interval_has_no_line() -> None:
     assert '<line class="whisker' not in shown(
         IntervalChart("c", "Axis", (IntervalRow("age", estimate(0.5, None)),), "MAD")
     )
@@ -172,12 +172,12 @@ def test_no_interval_no_line() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Debiased(Estimate):
-    """An estimate that knows the bias of few pictures."""
+    """An estimate with a bias-corrected value."""
 
     debiased: float | None = None
 
 
-def test_the_mark_lies_where_the_debiased_value_is() -> None:
+def test_the_mark_is_at_the_bias_corrected_value() -> None:
     page = shown(
         IntervalChart(
             "c",
@@ -190,7 +190,7 @@ def test_the_mark_lies_where_the_debiased_value_is() -> None:
     assert ">0.50<" in page
 
 
-def test_a_bar_names_what_has_no_room() -> None:
+def test_a_bar_names_values_that_do_not_fit() -> None:
     parts = (
         ShareSegment("fit", estimate(0.95), 95, 0.25),
         ShareSegment("wheelchair", estimate(0.05), 5, 0.25),
@@ -219,7 +219,7 @@ def test_bars_of_the_same_values_share_a_key() -> None:
     assert '<tr class="group"><th colspan="3" scope="rowgroup"><bdi>ceo</bdi>' in page
 
 
-def test_nothing_read_is_no_empty_bar() -> None:
+def test_a_set_without_labels_is_not_an_empty_bar() -> None:
     page = shown(
         ShareBars(
             "c",
@@ -247,7 +247,7 @@ def test_numbers_of_lines_follow_as_a_table() -> None:
     assert "0.30 [0.24, 0.36]" in page
 
 
-def test_columns_of_numbers_stand_right() -> None:
+def test_columns_of_numbers_are_aligned_right() -> None:
     page = shown(Table("t", ("name", "n", "words"), (("a", 3, HOSTILE), ("b", None, "x"))))
     assert page.count('<td class="num">') == 2
     assert '<td class="texts">' in page
@@ -257,12 +257,12 @@ def test_an_empty_page_is_a_page() -> None:
     html5lib.HTMLParser(strict=True).parse(html.page(Page("", "", "", (), ())))
 
 
-def test_a_picture_without_words_is_refused() -> None:
+def test_an_image_without_alternative_text_is_refused() -> None:
     with pytest.raises(ValueError, match="describes it in words"):
         Thumbnail(None, "")
 
 
-def test_numbers_of_a_narrow_graph_hide_no_name() -> None:
+def test_numbers_of_a_narrow_graph_cover_no_name() -> None:
     names = [
         ("gender", 0),
         ("age", 1),

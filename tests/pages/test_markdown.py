@@ -1,4 +1,4 @@
-"""The page as Markdown: whole tables, nothing of others that is read as markup."""
+"""The page as Markdown: complete tables, and no foreign text that is read as markup."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_rows_have_as_many_cells_as_their_head() -> None:
         assert len(counts) == 1
 
 
-def test_holds_no_markup_of_others() -> None:
+def test_contains_no_foreign_markup() -> None:
     text = markdown(gallery())
     plain_text = re.sub(
         r"</?(details|summary|sub)>", "", re.sub(r"```.*?```", "", text, flags=re.DOTALL)
@@ -36,7 +36,7 @@ def test_holds_no_markup_of_others() -> None:
     assert "\\<script\\>" in text
 
 
-def test_lines_of_others_stay_in_their_place() -> None:
+def test_foreign_lines_stay_in_their_place() -> None:
     text = shown(
         Table("c", ("a", "b"), (("x\n| y | z |", "@all # head\n- item"),)), Paragraph("1\n# 2")
     )
@@ -44,18 +44,18 @@ def test_lines_of_others_stay_in_their_place() -> None:
     assert "\n# 2" not in text
 
 
-def test_a_code_block_cannot_be_left() -> None:
+def test_foreign_text_cannot_end_a_code_block() -> None:
     text = shown(CodeBlock(f"```\n{HOSTILE}\n````"))
     assert text.count("`````\n") == 2
 
 
-def test_what_is_beyond_chance_is_bold() -> None:
+def test_significant_results_are_bold() -> None:
     text = shown(IntervalChart("c", "Axis", (IntervalRow("age", estimate(0.5, q=0.01)),), "MAD"))
     assert "| age | **0.50** | **\\[0.44, 0.56\\]** | **–** | **–** | **0.010** |" in text
 
 
-def test_folds_stay_folded() -> None:
+def test_details_stay_collapsed() -> None:
     text = markdown(gallery())
     assert text.count("<details>") == text.count("</details>") == 3
-    assert "Which axis moves which" not in text  # its section is not for screens
+    assert "Which axis moves which" not in text  # the section is not for screens
     assert "data:image" not in text

@@ -1,4 +1,4 @@
-"""Pictures in pages: small, whole, and with maps where they belong."""
+"""Images in pages: small, complete, and with maps at the right place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from askew.pages import media
 
 
 class Album:
-    """Pictures in memory; every name but "gone" is one."""
+    """Images in memory; each name except "gone" has an image."""
 
     def picture(self, name: str) -> Image.Image | None:
         return None if name == "gone" else Image.new("RGB", (300, 200), (200, 30, 30))
@@ -35,7 +35,7 @@ def test_a_small_copy_keeps_its_shape() -> None:
     assert opened(media.thumbnail(Image.new("RGBA", (300, 200)))).size == (112, 75)
 
 
-def test_a_row_numbers_its_pictures_and_leaves_gaps() -> None:
+def test_a_row_numbers_its_images_and_leaves_gaps() -> None:
     row = media.picture_row(Album(), ["a", None, "gone", "b"], "a nurse", 3, "seed 0", 1)
     assert [shot.image is None for shot in row.shots] == [False, True, False]
     assert [shot.image and media.data_uri(shot.image) is None for shot in row.shots] == [
@@ -62,7 +62,7 @@ def test_a_page_stays_small(initial: int, others: int, shown: tuple[int, int]) -
     assert media.allowance(initial, others) == shown
 
 
-def test_heat_is_where_the_map_is_high() -> None:
+def test_heat_is_bright_where_the_map_is_high() -> None:
     map = np.zeros((8, 8))
     map[:, 4:] = 1.0
     pixels = np.asarray(
@@ -81,7 +81,7 @@ def test_a_flat_map_is_dark_everywhere() -> None:
     assert float(np.ptp(pixels[..., 1].astype(float))) < 6
 
 
-def test_masks_show_each_and_both() -> None:
+def test_masks_show_both_words_and_their_overlap() -> None:
     a = np.zeros((4, 4), dtype=bool)
     b = np.zeros((4, 4), dtype=bool)
     a[:, :2] = True
@@ -95,4 +95,4 @@ def test_masks_show_each_and_both() -> None:
     assert only_a[2] > only_a[0]  # blue
     assert only_b[0] > only_b[2]  # orange
     assert both[1] > both[2] + 30  # yellow
-    assert np.ptp(neither) < 12  # grey
+    assert np.ptp(neither) < 12  # gray

@@ -1,4 +1,4 @@
-"""What every page says of its run: facts, gaps, plan, machine."""
+"""The parts that all pages share: facts, missing images, plan, machine."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def pictures(n: int = 4, axis: str | None = None, **missing: int) -> PictureSet:
     return PictureSet("a nurse", axis, axis and "male", "a nurse", n, missing, names, (None,) * n)
 
 
-def test_facts_leave_out_what_is_not_known() -> None:
+def test_unknown_facts_are_left_out() -> None:
     assert dict(skeleton.facts(head(pictures(), pictures(6, "gender", refused=1)))) == {
         "Model": "studio, bias 0.5",
         "Images": "9 in 2 sets of 4 to 6",
@@ -69,13 +69,13 @@ def missing(
     return skeleton.missing_section([*skeleton.picture_gaps(run.sets), *gaps], sentences)
 
 
-def test_nothing_missing_is_said() -> None:
+def test_a_page_states_that_nothing_is_missing() -> None:
     (text,) = missing(head(pictures())).blocks
     assert isinstance(text, Paragraph)
     assert text.text.startswith("Nothing is missing")
 
 
-def test_gaps_have_their_place_and_reasons() -> None:
+def test_missing_images_have_their_set_and_reasons() -> None:
     gaps = (
         skeleton.MissingNote("perceived gender by studio", "a nurse", 4, {"no_person": 1}),
         skeleton.MissingNote("age", "x", 4, {}),
@@ -97,13 +97,13 @@ def test_gaps_have_their_place_and_reasons() -> None:
     assert not section.screen
 
 
-def test_many_gaps_are_folded() -> None:
+def test_many_missing_images_are_collapsed() -> None:
     section = missing(head(*(pictures(4, f"axis {k}", error=1) for k in range(13))))
     assert isinstance(section.blocks[1], Details)
     assert section.blocks[1].summary == "13 places with missing data"
 
 
-def test_provenance_tells_plan_and_machine() -> None:
+def test_provenance_contains_plan_and_machine() -> None:
     plan, machine = skeleton.provenance(head(pictures()))
     facts, fold = plan.blocks
     assert isinstance(facts, DefinitionList)
@@ -130,5 +130,5 @@ def test_provenance_tells_plan_and_machine() -> None:
 
 
 @pytest.mark.parametrize(("lost", "lines"), [({}, 1), ({"error": 2}, 2)])
-def test_notes_count_what_is_missing(lost: dict[str, int], lines: int) -> None:
+def test_notes_count_missing_images(lost: dict[str, int], lines: int) -> None:
     assert len(skeleton.notes(head(pictures(4, **lost)))) == lines

@@ -1,4 +1,4 @@
-"""Colours that everybody can read: contrast of text and marks by WCAG, in light and in dark."""
+"""Colors that everybody can read: the contrast of text and marks by WCAG in light and dark mode."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_text_is_readable(scheme: str, name: str) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", [*(f"--run-{k}" for k in range(RUNS)), "--null-edge"])
-def test_marks_are_seen(scheme: str, name: str) -> None:
+def test_marks_are_visible(scheme: str, name: str) -> None:
     colors = SCHEMES[scheme]
     assert contrast(colors[name], colors["--paper"]) >= 3
 
@@ -73,7 +73,7 @@ def test_swatches_show_the_colors_of_overlays() -> None:
     assert ", ".join(f"#{anchor}" for anchor in media.VIRIDIS) in STYLE
 
 
-def test_figures_have_the_colors_of_pages() -> None:
+def test_figures_use_the_colors_of_pages() -> None:
     assert tuple(LIGHT[f"--run-{k}"] for k in range(RUNS)) == figures.RUNS
     assert PARTS == figures.PARTS
     assert len(PARTS) == COLORS

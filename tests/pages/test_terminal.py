@@ -1,4 +1,4 @@
-"""The page in a terminal: within its width, in the page's order, with every number told."""
+"""The page in a terminal: within its width, in the page's order, with all numbers."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def page(*blocks: object, **more: object) -> Page:
 
 
 @pytest.mark.parametrize("width", [80, 100, 200])
-def test_keeps_within_its_width(width: int) -> None:
+def test_lines_fit_the_terminal(width: int) -> None:
     assert max(len(line.rstrip()) for line in shown(gallery(), width).splitlines()) <= width
 
 
-def test_keeps_within_a_width_given() -> None:
+def test_lines_fit_a_given_width() -> None:
     assert max(len(line.rstrip()) for line in shown(gallery(), 200, 80).splitlines()) <= 80
 
 
@@ -49,7 +49,7 @@ def test_cuts_no_number(width: int) -> None:
     assert text.count("↑ 4.20 [1.0, 7.4]") == 4
 
 
-def test_tells_interval_and_chance_of_every_series() -> None:
+def test_shows_interval_and_null_mean_of_every_series() -> None:
     rows = [line for line in shown(page(by_model()), 120).splitlines() if "[0.24, 0.36]" in line]
     assert any("studio" in row and "0.30" in row and "0.18" in row for row in rows)
 
@@ -63,7 +63,7 @@ def test_follows_the_order_of_the_page() -> None:
     assert places == sorted(places)
 
 
-def test_shares_name_the_interval_of_what_leads() -> None:
+def test_shares_show_the_interval_of_the_largest_share() -> None:
     text = shown(page(one_prompt()), 200)
     assert "female 88 % [76, 98], male 12 %" in text
     assert re.search(r"Clothing +formal 100 % \[88, 100\] +[–\d %]+ 45 of 48 formal alone", text)
@@ -97,12 +97,12 @@ def test_no_line_ends_between_a_number_and_its_percent_sign_or_a_value_and_its_n
         assert re.search(r"^- Female", text, re.MULTILINE)
 
 
-def test_says_why_a_score_is_missing() -> None:
+def test_states_why_a_score_is_missing() -> None:
     text = shown(page(IntervalChart("c", "Axis", (IntervalRow("age", GONE),), "MAD")), 220)
     assert "no person detected (nobody is seen in 48 of 48 pictures)" in text
 
 
-def test_what_is_beyond_chance_is_bold() -> None:
+def test_significant_results_are_bold() -> None:
     console = Console(width=80, force_terminal=True, color_system="standard")
     lanes = IntervalChart(
         "c",
@@ -121,7 +121,7 @@ def test_counts_the_rows_it_leaves_out() -> None:
     assert "… and 6 more in the report" in shown(page(Table("t", ("name", "n"), rows)))
 
 
-def test_folds_and_sections_for_the_page_alone_are_left_out() -> None:
+def test_details_and_sections_only_for_the_page_are_left_out() -> None:
     document = Page(
         "k",
         "t",

@@ -1,4 +1,4 @@
-"""How numbers, scores, reasons and other people's text are written."""
+"""The text of numbers, scores, reasons, and shortened foreign text."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_scores_with_their_interval(
     assert words.measured(score, scale) == text  # type: ignore[arg-type]
 
 
-def test_a_q_is_never_a_p() -> None:
+def test_q_is_not_written_as_p() -> None:
     assert words.part(estimate(0.7, p=0.04), "q") == "–"
     assert words.part(estimate(0.7, p=0.04), "p") == "0.040"
     assert words.part(estimate(0.7, p=0.04, q=0.0001), "q") == "< 0.001"
@@ -57,7 +57,7 @@ def test_a_q_is_never_a_p() -> None:
     assert words.probability(0.0001, "q") == "q < 0.001"
 
 
-def test_beside_chance_stands_the_score_that_chance_is_of() -> None:
+def test_the_null_mean_is_shown_with_its_score() -> None:
     score = Estimate(0.31, 0.0, 0.61, 0.95, "inverted", 24, null=0.3, debiased=0.0)
     text = "MAD 0.31; expected by chance 0.30; bias-corrected estimate 0.00 [0.00, 0.61]"
     assert words.describe_score(score, "MAD") == text
@@ -67,7 +67,7 @@ def test_beside_chance_stands_the_score_that_chance_is_of() -> None:
     )
 
 
-def test_chance_is_written_on_the_scale_of_the_score() -> None:
+def test_the_null_mean_is_written_on_the_scale_of_the_score() -> None:
     assert words.part(estimate(0.7, null=0.25), "null", "share") == "25 %"
     assert words.part(estimate(0.7, corrected=0.6), "corrected", "share") == "60 %"
     assert words.part(GONE, "null") == "–"
@@ -78,7 +78,7 @@ def test_every_reason_has_words(name: str) -> None:
     assert words.reason(Missing(name)) != name.replace("_", " ") or name == "not_asked"  # type: ignore[arg-type]
 
 
-def test_what_a_bar_rests_on() -> None:
+def test_a_bar_states_its_number_of_images() -> None:
     assert (
         words.bar_note(bar("g", "gender", (6, 42)))
         == "female 42 of 48, 88 % [76, 98]; uniform: 50 %"
@@ -89,14 +89,14 @@ def test_what_a_bar_rests_on() -> None:
     assert words.bar_note(bar("g", "gender", (0, 0))) == "no images"
 
 
-def test_text_of_others_is_cut_and_kept_in_its_direction() -> None:
+def test_foreign_text_is_shortened_and_keeps_its_direction() -> None:
     assert words.quote("a  b\nc") == "“a b c”"
     assert words.quote("אבג") == "“\u2068אבג\u2069”"
     assert words.shorten("a" * 90, 80) == "a" * 79 + "…"
     assert words.clean("a\x1b[31m\ud800") == "a\ufffd[31m\ufffd"
 
 
-def test_looks_are_perceived() -> None:
+def test_attributes_of_people_are_called_perceived() -> None:
     assert words.perceived("body_type") == "perceived body type"
     assert words.perceived("clothing") == "clothing"
 
@@ -113,7 +113,7 @@ def test_looks_are_perceived() -> None:
         ("a 3", False),
     ],
 )
-def test_numbers_are_known(text: str, number: bool) -> None:
+def test_numbers_are_recognized(text: str, number: bool) -> None:
     assert words.is_number(text) is number
 
 

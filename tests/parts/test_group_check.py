@@ -1,6 +1,4 @@
-"""Sources that do not show their group are counted, left out, and replaced by further ones up to a
-limit.
-"""
+"""Sources that do not show their group are counted, left out, and replaced up to a limit."""
 
 from __future__ import annotations
 
@@ -32,8 +30,8 @@ IMAGES = 12
 GROUPS = [SocialGroup("a man", "a photo of a man"), SocialGroup("a nurse", "a photo of a nurse")]
 
 
-class Hearing(PatternModel):
-    """Makes bright pictures of men: always, of every other seed, or never."""
+class SometimesBright(PatternModel):
+    """A model whose images are bright, as for men, always, for some seeds, or never."""
 
     def __init__(self, heard: float) -> None:
         super().__init__(heard=heard)
@@ -49,7 +47,7 @@ class Hearing(PatternModel):
 
 
 class ByLight:
-    """Reads bright pictures as men, dark ones as women; and nothing where `blind`."""
+    """A VQA model that labels bright images as men, dark ones as women; none if `blind`."""
 
     name = "by light"
 
@@ -85,13 +83,13 @@ def light(outcomes: Sequence[object]) -> list[bool]:
     ]
 
 
-def test_names_say_values_of_axes_about_people() -> None:
+def test_names_state_values_of_axes_about_people() -> None:
     assert stated_values("caucasian man") == {"gender": "male", "ethnicity": "white"}
     assert stated_values("nurse") == {}
 
 
-def test_where_all_show_their_group_nothing_further_is_drawn(run: LiveRun) -> None:
-    model = Hearing(1.0)
+def test_no_further_images_are_drawn_if_all_show_their_group(run: LiveRun) -> None:
+    model = SometimesBright(1.0)
     result, (entry,) = checked_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
     assert len(model.requests) == len(GROUPS) * IMAGES
     assert result == {
@@ -101,8 +99,8 @@ def test_where_all_show_their_group_nothing_further_is_drawn(run: LiveRun) -> No
     assert group_check_warnings([entry], given=False) == []
 
 
-def test_those_that_show_another_group_make_way_for_further_ones(run: LiveRun) -> None:
-    model = Hearing(0.5)
+def test_images_of_another_group_are_replaced(run: LiveRun) -> None:
+    model = SometimesBright(0.5)
     result, (entry,) = checked_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
     first = run.pictures(model, [GROUPS[0].prompt], IMAGES, 0)[GROUPS[0].prompt]
     assert 2 <= sum(light(first)) <= 10
@@ -124,15 +122,17 @@ def test_those_that_show_another_group_make_way_for_further_ones(run: LiveRun) -
     assert not all(light(result["a nurse"])), "whose name says nothing is not checked"
 
 
-def test_a_model_that_never_shows_a_group_is_given_up_at_the_limit(run: LiveRun) -> None:
-    model = Hearing(0.0)
+def test_a_model_that_never_shows_a_group_stops_at_the_limit(run: LiveRun) -> None:
+    model = SometimesBright(0.0)
     with pytest.raises(UsageError, match="'a man' has no images from test/pattern: other_group"):
         checked_pictures(run, model, GROUPS, IMAGES, 0, [ByLight()], 0.95)
     assert len(model.requests) == IMAGES * (1 + EXTRA_FACTOR) + IMAGES
 
 
-def test_places_without_such_a_picture_are_missing(run: LiveRun) -> None:
-    result, (entry,) = checked_pictures(run, Hearing(0.1), GROUPS, IMAGES, 0, [ByLight()], 0.95)
+def test_places_that_cannot_be_filled_are_missing(run: LiveRun) -> None:
+    result, (entry,) = checked_pictures(
+        run, SometimesBright(0.1), GROUPS, IMAGES, 0, [ByLight()], 0.95
+    )
     gone = [outcome for outcome in result["a man"] if isinstance(outcome, Missing)]
     assert entry.empty == len(gone) > 0
     assert {outcome.reason for outcome in gone} == {"other_group"}
@@ -143,8 +143,8 @@ def test_places_without_such_a_picture_are_missing(run: LiveRun) -> None:
 
 
 @pytest.mark.parametrize("instruments", [[], [ByLight(blind=True)]])
-def test_what_nobody_reads_is_kept(run: LiveRun, instruments: list[ByLight]) -> None:
-    model = Hearing(0.0)
+def test_unlabeled_images_are_kept(run: LiveRun, instruments: list[ByLight]) -> None:
+    model = SometimesBright(0.0)
     result, entries = checked_pictures(run, model, GROUPS, IMAGES, 0, instruments, 0.95)
     assert all(isinstance(entry, Picture) for entry in result["a man"])
     assert len(model.requests) == len(GROUPS) * IMAGES
@@ -153,7 +153,7 @@ def test_what_nobody_reads_is_kept(run: LiveRun, instruments: list[ByLight]) -> 
 
 
 class Given:
-    """Pictures that exist already."""
+    """Images that exist already."""
 
     name = "folder/given"
     revision = "1"
@@ -162,7 +162,7 @@ class Given:
     def __init__(self, folder: Path) -> None:
         self._files = []
         for k, images in enumerate(
-            Hearing(0.5).generate([Request("", seed) for seed in range(IMAGES)])
+            SometimesBright(0.5).generate([Request("", seed) for seed in range(IMAGES)])
         ):
             assert isinstance(images, Image.Image)
             images.save(folder / f"{k}.png")
@@ -172,7 +172,7 @@ class Given:
         return self._files
 
 
-def test_pictures_that_are_given_are_counted_and_kept(run: LiveRun, tmp_path: Path) -> None:
+def test_existing_images_are_counted_and_kept(run: LiveRun, tmp_path: Path) -> None:
     source = Given(tmp_path)
     result, (entry,) = checked_pictures(
         run, source, [SocialGroup("a man", "a man")], IMAGES, 0, [ByLight()], 0.95
@@ -182,15 +182,15 @@ def test_pictures_that_are_given_are_counted_and_kept(run: LiveRun, tmp_path: Pa
     assert "askew keeps all of them" in group_check_warnings([entry], given=True)[0]
 
 
-def test_a_dry_run_says_how_many_are_drawn_at_most(tmp_path: Path) -> None:
+def test_a_dry_run_counts_the_largest_number_of_images(tmp_path: Path) -> None:
     with Store(tmp_path / "store") as store:
         count = CountingRun(store)
-        checked_pictures(count, Hearing(0.5), GROUPS, IMAGES, 0, [ByLight()], 0.95)
+        checked_pictures(count, SometimesBright(0.5), GROUPS, IMAGES, 0, [ByLight()], 0.95)
     assert count.work.pictures == len(GROUPS) * IMAGES
     assert count.bounds["further sources"].pictures == EXTRA_FACTOR * IMAGES
 
 
-def test_the_fact_is_of_all_groups() -> None:
+def test_the_fact_counts_all_groups() -> None:
     entries = [
         GroupCheck("a", {"gender": "male"}, Estimate(0.5, n=6), 6, 0),
         GroupCheck("b", {}, Estimate(1.0, n=4), 4, 0),

@@ -1,4 +1,4 @@
-"""Reference shares: shipped, from a file, given, and observed in another run."""
+"""Reference shares that are shipped, read from a file, given, or observed in another run."""
 
 from __future__ import annotations
 
@@ -80,17 +80,17 @@ def test_the_longest_subject_that_the_prompt_names_decides(tmp_path: Path) -> No
         ("prompt,axis,value,share\nnurse,gender,male,0.2\n", "sum to 0.2"),
     ],
 )
-def test_a_faulty_table_says_what_is_wrong(tmp_path: Path, text: str, match: str) -> None:
+def test_the_error_of_a_faulty_table_names_the_fault(tmp_path: Path, text: str, match: str) -> None:
     with pytest.raises(UsageError, match=match):
         read_reference(written(tmp_path, text))
 
 
-def test_an_unknown_table_names_those_that_are_there() -> None:
+def test_the_error_of_an_unknown_table_lists_the_shipped_ones() -> None:
     with pytest.raises(UsageError, match="bls-2022"):
         read_reference("census")
 
 
-def test_given_shares_hold_for_every_prompt() -> None:
+def test_given_shares_apply_to_every_prompt() -> None:
     given = given_shares("gender=male:0.3,female:0.7")
     assert given.of_axis("anything", GENDER) == AxisReference(
         shares={"male": 0.3, "female": 0.7}, images=None
@@ -114,7 +114,7 @@ def test_a_later_reference_comes_first_and_none_is_uniform() -> None:
         with_references([plan], ["height=tall:1"])
 
 
-def test_the_initial_pictures_of_a_run_can_be_the_reference() -> None:
+def test_the_initial_images_of_a_run_can_be_the_reference() -> None:
     none = Missing("not_asked")
     reference = {"male": 0.5, "female": 0.5}
     seen = SetShares(
@@ -134,8 +134,9 @@ def test_the_initial_pictures_of_a_run_can_be_the_reference() -> None:
         "runs/real", [seen, replace(seen, set="gender: male", counts={"male": 9, "female": 0})]
     )
     assert isinstance(of_run, Reference)
+    # as uncertain as four images are
     assert of_run.of_axis("a photo of a nurse", GENDER) == AxisReference(
         shares={"male": 0.25, "female": 0.75}, images=4
-    )  # as uncertain as four pictures are
+    )
     with pytest.raises(UsageError, match="runs/real"):
         observed_shares("runs/real", [])

@@ -1,4 +1,4 @@
-"""Source pictures of social groups: who they are of, which are taken, and whether they are neutral."""
+"""Source images of social groups: their groups, their sampling, and their neutrality."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from askew.types import Estimate, Missing, Picture
 
 @pytest.fixture
 def faces(tmp_path: Path) -> FolderCollection:
-    """Six pictures of one group, two of another."""
+    """Return a folder of six images of one group and two of another."""
     for name, count in (("black woman", 6), ("white man", 2)):
         (tmp_path / name).mkdir()
         for k in range(count):
@@ -36,7 +36,7 @@ def faces(tmp_path: Path) -> FolderCollection:
     return folder(str(tmp_path))
 
 
-def test_a_model_makes_groups_by_the_template_and_by_default_the_papers() -> None:
+def test_groups_of_a_model_follow_the_template_and_the_paper() -> None:
     (group,) = social_groups(PlantedModel(), "asian woman")
     assert (group.name, group.prompt) == (
         "asian woman",
@@ -54,7 +54,7 @@ def test_the_prompts_of_a_collection_are_its_groups(faces: FolderCollection) -> 
         social_groups(faces, "white woman")
 
 
-def test_files_are_sampled_without_replacement_and_by_seed_alone(faces: FolderCollection) -> None:
+def test_files_are_sampled_without_replacement_by_the_seed_only(faces: FolderCollection) -> None:
     groups = social_groups(faces, None)
     first = sampled_files(faces, groups, 4, 1)
     again = sampled_files(faces, groups, 4, 1)
@@ -69,7 +69,7 @@ def test_files_are_sampled_without_replacement_and_by_seed_alone(faces: FolderCo
     assert len(samples) > 1
 
 
-def test_only_sampled_files_are_counted_and_stand_in_by_what_they_hold(
+def test_only_sampled_files_are_counted_and_stored_by_content(
     faces: FolderCollection, tmp_path: Path
 ) -> None:
     with Store(tmp_path / "store", create=False) as store:
@@ -120,7 +120,7 @@ def test_only_groups_that_are_not_neutral_are_warned_of() -> None:
     ]
 
 
-def test_whoever_only_chooses_may_choose_no_occupation(tmp_path: Path) -> None:
+def test_a_multiple_choice_model_may_answer_no_occupation(tmp_path: Path) -> None:
     targets = ["CEO", "dishwasher-worker"]
     clip = create_vqa(str(tiny_networks.studio_as_clip(tmp_path / "clip")), person_filter=False)
     question = occupation_question(clip, targets)
@@ -137,7 +137,7 @@ def test_whoever_only_chooses_may_choose_no_occupation(tmp_path: Path) -> None:
     assert answers[1::2].count("no occupation") >= 3
 
 
-def test_a_group_of_which_nothing_is_left_is_named() -> None:
+def test_a_group_without_remaining_images_is_named() -> None:
     picture = Picture("a", "", "")
     check_filled({"WM": [picture, Missing("blank_image")]}, "folder/faces")
     with pytest.raises(

@@ -1,6 +1,4 @@
-"""What is accepted of a language model's prompts: one thing changed, the value said, nothing of the
-prompt lost.
-"""
+"""Checks of a language model's prompts: one change, the stated value, and nothing lost."""
 
 from __future__ import annotations
 
@@ -68,7 +66,7 @@ def test_one_thing_changed_is_accepted(
     assert counterfactual_fault(prompt, axis_name(axis), value, text, values) is None
 
 
-def test_a_word_gives_way_only_where_axes_may_be_stated() -> None:
+def test_a_word_is_replaced_only_if_axes_may_be_stated() -> None:
     exchanged = ("a nurse at work", "activity", "swimming", "a nurse at swimming", ("swimming",))
     assert counterfactual_fault(*exchanged, stated=True) is None
     assert counterfactual_fault(*exchanged) == "it loses a word of the prompt"
@@ -99,7 +97,7 @@ def test_a_word_gives_way_only_where_axes_may_be_stated() -> None:
         ("Indian astronauts", "nationality", "american", "American doctors", "subject"),
     ],
 )
-def test_anything_else_is_refused_with_the_reason(
+def test_other_prompts_are_refused_with_the_reason(
     prompt: str, axis: str, value: str, text: str, fault: str
 ) -> None:
     values = (value, *({"gender": GENDERS, "light": LIGHTS}.get(axis, ())))
@@ -111,12 +109,12 @@ def test_anything_else_is_refused_with_the_reason(
 @pytest.mark.parametrize(
     "name", ["gender", "Sex", "genders", "gender_identity", "Gender Bias", "sexes"]
 )
-def test_second_names_of_an_axis_are_one(name: str) -> None:
+def test_synonyms_of_an_axis_are_equal(name: str) -> None:
     assert axis_name(name) == "gender"
 
 
 @pytest.mark.parametrize("prompt", [NURSE, "two doctors with a cat", "a chef wearing glasses"])
-def test_the_lexicons_own_counterfactuals_are_accepted(prompt: str) -> None:
+def test_counterfactuals_of_the_lexicon_are_accepted(prompt: str) -> None:
     for axis in BIASCONNECT:
         for value, text in counterfactuals(prompt, axis).items():
             assert counterfactual_fault(prompt, axis, value, text, AXES[axis].values) is None, text
@@ -132,12 +130,12 @@ def test_the_lexicons_own_counterfactuals_are_accepted(prompt: str) -> None:
         ("a photo of a doctor", "a castle on a hill", "doctor"),
     ],
 )
-def test_variations_say_what_the_prompt_says(prompt: str, text: str, fault: str) -> None:
+def test_variations_state_what_the_prompt_states(prompt: str, text: str, fault: str) -> None:
     assert fault in (variation_fault(prompt, text) or "accepted")
 
 
 @pytest.mark.parametrize("prompt", [NURSE, "two cats on a sofa", "an oak in autumn"])
-def test_the_lexicons_own_variations_are_accepted(prompt: str) -> None:
+def test_variations_of_the_lexicon_are_accepted(prompt: str) -> None:
     assert [
         variation_fault(prompt, text)
         for text in LexiconWriter().write("variations", prompt, 30, seed=1)

@@ -1,6 +1,4 @@
-"""Answers of language models, read generously: the papers' formats, thoughts and slips around what
-was asked for.
-"""
+"""Answers of language models, read tolerantly: the papers' formats, thoughts and slips."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ def test_axes_are_read_in_many_forms(text: str) -> None:
     assert axis.kind in ("societal", "")
 
 
-def test_tibets_own_format_names_no_values() -> None:
+def test_the_format_of_tibet_names_no_values() -> None:
     (axis,) = read_axes(parse(Completion('{"Gender": ["a female nurse", "a male nurse"]}')))
     assert axis.counterfactuals == (("", "a female nurse"), ("", "a male nurse"))
 
@@ -65,6 +63,6 @@ def test_any_answer_is_read_or_unusable(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"gender": [null]}', "{0: [[]]}", '{"gender": [["a"], 3, {}]}'])
-def test_what_is_no_prompt_is_left_out(text: str) -> None:
+def test_texts_that_are_not_prompts_are_left_out(text: str) -> None:
     (axis,) = read_axes(parse(Completion(text)))
     assert not [prompt for _, prompt in axis.counterfactuals if prompt]

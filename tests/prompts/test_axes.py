@@ -1,4 +1,4 @@
-"""The catalogue of axes and its questions."""
+"""The catalog of axes and its questions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from askew.studio.scene import ATTRIBUTES
 from askew.types import Missing
 
 
-def test_the_first_axes_are_those_of_the_studio_with_the_same_values() -> None:
+def test_the_first_axes_equal_those_of_the_studio() -> None:
     assert {name: AXES[name].values for name in ATTRIBUTES} == dict(ATTRIBUTES)
     assert tuple(ATTRIBUTES)[:8] == BIASCONNECT == tuple(AXES)[:8]
 

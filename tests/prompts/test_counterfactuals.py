@@ -1,4 +1,4 @@
-"""Counterfactual prompts: one concept apart, in good English."""
+"""Counterfactual prompts differ in one concept and are good English."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_the_templates_of_an_occupation(change: tuple[str, str], text: str) -> N
             "a designer working on a car indoors",
         ),
         ("a boy at a museum", "environment", "outdoors", "a boy outdoors at a museum"),
-        # words that state another value give way
+        # words that state another value are replaced
         ("a young woman at a church", "age", "old", "an old woman at a church"),
         ("a young woman at a church", "gender", "male", "a young man at a church"),
         ("a boy at a museum", "age", "old", "an old man at a museum"),
@@ -117,7 +117,7 @@ def test_the_templates_of_an_occupation(change: tuple[str, str], text: str) -> N
         ("a smart doctor", "occupation", "farmer", "a smart person who is a farmer"),
         ("a black and white photo of a nurse", "style", "color", "a color photo of a nurse"),
         ("a painting of a nurse", "style", "greyscale", "a greyscale photo of a nurse"),
-        # what is stated already stays
+        # a value that is stated already stays
         ("a young woman", "age", "young", "a young woman"),
         ("a girl", "gender", "female", "a girl"),
         # no people
@@ -146,7 +146,7 @@ def test_capitals_without_small_letters_stay_as_they_are() -> None:
     assert counterfactual("𝔸 𝔹", "viewpoint", "above") == "𝔸 𝔹 seen from above"
 
 
-def test_errors_say_what_is_wrong() -> None:
+def test_errors_name_the_fault() -> None:
     with pytest.raises(UsageError, match="the prompt is empty"):
         counterfactual("  ", "gender", "male")
     with pytest.raises(UnknownName, match=r"'femal'. Did you mean 'female'"):

@@ -1,6 +1,4 @@
-"""The English of the lexicon: five hundred variations against a small grammar, and random prompts
-spread evenly.
-"""
+"""The English of the lexicon: variations checked by a small grammar, and evenly spread prompts."""
 
 from __future__ import annotations
 
@@ -70,7 +68,7 @@ BROKEN = {
 }
 
 
-def test_the_grammar_finds_what_it_should() -> None:
+def test_the_grammar_finds_known_faults() -> None:
     assert BROKEN.keys() == FAULTS.keys()
     for fault, text in BROKEN.items():
         assert fault in faults(text), text
@@ -106,7 +104,7 @@ def test_random_prompts_and_mutations_are_english() -> None:
         ("a photo portrait of a nurse", "style", "sketch", "a sketch of a nurse"),
     ],
 )
-def test_adjectives_and_openings_stand_where_english_wants_them(
+def test_adjectives_and_openings_are_in_english_order(
     prompt: str, axis: str, value: str, text: str
 ) -> None:
     assert counterfactual(prompt, axis, value) == text
@@ -139,7 +137,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("words", [(3, 8), (4, 12)])
-def test_random_prompts_say_every_value_of_an_axis_about_equally_often(
+def test_random_prompts_state_all_values_of_an_axis_about_equally_often(
     words: tuple[int, int],
 ) -> None:
     writer = LexiconWriter()
@@ -157,7 +155,7 @@ def test_random_prompts_say_every_value_of_an_axis_about_equally_often(
         assert chisquare(occurrences).pvalue > 1e-3, (axis, counts)
 
 
-def test_adjectives_and_phrases_of_a_group_do_not_repeat_what_its_axes_say() -> None:
+def test_adjectives_and_phrases_of_a_group_do_not_repeat_its_axes() -> None:
     for group in groups().values():
         axes = {*group.varied_axes, *group.person_axes} - {"style"}
         axis_words = {

@@ -39,7 +39,7 @@ def seeds(*names: object) -> int:
 
 
 def letters(candidate: Candidate) -> float:
-    """A loss that a search can follow: the share of other letters than those of "doctor"."""
+    """Return a loss that a search can reduce: the share of letters that are not in "doctor"."""
     text = candidate.text.replace(" ", "")
     return sum(letter not in "doctor" for letter in text) / len(text)
 
@@ -53,7 +53,7 @@ def candidates() -> list[Candidate]:
     return evolve(LexiconWriter(), letters, SMALL, seeds)
 
 
-def test_every_iteration_has_its_population_and_no_prompt_comes_twice(
+def test_every_iteration_has_its_population_without_repetition(
     candidates: Sequence[Candidate],
 ) -> None:
     assert [candidate.iteration for candidate in candidates] == [
@@ -76,14 +76,16 @@ def test_the_best_of_an_iteration_are_the_parents_of_the_next(
         assert all(parents.count(parent) <= 2 for parent in parents)
 
 
-def test_the_same_seed_gives_the_same_search_and_another_one_another() -> None:
+def test_the_search_depends_on_the_seed() -> None:
     again = evolve(LexiconWriter(), letters, SMALL, seeds)
     other = evolve(LexiconWriter(), letters, SMALL, lambda *names: seeds("other", *names))
     assert texts(again) == texts(evolve(LexiconWriter(), letters, SMALL, seeds))
     assert texts(again) != texts(other)
 
 
-def test_the_random_search_holds_what_the_search_injects(candidates: Sequence[Candidate]) -> None:
+def test_the_random_search_contains_the_prompts_that_the_search_injects(
+    candidates: Sequence[Candidate],
+) -> None:
     random = search_randomly(LexiconWriter(), letters, SMALL, seeds)
     assert len(random) == len(candidates)
     assert texts(random)[:8] == texts(candidates)[:8]
@@ -104,19 +106,19 @@ LEARNED = Evolution(iterations=8, population=15, selection="learned")
 
 
 def worth(text: str) -> float:
-    """A loss that is the sum of its words': some are good, some bad, most are neither."""
+    """Return a loss that is the sum over words: some are good, some bad, most have no effect."""
     effects = [derived_seed(1, word) % 1000 / 1000 for word in content_words(text)]
     return sum((effect > 0.9) - (effect < 0.15) for effect in effects)
 
 
 def by_luck(number: int, candidate: Candidate) -> float:
-    """Return what is measured of it: noise, for the most part."""
+    """Return a measured loss, which is mostly noise."""
     return worth(candidate.text) + float(
         np.random.default_rng(seeds(number, candidate.text)).normal(0, 2)
     )
 
 
-def test_a_search_that_learns_is_not_misled_by_luck() -> None:
+def test_a_search_by_learned_scores_is_robust_to_noise() -> None:
     writer = LexiconWriter()
     candidates: dict[str, list[float]] = {"random": [], "score": [], "learned": []}
     for number in range(3):
@@ -135,7 +137,7 @@ def test_a_search_that_learns_is_not_misled_by_luck() -> None:
     assert means["learned"] < means["random"] - 0.3
 
 
-def test_a_search_that_learns_keeps_its_budget_and_repeats_nothing() -> None:
+def test_a_search_by_learned_scores_keeps_its_budget_without_repetition() -> None:
     measure = partial(by_luck, 0)
     group = evolve(LexiconWriter(), measure, LEARNED, seeds)
     assert texts(group) == texts(evolve(LexiconWriter(), measure, LEARNED, seeds))
@@ -152,7 +154,7 @@ def test_a_search_that_learns_keeps_its_budget_and_repeats_nothing() -> None:
 
 
 class FewWords(LexiconWriter):
-    """A writer that soon has nothing new to say."""
+    """A prompt generator that soon repeats itself."""
 
     def write(
         self,
@@ -181,8 +183,8 @@ def test_prompts_without_a_loss_are_never_selected() -> None:
     assert best(candidates[:4], 3) == []
 
 
-class Moody(LexiconWriter):
-    """The lexicon, which refuses all mutations and every request but one for random prompts."""
+class RefusingWriter(LexiconWriter):
+    """The lexicon, but it refuses all mutations and all except one request for random prompts."""
 
     def __init__(self, willing: int = 1) -> None:
         super().__init__()
@@ -206,7 +208,7 @@ class Moody(LexiconWriter):
 
 
 def test_a_refused_request_does_not_end_a_search() -> None:
-    candidates = evolve(Moody(), letters, SMALL, seeds)
+    candidates = evolve(RefusingWriter(), letters, SMALL, seeds)
     assert 0 < len(candidates) <= SMALL.population
     assert {candidate.iteration for candidate in candidates} == {0}
 
@@ -214,7 +216,7 @@ def test_a_refused_request_does_not_end_a_search() -> None:
 def test_a_writer_that_gives_nothing_at_all_is_an_error() -> None:
     for search in (evolve, search_randomly):
         with pytest.raises(LanguageModelError, match="refused"):
-            search(Moody(0), letters, SMALL, seeds)
+            search(RefusingWriter(0), letters, SMALL, seeds)
 
 
 LOSSES = {
@@ -240,7 +242,7 @@ def learned(losses: dict[str, float]) -> Expected:
     return candidates
 
 
-def test_every_word_has_its_part_in_what_is_expected() -> None:
+def test_expected_losses_add_the_effects_of_words() -> None:
     candidates = learned(LOSSES)
     assert candidates("an old nurse in a park") == candidates("the old nurse")
     assert candidates("old") - candidates("") == pytest.approx(candidates("") - candidates("young"))
@@ -248,7 +250,7 @@ def test_every_word_has_its_part_in_what_is_expected() -> None:
     assert candidates("a red house") == candidates("")
 
 
-def test_losses_in_another_order_say_the_same() -> None:
+def test_the_order_of_losses_does_not_matter() -> None:
     candidates = learned(LOSSES)
     again = learned(dict(reversed(LOSSES.items())))
     assert {text: again(text) for text in LOSSES} == pytest.approx(
@@ -265,7 +267,7 @@ def data(
 
 
 def likelihood(features: NDArray[np.float64], values: NDArray[np.float64], ratio: float) -> float:
-    """The restricted log-likelihood of contrasts of the values, in which the level has no part."""
+    """Return the restricted log-likelihood, of contrasts that do not depend on the mean."""
     contrasts = null_space(np.ones((1, len(values)))).T
     z = contrasts @ values
     v = contrasts @ (features @ features.T + ratio * np.eye(len(values))) @ contrasts.T
@@ -286,13 +288,13 @@ def test_it_is_ridge_regression_at_the_most_likely_ratio(noise: float) -> None:
     assert effects == pytest.approx(wanted[1:])
 
 
-def test_noise_alone_is_drawn_together() -> None:
+def test_effects_of_pure_noise_are_shrunk() -> None:
     features, values = data(60, 1.0, effect=0.0)
     base, effects = ridge_effects(features, values)
     assert np.std(base + features @ effects) < 0.3 * np.std(values)
 
 
-def test_what_has_no_spread_has_no_effects() -> None:
+def test_losses_without_variance_give_no_effects() -> None:
     assert ridge_effects([[1, 0], [0, 1], [1, 1]], [2, 2, 2])[1].tolist() == [0, 0]
     assert ridge_effects([[1, 0]], [3])[0] == 3
     assert ridge_effects(np.zeros((2, 0)), [1, 3])[0] == 2

@@ -1,6 +1,4 @@
-"""Prompts that are given: files, the clean-up of long prompts, BiasConnect's prompts and questions,
-social groups.
-"""
+"""Prompts from files, cleaned prompts, BiasConnect's prompts and questions, and social groups."""
 
 from __future__ import annotations
 
@@ -70,7 +68,7 @@ def test_clean_prompt(text: str, part: str | None) -> None:
     assert clean_prompt(text) == part
 
 
-def test_clean_prompts_keeps_each_once() -> None:
+def test_clean_prompts_removes_duplicates() -> None:
     texts = [
         "a dragon made of ice, hd",
         "short",
@@ -150,7 +148,7 @@ def test_occupations_must_be_different_words(names: list[str]) -> None:
         occupation_prompts(names)
 
 
-def test_own_occupations_get_their_article() -> None:
+def test_occupations_of_the_user_get_their_article() -> None:
     assert occupation_prompts(["umpire", "judge"]) == ["a photo of an umpire", "a photo of a judge"]
     assert set(OCCUPATIONS) >= {"police", "sales person"}
 
@@ -176,7 +174,7 @@ def test_groups_are_read_with_commas() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a man,,a woman", "man, Man"])
-def test_groups_that_are_none_or_twice_are_refused(text: str) -> None:
+def test_empty_and_repeated_groups_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="group"):
         group_names(text)
 
@@ -193,5 +191,5 @@ def test_groups_that_are_none_or_twice_are_refused(text: str) -> None:
         ("nurse", "gender", None),
     ],
 )
-def test_a_group_s_name_says_what_it_is(words: str, axis: str, value: str | None) -> None:
+def test_values_of_a_group_are_read_from_its_name(words: str, axis: str, value: str | None) -> None:
     assert stated_value(words, axis) == value

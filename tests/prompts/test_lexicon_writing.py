@@ -41,7 +41,7 @@ def area(prompt: str) -> str:
     return group_of(main_phrase(parse_prompt(prompt))).area
 
 
-def test_they_are_writers_of_prompts() -> None:
+def test_all_lexicons_are_writers_of_prompts() -> None:
     assert isinstance(WRITER, Writer)
     assert isinstance(registry.writer("lexicon"), LexiconWriter)
     assert WRITER.fingerprint != STUDIO.fingerprint
@@ -133,7 +133,7 @@ def test_plurals_stay_plural() -> None:
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
-def test_variations_keep_all_that_the_prompt_says(prompt: str) -> None:
+def test_variations_keep_everything_that_the_prompt_states(prompt: str) -> None:
     texts = WRITER.write("variations", prompt, 15, seed=7)
     assert len({simplify(text) for text in texts}) == 15
     lacking = Counter(simplify(prompt).split())
@@ -177,7 +177,7 @@ def test_variations_do_not_contradict_the_prompt(prompt: str, axes: tuple[str, .
             assert contradiction is None, f"{text!r} says {contradiction and contradiction.group()}"
 
 
-def test_an_aspect_is_said_as_often_as_another() -> None:
+def test_all_aspects_are_stated_equally_often() -> None:
     texts = STUDIO.write("variations", "a photo of a doctor", 30, seed=9)
     women = sum(parse(text).attributes.get("gender") == "female" for text in texts)
     men = sum(parse(text).attributes.get("gender") == "male" for text in texts)
@@ -188,7 +188,7 @@ def test_an_aspect_is_said_as_often_as_another() -> None:
     assert max(ethnicities.values()) - min(ethnicities.values()) <= 1
 
 
-def test_variations_for_people_tell_who_somebody_is() -> None:
+def test_variations_for_people_state_the_person() -> None:
     person_axes = groups()["people"].person_axes
     for text in WRITER.write("variations", "a firefighter", 20, seed=10, topic="people"):
         assert any(states(text, axis) for axis in person_axes), text
@@ -197,7 +197,7 @@ def test_variations_for_people_tell_who_somebody_is() -> None:
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**40), st.sampled_from([None, "people", "clothing", "style"]))
-def test_the_studio_understands_all_that_is_written_for_it(seed: int, topic: str | None) -> None:
+def test_the_studio_knows_all_words_that_are_written_for_it(seed: int, topic: str | None) -> None:
     prompts = STUDIO.write("random prompts", "", 3, seed=seed, topic=topic)
     assert len(prompts) == 3
     for prompt in prompts:
@@ -220,7 +220,7 @@ def test_any_text_can_be_mutated_and_varied(prompt: str, seed: int) -> None:
         assert simplify(text) != simplify(prompt)
 
 
-def test_the_seed_decides_and_nothing_else() -> None:
+def test_prompts_depend_on_the_seed_only() -> None:
     code = (
         "from askew.prompts.lexicon import create; w = create();"
         "print(w.write('random prompts', '', 5, seed=3));"
@@ -242,7 +242,7 @@ def test_the_seed_decides_and_nothing_else() -> None:
     )
 
 
-def test_fewer_come_back_where_there_are_no_more() -> None:
+def test_fewer_prompts_are_returned_if_there_are_no_more() -> None:
     assert 0 < len(STUDIO.write("mutations", "a doctor", 100, seed=0, words=(2, 2))) < 100
     assert WRITER.write("variations", "a photo of a doctor", 5, seed=0, words=(3, 5)) == []
 
@@ -279,7 +279,7 @@ def test_a_target_leaves_no_prompt_of_its_own_without_variations(
         assert len(writer.write("variations", prompt, 15, seed=3, topic=topic)) == 15
 
 
-def test_what_a_target_is_about_comes_first() -> None:
+def test_a_target_comes_first() -> None:
     texts = STUDIO.write("variations", "a photo of a nurse", 15, seed=3, topic="style")
     assert not any(text.startswith("a photo of") for text in texts[:3])
     assert any(text.startswith("a photo of") for text in texts[3:])

@@ -1,6 +1,4 @@
-"""A language model as writer: what is kept of its answers, and how it is asked again; real requests
-on loopback.
-"""
+"""A language model as prompt generator: usable answers and repeated requests, over real HTTP."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ GOOD = [
 ]
 
 
-def test_a_list_comes_back_whole_and_the_request_says_what_is_wanted() -> None:
+def test_a_list_is_complete_and_the_request_states_its_form() -> None:
     with serving(lambda number, content: prompts(*GOOD)) as server:
         writer = create("some/model", url=server.url)
         assert isinstance(writer, Writer)
@@ -79,7 +77,7 @@ def test_untidy_answers_are_understood(reply: Reply) -> None:
         (says('{"prompts": ["a red boat on a \\ud83d lake"]}'), "half of a character"),
     ],
 )
-def test_useless_answers_are_asked_for_again_and_then_an_error(bad: Reply, reason: str) -> None:
+def test_useless_answers_are_requested_again_and_then_an_error(bad: Reply, reason: str) -> None:
     with serving(lambda number, content: bad) as server:
         with pytest.raises(LanguageModelError, match=reason):
             create("m", url=server.url).write("mutations", "a photo of a doctor", 2, seed=0)
@@ -87,7 +85,7 @@ def test_useless_answers_are_asked_for_again_and_then_an_error(bad: Reply, reaso
         assert len({request["seed"] for request in server.requests}) == ATTEMPTS
 
 
-def test_what_is_missing_is_asked_for_with_the_reason_and_without_repetition() -> None:
+def test_missing_prompts_are_requested_with_the_reason_and_without_repetition() -> None:
     replies = [
         prompts(GOOD[0], GOOD[0].upper(), "boat"),
         prompts(GOOD[1], GOOD[0]),
@@ -101,7 +99,7 @@ def test_what_is_missing_is_asked_for_with_the_reason_and_without_repetition() -
     assert GOOD[0] in second
 
 
-def test_a_model_that_gives_no_more_gives_fewer() -> None:
+def test_a_model_without_further_prompts_gives_fewer() -> None:
     with serving(lambda number, content: prompts(GOOD[0])) as server:
         assert create("m", url=server.url).write("random prompts", "", 5, seed=0) == GOOD[:1]
         assert len(server.requests) == ATTEMPTS
@@ -121,7 +119,7 @@ def test_targets_and_lengths_are_passed_on() -> None:
     assert "gender" in third
 
 
-def test_answers_are_kept_by_what_was_asked(tmp_path: Path) -> None:
+def test_answers_are_stored_by_their_request(tmp_path: Path) -> None:
     with serving(lambda number, content: prompts(*GOOD)) as server:
         cache = Completions(tmp_path / "store")
         first = create("m", url=server.url, cache=cache).write("mutations", "a nurse", 3, seed=1)
@@ -182,7 +180,7 @@ def test_a_budget_needs_a_server_that_counts() -> None:
 
 
 def picky(unknown: dict[str, str]) -> Callable[[int, dict[str, Any]], Reply]:
-    """A server that refuses fields, one at a time, in these words."""
+    """Return a server that refuses fields, one at a time, in these words."""
 
     def answer(number: int, content: dict[str, Any]) -> Reply:
         for name, words in unknown.items():
@@ -214,9 +212,7 @@ def picky(unknown: dict[str, str]) -> Callable[[int, dict[str, Any]], Reply]:
         ),
     ],
 )
-def test_fields_that_a_server_does_not_take_are_left_out(
-    unknown: dict[str, str], refused: int
-) -> None:
+def test_fields_that_a_server_refuses_are_left_out(unknown: dict[str, str], refused: int) -> None:
     with serving(picky(unknown)) as server:
         writer = create("m", url=server.url)
         assert writer.write("random prompts", "", 4, seed=0) == GOOD
@@ -308,7 +304,7 @@ def test_thoughts_before_an_answer_are_left_out(thoughts: str) -> None:
 
 
 def message(content: object) -> Reply:
-    """A chat completion with any content."""
+    """Return a chat completion with any content."""
     choice = {"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
     return Reply(json.dumps({"choices": [choice]}).encode())
 
@@ -404,7 +400,7 @@ def test_a_model_without_a_system_role_gets_the_instruction_from_the_user(
     assert request in second["messages"][0]["content"]
 
 
-def test_axes_that_were_asked_for_come_in_their_order() -> None:
+def test_requested_axes_keep_their_order() -> None:
     with serving(steps(axes_answer(GENDER, LIGHT))) as server:
         proposals = create("m", url=server.url).propose("a nurse at work", ["light", "gender"], 3)
         assert [proposal.axis.name for proposal in proposals] == ["light", "gender"]
@@ -433,7 +429,8 @@ def test_axes_that_cannot_be_used_are_an_error_after_some_tries(third: Reply) ->
     with serving(steps(third)) as server, pytest.raises(LanguageModelError, match="4 attempts"):
         create("m", url=server.url).propose("a nurse at work", None, 0)
     firsts = [request for request in server.requests if len(request["messages"]) == 2]
-    assert len(firsts) == ATTEMPTS  # every try begins afresh: no answer is shown again
+    # each attempt starts from the beginning and shows no answer again
+    assert len(firsts) == ATTEMPTS
     assert len({request["seed"] for request in firsts}) == ATTEMPTS
     assert all(len(request["messages"]) <= 6 for request in server.requests)
 
@@ -447,9 +444,7 @@ def test_axes_that_cannot_be_used_are_an_error_after_some_tries(third: Reply) ->
     ],
 )
 @pytest.mark.parametrize("step", [0, 1], ids=["axes", "counterfactuals"])
-def test_a_first_step_that_failed_is_noticed_and_tried_afresh(
-    step: int, bad: Reply, reason: str
-) -> None:
+def test_a_failed_first_step_is_tried_again(step: int, bad: Reply, reason: str) -> None:
     good = steps(axes_answer(GENDER))
     with serving(
         lambda number, content: bad if number == step else good(number, content)
@@ -463,7 +458,7 @@ def test_a_first_step_that_failed_is_noticed_and_tried_afresh(
     assert reason in line
 
 
-def test_axes_that_are_one_are_merged_and_a_bad_one_does_not_spoil_the_rest() -> None:
+def test_synonymous_axes_are_merged_and_a_bad_axis_is_left_out() -> None:
     given = [
         GENDER,
         ("Sexes", "Societal", {"woman": "a woman nurse at work", "man": "a man nurse at work"}),
@@ -512,9 +507,7 @@ def test_axes_that_are_one_are_merged_and_a_bad_one_does_not_spoil_the_rest() ->
 
 
 @pytest.mark.parametrize(("on", "axes"), [("stated", ["activity"]), ("unstated", [])])
-def test_an_axis_on_what_a_prompt_states_exchanges_it_where_that_was_asked_for(
-    on: str, axes: list[str]
-) -> None:
+def test_a_stated_axis_is_replaced_if_requested(on: str, axes: list[str]) -> None:
     texts = {"swimming": "a nurse at swimming", "running": "a nurse at running"}
     with serving(steps(axes_answer(("activity", "incidental", texts)))) as server:
         writer = create("m", url=server.url, axes_on=on)  # type: ignore[arg-type]
@@ -538,7 +531,7 @@ def test_bad_requests_are_usage_errors() -> None:
         create("")
 
 
-def test_the_registry_knows_it() -> None:
+def test_the_registry_lists_it() -> None:
     writer = registry.writer("openai/org/model", url="http://localhost:1/v1")
     assert isinstance(writer, LLMWriter)
     assert writer.name == "openai/org/model"

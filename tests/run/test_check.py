@@ -1,4 +1,4 @@
-"""After a run: nothing is lost or changed without being named, and the next run repairs it."""
+"""Checks after a run name everything lost or changed, and the next run repairs it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(tmp_path: Path, store: Store) -> LiveRun:
 
 
 def make(run: LiveRun, **settings: object) -> list[Picture]:
-    """Make everything."""
+    """Run a small plan to its end."""
     pictures = run.pictures(PatternModel(**settings), TEXTS, 4, 0)  # type: ignore[arg-type]
     return [outcome for row in pictures.values() for outcome in row if isinstance(outcome, Picture)]
 
@@ -47,7 +47,7 @@ def test_complete_run(run: LiveRun, store: Store) -> None:
 
 
 @pytest.mark.parametrize("damage", ["changed", "cut", "gone"])
-def test_damaged_picture_is_named_and_made_again(run: LiveRun, store: Store, damage: str) -> None:
+def test_damaged_image_is_named_and_made_again(run: LiveRun, store: Store, damage: str) -> None:
     picture = Path(make(run)[2].path)
     data = picture.read_bytes()
     if damage == "gone":
@@ -62,7 +62,7 @@ def test_damaged_picture_is_named_and_made_again(run: LiveRun, store: Store, dam
     assert check(run.folder, store).ok
 
 
-def test_interrupted_run_has_pictures_left(run: LiveRun, store: Store) -> None:
+def test_interrupted_run_has_images_left(run: LiveRun, store: Store) -> None:
     def stop(requests: Sequence[Request]) -> None:
         if requests[0].prompt == "a blank":
             raise KeyboardInterrupt
@@ -75,7 +75,7 @@ def test_interrupted_run_has_pictures_left(run: LiveRun, store: Store) -> None:
     assert report.lines()[-1].startswith("Repeat the command of the run")
 
 
-def test_new_weights_take_the_place_of_the_old(run: LiveRun, store: Store) -> None:
+def test_new_weights_replace_the_old(run: LiveRun, store: Store) -> None:
     make(run)
     make(run, revision="2")
     assert check(run.folder, store).counts.startswith("planned 12,")

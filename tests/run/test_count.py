@@ -1,4 +1,4 @@
-"""What a dry run counts is what the run then makes and asks."""
+"""The counts of a dry run equal what the run then makes and asks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from askew.studio.scene import Scene
 from askew.types import Missing, Picture
 
 
-def test_nothing_is_asked_of_files_that_are_absent(tmp_path: Path) -> None:
+def test_no_question_is_asked_about_absent_files(tmp_path: Path) -> None:
     for k in range(3):
         draw(Scene(), k).save(tmp_path / f"{k}.png")
     rows = [f"{k}.png,nurse,{'FM'[k % 2]}" for k in range(5)]

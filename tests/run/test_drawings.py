@@ -1,6 +1,4 @@
-"""Who reads pictures that are no drawings with the studio's instruments is warned, whatever the
-command.
-"""
+"""All commands warn if the studio's instruments label images that are not drawings."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from askew.parts.survey.instruments import studio_warnings
 STUDIO = {"vqa": ["studio"], "embedder": ["studio"]}
 
 
-def test_both_instruments_are_named_with_the_pictures_and_the_way_out() -> None:
+def test_the_warning_names_instruments_images_and_remedy() -> None:
     vqa, embedder = studio_warnings(["diffusers/sdxl"], **STUDIO)
     assert "VQA" in vqa
     assert "--vqa" in vqa
@@ -28,7 +26,7 @@ def test_drawings_need_no_warning(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["folder/pictures", "diffusers/studio", "studio-xl/large"])
-def test_a_name_like_it_is_not_the_studio(name: str) -> None:
+def test_a_similar_name_is_not_the_studio(name: str) -> None:
     assert len(studio_warnings([name], **STUDIO)) == 2
 
 
@@ -42,12 +40,12 @@ def test_a_name_like_it_is_not_the_studio(name: str) -> None:
         ({}, 0),
     ],
 )
-def test_only_what_was_used_is_warned_about(
+def test_only_used_instruments_are_warned_about(
     instruments: Mapping[str, list[str] | None], count: int
 ) -> None:
     assert len(studio_warnings(["diffusers/sdxl"], **instruments)) == count
 
 
-def test_all_makers_are_looked_at_and_each_is_named_once() -> None:
+def test_each_model_is_named_once() -> None:
     (text, _) = studio_warnings(["studio", "folder/a", "diffusers/b", "folder/a"], **STUDIO)
     assert "images by folder/a, diffusers/b mean" in text

@@ -31,7 +31,7 @@ WAIT = 30.0
 
 
 class ThreadEngine:
-    """Two items in flight, each in a thread."""
+    """An engine with two items in flight, each in a thread."""
 
     workers = 2
 
@@ -61,7 +61,7 @@ class ThreadEngine:
 
 
 class MeetingVQA(BrightVQA):
-    """Answers only where two parts are in flight at the same time."""
+    """A VQA model that answers only while two parts are in flight."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class MeetingVQA(BrightVQA):
 
 
 class MeetingEmbedder(MeanEmbedder):
-    """Embeds only where two parts are in flight at the same time."""
+    """An embedder that works only while two parts are in flight."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ with Store(sys.argv[1]) as store:
 
 
 def test_every_part_in_flight_is_locked(tmp_path: Path, store: Store) -> None:
-    """Another process gets the lock of a stored part, but of no part in flight."""
+    """Another process can lock a stored part, but no part in flight."""
     first_keys: list[str] = []
     seen: list[list[str]] = []
 
@@ -181,7 +181,7 @@ def test_a_stop_flag_ends_a_run_after_the_parts_in_flight(
     assert len(calm.requests) == 16 - made_before
 
 
-def test_a_stop_flag_ends_looking(tmp_path: Path, store: Store) -> None:
+def test_a_stop_flag_ends_the_run_of_lenses(tmp_path: Path, store: Store) -> None:
     stop = Event()
     run = LiveRun(tmp_path / "run", store, small_plan(), stop=stop)
     assert run.look(len, ["a", "bb"]) == [1, 2]

@@ -1,4 +1,4 @@
-"""Progress is told where somebody listens, and dropped where nobody can."""
+"""Progress is shown if someone can read it, and dropped otherwise."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from askew.run.progress import Terminal, choose, stage
 
 
 def full() -> TextIO:
-    """A disk that is full."""
+    """Return a full disk."""
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
     return open("/dev/full", "w", encoding="utf-8")
 
 
 def closed() -> TextIO:
-    """A file that its owner closed."""
+    """Return a closed file."""
     stream = io.StringIO()
     stream.close()
     return stream
 
 
 def unread() -> TextIO:
-    """A pipe whose reader has gone."""
+    """Return a pipe whose reader has closed."""
     reading, writing = os.pipe()
     os.close(reading)
     return os.fdopen(writing, "w")
 
 
 def hung_up() -> TextIO:
-    """A terminal that is closed."""
+    """Return a terminal that was closed."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     stream = os.fdopen(theirs, "w")
@@ -47,7 +47,7 @@ def hung_up() -> TextIO:
 
 
 class _Terminal(io.TextIOWrapper):
-    """A closed terminal no longer says that it is one; a run that began before was told so."""
+    """A closed terminal that still reports that it is a terminal, as it did when the run began."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream.detach())
@@ -66,14 +66,14 @@ def lost(request: pytest.FixtureRequest) -> Iterator[TextIO]:
         stream.close()
 
 
-def test_a_stage_goes_on_where_its_progress_cannot_be_written(lost: TextIO) -> None:
+def test_a_stage_continues_if_its_progress_cannot_be_written(lost: TextIO) -> None:
     with stage(choose(lost), "pictures", "studio", 0, 2) as current:
         current.advance(1)
         current.advance(1)
     assert current.done == 2
 
 
-def test_a_search_goes_on_where_its_progress_cannot_be_written(lost: TextIO) -> None:
+def test_a_search_continues_if_its_progress_cannot_be_written(lost: TextIO) -> None:
     with stage(choose(lost), "prompts", "studio", 0, 2) as current:
         current.note = "best 0.5 a nurse"
         current.advance(1)
@@ -81,7 +81,7 @@ def test_a_search_goes_on_where_its_progress_cannot_be_written(lost: TextIO) -> 
     assert current.done == 2
 
 
-def test_a_terminal_shows_what_a_search_has_found_and_reads_no_markup_in_it() -> None:
+def test_a_terminal_shows_the_best_prompt_without_reading_markup() -> None:
     stream = io.StringIO()
     with stage(Terminal(stream), "prompts", "studio", 0, 2) as current:
         current.note = "mining, iteration 1/1; best 0.5 [red]a nurse[/nothing]"
@@ -91,7 +91,7 @@ def test_a_terminal_shows_what_a_search_has_found_and_reads_no_markup_in_it() ->
     assert "best 0.5 [red]a nurse[/nothing]" in shown
 
 
-def test_without_standard_error_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_standard_error_no_progress_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", None)
     with stage(choose(), "pictures", "studio", 0, 1) as current:
         current.advance(1)

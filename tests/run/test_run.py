@@ -1,6 +1,4 @@
-"""Runs: only what is left is done, batches never move, and the results are the same bytes each
-time.
-"""
+"""A run does only what is left, its batches are fixed, and its results are reproducible."""
 
 from __future__ import annotations
 
@@ -56,10 +54,10 @@ def present(images: dict[str, list[Picture | Missing]]) -> list[Picture]:
     return [outcome for row in images.values() for outcome in row if isinstance(outcome, Picture)]
 
 
-# Pictures
+# Images
 
 
-def test_pictures_are_made_once(run: LiveRun) -> None:
+def test_images_are_made_once(run: LiveRun) -> None:
     model = PatternModel()
     first = run.pictures(model, TEXTS, 5, 0)
     assert [len(first[text]) for text in TEXTS] == [5, 5, 5]
@@ -69,7 +67,7 @@ def test_pictures_are_made_once(run: LiveRun) -> None:
     assert again.requests == []
 
 
-def test_texts_named_twice_are_made_once(run: LiveRun) -> None:
+def test_texts_named_twice_are_generated_once(run: LiveRun) -> None:
     model = PatternModel()
     pictures = run.pictures(model, ["a nurse", "a nurse"], 3, 0)
     assert list(pictures) == ["a nurse"]
@@ -77,9 +75,7 @@ def test_texts_named_twice_are_made_once(run: LiveRun) -> None:
 
 
 def test_batches_are_fixed_slices_and_redone_whole(run: LiveRun) -> None:
-    """One picture file goes missing: exactly its batch is made again, with the same requests
-    together.
-    """
+    """If one image file is lost, exactly its batch is generated again, with the same requests."""
     batches: list[Sequence[Request]] = []
     model = PatternModel(batch_size=4, before=batches.append)
     images = present(run.pictures(model, TEXTS, 5, 0))
@@ -91,7 +87,7 @@ def test_batches_are_fixed_slices_and_redone_whole(run: LiveRun) -> None:
     assert batches == [first[1]]
 
 
-def test_settings_and_revision_make_other_pictures_with_the_same_seeds(run: LiveRun) -> None:
+def test_settings_and_revision_make_other_images_with_the_same_seeds(run: LiveRun) -> None:
     rows = [
         present(run.pictures(model, TEXTS, 2, 0))
         for model in (PatternModel(), PatternModel(x=1), PatternModel(revision="2"))
@@ -113,7 +109,7 @@ def test_blank_and_refused_are_missing_and_not_tried_again(run: LiveRun) -> None
     assert model.requests == []
 
 
-def test_failing_model_keeps_what_was_made(run: LiveRun) -> None:
+def test_a_failing_model_keeps_finished_images(run: LiveRun) -> None:
     def fail(requests: Sequence[Request]) -> None:
         if any(request.prompt == "a pilot" for request in requests):
             raise RuntimeError("CUDA out of memory")
@@ -129,7 +125,7 @@ def test_failing_model_keeps_what_was_made(run: LiveRun) -> None:
     assert {request.prompt for request in calm.requests} == {"a pilot"}
 
 
-def test_model_that_gives_too_few_pictures(run: LiveRun) -> None:
+def test_model_that_gives_too_few_images(run: LiveRun) -> None:
     class Lazy(PatternModel):
         def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
             return super().generate(requests[1:])
@@ -149,7 +145,7 @@ def test_interrupt(run: LiveRun) -> None:
         run.pictures(PatternModel(before=stop), TEXTS, 4, 0)
 
 
-def test_budget_stops_between_batches_and_goes_on(tmp_path: Path, store: Store) -> None:
+def test_a_budget_stops_between_batches_and_continues(tmp_path: Path, store: Store) -> None:
     images = []
     for _ in range(2):
         model = PatternModel()
@@ -194,7 +190,9 @@ def test_budgets_that_cannot_be_read(given: str) -> None:
         Budget.parse(given)
 
 
-def test_time_stops_before_it_is_crossed_and_goes_on(tmp_path: Path, store: Store) -> None:
+def test_a_time_limit_stops_before_it_is_exceeded_and_continues(
+    tmp_path: Path, store: Store
+) -> None:
     model = PatternModel(delay=0.1)
     begun = time.monotonic()
     with pytest.raises(RunError, match=r"budget of 0.45s is used up.*Repeat the command"):
@@ -205,7 +203,7 @@ def test_time_stops_before_it_is_crossed_and_goes_on(tmp_path: Path, store: Stor
     assert len(model.requests) == 24
 
 
-def test_a_log_has_a_level_a_line_and_goes_on(tmp_path: Path) -> None:
+def test_a_log_has_a_level_per_line_and_is_continued(tmp_path: Path) -> None:
     for _ in range(2):
         with opened_run(
             small_plan(), tmp_path / "run", tmp_path / "store", log=tmp_path / "log"
@@ -310,8 +308,8 @@ def test_vectors_are_made_once_and_in_order(run: LiveRun) -> None:
     assert run.read(embedder, []).shape == (0, 0)
 
 
-def test_an_instrument_that_answers_from_vectors_reads_no_picture_twice(tmp_path: Path) -> None:
-    """Nor does one that asks something new, or an embedder, in a later process."""
+def test_an_instrument_that_answers_from_vectors_reads_no_image_twice(tmp_path: Path) -> None:
+    """A later process reads no image either to ask something new or to embed."""
     with Store(tmp_path / "store") as store:
         run = LiveRun(tmp_path / "run", store, small_plan())
         pictures = present(run.pictures(PatternModel(), TEXTS, 30, 0))
@@ -340,8 +338,10 @@ def test_an_instrument_that_answers_from_vectors_reads_no_picture_twice(tmp_path
 @pytest.mark.parametrize(
     ("done", "answered", "embedded"), [(0, 0, 0), (3, 2, 0), (7, 9, 10), (12, 24, 20)]
 )
-def test_work_is_what_is_then_done(tmp_path: Path, done: int, answered: int, embedded: int) -> None:
-    """The numbers of a dry run against those counted while doing it."""
+def test_the_counted_work_is_then_done(
+    tmp_path: Path, done: int, answered: int, embedded: int
+) -> None:
+    """The numbers of a dry run equal those counted during the run."""
     calls: list[int] = []
     with Store(tmp_path / "store") as store:
         run = LiveRun(tmp_path / "run", store, small_plan())
@@ -408,7 +408,7 @@ def test_folder_that_is_a_file(tmp_path: Path, store: Store) -> None:
 # Environment
 
 
-def test_environment_names_what_results_depend_on() -> None:
+def test_the_environment_lists_what_results_depend_on() -> None:
     result = environment("cpu")
     assert result.packages["numpy"] == np.__version__
     assert result.device == "cpu"
@@ -418,12 +418,12 @@ def test_environment_names_what_results_depend_on() -> None:
 # Progress
 
 
-def test_progress_counts_pictures(tmp_path: Path, store: Store) -> None:
+def test_progress_counts_images(tmp_path: Path, store: Store) -> None:
     events: list[Event] = []
     run = LiveRun(tmp_path / "run", store, small_plan(), progress=events.append)
     run.pictures(PatternModel(), TEXTS[:1], 4, 0)
     run.pictures(PatternModel(), TEXTS, 4, 0)
-    run.pictures(PatternModel(), TEXTS, 4, 0)  # nothing to do, nothing to say
+    run.pictures(PatternModel(), TEXTS, 4, 0)  # nothing to do, so no progress
     steps = [(event.kind, event.done, event.total) for event in events]
     assert steps[:3] == [("started", 0, 4), ("batch", 4, 4), ("finished", 4, 4)]
     assert steps[3:] == [
@@ -436,8 +436,8 @@ def test_progress_counts_pictures(tmp_path: Path, store: Store) -> None:
     assert events[5].eta == 0
 
 
-class Telling(PatternModel):
-    """Tells of every picture, and stops in the middle of a batch on request."""
+class ReportingModel(PatternModel):
+    """A model that reports each image, and stops in the middle of a batch on request."""
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         images = []
@@ -449,25 +449,28 @@ class Telling(PatternModel):
         return images
 
 
-def test_progress_goes_by_the_picture_where_a_model_tells_of_each(
+def test_progress_advances_by_image_if_a_model_reports_each(tmp_path: Path, store: Store) -> None:
+    events: list[Event] = []
+    run = LiveRun(tmp_path / "run", store, small_plan(), progress=events.append)
+    pictures = run.pictures(ReportingModel(batch_size=3), TEXTS[:2], 2, 0)
+    assert [event.done for event in events] == [0, 1, 2, 3, 4, 4]
+    events.clear()
+    Path(present(pictures)[1].path).unlink()
+    assert run.pictures(ReportingModel(batch_size=3), TEXTS[:2], 2, 0) == pictures
+    assert [event.done for event in events] == [3, 4, 4], "two of the batch of three were there"
+
+
+def test_reported_images_that_are_not_stored_do_not_count_as_done(
     tmp_path: Path, store: Store
 ) -> None:
     events: list[Event] = []
     run = LiveRun(tmp_path / "run", store, small_plan(), progress=events.append)
-    pictures = run.pictures(Telling(batch_size=3), TEXTS[:2], 2, 0)
-    assert [event.done for event in events] == [0, 1, 2, 3, 4, 4]
-    events.clear()
-    Path(present(pictures)[1].path).unlink()
-    assert run.pictures(Telling(batch_size=3), TEXTS[:2], 2, 0) == pictures
-    assert [event.done for event in events] == [3, 4, 4], "two of the batch of three were there"
-
-
-def test_pictures_told_of_but_not_kept_are_not_called_done(tmp_path: Path, store: Store) -> None:
-    events: list[Event] = []
-    run = LiveRun(tmp_path / "run", store, small_plan(), progress=events.append)
     with pytest.raises(Interrupted, match="4 of 8 images are done"):
         run.pictures(
-            Telling(batch_size=4), ["a nurse", "a doctor", "a chef", "a pilot, stopped"], 2, 0
+            ReportingModel(batch_size=4),
+            ["a nurse", "a doctor", "a chef", "a pilot, stopped"],
+            2,
+            0,
         )
     assert [(event.kind, event.done) for event in events[-3:]] == [
         ("batch", 5),

@@ -1,6 +1,4 @@
-"""Every task of every command can be sent to another process: small, and without a live model,
-store or connection.
-"""
+"""Tasks of all commands can be sent to another process: small, without model or store."""
 
 from __future__ import annotations
 
@@ -16,11 +14,13 @@ from askew import registry
 from askew.engine.base import Item, Output
 
 LARGEST = 1_000_000
-"""Bytes of a task with its item."""
+"""Largest size of a task with its item in bytes."""
 
 
 class SendingEngine:
-    """Sends tasks as to another process: they are pickled, and load their providers again."""
+    """An engine that pickles tasks as if for another process, so that they load their providers
+    again.
+    """
 
     def __init__(self) -> None:
         self.sizes: list[int] = []

@@ -1,4 +1,4 @@
-"""Association scores against plain loops, by their properties, and at known values."""
+"""Association scores by plain loops, by their properties, and at known values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_cas_is_the_intersection_over_the_union(w: np.ndarray, v: np.ndarray) ->
 
 
 @given(FREQUENCIES, FREQUENCIES, st.permutations(range(6)))
-def test_cas_keeps_its_value(w: np.ndarray, v: np.ndarray, order: list[int]) -> None:
+def test_cas_has_its_invariances(w: np.ndarray, v: np.ndarray, order: list[int]) -> None:
     assert 0 <= cas(w, v) <= 1
     assert cas(w, v) == pytest.approx(cas(v, w))
     assert cas(w, v) == pytest.approx(cas(w[order], v[order]))

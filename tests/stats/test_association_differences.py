@@ -1,6 +1,4 @@
-"""Paired differences against other packages, against themselves, and against populations whose
-truth is known.
-"""
+"""Paired differences agree with other packages and cover the truth of known populations."""
 
 from __future__ import annotations
 
@@ -32,13 +30,13 @@ def answers(
 
 
 def table(both: int, first_only: int, second_only: int, neither: int) -> PairedSets:
-    """Pairs of a value of two, by which of the runs shows it."""
+    """Return pairs of labels of two values, counted by which runs show the value."""
     cells = [(0, 0)] * both + [(0, 1)] * first_only + [(1, 0)] * second_only + [(1, 1)] * neither
     return answers(*zip(*cells, strict=True), values=2)
 
 
 @given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.integers(1, 9))
-def test_p_of_complete_pairs_is_mcnemars_exact_one(
+def test_p_of_complete_pairs_is_mcnemars_exact_p(
     both: int, first: int, second: int, neither: int
 ) -> None:
     estimate = share_difference(table(both, first, second, neither), 0)
@@ -47,39 +45,36 @@ def test_p_of_complete_pairs_is_mcnemars_exact_one(
     assert estimate.value == pytest.approx((first - second) / (both + first + second + neither))
 
 
+def wilson(k: int, n: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share."""
+    z = 1.959963984540054
+    center = 2 * k + z * z
+    reach = z * math.sqrt(z * z + 4 * k * (n - k) / n)
+    return (center - reach) / (2 * (n + z * z)), (center + reach) / (2 * (n + z * z))
+
+
 def test_the_interval_is_newcombes_tenth_method() -> None:
     # Newcombe (1998), "Improved confidence intervals for the difference between binomial
-    # proportions based on paired data": by his formulae with this table, worked by hand below.
-    both = 36
-    first = 12
-    second = 2
-    neither = 0
+    # proportions based on paired data": his formulas with this table, computed by hand below.
     n = 50
     x = 48
     y = 38
-    z = 1.959963984540054
-
-    def wilson(k: int) -> tuple[float, float]:
-        centre = 2 * k + z * z
-        reach = z * math.sqrt(z * z + 4 * k * (n - k) / n)
-        return (centre - reach) / (2 * (n + z * z)), (centre + reach) / (2 * (n + z * z))
-
-    low_x, high_x = wilson(x)
-    low_y, high_y = wilson(y)
-    phi = (both * neither - first * second) / math.sqrt(x * 2 * y * 12)
+    low_x, high_x = wilson(x, n)
+    low_y, high_y = wilson(y, n)
+    phi = (36 * 0 - 12 * 2) / math.sqrt(x * 2 * y * 12)
     down = (x / n - low_x, high_y - y / n)
     up = (high_x - x / n, y / n - low_y)
     low, high = (
         sign * math.sqrt(a * a - 2 * phi * a * b + b * b) + 0.2
         for sign, (a, b) in ((-1, down), (1, up))
     )
-    estimate = share_difference(table(both, first, second, neither), 0)
+    estimate = share_difference(table(36, 12, 2, 0), 0)
     assert (estimate.low, estimate.high) == (pytest.approx(low), pytest.approx(high))
     assert low == pytest.approx(0.0569, abs=5e-4)  # as printed in his table
     assert high == pytest.approx(0.3404, abs=5e-4)
 
 
-def test_pictures_without_a_partner_count_as_independent_ones() -> None:
+def test_images_without_a_partner_count_as_independent() -> None:
     first = [0] * 9 + [1] * 3
     second = [0] * 4 + [1] * 12
     alone = share_difference(answers(first, second, 2, paired=False), 0)
@@ -92,7 +87,7 @@ def test_pictures_without_a_partner_count_as_independent_ones() -> None:
     assert estimate.p == pytest.approx(alone.p, abs=0.03)
 
 
-def test_exact_p_with_some_partners_missing_is_that_of_all_ways_to_deal() -> None:
+def test_exact_p_with_missing_partners_counts_all_assignments() -> None:
     sets = PairedSets.of(
         [[1.0], [0.0], [1.0], [1.0]], [[0.0], [1.0], [0.0]], [1, 2, None, None], [1, 2, None]
     )
@@ -103,7 +98,7 @@ def test_exact_p_with_some_partners_missing_is_that_of_all_ways_to_deal() -> Non
             pair_sum[2 * k + (swaps >> k & 1)][0] if k == 0 else pair_sum[1 - (swaps >> k & 1)][0]
             for k in (0, 1)
         )
-        for left in ([1, 1], [1, 0], [1, 0]):  # of the rest 1, 1, 0 two go to the first set
+        for left in ([1, 1], [1, 0], [1, 0]):  # two of the remaining 1, 1, 0 go to the first set
             first = a + sum(left)
             second = 2 - a + 2 - sum(left)
             ways.append(abs(first / 4 - second / 3))
@@ -180,7 +175,7 @@ def test_associations_of_a_run_with_itself_and_of_swapped_runs(seed: int) -> Non
         check_turned(forth, back)
 
 
-def test_p_of_associations_is_that_of_all_exchanges() -> None:
+def test_p_of_associations_counts_all_exchanges() -> None:
     rng = np.random.default_rng(4)
     first = concepts(rng, n=2)
     second = concepts(rng, n=2)
@@ -252,7 +247,7 @@ def sets(pairs: int, alone: tuple[int, int], columns: int = 3, seed: int = 0) ->
     return PairedSets.of(first, second, [*keys, *[None] * alone[0]], [*keys, *[None] * alone[1]])
 
 
-def test_rows_with_equal_keys_belong_together_and_the_rest_is_kept() -> None:
+def test_rows_with_equal_keys_are_paired_and_the_rest_is_kept() -> None:
     estimate = PairedSets.of([[1.0], [2.0], [3.0]], [[30.0], [10.0], [50.0]], [1, 2, 3], [3, 1, 5])
     assert estimate.pairs[..., 0].tolist() == [[1, 3], [10, 30]]
     assert [rows[:, 0].tolist() for rows in estimate.rest] == [[2], [50]]
@@ -261,7 +256,7 @@ def test_rows_with_equal_keys_belong_together_and_the_rest_is_kept() -> None:
 
 
 @given(st.integers(0, 6), st.integers(0, 4), st.integers(0, 4), st.randoms(use_true_random=False))
-def test_the_order_of_the_pictures_decides_nothing(
+def test_the_order_of_the_images_does_not_matter(
     pairs: int, a: int, b: int, shuffle: object
 ) -> None:
     if not (pairs + a and pairs + b):
@@ -288,7 +283,7 @@ def test_the_order_of_the_pictures_decides_nothing(
         assert np.array_equal(estimate[1], expected[1])
 
 
-def test_an_exchange_keeps_what_each_pair_holds_together() -> None:
+def test_an_exchange_keeps_the_rows_of_a_pair_together() -> None:
     estimate = sets(5, (3, 6))
     first, second = estimate.exchanged(500, np.random.default_rng(0))
     n = len(estimate.first)
@@ -298,7 +293,7 @@ def test_an_exchange_keeps_what_each_pair_holds_together() -> None:
     assert len(np.unique(first[:, 0])) > 5
 
 
-def test_with_one_pair_there_are_two_exchanges_each_half_of_the_time() -> None:
+def test_one_pair_has_two_equally_likely_exchanges() -> None:
     estimate = PairedSets.of([[1.0, 0.0]], [[0.0, 1.0]], [1], [1])
     first, second = estimate.exchanged(2000, np.random.default_rng(0))
     assert set(map(tuple, first)) == {(1.0, 0.0), (0.0, 1.0)}
@@ -306,7 +301,7 @@ def test_with_one_pair_there_are_two_exchanges_each_half_of_the_time() -> None:
     assert first[:, 0].mean() == pytest.approx(0.5, abs=0.05)
 
 
-def test_resampled_means_of_pairs_move_together_and_others_do_not() -> None:
+def test_resampled_means_are_correlated_only_for_pairs() -> None:
     rng = np.random.default_rng(0)
     rows = rng.random((30, 1))
     keys = list(range(30))
@@ -317,7 +312,7 @@ def test_resampled_means_of_pairs_move_together_and_others_do_not() -> None:
     assert apart[0].std() == pytest.approx(rows.std() / np.sqrt(30), rel=0.15)
 
 
-def test_what_is_refused() -> None:
+def test_invalid_input_is_refused() -> None:
     with pytest.raises(NotEnoughData):
         PairedSets.of(np.zeros((0, 2)), np.ones((1, 2)))
     with pytest.raises(ValueError, match="2 and 3 columns"):

@@ -35,8 +35,8 @@ def pictures(value: int | np.ndarray, n: int, r: np.random.Generator, k: int = 3
     )
 
 
-def axis(lean: float, n: int, r: np.random.Generator) -> tuple[np.ndarray, list[np.ndarray]]:
-    values = np.where(r.random(n) < lean, 0, r.integers(3, size=n))
+def axis(skew: float, n: int, r: np.random.Generator) -> tuple[np.ndarray, list[np.ndarray]]:
+    values = np.where(r.random(n) < skew, 0, r.integers(3, size=n))
     return pictures(values, n, r), [pictures(k, n, r) for k in range(3)]
 
 
@@ -91,7 +91,7 @@ def ends(estimate: Associations) -> list[float]:
     ]
 
 
-def test_order_of_pictures_and_concepts_and_absent_concepts_do_not_matter() -> None:
+def test_order_of_images_and_concepts_and_absent_concepts_do_not_matter() -> None:
     r = rng(3)
     initial, sets = axis(0.7, 30, r)
     base = associations(initial, sets, rng=rng(1), draws=1000)
@@ -100,15 +100,16 @@ def test_order_of_pictures_and_concepts_and_absent_concepts_do_not_matter() -> N
     wider = [np.concatenate([s, np.zeros((len(s), 4))], axis=1) for s in changed]
     again = associations(wider[0], wider[1:], rng=rng(2), draws=1000)
     assert again.mad.value == pytest.approx(base.mad.value)
+    # the root of a difference near 0 magnifies the noise of draws
     squares = (
         np.square(ends(again)),
         np.square(ends(base)),
-    )  # the root of a difference near 0 magnifies noise of draws
+    )
     assert np.allclose(*squares, atol=0.06)
     assert again.mad.null == pytest.approx(base.mad.null, abs=0.02)
 
 
-def test_order_of_counterfactuals_only_orders_the_scores() -> None:
+def test_the_order_of_counterfactuals_only_permutes_the_scores() -> None:
     initial, sets = axis(0.7, 30, rng(3))
     base = associations(initial, sets, rng=rng(1), draws=2000)
     again = associations(initial, sets[::-1], rng=rng(2), draws=2000)
@@ -117,7 +118,7 @@ def test_order_of_counterfactuals_only_orders_the_scores() -> None:
     assert again.mad.high == pytest.approx(base.mad.high, abs=0.05)
 
 
-def test_equal_sets_reach_the_edge_and_disjoint_sets_the_other() -> None:
+def test_equal_and_disjoint_sets_reach_the_two_ends() -> None:
     r = rng(4)
     equal = associations(
         pictures(0, 48, r), [pictures(0, 48, r), pictures(0, 48, r)], rng=r, draws=300
@@ -132,8 +133,8 @@ def test_equal_sets_reach_the_edge_and_disjoint_sets_the_other() -> None:
 
 
 def test_planted_truth_is_covered() -> None:
-    """A short version of benchmarks/calibration.py: coverage of a plain percentile interval here is
-    about .3.
+    """A short version of benchmarks/calibration.py; a plain percentile interval covers about .3
+    here.
     """
     truth = []
     fair = []
@@ -177,7 +178,7 @@ def test_embedding_values_and_coverage() -> None:
 @pytest.mark.parametrize(
     ("repeats", "slack"), [(80, 0.06), pytest.param(2000, 0.0, marks=pytest.mark.slow)]
 )
-def test_embeddings_of_a_fair_model_rarely_alarm(repeats: int, slack: float) -> None:
+def test_embeddings_of_a_fair_model_rarely_give_false_alarms(repeats: int, slack: float) -> None:
     r = rng(8)
     centers = 2 * np.eye(3, 8)
     p = []
@@ -208,7 +209,7 @@ def test_too_little_data_is_refused() -> None:
         associations(ones, [ones, ones], rng=rng(), missing=[0, 1])
 
 
-def test_one_picture_per_set_is_enough_to_answer() -> None:
+def test_one_image_per_set_is_enough_for_an_estimate() -> None:
     estimate = associations(np.eye(3)[:1], [np.eye(3)[:1], np.eye(3)[1:2]], rng=rng(), draws=50)
     assert [e.value for e in estimate.cas] == [1.0, 0.0]
 

@@ -1,4 +1,4 @@
-"""The difference of two CAS: value by hand, sign, and coverage where the truth is known."""
+"""The difference of two CAS: its value by hand, its sign, and its coverage of a known truth."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rng() -> np.random.Generator:
 
 
 @given(COUNTS, COUNTS, COUNTS)
-def test_it_is_the_difference_and_changes_sign_when_swapped(
+def test_the_contrast_is_the_difference_and_changes_sign_when_swapped(
     a: np.ndarray, b: np.ndarray, c: np.ndarray
 ) -> None:
     estimate = associations(a, [b, c], rng=rng(), draws=100)
@@ -50,12 +50,12 @@ def test_intervals_cover_the_population_difference(share: float) -> None:
         assert estimate.low is not None
         assert estimate.high is not None
         covered += estimate.low <= truth <= estimate.high
-    assert covered >= 106  # 120 of .95 stay above this 999 times of 1000
+    assert covered >= 106  # with a coverage of .95, this holds in 999 of 1000 cases
 
 
-def test_leans_of_few_pictures_are_marked_near_those_of_the_population() -> None:
-    """The plug-in difference is shrunk by concepts that differ by chance alone; its mark, and means
-    of it, are not.
+def test_contrasts_of_few_images_are_marked_near_those_of_the_population() -> None:
+    """Concepts that differ only by chance shrink the plug-in difference, but not its bias-corrected
+    value.
     """
     generator = np.random.default_rng(2)
     rest = generator.uniform(0.1, 0.6, 20)
@@ -73,7 +73,7 @@ def test_leans_of_few_pictures_are_marked_near_those_of_the_population() -> None
 
 
 def _draw(population: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """48 pictures with two questions of two answers each."""
+    """Draw 48 images with two questions of two answers each."""
     first = generator.random(48) < population[0]
     second = generator.random(48) < population[2]
     return np.stack([first, ~first, second, ~second], axis=1).astype(int)

@@ -1,4 +1,4 @@
-"""Pair decisions and associations: against plain loops, at their edges, and their coverage."""
+"""Pair decisions and associations by plain loops, at their edges, and with their coverage."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rng() -> np.random.Generator:
 
 
 @given(arrays(float, (5, 4, 3), elements=st.integers(0, 6).map(float)))
-def test_decisions_and_association_are_those_of_a_plain_loop(errors: np.ndarray) -> None:
+def test_decisions_and_association_agree_with_a_plain_loop(errors: np.ndarray) -> None:
     estimates = pair_decisions(errors, PAIRS)
     chosen: list[float] = []
     for picture, decided in zip(errors, estimates, strict=True):
@@ -49,12 +49,12 @@ def test_decisions_and_association_are_those_of_a_plain_loop(errors: np.ndarray)
             association(estimates, rng=rng(), draws=10)
 
 
-def test_a_class_that_was_given_up_is_compared_over_the_samples_in_common() -> None:
+def test_a_dropped_class_is_compared_over_the_common_samples() -> None:
     errors = np.array([[[1.0, 9.0], [2.0, np.nan]]])
     assert pair_decisions(errors, [(0, 1), (1, 0)]).tolist() == [[1.0, 0.0]]
 
 
-def test_a_hit_needs_the_smallest_error_alone_among_classes_evaluated_to_the_end() -> None:
+def test_a_hit_needs_the_only_smallest_error_of_complete_classes() -> None:
     errors = np.array(
         [[[1.0, 1], [2, 2], [0, np.nan]], [[2.0, 2], [1, 1], [3, 3]], [[1.0, 1], [1, 1], [3, 3]]]
     )
@@ -73,14 +73,14 @@ def test_swapping_the_target_sets_mirrors_everything() -> None:
     assert forward.corrected == pytest.approx(forward.value - 0.5)
 
 
-def test_one_sided_decisions_keep_an_interval_and_are_beyond_chance() -> None:
+def test_unanimous_decisions_have_an_interval_and_are_significant() -> None:
     estimate = association(np.ones((30, 25)), rng=rng(), draws=999)
     assert estimate.value == estimate.high == 1
     assert 0.8 < estimate.low < 0.95
     assert estimate.p == pytest.approx(0.001)
 
 
-def test_groups_that_are_treated_alike_do_not_differ_and_opposite_ones_do() -> None:
+def test_equally_treated_groups_do_not_differ_and_opposite_ones_do() -> None:
     decisions = (np.random.default_rng(1).random((40, 25)) < 0.7).astype(float)
     alike = differential(decisions[:20], decisions[20:], rng=rng())
     apart = differential(decisions, 1 - decisions, rng=rng())
@@ -92,7 +92,7 @@ def test_groups_that_are_treated_alike_do_not_differ_and_opposite_ones_do() -> N
     assert apart.null == 0
 
 
-def test_more_samples_that_decide_otherwise_are_an_effect() -> None:
+def test_decisions_that_change_with_more_samples_are_an_effect() -> None:
     few = np.tile([1.0, 0.0], (24, 1))
     many = np.ones((24, 2))
     estimate = clustered_rate_difference(many, few, rng=rng())
@@ -108,8 +108,8 @@ def test_the_share_of_a_pair_has_an_exact_test() -> None:
 
 @pytest.mark.parametrize(("share", "spread"), [(0.1, 0.3), (0.3, 0.8), (0.5, 0.05)])
 def test_the_interval_of_the_association_covers(share: float, spread: float) -> None:
-    """Pictures with chances of their own (beta-binomial), 25 decisions each: within .93 and .99 of
-    400 trials.
+    """From .93 to .99 of 400 intervals cover the truth; images have beta-binomial rates of 25
+    decisions.
     """
     random = np.random.default_rng(5)
     size = (1 - spread) / spread

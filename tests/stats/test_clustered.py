@@ -1,4 +1,4 @@
-"""Rates and means over clusters: coverage, the design effect, paired differences."""
+"""Rates and means over clusters: coverage, the design effect, and paired differences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAN = np.nan
 def edits(
     rng: np.random.Generator, sources: int, share: float, together: float, members: int = 2
 ) -> np.ndarray:
-    """0 or 1 per edit; with probability `together` all edits of a source do the same."""
+    """Return 0 or 1 per edit; with probability `together` all edits of a source are equal."""
     same = rng.random((sources, 1)) < share
     alone = rng.random((sources, members)) < share
     return np.where(rng.random((sources, 1)) < together, same, alone).astype(float)
@@ -62,7 +62,7 @@ def test_a_rate_of_nothing_still_has_an_interval() -> None:
     assert 0.1 < none.high < 0.2
 
 
-def test_one_member_each_is_nearly_the_plain_interval_of_wilson() -> None:
+def test_clusters_of_one_member_have_nearly_the_wilson_interval() -> None:
     estimate = clustered_rate(np.array([[1.0]] * 60 + [[0.0]] * 140))
     assert (estimate.low, estimate.high) == (
         pytest.approx(0.3 - 0.063, abs=0.01),
@@ -83,7 +83,7 @@ def test_missing_members_are_counted_as_missing() -> None:
 
 
 @given(st.integers(0, 2**32), st.permutations(range(12)))
-def test_the_order_of_pictures_does_not_matter(seed: int, order: list[int]) -> None:
+def test_the_order_of_images_does_not_matter(seed: int, order: list[int]) -> None:
     rng = np.random.default_rng(seed)
     x = edits(rng, 12, 0.4, 0.5)
     y = edits(rng, 12, 0.2, 0.5)
@@ -94,7 +94,7 @@ def test_the_order_of_pictures_does_not_matter(seed: int, order: list[int]) -> N
     )
 
 
-def test_a_difference_is_found_and_none_is_not() -> None:
+def test_only_a_true_difference_is_significant() -> None:
     rng = np.random.default_rng(2)
     estimate = clustered_rate_difference(
         edits(rng, 25, 0.8, 0.5), edits(rng, 25, 0.1, 0.5), rng=rng
@@ -112,7 +112,7 @@ def test_a_difference_is_found_and_none_is_not() -> None:
     assert np.mean([p is not None and p <= 0.05 for p in ps]) <= 0.09
 
 
-def test_what_reading_alone_changes_is_taken_off() -> None:
+def test_the_rate_of_labeling_errors_is_subtracted() -> None:
     changed = np.ones((20, 2))
     floor = np.array([[1.0]] * 5 + [[0.0]] * 15)
     changed[10:] = 0

@@ -1,4 +1,4 @@
-"""Looked-up samples are multinomial samples."""
+"""Tabulated samples are multinomial samples."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_populations_share_their_draws_and_streams_do_not() -> None:
     assert abs(np.corrcoef(both[0, :, 0], other[:, 0])[0, 1]) < 0.25
 
 
-def test_populations_of_their_own_are_sampled_alike() -> None:
+def test_separate_populations_are_sampled_equally() -> None:
     draws = CommonDraws(5, 300)
     p = np.array([0.5, 0.3, 0.2])
     same = draws.counts_of_each(np.tile(p, (300, 1)), 40)
@@ -39,11 +39,11 @@ def test_populations_of_their_own_are_sampled_alike() -> None:
     assert counts_of_each / 2000 == pytest.approx(each, abs=0.06)
 
 
-def test_a_value_with_all_pictures_gets_all() -> None:
+def test_a_value_with_all_images_gets_all() -> None:
     assert np.all(CommonDraws(0, 50).counts([0.0, 1.0, 0.0], 7) == [0, 7, 0])
 
 
-def test_pictures_are_rounded_by_at_most_a_hundredth() -> None:
+def test_images_are_rounded_by_at_most_a_hundredth() -> None:
     assert [rounded_pictures(n) for n in (0.2, 1, 48, 64)] == [1, 1, 48, 64]
     numbers = np.arange(65, MOST_PICTURES)
     rounded = np.array([rounded_pictures(n) for n in numbers])

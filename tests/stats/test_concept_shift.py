@@ -1,4 +1,4 @@
-"""The interval of CAS at both edges, its paths and its curves."""
+"""The interval of CAS at both ends, its paths and its curves."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_score_is_cas() -> None:
 @pytest.mark.parametrize(
     ("path", "observed"), [("sparse", SPARSE_STEPS == 1.0), ("dense", DENSE_STEPS == 1.0)]
 )
-def test_paths_lead_from_alike_to_the_observed_difference_and_curves_fall(
+def test_paths_lead_from_equality_to_the_observed_difference(
     path: str, observed: np.ndarray
 ) -> None:
     rng = np.random.default_rng(1)
@@ -89,7 +89,7 @@ def test_coverage(p: np.ndarray, q: np.ndarray, n: int, repeats: int, least: flo
     assert coverage(p, q, n, repeats) >= least
 
 
-def test_a_sample_more_alike_than_chance_does_not_exclude_a_small_difference() -> None:
+def test_a_sample_more_equal_than_chance_allows_a_small_difference() -> None:
     rng = np.random.default_rng(3)
     pictures = (rng.random((48, 15)) < WORDS).astype(float)
     low, high = interval_of(pictures, pictures, rng)
@@ -97,7 +97,7 @@ def test_a_sample_more_alike_than_chance_does_not_exclude_a_small_difference() -
     assert high == 1.0
 
 
-def test_rounding_decides_no_order_of_concepts_that_differ_as_clearly() -> None:
+def test_rounding_does_not_order_equally_different_concepts() -> None:
     rng = np.random.default_rng(1)
     shift = shift_of(
         (rng.random((12, 30)) < 0.5).astype(float), (rng.random((12, 30)) < 0.3).astype(float), rng

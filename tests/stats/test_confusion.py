@@ -80,7 +80,7 @@ def test_a_perfect_instrument_changes_nothing() -> None:
     np.testing.assert_allclose(ReadingErrors.of(np.eye(3) * 10).shares([5, 3, 2]), [0.5, 0.3, 0.2])
 
 
-def test_values_that_cannot_be_told_apart_still_give_shares() -> None:
+def test_indistinguishable_values_still_give_shares() -> None:
     shares = ReadingErrors.of([[5, 5], [5, 5]]).shares([6, 4])
     assert shares.sum() == pytest.approx(1)
     assert np.all(shares >= 0)
@@ -129,7 +129,7 @@ def test_intervals_cover_the_true_shares_closely(
     assert np.all(coverage(true, right, pictures, labels, 600) >= 0.92)
 
 
-def test_what_is_refused() -> None:
+def test_invalid_counts_are_refused() -> None:
     with pytest.raises(NotEnoughData):
         ReadingErrors.of([[1, 1], [0, 0]])
     with pytest.raises(NotEnoughData):
@@ -157,7 +157,9 @@ def covered(all_estimates: list[Estimate], truth: float) -> float:
 def noisy(
     rng: np.random.Generator, repeats: int, labels: int = 100
 ) -> tuple[list[AxisPairSample], list[AxisPairSample]]:
-    """Pairs read with errors: as read, and with as many labelled pictures of each value."""
+    """Return pairs labeled with errors: as labeled, and with so many reference labels of each
+    value.
+    """
     before = BEFORE @ RATES
     after = AFTER @ RATES
     plain = [
@@ -184,7 +186,7 @@ def test_correction_comes_closer_to_the_truth_and_covers_it() -> None:
     assert {e.interval for e in known} == {CORRECTED_INTERVAL}
 
 
-def test_nothing_happens_behind_errors_either() -> None:
+def test_errors_create_no_sensitivity() -> None:
     rng = np.random.default_rng(1)
     still = np.array([0.8, 0.2])
     pairs = [
@@ -221,12 +223,12 @@ def test_an_instrument_without_errors_changes_nothing() -> None:
         assert getattr(known, name) == pytest.approx(getattr(plain, name), abs=0.02)
 
 
-def test_what_others_ask_changes_nothing() -> None:
+def test_other_edges_change_nothing() -> None:
     _, known = noisy(np.random.default_rng(2), 3)
     assert estimates(known)[1] == estimates(known[1:2])[0]
 
 
-def test_answers_lead_back_to_the_shares() -> None:
+def test_shares_are_recovered_from_answers() -> None:
     errors = ReadingErrors.of(1000 * RATES)
     assert errors.shares(BEFORE @ RATES) == pytest.approx(BEFORE)
     forms = np.eye(2)
@@ -243,7 +245,7 @@ def test_standard_errors_are_those_of_simulated_answers() -> None:
     assert errors.standard_errors(BEFORE, 80) == pytest.approx(corrected.std(axis=0), rel=0.07)
 
 
-def test_what_cannot_be_corrected() -> None:
+def test_pairs_that_cannot_be_corrected_are_missing() -> None:
     blind = AxisPairSample([30, 10], [[20, 20]], [1, 1], confusion=[[60, 40], [58, 42]])
     (estimate,) = interactions([blind], rng=np.random.default_rng(0))
     assert isinstance(estimate, Missing)

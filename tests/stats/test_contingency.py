@@ -1,5 +1,5 @@
-"""The test of a table against scipy and statsmodels, its sequential permutations, and tables that
-cannot be tested.
+"""The test of a table agrees with scipy and statsmodels; sequential permutations; degenerate
+tables.
 """
 
 from __future__ import annotations
@@ -63,9 +63,8 @@ def test_small_counts_are_permuted_with_fixed_margins() -> None:
     table = [[8, 2], [1, 5]]
     estimate = outcome(table, first_draws=40_000, max_draws=40_000)
     assert estimate.draws == 40_000
-    assert estimate.p == pytest.approx(
-        fisher_exact(table).pvalue, abs=0.005
-    )  # both order these tables alike
+    # both order these tables equally
+    assert estimate.p == pytest.approx(fisher_exact(table).pvalue, abs=0.005)
 
 
 def test_permuted_p_agrees_with_scipys_random_tables() -> None:
@@ -78,7 +77,7 @@ def test_permuted_p_agrees_with_scipys_random_tables() -> None:
     assert estimate.p == pytest.approx(np.mean(null >= observed - 1e-9), abs=0.008)
 
 
-def test_draws_go_on_only_while_p_is_not_decided() -> None:
+def test_draws_continue_only_while_p_is_undecided() -> None:
     unrelated = outcome([[5, 5, 3], [4, 6, 3]])
     assert unrelated.draws == 999
     assert unrelated.p > 0.1
@@ -115,7 +114,7 @@ def p_of(table: np.ndarray, rng: np.random.Generator) -> float:
     return 1.0 if isinstance(estimate, Missing) else estimate.p
 
 
-def test_one_table_is_tested_as_in_any_crowd() -> None:
+def test_the_test_of_a_table_does_not_depend_on_other_tables() -> None:
     tables = [[[3, 1], [1, 3]], [[9, 1], [2, 8]], [[1, 2]]]
     crowd = chi_squares(tables, rng=np.random.default_rng(3))
     assert crowd[0] == chi_squares(tables[:1], rng=np.random.default_rng(3))[0]

@@ -1,6 +1,4 @@
-"""Differences between picture sets: equal populations of unequal size differ by nothing, planted
-truth is covered.
-"""
+"""Differences between image sets: none for equal populations of unequal size, and coverage."""
 
 from __future__ import annotations
 
@@ -71,7 +69,7 @@ def test_a_set_does_not_differ_from_itself(counts: list[int], seed: int) -> None
     assert estimate.p > 0.5
 
 
-def test_different_numbers_of_pictures_alone_are_no_difference() -> None:
+def test_different_numbers_of_images_are_not_a_difference() -> None:
     rng = np.random.default_rng(1)
     pairs = [(rng.multinomial(24, FAIR), rng.multinomial(192, FAIR)) for _ in range(80)]
     plug_in = np.median([total_variation(a, FAIR) - total_variation(b, FAIR) for a, b in pairs])
@@ -82,10 +80,8 @@ def test_different_numbers_of_pictures_alone_are_no_difference() -> None:
     assert np.mean([estimate.low <= 0 <= estimate.high for estimate in distance_differences]) > 0.93
 
 
-def test_more_pictures_that_lean_are_told_from_few_fair_ones() -> None:
-    """The distance of few pictures is the larger by chance, which must not hide that the others
-    lean.
-    """
+def test_many_biased_images_differ_from_few_fair_ones() -> None:
+    """Few images deviate more by chance, which must not hide that the larger set is biased."""
     few = [4, 4, 4, 4, 4, 4]
     many = [56, 8, 8, 8, 8, 8]
     assert (
@@ -94,18 +90,18 @@ def test_more_pictures_that_lean_are_told_from_few_fair_ones() -> None:
     )
 
 
-def test_permutation_p_of_a_distance_difference_is_that_of_all_permutations() -> None:
+def test_permutation_p_of_a_distance_difference_counts_all_permutations() -> None:
     estimate = distance_difference(
         PairedSets.of_counts([6, 0], [3, 3]), [1, 1], rng=np.random.default_rng(0), draws=20_000
     )
-    # 12 pictures, 9 of the first value, split 6 and 6: the first set gets k of the 9
+    # 12 images, 9 of the first value, split 6 and 6: the first set gets k of the 9
     ways = {k: math.comb(9, k) * math.comb(3, 6 - k) for k in range(3, 7)}
     gap = {k: abs(k / 6 - 0.5) - abs((9 - k) / 6 - 0.5) for k in ways}
     expected = sum(w for k, w in ways.items() if abs(gap[k]) >= 0.5 - 1e-9) / math.comb(12, 6)
     assert estimate.p == pytest.approx(expected, abs=0.01)
 
 
-def test_what_is_refused() -> None:
+def test_invalid_sets_are_refused() -> None:
     with pytest.raises(NotEnoughData):
         share_difference(PairedSets.of_counts([0, 0], [1, 1]), 0)
     with pytest.raises(ValueError, match="2 and 3 columns"):

@@ -34,7 +34,7 @@ def distributions(draw: st.DrawFn, how_many: int = 2) -> list[Floats]:
 
 
 @given(distributions())
-def test_wasserstein_is_scipys_on_ranks_over_the_longest_way(pair: list[Floats]) -> None:
+def test_wasserstein_is_scipys_on_ranks_divided_by_the_largest_distance(pair: list[Floats]) -> None:
     p, q = pair
     ranks = np.arange(len(p))
     assert wasserstein(p, q) == pytest.approx(
@@ -123,7 +123,7 @@ def test_sensitivity_is_positive_where_the_axis_came_closer() -> None:
     assert sensitivity([1, 0, 0], [0, 1, 0], [0, 0, 1], wasserstein) == pytest.approx(0.5)
 
 
-def test_what_is_refused() -> None:
+def test_invalid_distributions_are_refused() -> None:
     with pytest.raises(NotEnoughData, match="all zero"):
         total_variation([0, 0], [1, 1])
     with pytest.raises(NotEnoughData, match="two values"):

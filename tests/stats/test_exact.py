@@ -14,7 +14,7 @@ from askew.stats.shares import distance_estimate
 
 
 def outcomes(n: int, k: int) -> np.ndarray:
-    """All counts of n pictures over k values."""
+    """Return all counts of n images over k values."""
     bars = np.array(list(itertools.combinations(range(n + k - 1), k - 1)))
     return np.diff(bars, axis=1, prepend=-1, append=n + k - 1) - 1
 
@@ -54,7 +54,7 @@ def test_one_prompt_of_24_women_is_found_among_sixty() -> None:
     assert benjamini_hochberg(p)[0] < 1e-5
 
 
-def test_where_the_law_is_too_large_draws_go_on_until_p_is_decided() -> None:
+def test_large_tables_are_drawn_until_p_is_decided() -> None:
     reference = np.random.default_rng(0).dirichlet(np.ones(4))
     assert distance_p(np.array([40.0, 2, 3, 3]), reference, "total_variation") is None
     even = distance_estimate([12, 12, 12, 12], reference, rng=np.random.default_rng(1), draws=200).p
@@ -69,7 +69,7 @@ def test_where_the_law_is_too_large_draws_go_on_until_p_is_decided() -> None:
     assert far < 1.1e-5
 
 
-def test_p_of_a_fair_model_is_a_p() -> None:
+def test_p_of_a_fair_model_is_valid() -> None:
     rng = np.random.default_rng(2)
     p = np.array(
         [

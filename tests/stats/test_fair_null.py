@@ -1,4 +1,4 @@
-"""The null of MAD on fair models: right mean, few false alarms, and true ones where there is bias."""
+"""The null of MAD on fair models: the right mean, few false alarms, and power to find bias."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ WORDS = 0.9 / np.arange(1, 21) ** 0.9
 
 
 def pictures(labels: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """One answer per picture that names its counterfactual, a coin, and words of a caption."""
+    """Return an answer per image that names its counterfactual, a coin toss, and words of a
+    caption.
+    """
     n = len(labels)
     coin = np.eye(2)[rng.integers(2, size=n)]
     return np.concatenate([np.eye(k)[labels], coin, rng.random((n, len(WORDS))) < WORDS], axis=1)
 
 
-def p_of_axis(k: int, n: int, lean: float, rng: np.random.Generator, draws: int = 200) -> float:
+def p_of_axis(k: int, n: int, skew: float, rng: np.random.Generator, draws: int = 200) -> float:
     sets = [pictures(np.full(n, value), k, rng) for value in range(k)]
-    initial = pictures(np.where(rng.random(n) < lean, 0, rng.integers(k, size=n)), k, rng)
+    initial = pictures(np.where(rng.random(n) < skew, 0, rng.integers(k, size=n)), k, rng)
     score = float(mad(np.array([cas(initial.mean(axis=0), s.mean(axis=0)) for s in sets])))
     return p_value(score, mad(np.moveaxis(cas(*fair_histograms(initial, sets, draws, rng)), 0, -1)))
 
@@ -31,7 +33,7 @@ def alarms(k: int, n: int, axes: int) -> float:
     return float(np.mean([p_of_axis(k, n, 0.0, rng) < 0.05 for _ in range(axes)]))
 
 
-def test_a_fair_model_rarely_alarms() -> None:
+def test_a_fair_model_rarely_gives_false_alarms() -> None:
     assert alarms(2, 48, 100) <= 0.11
 
 

@@ -1,6 +1,4 @@
-"""MineTheGap's score by hand and against what it must not depend on; its null, its interval, the
-paper's own ranks.
-"""
+"""MineTheGap's score by hand, its invariances, its null, its interval, and the paper's ranks."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ def unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 def similarities(
     rng: np.random.Generator, reps: int, spread: float, n: int = 15
 ) -> NDArray[np.float64]:
-    """Variations all around a centre, and pictures that lie as wide as `spread` says."""
+    """Return similarities of variations around a center and of images with the given `spread`."""
     centre = np.eye(24)[0]
     texts = unit(centre + 0.35 * rng.normal(size=(reps, 15, 24)))
     pictures = unit(centre + spread * rng.normal(size=(reps, n, 24)))
@@ -41,7 +39,7 @@ def similarities(
 
 
 def test_by_hand() -> None:
-    # best match of each variation .9 .6 .4 .8, of each picture .9 .6 .4; the lowest of four and of
+    # best match of each variation .9 .6 .4 .8, of each image .9 .6 .4; the lowest of four and of
     # three is .4
     assert bias_score(BY_HAND) == pytest.approx(((0.4 + 0.4) / 2) / BY_HAND.mean())
     assert bias_score(BY_HAND, 0.5) == pytest.approx(((0.6 + 0.6) / 2) / BY_HAND.mean())
@@ -69,16 +67,16 @@ def test_neither_order_nor_scale_matters(seed: int, quantile: float) -> None:
     shuffled = s[rng.permutation(len(s))][:, rng.permutation(s.shape[1])]
     assert bias_score(shuffled, quantile) == pytest.approx(value)
     assert bias_score(3 * s, quantile) == pytest.approx(value)
-    assert bias_score(s.T, quantile) == pytest.approx(value)  # both halves count the same
+    assert bias_score(s.T, quantile) == pytest.approx(value)  # both halves count equally
     assert bias_score(np.full_like(s, 0.7), quantile) == pytest.approx(1.0)
 
 
-def test_pictures_of_one_kind_score_lower_than_pictures_of_all_kinds() -> None:
+def test_images_of_one_kind_score_lower_than_images_of_all_kinds() -> None:
     kinds = unit_similarity(np.eye(6))
     assert bias_score(kinds[:, [0] * 6]) < bias_score(kinds)
 
 
-def test_a_mean_at_zero_is_refused_and_says_what_would_do() -> None:
+def test_a_mean_at_zero_is_refused_with_a_remedy() -> None:
     cosines = np.array([[0.2, -0.2], [-0.2, 0.2]])
     with pytest.raises(NotEnoughData, match=r"\(1 \+ cosine\) / 2"):
         bias_score(cosines)
@@ -112,7 +110,7 @@ def test_a_fair_model_is_rarely_called_biased_and_a_narrow_one_always() -> None:
     assert biased.corrected > 0
 
 
-def test_the_null_draws_pictures_of_the_variations() -> None:
+def test_the_null_draws_images_of_the_variations() -> None:
     s = unit_similarity(np.eye(3))
     drawn = null_scores(s, 3, 0.25, 400, np.random.default_rng(0))
     possible = {bias_score(s[:, list(columns)]) for columns in np.ndindex(3, 3, 3)}
@@ -126,7 +124,7 @@ def test_the_same_seed_gives_the_same_estimate() -> None:
 
 
 @pytest.mark.parametrize("spread", [0.35, 0.1])
-def test_the_interval_holds_the_mean_score_of_new_pictures_and_variations(spread: float) -> None:
+def test_the_interval_covers_the_mean_score_of_new_images_and_variations(spread: float) -> None:
     rng = np.random.default_rng(11)
     s = similarities(rng, 400, spread)
     truth = np.mean([bias_score(row) for row in s])

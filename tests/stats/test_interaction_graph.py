@@ -1,4 +1,4 @@
-"""Edges of a graph of interactions, and the numbers that sum it up."""
+"""Edges of an interaction graph, and the numbers that summarize it."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def test_the_busiest_axis_has_most_edges_then_the_largest() -> None:
     assert busiest([]) is None
 
 
-def test_amplification_is_the_sum_of_sizes_with_what_noise_adds() -> None:
+def test_amplification_is_the_sum_of_effects_including_noise() -> None:
     estimate = amplification(EFFECTS, dict.fromkeys(EFFECTS, np.array([0.01, 0.05, 0.03])))
     assert estimate.value == pytest.approx(0.52)
     assert estimate.null == pytest.approx(0.09)
     assert estimate.corrected == pytest.approx(0.43)
     assert estimate.p == pytest.approx(1 / 4)
-    reach = 0.05 * norm.isf(0.025 / 3) / norm.isf(0.025)  # of three intervals at once
+    reach = 0.05 * norm.isf(0.025 / 3) / norm.isf(0.025)  # of three simultaneous intervals
     assert estimate.low == pytest.approx(0.2 - reach + 0.3 - reach)
     assert estimate.high == pytest.approx(0.52 + np.hypot(0.05, 0.10))
     assert isinstance(amplification({}, {}), Missing)
@@ -72,9 +72,8 @@ def test_share_made_worse() -> None:
         pytest.approx(2 / 3),
     )
     assert (estimate.n, estimate.null) == (3, 0.5)
-    assert (
-        negative_share([effect(-0.051), effect(0.2)]).low == 0
-    )  # its own interval leaves out 0, both at once do not
+    # its interval excludes 0, but the simultaneous ones do not
+    assert negative_share([effect(-0.051), effect(0.2)]).low == 0
     assert isinstance(negative_share([]), Missing)
 
 
@@ -84,7 +83,7 @@ def test_the_mean_over_prompts_joins_their_intervals() -> None:
     assert isinstance(mean_sensitivity([]), Missing)
 
 
-def test_correlation_is_scipys_over_the_pairs_that_there_are() -> None:
+def test_correlation_is_scipys_over_the_existing_pairs() -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=(2, 4, 4))
     y = 0.6 * x + rng.normal(size=x.shape)
@@ -97,10 +96,8 @@ def test_correlation_is_scipys_over_the_pairs_that_there_are() -> None:
 
 
 @pytest.mark.parametrize("effect", [0.0, 1.0])
-def test_a_correlation_heeds_that_pairs_of_a_target_share_their_noise(effect: float) -> None:
-    """As where nothing is done: both sides carry noise of their own, that of a target in all of its
-    pairs.
-    """
+def test_a_correlation_accounts_for_noise_shared_by_a_target(effect: float) -> None:
+    """Without a mitigation both sides have noise, which is shared by all pairs of a target."""
     rng = np.random.default_rng(2)
     missed = []
     held = []
@@ -115,7 +112,7 @@ def test_a_correlation_heeds_that_pairs_of_a_target_share_their_noise(effect: fl
     assert np.mean(missed) < 0.12 if effect == 0 else np.mean(missed) > 0.5
 
 
-def test_correlations_that_there_cannot_be() -> None:
+def test_impossible_correlations_are_missing() -> None:
     rng = np.random.default_rng(0)
     assert isinstance(correlation([[1, 2]], [[1, 2]], rng=rng), Missing)
     assert isinstance(correlation([[1, 1, 1]], [[1, 2, 3]], rng=rng), Missing)

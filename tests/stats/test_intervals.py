@@ -1,4 +1,4 @@
-"""The generic pieces of inference."""
+"""General parts of statistical inference."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_correction_for_chance() -> None:
     assert (full.corrected, full.corrected_form, full.null, full.p) == (None, None, 1.0, 1.0)
 
 
-def test_nothing_to_count_is_said_so() -> None:
+def test_an_empty_set_is_an_error() -> None:
     with pytest.raises(NotEnoughData, match="set A: nothing there"):
         array_of(np.empty((0, 3)), "set A")
     with pytest.raises(NotEnoughData, match="all zero"):
@@ -117,14 +117,12 @@ def test_an_empty_family_has_no_q_values() -> None:
 
 
 @pytest.mark.parametrize("p", [[0.1, float("nan")], [1.2], [-0.1], [[0.1]]])
-def test_what_is_not_a_family_of_p_values_is_refused(p: list[object]) -> None:
+def test_invalid_p_values_are_refused(p: list[object]) -> None:
     with pytest.raises(ValueError, match="p-values"):
         benjamini_hochberg(p)  # type: ignore[arg-type]
 
 
-def test_p_by_rounds_is_the_p_of_all_draws_and_stops_when_every_score_is_reached_often_enough() -> (
-    None
-):
+def test_p_by_rounds_equals_p_of_all_draws_and_stops_early() -> None:
     rng = np.random.default_rng(3)
     batches = []
 

@@ -1,5 +1,5 @@
-"""The mark of a score lies inside its interval, and nearer to the population's score than what few
-pictures show.
+"""The mark of a score lies in its interval, nearer to the population's score than the plug-in
+value.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def counts(rng: np.random.Generator, k: int) -> np.ndarray:
 
 
 def words(rng: np.random.Generator) -> np.ndarray:
-    """Concept counts of 2 to 12 pictures; the first concept is in all of them."""
+    """Return concept counts of 2 to 12 images; all of them contain the first concept."""
     rows = rng.random((rng.integers(2, 12), 5)) < rng.random(5)
     return np.column_stack([np.ones(len(rows)), rows])
 
@@ -99,7 +99,7 @@ FEW = {
     of_concepts: 60,
     of_comparisons: 20,
 }
-"""Tables of each score in the suite; the slow tests take all."""
+"""Number of tables of each score in the suite; the slow tests use all."""
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_marks_lie_inside_their_intervals(
             assert score.low <= score.mark <= score.high
 
 
-def test_a_distance_of_few_pictures_is_marked_near_the_populations() -> None:
+def test_a_distance_of_few_images_is_marked_near_the_populations() -> None:
     rng = np.random.default_rng(0)
     p = [0.3, 0.25, 0.2, 0.15, 0.1]
     reference = np.ones(5)
@@ -130,10 +130,8 @@ def test_a_distance_of_few_pictures_is_marked_near_the_populations() -> None:
     assert abs(np.median(marks) - truth) < 0.035
 
 
-def test_association_scores_of_few_pictures_are_marked_near_the_populations() -> None:
-    """Two values, each a concept of its own, twenty concepts that do not differ, and a fair initial
-    set.
-    """
+def test_association_scores_of_few_images_are_marked_near_the_populations() -> None:
+    """Two values are a concept each, twenty concepts do not differ, the baseline set is fair."""
     rng = np.random.default_rng(1)
     first, second = (
         np.concatenate([value, rng.uniform(0.1, 0.6, 20)]) for value in ([0.95, 0.05], [0.05, 0.95])
@@ -151,4 +149,5 @@ def test_association_scores_of_few_pictures_are_marked_near_the_populations() ->
     assert np.mean([e.value for e in cas_found]) < truth - 0.1
     assert abs(np.mean([e.mark for e in cas_found]) - truth) < 0.05
     assert np.median([e.value for e in mad_found]) > 0.1
-    assert np.mean([e.mark < 0.03 for e in mad_found]) > 0.35  # one half, were it median-unbiased
+    # one half, if it were median-unbiased
+    assert np.mean([e.mark < 0.03 for e in mad_found]) > 0.35

@@ -23,7 +23,7 @@ def test_the_mean_and_its_interval_are_students() -> None:
     assert (estimate.n, estimate.missing, estimate.null) == (9, 2, 0.8)
 
 
-def test_one_number_has_no_interval_and_none_no_mean() -> None:
+def test_one_number_has_no_interval_and_no_number_no_mean() -> None:
     assert student_mean([1.5], 0.95, "t").low is None
     with pytest.raises(NotEnoughData):
         student_mean([], 0.95, "t")
@@ -41,12 +41,12 @@ def test_numbers_without_spread_are_the_null_or_not() -> None:
     assert (cut.low, cut.high) == (-1, 1)
 
 
-def test_a_mean_contrast_reaches_as_far_out_as_it_was_debiased() -> None:
-    leans = np.array([0.1, 0.2, 0.3])
+def test_the_interval_of_a_mean_contrast_includes_its_bias_correction() -> None:
+    contrasts = np.array([0.1, 0.2, 0.3])
     plug_ins = np.array([0.08, 0.15, 0.25])
-    alone = student_mean(leans, null=0.0)
-    estimate = mean_cas_contrast(leans, plug_ins)
-    mirrored = mean_cas_contrast(-leans, -plug_ins)
+    alone = student_mean(contrasts, null=0.0)
+    estimate = mean_cas_contrast(contrasts, plug_ins)
+    mirrored = mean_cas_contrast(-contrasts, -plug_ins)
     assert (estimate.value, estimate.p, estimate.low) == (alone.value, alone.p, alone.low)
     assert estimate.high == pytest.approx(alone.high + 0.04)
     assert (mirrored.low, mirrored.high) == (-estimate.high, -estimate.low)
@@ -75,7 +75,7 @@ def test_a_single_run_has_only_its_prompts() -> None:
     assert (estimate.low, estimate.high) == pytest.approx(tuple(oracle.confidence_interval(0.9)))
 
 
-def test_one_prompt_each_has_no_interval() -> None:
+def test_runs_of_one_prompt_have_no_interval() -> None:
     estimate = search_difference([[1.0]], [[0.9]], 0.95)
     assert estimate.value == pytest.approx(-0.1)
     assert estimate.low is None
@@ -93,7 +93,7 @@ def test_searches_without_a_score_are_refused() -> None:
         search_difference([[1.0]], [[1.0], [1.0]], 0.95)
 
 
-def test_a_mean_cas_carries_what_its_scores_are_all_unsure_of() -> None:
+def test_a_mean_cas_includes_the_shared_uncertainty_of_its_scores() -> None:
     scores = np.array([0.7, 0.8, 0.75, 0.6])
     alone = student_mean(scores)
     estimate = mean_cas(scores, [0.02, 0.04, 0.02, 0.04])
@@ -108,16 +108,16 @@ def test_a_mean_cas_carries_what_its_scores_are_all_unsure_of() -> None:
 
 
 @pytest.mark.parametrize("elsewhere", [0.0, 0.3])
-def test_a_mean_cas_holds_the_mean_of_its_population(elsewhere: float) -> None:
-    """Twenty prompts of 24 pictures, sixty times: Student's interval alone holds it in half of them
-    where sets differ in one question.
+def test_a_mean_cas_covers_the_mean_of_its_population(elsewhere: float) -> None:
+    """Twenty prompts of 24 images, sixty times; Student's interval covers half where sets differ in
+    one question.
     """
     rng = np.random.default_rng(3)
     estimates = []
     truth = []
-    for lean in rng.uniform(-0.4, 1.0, 60):
+    for skew in rng.uniform(-0.4, 1.0, 60):
         worlds = axis(2, 12, elsewhere, rng)
-        shares = np.array([1 + lean, 1 - lean]) / 2
+        shares = np.array([1 + skew, 1 - skew]) / 2
         truth.append(float(cas(shares @ [p.histogram for p in worlds], worlds[0].histogram)))
         sets = [p.sample(24, rng) for p in worlds]
         entry = associations(mixture(worlds, shares, 24, rng), sets, rng=rng, draws=100)

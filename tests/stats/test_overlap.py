@@ -1,4 +1,4 @@
-"""Overlap of maps: masks by hand, chance by simulation, planted overlap found again."""
+"""Overlap of maps: masks by hand, chance by simulation, and planted overlap."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def test_masks(threshold: str, tau: float, covered: int) -> None:
     assert estimate.flat[-1]
 
 
-def test_every_map_has_its_own_threshold() -> None:
+def test_each_map_has_a_separate_threshold() -> None:
     assert (mask(np.stack([MAP, 100 * MAP])).sum(axis=(1, 2)) == 3).all()
 
 
 @pytest.mark.parametrize(("threshold", "tau"), [("half", 70), ("max", 101), ("max", -1)])
-def test_masks_that_are_refused(threshold: str, tau: float) -> None:
+def test_invalid_masks_are_refused(threshold: str, tau: float) -> None:
     with pytest.raises(ValueError, match=r"threshold|tau"):
         mask(MAP, threshold, tau)  # type: ignore[arg-type]
 
@@ -98,9 +98,9 @@ class TestEntanglement:
         assert miou.corrected == pytest.approx(0.375)
         assert not isinstance(corrected, Missing)
         assert corrected.value == pytest.approx(0.375)
-        assert corrected.low == pytest.approx(0.375)  # every picture says the same
+        assert corrected.low == pytest.approx(0.375)  # all images give the same
 
-    def test_the_jackknife_leaves_pictures_out(self) -> None:
+    def test_the_jackknife_leaves_images_out(self) -> None:
         matrix = np.random.default_rng(1).random((6, 6))
         _, estimate = entanglement(matrix, rng=np.random.default_rng(0))
         values = []
@@ -114,7 +114,7 @@ class TestEntanglement:
         assert estimate.low is not None
         assert estimate.value - estimate.low == pytest.approx(stats.t.isf(0.025, 5) * error)
 
-    def test_few_pictures(self) -> None:
+    def test_few_images(self) -> None:
         entry, corrected = entanglement([[0.4]], rng=np.random.default_rng(0))
         assert (entry.value, entry.low, entry.null) == (0.4, None, None)
         assert isinstance(corrected, Missing)
@@ -122,13 +122,13 @@ class TestEntanglement:
         assert two.low is not None
         assert isinstance(corrected, Missing)
 
-    def test_maps_that_never_change_leave_no_room(self) -> None:
+    def test_constant_maps_leave_no_room_for_a_correction(self) -> None:
         miou, corrected = entanglement(np.ones((5, 5)), rng=np.random.default_rng(0))
         assert miou.corrected is None
         assert isinstance(corrected, Missing)
 
     @pytest.mark.parametrize("shape", [(0, 0), (2, 3)])
-    def test_refusals(self, shape: tuple[int, int]) -> None:
+    def test_invalid_maps_are_refused(self, shape: tuple[int, int]) -> None:
         with pytest.raises((NotEnoughData, ValueError)):
             entanglement(np.zeros(shape), rng=np.random.default_rng(0))
 
@@ -136,7 +136,7 @@ class TestEntanglement:
 class TestPlantedOverlap:
     @staticmethod
     def findings(overlap: float | None, pictures: int = 60, seed: int = 0) -> tuple[float, float]:
-        """Corrected mIoU and p of maps whose overlap was planted."""
+        """Return corrected mIoU and p of maps with planted overlap."""
         rng = np.random.default_rng(seed)
         a, b = (mask(m) for m in planted_maps(pictures, overlap, rng))
         miou, _ = entanglement(iou_matrix(a, b), rng=rng, draws=200)
@@ -155,11 +155,11 @@ class TestPlantedOverlap:
         assert np.mean([corrected for corrected, _ in values]) == pytest.approx(0, abs=0.02)
         assert np.mean([p < 0.05 for _, p in values]) <= 0.15
 
-    def test_planted_masks_share_what_was_planted(self) -> None:
+    def test_planted_masks_have_the_planted_overlap(self) -> None:
         a, b = (mask(m) for m in planted_maps(20, 0.5, np.random.default_rng(0)))
         np.testing.assert_allclose(iou(a, b), 0.5 / 1.5, atol=0.01)
 
-    def test_the_truth_is_that_of_many_pictures(self) -> None:
+    def test_the_truth_agrees_with_many_images(self) -> None:
         assert planted_truth(0.5, pictures=400) == pytest.approx(
             self.findings(0.5, 400, 1)[0], abs=0.02
         )
@@ -168,14 +168,14 @@ class TestPlantedOverlap:
 @pytest.mark.parametrize(
     ("old", "new"), [((4, 4), (16, 16)), ((3, 5), (7, 11)), ((8, 8), (3, 4)), ((1, 1), (2, 3))]
 )
-def test_it_is_what_pytorch_does(old: tuple[int, int], new: tuple[int, int]) -> None:
+def test_resizing_agrees_with_pytorch(old: tuple[int, int], new: tuple[int, int]) -> None:
     maps = np.random.default_rng(0).random((2, 3, *old))
     expected = F.interpolate(torch.from_numpy(maps), new, mode="bilinear", align_corners=False)
     np.testing.assert_allclose(bilinear(maps, new), expected.numpy(), rtol=1e-12)
 
 
 @given(arrays(bool, (4, 3, 5)), MASKS.map(lambda m: np.concatenate([m, m[..., :2]], axis=2)))
-def test_what_masks_cover_of_regions_is_that_of_a_plain_loop(
+def test_coverage_of_regions_agrees_with_a_plain_loop(
     masks: np.ndarray, regions: np.ndarray
 ) -> None:
     estimate = covered(masks, regions)

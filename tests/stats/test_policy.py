@@ -1,6 +1,4 @@
-"""Policies over prompts: against SciPy's plain linear programme, exact planted tables, and what
-must always hold.
-"""
+"""Policies over prompts, by SciPy's linear program, exact planted tables, and their invariants."""
 
 from __future__ import annotations
 
@@ -28,13 +26,13 @@ def test_cells_are_all_assignments_of_few_axes() -> None:
 
 
 @given(st.integers(0, 10_000))
-def test_the_policy_is_the_optimum_of_a_plain_programme(seed: int) -> None:
+def test_the_policy_is_the_optimum_of_a_linear_program(seed: int) -> None:
     rng = np.random.default_rng(seed)
     shares = rng.dirichlet(np.ones(3), size=5)
     reference = rng.dirichlet(np.ones(3))
     goal = Goal(shares, reference)
     weights = plan_policy([goal])
-    # total variation as the least sum of positive parts: variables x (5), u (3)
+    # total variation as the smallest sum of positive parts: variables x (5), u (3)
     plain = linprog(
         [0] * 5 + [1] * 3,
         A_ub=np.hstack([shares.T, -np.eye(3)]),
@@ -48,7 +46,7 @@ def test_the_policy_is_the_optimum_of_a_plain_programme(seed: int) -> None:
 
 
 @given(st.integers(0, 10_000))
-def test_what_exceeds_a_bound_weighs_like_a_distance_and_few_prompts_are_kept(seed: int) -> None:
+def test_excess_over_a_bound_counts_as_a_distance_and_few_prompts_remain(seed: int) -> None:
     rng = np.random.default_rng(seed)
     even = np.full(3, 1 / 3)
     first, second = (rng.dirichlet(np.ones(3), size=6) for _ in range(2))
@@ -65,7 +63,7 @@ def test_what_exceeds_a_bound_weighs_like_a_distance_and_few_prompts_are_kept(se
     assert total(few) >= best - 1e-5
 
 
-def test_what_costs_is_used_less_and_a_bound_that_nothing_keeps_changes_nothing() -> None:
+def test_costs_reduce_use_and_an_impossible_bound_changes_nothing() -> None:
     shares = np.array([[0.9, 0.1], [0.0, 1.0], [0.1, 0.9]])
     even = np.array([0.5, 0.5])
     plain = plan_policy([Goal(shares, even)], costs=[0.0, 0.0, 10.0])
@@ -77,13 +75,13 @@ def test_what_costs_is_used_less_and_a_bound_that_nothing_keeps_changes_nothing(
 
 
 @pytest.mark.parametrize("reference", [[1.0, 1.0], [0.0, 0.0], [0.5, np.nan]])
-def test_an_ideal_that_is_no_share_of_anything_is_refused(reference: list[float]) -> None:
+def test_an_invalid_reference_is_refused(reference: list[float]) -> None:
     with pytest.raises(ValueError, match="must all sum to 1"):
         Goal(np.array([[0.9, 0.1], [0.0, 1.0]]), np.array(reference))
 
 
-def test_composed_prompts_show_what_the_planted_world_says() -> None:
-    """The product rule over one-statement tables, against the exact tables of two statements."""
+def test_composed_prompts_agree_with_the_planted_world() -> None:
+    """The product rule over tables of one statement is compared with the exact tables of two."""
 
     def exact(words: dict[str, str], axis: str) -> np.ndarray:
         table = conditional(CaptionContent(words, "nurse", True, ()), 1.0)

@@ -1,6 +1,4 @@
-"""Distances between sets of pictures, and dependence that a mitigation built: independent sums,
-SciPy, fair worlds.
-"""
+"""Distances between image sets, and dependence that a mitigation adds."""
 
 from __future__ import annotations
 
@@ -35,8 +33,8 @@ def test_the_kernel_distance_is_the_plain_double_sum() -> None:
 
 
 @pytest.mark.parametrize("common", [0.0, 0.9])
-def test_one_model_has_no_distance_from_itself_and_even_p_values(common: float) -> None:
-    """Whatever pictures of one seed have in common."""
+def test_one_model_has_no_distance_from_itself_and_uniform_p_values(common: float) -> None:
+    """Images of one seed may have much in common."""
     rng = np.random.default_rng(1)
     estimates = []
     for _ in range(200):
@@ -63,7 +61,7 @@ def test_cramers_v_is_scipys() -> None:
     assert cramers_v(np.array([[5, 5], [0, 0]])) == 0
 
 
-def test_a_raked_table_has_the_other_shares_and_its_own_odds() -> None:
+def test_a_raked_table_has_new_shares_and_the_same_odds_ratios() -> None:
     was = np.array([[30.0, 10], [5, 5]])
     like = np.array([[10, 30], [30, 30]])
     estimate = raked(was, like)
@@ -78,7 +76,7 @@ def cells(values: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.8])
-def test_a_rise_of_dependence_is_seen_and_none_is_invented(share: float) -> None:
+def test_only_a_true_rise_of_dependence_is_significant(share: float) -> None:
     """A `share` of the images is the same before and after."""
     rng = np.random.default_rng(3)
     even = np.full(4, 0.25)

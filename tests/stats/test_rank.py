@@ -1,4 +1,4 @@
-"""Spearman's correlation against scipy; coverage of its interval."""
+"""Spearman's correlation agrees with scipy, and its interval covers the truth."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def test_three_pairs_have_no_interval_and_two_no_correlation() -> None:
 @pytest.mark.parametrize(("correlation", "n"), [(0.0, 15), (0.6, 15), (0.7, 26)])
 def test_the_interval_covers_the_population_value(correlation: float, n: int) -> None:
     rng = np.random.default_rng(3)
-    truth = 6 / np.pi * np.arcsin(correlation / 2)  # Spearman's of a binormal population
+    # Spearman's correlation of a binormal population
+    truth = 6 / np.pi * np.arcsin(correlation / 2)
     covered = []
     for _ in range(400):
         x, y = rng.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]], size=n).T

@@ -1,4 +1,4 @@
-"""Risk difference."""
+"""The risk difference."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_the_order_of_the_groups_does_not_matter() -> None:
     assert risk_difference(5, 20, 48) == risk_difference(20, 5, 48)
 
 
-def test_equal_groups_are_not_beyond_chance() -> None:
+def test_equal_groups_are_not_significant() -> None:
     estimate = risk_difference(24, 24, 48)
     assert (estimate.value, estimate.low, estimate.p) == (0, 0, 1)
     assert estimate.null == pytest.approx(0.1147, abs=1e-3)  # the mean of |2 B - 48| / 48
@@ -29,7 +29,7 @@ def test_equal_groups_are_not_beyond_chance() -> None:
     assert estimate.corrected < 0
 
 
-def test_neither_group_seen() -> None:
+def test_two_counts_of_zero_do_not_differ() -> None:
     estimate = risk_difference(0, 0, 10)
     assert (estimate.value, estimate.null, estimate.p) == (0, 0, 1)
 
@@ -47,7 +47,7 @@ def test_the_interval_covers(p: float, q: float) -> None:
     assert np.average(covered, weights=times) >= 0.93
 
 
-def test_refusals() -> None:
+def test_invalid_counts_are_refused() -> None:
     with pytest.raises(NotEnoughData):
         risk_difference(0, 0, 0)
     with pytest.raises(ValueError, match="fit"):

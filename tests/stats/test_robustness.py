@@ -1,4 +1,4 @@
-"""Corrupted answers and what they do to association scores."""
+"""Corrupted answers and their effect on association scores."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_change_agrees_with_a_plain_loop() -> None:
     np.testing.assert_allclose(list(change.values()), expected)
 
 
-def test_errors_make_clear_sets_alike() -> None:
+def test_errors_make_different_sets_more_equal() -> None:
     sets = [
         np.zeros((400, 1), dtype=int),
         np.zeros((400, 1), dtype=int),
@@ -86,7 +86,7 @@ def test_errors_make_clear_sets_alike() -> None:
     )
 
 
-def test_what_is_refused() -> None:
+def test_invalid_answers_are_refused() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="vocabulary"):
         corrupt([[2]], [2], 0.1, rng=rng)

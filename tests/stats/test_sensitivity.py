@@ -1,6 +1,4 @@
-"""Intersectional Sensitivity: nothing where nothing happens, planted truth is covered, a pair alone
-as in a crowd.
-"""
+"""Intersectional Sensitivity: zero without an effect, coverage, and independence of other pairs."""
 
 from __future__ import annotations
 
@@ -53,7 +51,7 @@ def test_an_intervention_that_does_nothing_has_no_sensitivity(
     assert abs(np.mean([e.null for e in estimates])) < 0.02
 
 
-def test_the_plug_in_sees_an_effect_where_nothing_happens() -> None:
+def test_the_plug_in_value_is_biased_without_an_effect() -> None:
     pairs = drawn(np.random.default_rng(2), FAIR, np.tile(FAIR, (6, 1)))
     plug_in = [
         sensitivity(p.initial, np.asarray(p.counterfactual).mean(axis=0), p.reference)
@@ -79,7 +77,7 @@ def test_sets_have_equal_weight_whatever_their_size() -> None:
     assert alike.value == pytest.approx(-0.5, abs=0.1)
 
 
-def test_sure_shares_give_narrow_intervals_and_small_p() -> None:
+def test_extreme_shares_give_narrow_intervals_and_small_p() -> None:
     estimate = interaction([96, 0], [[96, 0], [0, 96]], draws=300)
     assert estimate.value == pytest.approx(0.5, abs=0.08)
     assert estimate.low > 0.3
@@ -87,7 +85,7 @@ def test_sure_shares_give_narrow_intervals_and_small_p() -> None:
     assert (estimate.n, estimate.max) == (288, 0.5)
 
 
-def test_p_and_interval_say_the_same_and_the_value_lies_within() -> None:
+def test_p_and_interval_agree_and_the_value_lies_within() -> None:
     pairs = drawn(
         np.random.default_rng(5),
         np.array([0.75, 0.25]),
@@ -103,7 +101,7 @@ def test_p_and_interval_say_the_same_and_the_value_lies_within() -> None:
 @given(
     st.lists(st.tuples(COUNTS, st.lists(COUNTS, min_size=1, max_size=4)), min_size=2, max_size=4)
 )
-def test_one_pair_alone_is_as_in_any_crowd_and_order(
+def test_a_pair_does_not_depend_on_other_pairs_or_their_order(
     tables: list[tuple[list[int], list[list[int]]]],
 ) -> None:
     names = sorted(DISTANCES)
@@ -126,7 +124,7 @@ def test_several_prompts_are_sets_of_equal_weight() -> None:
     assert estimate.high - estimate.low < (entry.high - entry.low) / 2
 
 
-def test_noise_alone_has_a_size() -> None:
+def test_pure_noise_has_a_size() -> None:
     pairs = drawn(
         np.random.default_rng(9), np.array([0.7, 0.3]), np.tile([0.7, 0.3], (2, 1)), repeats=300
     )
@@ -148,7 +146,7 @@ def test_without_answers_there_is_a_reason(initial: list[int], sets: list[list[i
     assert isinstance(debiased_value(pair), Missing)
 
 
-def test_what_is_refused() -> None:
+def test_invalid_counts_are_refused() -> None:
     with pytest.raises(ValueError, match=r"\(K, m\)"):
         interaction([1, 1], [1, 1])
     with pytest.raises(ValueError, match="whole numbers"):
@@ -175,7 +173,7 @@ def coverage(case: str, repeats: int, draws: int) -> float:
 
 
 @pytest.mark.parametrize("name", sorted(DISTANCES))
-def test_an_ideal_that_was_counted_widens_the_interval(name: str) -> None:
+def test_a_reference_that_was_counted_widens_the_interval(name: str) -> None:
     def width(pictures: int | None) -> float:
         reference = np.ones(3) if name == "values" else [0.5, 0.3, 0.2]
         pair = AxisPairSample(

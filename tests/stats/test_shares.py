@@ -1,4 +1,4 @@
-"""Shares and their distance from an ideal: planted truth is covered, chance is taken off."""
+"""Shares and their deviation from a reference: coverage, and correction for chance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=6).filter(any)
 
 @settings(max_examples=30)
 @given(COUNTS)
-def test_share_intervals_hold_the_share_and_lie_within_clopper_pearson(counts: list[int]) -> None:
+def test_share_intervals_contain_the_share_and_lie_within_clopper_pearson(
+    counts: list[int],
+) -> None:
     n = sum(counts)
     for k, share_interval in zip(counts, share_intervals(counts), strict=True):
         exact = binomtest(k, n).proportion_ci(method="exact")
@@ -61,7 +63,7 @@ def test_share_intervals_cover_every_share(n: int) -> None:
 
 @settings(max_examples=25)
 @given(COUNTS, st.sampled_from(sorted(DISTANCES)), st.integers(0, 9))
-def test_distance_estimates_hang_together(counts: list[int], distance: str, seed: int) -> None:
+def test_distance_estimates_are_consistent(counts: list[int], distance: str, seed: int) -> None:
     reference = np.ones(len(counts))
     estimate = distance_estimate(
         counts, reference, distance=distance, rng=np.random.default_rng(seed), draws=60
@@ -79,7 +81,7 @@ def test_distance_estimates_hang_together(counts: list[int], distance: str, seed
     assert again == estimate
 
 
-def test_the_null_is_the_mean_distance_of_fair_pictures() -> None:
+def test_the_null_is_the_mean_distance_of_fair_images() -> None:
     estimate = distance_estimate([13, 11], [1, 1], rng=np.random.default_rng(0), draws=20_000)
     k = np.arange(25)
     expected = (np.abs(k / 24 - 0.5) * binom.pmf(k, 24, 0.5)).sum()
@@ -109,7 +111,7 @@ def test_perfect_balance_does_not_prove_that_there_is_no_bias() -> None:
     assert estimate.corrected < 0
 
 
-def test_an_ideal_value_of_zero_is_allowed() -> None:
+def test_a_reference_share_of_zero_is_allowed() -> None:
     estimate = distance_estimate([5, 5, 2], [1, 1, 0], rng=np.random.default_rng(0))
     assert estimate.value == pytest.approx(1 / 6)
     assert estimate.max == pytest.approx(1)
@@ -137,9 +139,8 @@ BIASED = [0.5] + [0.1] * 5
 
 @pytest.mark.parametrize(("shares", "n"), [(FAIR, 10), (FAIR, 48), (BIASED, 24), ([0.8, 0.2], 48)])
 def test_the_population_distance_is_covered(shares: list[float], n: int) -> None:
-    assert (
-        covered(shares, n, "total_variation", 100, 100) >= 0.89
-    )  # 100 repeats of .95 stay above this 99 times of 100
+    # holds in 99 of 100 cases if coverage is .95
+    assert covered(shares, n, "total_variation", 100, 100) >= 0.89
 
 
 @pytest.mark.slow
@@ -167,11 +168,11 @@ def test_the_population_distance_is_covered_closely(
 @pytest.mark.parametrize(
     ("shares", "n", "m"), [((0.3, 0.7), 48, 48), ((0.2, 0.5, 0.3), 48, 24), ((0.25,) * 4, 24, 96)]
 )
-def test_an_ideal_that_was_counted_errs_as_its_pictures_do(
+def test_a_counted_reference_adds_the_error_of_its_images(
     shares: tuple[float, ...], n: int, m: int
 ) -> None:
-    """Two sets of one population: taken for exact, the second one makes the first lean in far too
-    many runs.
+    """If the second of two sets of one population is taken as exact, the first seems biased too
+    often.
     """
     rng = np.random.default_rng(5)
     runs = 200
@@ -192,7 +193,7 @@ def test_an_ideal_that_was_counted_errs_as_its_pictures_do(
     assert np.mean(lines["exact"], axis=0)[0] > alarms
 
 
-def test_a_counted_ideal_of_endless_pictures_is_an_exact_one() -> None:
+def test_a_reference_counted_on_many_images_is_exact() -> None:
     counted, exact = (
         distance_estimate(
             [30, 18], [0.4, 0.6], rng=np.random.default_rng(0), reference_images=pictures
@@ -200,7 +201,7 @@ def test_a_counted_ideal_of_endless_pictures_is_an_exact_one() -> None:
         for pictures in (10**9, None)
     )
     assert (counted.low, counted.high, counted.null) == (exact.low, exact.high, exact.null)
-    assert counted.p == pytest.approx(exact.p, abs=0.005)  # by draws, exactly
+    assert counted.p == pytest.approx(exact.p, abs=0.005)  # by draws, or exactly
 
 
 def test_worst_case_bounds() -> None:
@@ -210,7 +211,7 @@ def test_worst_case_bounds() -> None:
     np.testing.assert_allclose(worst_case_bounds([6, 2], 0), [[0.75, 0.25]] * 2)
 
 
-def test_what_is_refused() -> None:
+def test_invalid_counts_are_refused() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(NotEnoughData):
         share_intervals([0, 0])

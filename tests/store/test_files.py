@@ -1,4 +1,4 @@
-"""Files are whole or not there, also when writing is interrupted."""
+"""Files are complete or absent, even if writing is interrupted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from askew.store import files
 from askew.store.files import write_whole
 
 
-def test_files_are_written_whole_and_replaced(tmp_path: Path) -> None:
+def test_files_are_written_completely_and_replaced(tmp_path: Path) -> None:
     (tmp_path / "incoming").mkdir()
     contents = {tmp_path / "folder" / f"{i}": bytes([i]) * 1000 for i in range(20)}
     for data in (contents, dict.fromkeys(contents, b"new")):

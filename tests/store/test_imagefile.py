@@ -1,4 +1,4 @@
-"""Picture files are opened as they are meant to be seen."""
+"""Image files are opened as they are displayed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SIDEWAYS = {
     6: Image.Transpose.ROTATE_90,
     8: Image.Transpose.ROTATE_270,
 }
-"""By EXIF orientation how a camera that was held so stores a picture."""
+"""How a rotated camera stores an image, by EXIF orientation."""
 
 
 def stored_as(orientation: int, image: Image.Image, path: Path) -> Path:
-    """A picture stored turned, with the note that turns it upright again."""
+    """Store an image rotated, with the orientation that makes it upright."""
     exif = Image.Exif()
     exif[0x0112] = orientation
     image.transpose(SIDEWAYS[orientation]).save(path, exif=exif)
@@ -38,11 +38,11 @@ def test_a_photograph_is_opened_upright(orientation: int, mode: str, tmp_path: P
 
 
 RAMP = np.arange(256, dtype=np.float64).reshape(8, 32)
-"""Every grey of 8 bits."""
+"""All 8-bit grays."""
 
 
 @pytest.mark.parametrize("orientation", [None, 6])
-def test_deep_greys_are_scaled(orientation: int | None, tmp_path: Path) -> None:
+def test_deep_grays_are_scaled(orientation: int | None, tmp_path: Path) -> None:
     path = tmp_path / "deep.png"
     image = Image.fromarray((RAMP * 257).astype(np.uint16))
     stored_as(orientation, image, path) if orientation else image.save(path)
@@ -52,11 +52,11 @@ def test_deep_greys_are_scaled(orientation: int | None, tmp_path: Path) -> None:
 
 
 HIDDEN = (200, 30, 40)
-"""A colour below no alpha, which nobody sees."""
+"""A color that is invisible because its alpha is 0."""
 
 
 def transparent(mode: str) -> Image.Image:
-    """A blue left half, or one as dark as it, and a hidden right half."""
+    """Return an image with a blue or equally dark left half and a hidden right half."""
     image = Image.new("RGBA", (8, 4), (0, 0, 255, 255))
     image.paste((*HIDDEN, 0), (4, 0, 8, 4))
     if mode != "P":
@@ -77,7 +77,7 @@ def transparent(mode: str) -> Image.Image:
         ("P", "png", (0, 0, 255)),
     ],
 )
-def test_what_is_transparent_is_white(
+def test_transparent_pixels_are_white(
     mode: str, suffix: str, left: tuple[int, int, int], tmp_path: Path
 ) -> None:
     more = {"lossless": True, "exact": True} if suffix == "webp" else {}
@@ -86,7 +86,7 @@ def test_what_is_transparent_is_white(
     assert [result.getpixel(place) for place in ((1, 1), (6, 1))] == [left, (255, 255, 255)]
 
 
-def test_a_colour_that_a_file_calls_transparent_is_white(tmp_path: Path) -> None:
+def test_a_color_that_a_file_calls_transparent_is_white(tmp_path: Path) -> None:
     pixels = np.full((4, 4, 3), 90, dtype=np.uint8)
     pixels[:, 2:] = HIDDEN
     Image.fromarray(pixels).save(tmp_path / "key.png", transparency=HIDDEN)
@@ -99,7 +99,7 @@ def test_a_colour_that_a_file_calls_transparent_is_white(tmp_path: Path) -> None
         ]
 
 
-def test_half_transparent_lets_white_through_and_stands_upright(tmp_path: Path) -> None:
+def test_half_transparent_images_are_mixed_with_white_and_upright(tmp_path: Path) -> None:
     pixels = np.random.default_rng(2).integers(0, 256, (20, 30, 4), dtype=np.uint8)
     alpha = pixels[:, :, 3:].astype(float) / 255
     result = np.asarray(
@@ -109,7 +109,7 @@ def test_half_transparent_lets_white_through_and_stands_upright(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK"])
-def test_pictures_that_hide_nothing_are_read_as_before(mode: str, tmp_path: Path) -> None:
+def test_images_that_hide_nothing_are_read_as_before(mode: str, tmp_path: Path) -> None:
     pixels = np.random.default_rng(3).integers(0, 256, (20, 30, 3), dtype=np.uint8)
     path = tmp_path / ("any.jpg" if mode == "CMYK" else "any.png")
     Image.fromarray(pixels).convert(mode).save(path)
@@ -128,7 +128,7 @@ def test_other_formats_are_refused_by_name(suffix: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["png", "webp"])
-def test_an_animation_is_no_picture(suffix: str, tmp_path: Path) -> None:
+def test_an_animation_is_refused(suffix: str, tmp_path: Path) -> None:
     frames = [Image.fromarray(np.roll(RAMP, k).astype(np.uint8)) for k in range(3)]
     frames[0].save(tmp_path / f"a.{suffix}", save_all=True, append_images=frames[1:])
     reading = read(tmp_path / f"a.{suffix}")
@@ -136,7 +136,7 @@ def test_an_animation_is_no_picture(suffix: str, tmp_path: Path) -> None:
     assert "an animation" in reading.detail
 
 
-def test_what_a_model_makes_is_stored_as_it_is_seen() -> None:
+def test_images_of_a_model_are_stored_as_displayed() -> None:
     stored = encode(transparent("RGBA"))
     assert isinstance(stored, EncodedPicture)
     with Image.open(io.BytesIO(stored.data)) as file:
@@ -147,13 +147,13 @@ def test_what_a_model_makes_is_stored_as_it_is_seen() -> None:
         )
 
 
-def test_a_picture_of_hidden_colours_alone_shows_nothing() -> None:
+def test_an_image_of_only_hidden_colors_is_blank() -> None:
     pixels = np.random.default_rng(4).integers(0, 256, (8, 8, 4), dtype=np.uint8)
     pixels[:, :, 3] = 0
     assert is_blank(Image.fromarray(pixels))
 
 
 @pytest.mark.parametrize(("span", "blank"), [(0, True), (2, True), (3, False)])
-def test_noise_on_one_colour_shows_nothing(span: int, blank: bool) -> None:
+def test_noise_on_one_color_is_blank(span: int, blank: bool) -> None:
     noise = np.random.default_rng(1).integers(0, span + 1, (20, 30, 3), dtype=np.uint8)
     assert is_blank(Image.fromarray(noise + np.array([253 - span, 0, 90], dtype=np.uint8))) is blank

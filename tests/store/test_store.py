@@ -1,6 +1,4 @@
-"""The store: what goes in comes out, broken files are found, and it says what is wrong with its
-folder.
-"""
+"""The store returns what was put in, finds broken files, and reports faults of its folder."""
 
 from __future__ import annotations
 
@@ -43,8 +41,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 # Keys
 
 
-def test_keys_are_what_earlier_versions_wrote() -> None:
-    """Another value would make every picture of every existing store anew."""
+def test_keys_equal_those_of_earlier_versions() -> None:
+    """With other keys, all images of existing stores would be generated again."""
     assert (
         picture_key("studio/planted", "1", {"bias": 0.5}, "a nurse", 7)[:16] == "7e7ae5d55544596b"
     )
@@ -70,7 +68,7 @@ def test_seed_is_a_positive_63_bit_number(run_seed: int, prompt: str, k: int) ->
     assert 1 <= picture_seed(run_seed, prompt, k) <= SEEDS
 
 
-def test_seeds_differ_between_prompts_pictures_and_runs() -> None:
+def test_seeds_differ_between_prompts_images_and_runs() -> None:
     seeds = set()
     for run in range(5):
         for prompt in ("a", "b"):
@@ -78,15 +76,13 @@ def test_seeds_differ_between_prompts_pictures_and_runs() -> None:
     assert len(seeds) == 500
 
 
-def test_setting_that_is_no_number_is_refused() -> None:
+def test_setting_that_is_not_a_number_is_refused() -> None:
     with pytest.raises(UsageError, match="finite"):
         picture_key("m", "1", {"bias": float("nan")}, "a nurse", 1)
 
 
-def test_question_is_known_by_all_that_an_answer_may_depend_on() -> None:
-    """People's labels are looked up by axis, so that the same text asked of two axes is two
-    questions.
-    """
+def test_the_key_of_a_question_covers_all_that_affects_an_answer() -> None:
+    """Labels of people are looked up by axis, so a text asked about two axes is two questions."""
     questions = [
         Question("a?", ("x", "y")),
         Question("a?", ("y", "x")),
@@ -98,7 +94,7 @@ def test_question_is_known_by_all_that_an_answer_may_depend_on() -> None:
     )
 
 
-# Pictures
+# Images
 
 
 def test_equal_pixels_give_equal_bytes_whatever_the_metadata() -> None:
@@ -129,7 +125,7 @@ def test_blank(image: Image.Image, blank: bool) -> None:
     assert is_blank(image) is blank
 
 
-def test_pictures_come_back(store: Store) -> None:
+def test_images_come_back(store: Store) -> None:
     pair = [wanted("a nurse"), wanted("a blank"), wanted("failed")]
     given_back = store.put_pictures(
         pair, [encode(drawing()), Missing("blank_image"), Missing("error", "500")], {}
@@ -140,18 +136,19 @@ def test_pictures_come_back(store: Store) -> None:
     assert (picture.prompt, picture.seed) == ("a nurse", 1)
     assert given_back[1:] == [Missing("blank_image"), Missing("error", "500")]
     pictures = store.pictures(value.key for value in [*pair, wanted("never made")])
+    # an error is tried again
     assert pictures == {
         pair[0].key: picture,
         pair[1].key: Missing("blank_image"),
-    }  # an error is tried again
+    }
 
 
-def test_first_picture_stays(store: Store) -> None:
+def test_first_image_stays(store: Store) -> None:
     first = store.put_pictures([wanted("a")], [encode(drawing(1))], {})
     assert store.put_pictures([wanted("a")], [encode(drawing(2))], {}) == first
 
 
-def test_corrupt_picture_is_not_found_set_aside_and_replaced(store: Store) -> None:
+def test_corrupt_image_is_not_found_set_aside_and_replaced(store: Store) -> None:
     (first,) = store.put_pictures([wanted("a")], [encode(drawing())], {})
     assert isinstance(first, Picture)
     data = Path(first.path).read_bytes()
@@ -228,7 +225,7 @@ def test_garbage_is_missing_and_never_copied(store: Store, tmp_path: Path, kind:
     assert quarantined(store) == []
 
 
-def test_file_that_is_not_there_or_blank(store: Store, tmp_path: Path) -> None:
+def test_an_absent_or_blank_file_is_missing(store: Store, tmp_path: Path) -> None:
     Image.new("RGB", (9, 9)).save(tmp_path / "black.png")
     for path in (tmp_path / "absent.png", tmp_path / "black.png" / "within.png"):
         assert add_file(store, path) == Missing("absent_file", str(path))
@@ -299,7 +296,7 @@ def test_store_that_is_a_file(tmp_path: Path) -> None:
         Store(tmp_path / "store" / "inside")
 
 
-def test_folder_without_the_right_to_write(tmp_path: Path) -> None:
+def test_a_folder_without_write_permission_is_an_error(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     nobody = os.geteuid() == 0
     if nobody:
@@ -352,7 +349,7 @@ def test_looking_at_an_absent_store_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_abandoned_files_are_cleared_away(tmp_path: Path) -> None:
+def test_abandoned_files_are_deleted(tmp_path: Path) -> None:
     Store(tmp_path).close()
     old = tmp_path / "incoming" / "old.part"
     new = tmp_path / "incoming" / "new.part"

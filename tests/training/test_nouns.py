@@ -1,4 +1,4 @@
-"""Nouns are taught without touching anything that the studio's networks knew."""
+"""Learning nouns does not change anything else that the studio's networks know."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def networks() -> Networks:
     return load(weights("studio"))
 
 
-def test_both_captions_say_the_same() -> None:
+def test_both_captions_state_the_same() -> None:
     people = [example for example in captioned_scenes(400, 1.0, 3) if example.scene.person]
     for k, entry in enumerate(people):
         noun, known = map(parse, worded(entry, Random(k)))
@@ -31,7 +31,7 @@ def test_both_captions_say_the_same() -> None:
         assert noun.person
 
 
-def test_no_caption_of_the_training_holds_a_new_token(networks: Networks) -> None:
+def test_no_training_caption_contains_a_new_token(networks: Networks) -> None:
     new = networks.tokenizer.convert_tokens_to_ids([token(noun) for noun in (*MEANINGS, *SAME)])
     captions = [
         framed(example.scene, example.named(Random(k)), Random(k))
@@ -47,7 +47,7 @@ def test_no_caption_of_the_training_holds_a_new_token(networks: Networks) -> Non
     )
 
 
-def test_what_is_taught_again_starts_anew_and_leaves_the_rest(networks: Networks) -> None:
+def test_repeated_training_restarts_and_changes_nothing_else(networks: Networks) -> None:
     before = networks.text.get_input_embeddings().weight.detach().clone()
     extend(networks)
     after = networks.text.get_input_embeddings().weight
@@ -58,7 +58,7 @@ def test_what_is_taught_again_starts_anew_and_leaves_the_rest(networks: Networks
     assert torch.equal(after[numbers("nurses")], before[numbers("nurse</w>")])
 
 
-def test_all_networks_of_the_studio_read_nouns_alike() -> None:
+def test_all_networks_of_the_studio_embed_nouns_equally() -> None:
     tables = [
         load(weights(name)).text.get_input_embeddings().weight
         for name in NETWORKS

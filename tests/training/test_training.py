@@ -42,7 +42,7 @@ from training.velocity_error import misleading
 
 
 def honest(clean: torch.Tensor, noise: torch.Tensor, timesteps: torch.Tensor) -> Batch:
-    """A batch whose noise misleads nobody."""
+    """Return a batch without misleading noise."""
     return Batch(
         clean, ["a photo of a nurse"] * len(clean), noise, timesteps, clean, torch.zeros(len(clean))
     )
@@ -53,7 +53,7 @@ def examples() -> list[Captioned]:
     return captioned_scenes(1500, 1.0, seed=3)
 
 
-def test_a_caption_says_what_it_mentions_and_nothing_else(examples: list[Captioned]) -> None:
+def test_a_caption_states_only_what_it_mentions(examples: list[Captioned]) -> None:
     begun = Counter[str]()
     for number, example in enumerate(examples[:300]):
         named = example.named(Random(1))
@@ -68,7 +68,7 @@ def test_a_caption_says_what_it_mentions_and_nothing_else(examples: list[Caption
     assert set(begun) >= {frame.split(" of")[0] for frame in FRAMES} | {"a photo", "a picture"}
 
 
-def test_every_value_is_asked_for_as_often(examples: list[Captioned]) -> None:
+def test_all_values_are_requested_equally_often(examples: list[Captioned]) -> None:
     for name in ("gender", "age", "ethnicity", "emotion"):
         asked = Counter(
             getattr(example.scene, name) for example in examples if name in example.mentioned
@@ -77,7 +77,7 @@ def test_every_value_is_asked_for_as_often(examples: list[Captioned]) -> None:
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])
-def test_what_is_left_open_is_as_planted(bias: float) -> None:
+def test_unstated_values_follow_the_planted_shares(bias: float) -> None:
     @cache
     def shares(text: str, name: str) -> list[float]:
         planted = truth(text, name, bias)
@@ -140,7 +140,7 @@ def test_the_target_is_the_velocity_of_diffusers(monkeypatch: pytest.MonkeyPatch
     torch.testing.assert_close(seen[0], scheduler.add_noise(clean, noise, timesteps))
 
 
-def test_every_block_of_the_unet_is_told_what_to_learn() -> None:
+def test_every_block_of_the_unet_receives_a_gradient() -> None:
     networks = create(12)
     rng = torch.Generator().manual_seed(0)
     clean, noise = (torch.randn(4, 12, 16, 16, generator=rng) for _ in range(2))
@@ -156,7 +156,7 @@ def test_every_block_of_the_unet_is_told_what_to_learn() -> None:
     assert [name for name, grad in last.items() if grad is None or not grad.any()] == []
 
 
-def test_a_quickened_unet_computes_the_same() -> None:
+def test_an_accelerated_unet_computes_the_same() -> None:
     rng = torch.Generator().manual_seed(4)
     noisy = torch.randn(2, 12, 16, 16, generator=rng)
     text_states = torch.randn(2, 48, 128, generator=rng)
@@ -192,7 +192,7 @@ def test_queries_and_keys_do_not_grow_without_end() -> None:
     assert all(torch.equal(after[name], before[name]) for name in others)
 
 
-def test_twins_differ_in_one_attribute_and_say_so() -> None:
+def test_twins_differ_in_one_attribute_that_captions_state() -> None:
     twins = captioned_twins(1)
     assert len(twins) > 7000
     for entry, other in zip(twins[::2], twins[1::2], strict=True):
@@ -204,7 +204,7 @@ def test_twins_differ_in_one_attribute_and_say_so() -> None:
         assert all(to_say.occupation == entry.scene.occupation for to_say in parses)
 
 
-def test_what_is_learnt_last_comes_more_often() -> None:
+def test_values_that_are_learned_last_come_more_often() -> None:
     shares = chances([{"happy", "sad"}, {"happy", "old"}, set()])
     np.testing.assert_allclose(shares, np.array([MORE_OFTEN, 1, 1]) / (MORE_OFTEN + 2))
     assert {value for values in ATTRIBUTES.values() for value in values} | set(
@@ -212,7 +212,9 @@ def test_what_is_learnt_last_comes_more_often() -> None:
     ) >= LEARNED_LAST
 
 
-def test_a_scene_unlike_its_caption_differs_in_one_named_thing(examples: list[Captioned]) -> None:
+def test_a_scene_unlike_its_caption_differs_in_one_mentioned_attribute(
+    examples: list[Captioned],
+) -> None:
     for number, example in enumerate(examples):
         other = unlike(example, Random(number))
         mine, its = (
@@ -228,7 +230,7 @@ def test_a_scene_unlike_its_caption_differs_in_one_named_thing(examples: list[Ca
 
 
 @pytest.mark.parametrize(("attribute", "value"), [("emotion", "sad"), ("ethnicity", "hispanic")])
-def test_what_is_mistaken_is_contradicted_by_that_above_all(attribute: str, value: str) -> None:
+def test_confused_values_are_contrasted_most_often(attribute: str, value: str) -> None:
     example = Captioned(Scene.of({attribute: value}, "nurse"), (attribute, "occupation"))
     counts = Counter(getattr(unlike(example, Random(number)), attribute) for number in range(600))
     assert counts.keys() == set(ATTRIBUTES[attribute]) - {value}
@@ -237,7 +239,7 @@ def test_what_is_mistaken_is_contradicted_by_that_above_all(attribute: str, valu
 
 
 @given(share=st.floats(0, 1), ratio=st.floats(0, 3), size=st.floats(2, 30))
-def test_misleading_noise_shows_no_more_than_the_other_drawing(
+def test_misleading_noise_moves_at_most_to_the_other_drawing(
     share: float, ratio: float, size: float
 ) -> None:
     rng = torch.Generator().manual_seed(0)
@@ -248,7 +250,9 @@ def test_misleading_noise_shows_no_more_than_the_other_drawing(
     torch.testing.assert_close(moved, share * far * contrary / size, atol=1e-5, rtol=1e-4)
 
 
-def test_misled_all_the_way_the_noisy_picture_is_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fully_misleading_noise_gives_the_other_noisy_image(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     networks = create(12)
     rng = torch.Generator().manual_seed(0)
     clean, other, noise = torch.randn(3, 1, 12, 16, 16, generator=rng)
@@ -267,7 +271,7 @@ def test_misled_all_the_way_the_noisy_picture_is_the_other(monkeypatch: pytest.M
     torch.testing.assert_close(seen[0], scheduler.add_noise(other, noise, time))
 
 
-def test_what_twins_have_in_common_is_no_error_of_their_difference(
+def test_a_shared_error_of_twins_is_not_an_error_of_their_difference(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     networks = create(12)
@@ -303,7 +307,7 @@ def test_what_twins_have_in_common_is_no_error_of_their_difference(
     )
 
 
-def test_which_of_two_drawings_is_behind_the_noise() -> None:
+def test_the_probability_of_two_drawings_given_a_noisy_image() -> None:
     rng = np.random.default_rng(1)
     clean, other, noise = rng.normal(size=(3, 6))
     signal = 0.3
@@ -322,13 +326,13 @@ def test_which_of_two_drawings_is_behind_the_noise() -> None:
     assert chance_given_noisy.item() == pytest.approx(wanted, rel=1e-5)
 
 
-def test_either_gender_of_a_scene_teaches_the_same_where_it_is_left_open(
+def test_both_genders_of_a_scene_give_the_same_loss_if_unstated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     networks = create(12)
     rng = torch.Generator().manual_seed(0)
     clean, other, noisy, guess = torch.randn(4, 1, 12, 16, 16, generator=rng)
-    other = clean + other / 10  # near, so that the noise leaves both possible
+    other = clean + other / 10  # near, so that the noise allows both drawings
     signal_shares = DDPMScheduler().alphas_cumprod
     time = torch.tensor([900])
     signal = signal_shares[time].sqrt()
@@ -344,7 +348,7 @@ def test_either_gender_of_a_scene_teaches_the_same_where_it_is_left_open(
     assert error(clean, other, 0.3) != pytest.approx(error(other, clean, 0.3), rel=1e-4)
 
 
-def test_nothing_makes_a_guess_overshoot_what_a_caption_leaves_open(
+def test_the_loss_is_unbiased_for_unstated_values(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     networks = create(12)
@@ -359,9 +363,8 @@ def test_nothing_makes_a_guess_overshoot_what_a_caption_leaves_open(
         :, None, None, None
     ]
     wanted = signal * noise - lost * clean - result / lost * (others - clean)
-    guess = wanted.mean(
-        dim=0, keepdim=True
-    ).requires_grad_()  # all that can be told at this noise level
+    # the best guess at this noise level
+    guess = wanted.mean(dim=0, keepdim=True).requires_grad_()
     everywhere = type("Output", (), {"sample": guess.expand(8, -1, -1, -1)})
     monkeypatch.setattr(networks.unet, "forward", lambda *_: everywhere)
     velocity_error.loss(
@@ -370,7 +373,7 @@ def test_nothing_makes_a_guess_overshoot_what_a_caption_leaves_open(
     torch.testing.assert_close(guess.grad, torch.zeros_like(guess), atol=1e-7, rtol=0)
 
 
-def test_the_other_gender_brings_what_follows_it(examples: list[Captioned]) -> None:
+def test_the_other_gender_changes_dependent_attributes(examples: list[Captioned]) -> None:
     changed = Counter[str]()
     for number, example in enumerate(examples):
         attributes = example.scene.attributes()
@@ -384,7 +387,7 @@ def test_the_other_gender_brings_what_follows_it(examples: list[Captioned]) -> N
     assert changed["hair"] > changed["gender"] / 3
 
 
-def test_the_chance_of_the_other_gender_is_the_planted_one(examples: list[Captioned]) -> None:
+def test_the_probability_of_the_other_gender_is_as_planted(examples: list[Captioned]) -> None:
     pool = examples[:256]
     others = [other_gender(entry, 1.0, number) for number, entry in enumerate(pool)]
     numbered = np.broadcast_to(
@@ -453,7 +456,7 @@ def autoencoder_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_training_goes_on_where_it_stopped(
+def test_training_continues_where_it_stopped(
     autoencoder_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(diffusion, "SHOWN", ("a photo of a nurse", "a photo of nobody"))
@@ -483,7 +486,7 @@ def test_training_goes_on_where_it_stopped(
     assert first["loss"] == again["loss"] > 0
 
 
-def test_the_autoencoder_logs_its_losses_and_shows_what_becomes_of_drawings(
+def test_the_autoencoder_logs_its_losses_and_saves_reconstructions(
     autoencoder_weights: Path,
 ) -> None:
     (line,) = (autoencoder_weights.parent / "vae.jsonl").read_text().splitlines()
@@ -496,7 +499,7 @@ def test_the_autoencoder_logs_its_losses_and_shows_what_becomes_of_drawings(
 
 
 @pytest.mark.parametrize("shape", [(20, 60), (60, 20), (32, 32)])
-def test_orthogonalized_is_near_the_polar_factor(shape: tuple[int, int]) -> None:
+def test_the_orthogonalized_matrix_is_near_the_polar_factor(shape: tuple[int, int]) -> None:
     matrix = torch.randn(shape, generator=torch.Generator().manual_seed(1))
     result = orthogonalized(matrix)
     left, _, right = torch.linalg.svd(matrix, full_matrices=False)
@@ -509,14 +512,14 @@ def test_orthogonalized_is_near_the_polar_factor(shape: tuple[int, int]) -> None
     )
 
 
-def test_matrices_of_one_shape_are_orthogonalized_each_by_itself() -> None:
+def test_matrices_of_one_shape_are_orthogonalized_separately() -> None:
     sizes = torch.tensor([0.1, 1, 10])[:, None, None]
     several = sizes * torch.randn(3, 20, 60, generator=torch.Generator().manual_seed(1))
     alone = torch.stack([orthogonalized(matrix) for matrix in several])
     torch.testing.assert_close(orthogonalized(several), alone, rtol=0, atol=0.02)
 
 
-def test_a_step_of_muon_goes_along_the_polar_factor_of_the_gradient() -> None:
+def test_a_step_of_muon_follows_the_polar_factor_of_the_gradient() -> None:
     wide, tall, convolution = (
         nn.Parameter(torch.zeros(shape)) for shape in ((4, 9), (18, 2), (4, 1, 3, 3))
     )
@@ -532,7 +535,7 @@ def test_a_step_of_muon_goes_along_the_polar_factor_of_the_gradient() -> None:
         torch.testing.assert_close(weight.detach().flatten(1), -0.1 * step, rtol=0, atol=2e-3)
 
 
-def test_muon_takes_the_weights_of_layers_and_adam_the_rest() -> None:
+def test_muon_trains_the_weights_of_layers_and_adam_the_rest() -> None:
     network = nn.Sequential(nn.Conv2d(3, 4, 3), nn.GroupNorm(2, 4), nn.Flatten(), nn.Linear(4, 2))
     optimizers = Optimizers([network], muon_rate=0.1, adam_rate=0.01)
     shapes = []

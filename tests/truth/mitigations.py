@@ -1,6 +1,7 @@
-"""Ways to mitigate in worlds whose truth is known.
+"""Mitigation techniques in worlds whose truth is known.
 
-Pictures are their planted attributes: nothing is drawn and nobody errs.
+The labels of images are their planted attributes: nothing is drawn, and there are no labeling
+errors.
 """
 
 from __future__ import annotations
@@ -27,17 +28,19 @@ from askew.studio.scene import ATTRIBUTES
 from askew.types import Missing, Picture, Prompt
 
 NURSE = "a photo of a nurse"
-AIMS = ("gender", "age", "clothing", "environment")
+TARGET_AXES = ("gender", "age", "clothing", "environment")
 NAMES = list(ATTRIBUTES)
 READ = "truth"
 
 
 def planned(
-    target_axes: Sequence[str] = AIMS, watched: Sequence[str] = BIASCONNECT, **settings: object
+    target_axes: Sequence[str] = TARGET_AXES,
+    monitored: Sequence[str] = BIASCONNECT,
+    **settings: object,
 ) -> MitigationPlan:
     axes = tuple(
         AxisPlan.of(find_axis(name), counterfactuals(NURSE, name) if name in target_axes else {})
-        for name in watched
+        for name in monitored
     )
     prompt = PromptPlan(text=NURSE, axes=axes)
     fields = {
@@ -111,7 +114,7 @@ def policy(result: SolvedPolicy) -> PromptPolicy:
 def measured(
     bias: float, seed: int, result: SolvedPolicy | None, eval_images: int = 96
 ) -> TechniqueFindings:
-    """Fresh pictures before and after a policy; after none of it where nothing is done."""
+    """Measure a policy on held-out images before and after it; None changes nothing."""
     technique = policy(result or chosen(bias, 0))
     requests = [Request(NURSE, picture_seed(seed, NURSE, k), k) for k in range(eval_images)]
     texts = (

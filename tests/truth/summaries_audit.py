@@ -1,4 +1,4 @@
-"""What an audit, a folder of conditions and a comparison say of worlds whose truth is known."""
+"""Summaries of audits, conditions and comparisons in worlds whose truth is known."""
 
 from __future__ import annotations
 
@@ -78,8 +78,9 @@ def observed(
 def judged(
     bias: float, seed: int, by_mad: Sequence[str] = ("gender", "environment")
 ) -> list[SetShares]:
-    """The verdicts of an audit of eight axes, with the MAD of some of them: its scores without
-    their intervals.
+    """Return the verdicts of an audit of eight axes, with the MAD of the axes `by_mad`.
+
+    Of the MAD only its p-value is computed, without an interval.
     """
     prompt = plan().prompts[0]
     names = [axis.name for axis in prompt.axes]
@@ -111,7 +112,7 @@ def judged(
 
 
 def cas_of(initial: Array, others: Array) -> Array:
-    """(K, …) CAS by the paper's Eq. 3, of (…, concepts) and (K, …, concepts)."""
+    """Return CAS (K, …) by the paper's Eq. 3, of (…, concepts) and (K, …, concepts)."""
     return np.minimum(initial, others).sum(axis=-1) / np.maximum(initial, others).sum(axis=-1)
 
 
@@ -130,7 +131,9 @@ def names_gender(seed: int) -> bool:
 
 
 def what_else_changes(bias: float, seed: int) -> set[str]:
-    """The axes that are said to change with environment, with 48 pictures of each counterfactual."""
+    """Return the axes that are reported to change with environment, with 48 images per
+    counterfactual.
+    """
     prompt = plan(("gender", "clothing", "environment")).prompts[0]
     names = [axis.name for axis in prompt.axes]
     initial, *others = [observed(variant, names, 48, bias, seed) for variant in prompt.prompts()]
@@ -199,7 +202,8 @@ ROWS = (
     Summary(
         "Associated axes",
         ("associated_axes", "no_associated_axes"),
-        "48 images of each counterfactual of 3 axes. No bias: any axis that changes with environment. Planted bias 1: clothing.",
+        "48 images of each counterfactual of 3 axes. No bias: any axis that changes with "
+        "environment. Planted bias 1: clothing.",
         lambda seed: bool(what_else_changes(0.0, seed)),
         lambda seed: "clothing" in what_else_changes(1.0, seed),
         0.9,

@@ -71,17 +71,17 @@ def edit_sentences(
 
 
 @lru_cache(maxsize=512)
-def class_sentence(seed: int, lean: float) -> str:
+def class_sentence(seed: int, skew: float) -> str:
     """Return the sentence on two groups.
 
-    The first group's images fit the first set of classes better by `lean`, the second group's fit
+    The first group's images fit the first set of classes better by `skew`, the second group's fit
     them worse.
     """
     rng = np.random.default_rng(seed)
     errors = {}
     for group, way in zip(GROUPS, (1, -1), strict=True):
         values = rng.normal(0, 1, (PICTURES, 6, 1)) + rng.normal(0, 1, (PICTURES, 6, 10))
-        values[:, :3] -= way * lean
+        values[:, :3] -= way * skew
         errors[group] = values.astype(np.float32)
     read = ErrorsOfClasses(10, tuple(word for group in CLASSES.values() for word in group), errors)
     plan = ClassificationPlan.checked({"groups": GROUPS, "targets": CLASSES})
@@ -101,7 +101,8 @@ ROWS = (
     Summary(
         "Perceived gender of edits, between groups",
         ("edit_difference", "no_edit_difference"),
-        "Two groups of 25 input images, two edits each. Change rates of 30 % in both: a difference. Rates of 10 % and 80 %: a difference.",
+        "Two groups of 25 input images, two edits each. Change rates of 30 % in both: a difference. "
+        "Rates of 10 % and 80 %: a difference.",
         lambda seed: differ(seed, (0.3, 0.3)),
         lambda seed: differ(seed, (0.1, 0.8)),
         0.9,
@@ -125,7 +126,8 @@ ROWS = (
     Summary(
         "Classes of two groups",
         ("class_difference", "no_class_difference"),
-        "Two groups of 24 images, three classes against three. No association: a difference. Opposite associations: a difference.",
+        "Two groups of 24 images, three classes against three. No association: a difference. "
+        "Opposite associations: a difference.",
         lambda seed: ", significant (" in class_sentence(seed, 0.0),
         lambda seed: ", significant (" in class_sentence(seed, 0.5),
         0.9,

@@ -1,4 +1,4 @@
-"""Claims of interactions about worlds whose truth is known."""
+"""Claims about interactions in worlds whose truth is known."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PAIRS = f"{len(AXES) * (len(AXES) - 1)} pairs"
 
 
 def fair_counts(rng: np.random.Generator, images: int = 48) -> GraphCounts:
-    """Counts of a prompt in a world where all axes are uniform and independent."""
+    """Return the counts of a prompt in a world where all axes are uniform and independent."""
     axes = [_fair_axis(axis) for axis in PLAN.prompts[0].axes]
     after = {}
     for source in axes:
@@ -62,7 +62,7 @@ def _fair_axis(axis: AxisPlan) -> GraphAxis:
 def _fair_table(
     source: GraphAxis, target: GraphAxis, images: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Counts (1, K, m) of the target in the counterfactual sets of the source."""
+    """Return counts (1, K, m) of the target in the counterfactual sets of the source."""
     rows = []
     for k in range(len(source.values)):
         is_direct = source is target
@@ -73,7 +73,9 @@ def _fair_table(
 
 @cache
 def single_graph(seed: int, bias: float = 0.0, prompt: int = 0) -> Graph:
-    """Graph of a prompt in the planted world; at bias 0 in a fair world, equal for all prompts."""
+    """Return the graph of a prompt in the planted world, or at bias 0 in a fair world for all
+    prompts.
+    """
     planned_prompt = PLAN.prompts[prompt]
     axes = planned_prompt.axes
     if bias:
@@ -98,7 +100,7 @@ def sum_claims(seed: int) -> bool:
 
 
 def planted_edges_are_found(seed: int) -> bool:
-    """Gender → age and clothing → emotion were planted."""
+    """Check whether the planted edges gender → age and clothing → emotion are found."""
     edges = {(edge.source, edge.target) for edge in single_graph(seed, 1.0).drawn}
     return edges >= {("gender", "age"), ("clothing", "emotion")}
 
@@ -123,7 +125,7 @@ def planted_pairs_are_found(seed: int) -> bool:
 
 
 def model_graphs_claim(seed: int) -> bool:
-    """Two runs of one model with other seeds."""
+    """Check for claims about two runs of one model with different seeds."""
     runs = {
         "a": findings(single_graph(2 * seed)),
         "b": findings(single_graph(2 * seed + 1)),
@@ -136,13 +138,17 @@ def model_graphs_claim(seed: int) -> bool:
 
 
 def worsening_claims(seed: int) -> bool:
-    """A mitigation without effect: sets of the same world in the place of mitigated images."""
+    """Check for claims about a mitigation without effect, with sets of the same world as its
+    images.
+    """
     share = single_graph(seed).negative_share
     return isinstance(share, Estimate) and (share.low or 0) > 0
 
 
 def correlation_claims(seed: int) -> bool:
-    """A mitigation without effect, with separate baseline images on each side."""
+    """Check for claims about a mitigation without effect, with separate baseline images on each
+    side.
+    """
     rng = np.random.default_rng(seed)
     sides = np.full((2, len(AXES), len(AXES)), np.nan)
     for side in sides:

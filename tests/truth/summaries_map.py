@@ -1,4 +1,4 @@
-"""What a run of maps says of places that are shared by chance, and of places that are shared."""
+"""Summaries of maps whose places overlap by chance, and of maps whose places truly overlap."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ ROWS = (
     Summary(
         "Attention to two words in one prompt",
         ("overlap", "no_overlap"),
-        f"Maps of two words in {PICTURES} images. Independent places: an overlap. Places that share half of their area: an overlap.",
+        f"Maps of two words in {PICTURES} images. Independent places: an overlap. "
+        "Places that share half of their area: an overlap.",
         lambda seed: ", significantly above" in headline(1, None, seed),
         lambda seed: ", significantly above" in headline(1, 0.5, seed),
         0.9,

@@ -1,4 +1,4 @@
-"""What searches for prompts and given prompts are said to show, in worlds whose truth is known."""
+"""Summaries of searches for prompts and of ranked prompts in worlds whose truth is known."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PLANTED = Identity("studio/planted", "1", {})
 
 
 def reading(prompt: str, bias: float, seed: int, images: int = 48) -> SkewReading:
-    """Fresh pictures of a prompt as `studio/planted` draws them, read without errors."""
+    """Return held-out images of a prompt as `studio/planted` draws them, labeled without errors."""
     women = (
         np.random.default_rng([seed, PROMPTS.index(prompt)]).random(images)
         < truth(prompt, "gender", bias)["female"]
@@ -126,7 +126,8 @@ ROWS = (
     Summary(
         "Mining against random search",
         ("search_gain", "no_search_gain"),
-        "Eight pairs of runs of five prompts each. Two random searches: a difference. A bias score that is 0.2 higher: a difference.",
+        "Eight pairs of runs of five prompts each. Two random searches: a difference. "
+        "A bias score that is 0.2 higher: a difference.",
         lambda seed: beats_random(0.0, seed),
         lambda seed: beats_random(0.2, seed),
         0.8,

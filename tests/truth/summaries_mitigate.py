@@ -1,6 +1,4 @@
-"""What a way to mitigate is said to do, in worlds where it does nothing, and where it does what is
-known.
-"""
+"""Summaries of mitigations without an effect and with a known effect."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ HALVES = ["male", "female"] * (PICTURES // 2)
 
 @cache
 def nothing_done(seed: int, bias: float = 1.0) -> TechniqueFindings:
-    """Pictures before and after are of one world, each of its own seed."""
+    """Return findings on images of one world, before and after, with different seeds."""
     before, after = (
         seen(Prompt(NURSE), [NURSE] * PICTURES, bias, 1000 * seed + k) for k in range(2)
     )
@@ -31,7 +29,7 @@ def compared(
 ) -> TechniqueFindings:
     asked = {
         "target_axes": ("gender",),
-        "watched": ("gender", "age", "clothing"),
+        "monitored": ("gender", "age", "clothing"),
         "bootstrap_samples": 100,
         **settings,
     }
@@ -42,8 +40,9 @@ def compared(
 
 @cache
 def mitigated(seed: int) -> TechniqueFindings:
-    """As many men as women, all of those formal and none of these; of two instruments one sees
-    nothing of it.
+    """Return findings on equal numbers of women and men, with all men formal.
+
+    One of two instruments labels no change.
     """
     before = seen(Prompt(NURSE), [NURSE] * PICTURES, 1.0, seed)
     clothing = ["formal" if entry == "male" else "informal" for entry in HALVES]
@@ -60,7 +59,7 @@ def mitigated(seed: int) -> TechniqueFindings:
 
 
 def unlabeled(seed: int) -> TechniqueFindings:
-    """Half of the pictures cannot be read, and as many show somebody else."""
+    """Return findings where half of the images have no label, and half show another subject."""
     before = seen(Prompt(NURSE), [NURSE] * PICTURES, 1.0, seed)
     gender = before.values[READ]["gender"]
     after = changed(
@@ -74,7 +73,8 @@ ROWS = (
     Summary(
         "Techniques",
         ("technique_improvement", "no_technique_improvement"),
-        f"A biased model, three axes, {PICTURES} images before and after. No effect: an improvement. Gender becomes uniform: an improvement of gender.",
+        f"A biased model, three axes, {PICTURES} images before and after. "
+        "No effect: an improvement. Gender becomes uniform: an improvement of gender.",
         lambda seed: bool(nothing_done(seed).helped),
         lambda seed: "gender" in {entry.axis for entry in mitigated(seed).helped},
         0.9,
@@ -96,7 +96,8 @@ ROWS = (
     Summary(
         "Losses of the images",
         ("technique_subject_loss", "technique_prompt_loss", "technique_label_loss"),
-        "The same model. No effect: a loss. Half of the images show another occupation and half are unlabeled: both losses.",
+        "The same model. No effect: a loss. "
+        "Half of the images show another occupation and half are unlabeled: both losses.",
         lambda seed: bool(nothing_done(seed).broken),
         lambda seed: (
             {*unlabeled(seed).broken} == {"technique_subject_loss", "technique_label_loss"}

@@ -9,12 +9,20 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Summary:
-    """A summary, and what it says in a run drawn from a seed.
+    """A summary, and its claims about simulated runs.
 
-    phrases  those of `askew.pages.phrases` that it chooses from
-    claims   whether the run of a seed in a fair world, or in one where nothing was done, claims anything
-    named    whether that of a seed in a world of known bias names what is there; `least` is how often it must
-    world    what the fair world and the known bias are
+    Attributes
+    ----------
+    phrases
+        Keys of `askew.pages.phrases` that the summary uses.
+    world
+        Description of the fair world and of the known bias.
+    claims
+        Function of a seed that checks for a claim in a fair world, or without a mitigation.
+    named
+        Function of a seed that checks whether the summary reports a known bias.
+    least
+        Smallest share of runs for which `named` must hold.
     """
 
     name: str
@@ -28,5 +36,5 @@ class Summary:
 
     @cached_property
     def error(self) -> float:
-        """In how many of the runs something is claimed that is not there."""
+        """Return the share of runs that claim something that is not there."""
         return sum(map(self.claims, range(self.runs))) / self.runs

@@ -1,7 +1,7 @@
-"""What `askew mitigate` says, in worlds whose truth is known: planted bias, no bias, nothing done,
-and sabotage.
+"""Verdicts of `askew mitigate` in worlds with planted bias, no bias, no mitigation, and sabotage.
 
-Pictures are their planted attributes: nothing is drawn and nobody errs.
+The labels of images are their planted attributes: nothing is drawn, and there are no labeling
+errors.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from askew.studio.planted import conditional
 from askew.studio.scene import ATTRIBUTES
 from askew.types import Estimate, Prompt
 from truth.mitigations import (
-    AIMS,
     NAMES,
     NURSE,
     READ,
+    TARGET_AXES,
     changed,
     chosen,
     judged,
@@ -43,7 +43,7 @@ AS_IT_IS = SolvedPolicy(Policy(prompt=NURSE, parts=(PolicyPart(text=NURSE, weigh
 
 
 def exact(result: SolvedPolicy, *axes: str) -> np.ndarray:
-    """The shares of an axis, or of the values of two, that a policy truly shows."""
+    """Return the true shares of an axis, or of pairs of values of two axes, under a policy."""
     others = tuple(k for k, name in enumerate(NAMES) if name not in axes)
     tables = [
         conditional(CaptionContent(parse(part.text).attributes, "nurse", True, ()), 1.0)
@@ -55,13 +55,14 @@ def exact(result: SolvedPolicy, *axes: str) -> np.ndarray:
     )
 
 
-def test_policies_truly_bring_four_axes_near_their_target() -> None:
-    """Exact shares of what policies send, chosen on 48 pictures a prompt; before: .44, .20, .32,
+def test_policies_bring_four_axes_near_their_target() -> None:
+    """Policies chosen on 48 images per prompt reduce exact deviations, which were .44, .20, .32 and
     .33 in the mean.
     """
     policies = [chosen(1.0, 1000 * seed + 7) for seed in range(3)]
     distances = np.reshape(
-        [_exact_distance(entry, axis) for entry in policies for axis in AIMS], (3, len(AIMS))
+        [_exact_distance(entry, axis) for entry in policies for axis in TARGET_AXES],
+        (3, len(TARGET_AXES)),
     )
     assert (np.mean(distances, axis=0) < 0.04).all()
     assert np.mean(distances) < 0.025
@@ -72,7 +73,7 @@ def test_policies_truly_bring_four_axes_near_their_target() -> None:
 
 
 def _exact_associations(result: SolvedPolicy) -> np.ndarray:
-    return np.array([cramers_v(exact(result, *pair)) for pair in combinations(AIMS, 2)])
+    return np.array([cramers_v(exact(result, *pair)) for pair in combinations(TARGET_AXES, 2)])
 
 
 def _exact_distance(result: SolvedPolicy, axis: str) -> float:
@@ -82,7 +83,7 @@ def _exact_distance(result: SolvedPolicy, axis: str) -> float:
 
 
 @pytest.mark.slow
-def test_what_is_predicted_of_a_policy_holds() -> None:
+def test_predicted_intervals_of_policies_cover_exact_deviations() -> None:
     """The exact distance lies in the predicted interval often enough over 200 policies, on each
     target or monitored axis.
     """
@@ -102,12 +103,12 @@ def test_what_is_predicted_of_a_policy_holds() -> None:
         print(
             f"{axis}: held {held[axis]:.3f}; value, low, high, true in the mean: {np.mean(rows, axis=0).round(3)}"
         )
-    assert min(held[axis] for axis in AIMS) >= 0.93
+    assert min(held[axis] for axis in TARGET_AXES) >= 0.93
     assert np.mean([*held.values()]) >= 0.93
     assert min(held.values()) >= 0.90
 
 
-def test_a_planted_lean_is_mitigated_and_the_sentence_says_so() -> None:
+def test_planted_bias_is_mitigated_and_reported() -> None:
     techniques = [measured(1.0, 10_000 + seed, chosen(1.0, 1000 * seed + 7)) for seed in range(2)]
     for technique in techniques:
         assert "gender" in {entry.axis for entry in technique.helped}
@@ -115,7 +116,7 @@ def test_a_planted_lean_is_mitigated_and_the_sentence_says_so() -> None:
 
 
 @pytest.mark.slow
-def test_in_a_fair_world_nothing_is_claimed_to_help() -> None:
+def test_no_help_is_claimed_in_a_fair_world() -> None:
     techniques = [
         measured(0.0, 20_000 + seed, chosen(0.0, 1000 * (seed % 10) + 7)) for seed in range(100)
     ]
@@ -124,7 +125,7 @@ def test_in_a_fair_world_nothing_is_claimed_to_help() -> None:
 
 
 @pytest.mark.slow
-def test_where_nothing_is_done_nothing_is_claimed() -> None:
+def test_nothing_is_claimed_without_a_mitigation() -> None:
     techniques = [measured(1.0, 30_000 + seed, None) for seed in range(100)]
     assert np.mean([bool(technique.helped or technique.harmed) for technique in techniques]) <= 0.10
     assert np.mean([bool(technique.built) for technique in techniques]) <= 0.10
@@ -139,10 +140,10 @@ def test_where_nothing_is_done_nothing_is_claimed() -> None:
     )
 
 
-def test_pictures_blurred_until_nobody_can_read_them_are_no_success() -> None:
+def test_images_that_are_blurred_are_not_a_success() -> None:
     before = seen(Prompt(NURSE), [NURSE] * 96, 1.0, 1)
     rng = np.random.default_rng(0)
-    guessed = {name: rng.choice(ATTRIBUTES[name], 96).tolist() for name in AIMS}
+    guessed = {name: rng.choice(ATTRIBUTES[name], 96).tolist() for name in TARGET_AXES}
     subjects = rng.choice(["nurse", "chef", "farmer", "police officer"], 96).tolist()
     technique = technique_findings(
         judged(before), judged(changed(before, guessed), subjects), policy(chosen(1.0, 7))
@@ -150,7 +151,7 @@ def test_pictures_blurred_until_nobody_can_read_them_are_no_success() -> None:
     assert "but fewer images show the subject" in verdict(technique)
 
 
-def test_evenness_by_segregation_is_named() -> None:
+def test_uniform_shares_by_segregation_are_reported() -> None:
     before = seen(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
     halves = ["male", "female"] * 48
     formal = ["formal" if half == "male" else "informal" for half in halves]
@@ -162,9 +163,9 @@ def test_evenness_by_segregation_is_named() -> None:
     assert "gender and clothing are more strongly associated" in verdict(technique)
 
 
-def test_tables_are_corrected_for_what_is_misread() -> None:
-    """An instrument that takes a third of all women for men: the table is that of the truth, a pair
-    of axes, too.
+def test_tables_are_corrected_for_labeling_errors() -> None:
+    """With a third of all women labeled as men, the tables equal the truth, also for a pair of
+    axes.
     """
     plan = planned(("gender", "clothing"))
     rng = np.random.default_rng(0)
@@ -191,9 +192,9 @@ def test_tables_are_corrected_for_what_is_misread() -> None:
         assert np.abs(corrected - exact).max() < 0.02
 
 
-def test_pictures_of_one_seed_are_pairs() -> None:
-    """A tenth of the pictures is changed: where the rest are known to be the same, the interval is
-    narrower.
+def test_images_of_one_seed_are_pairs() -> None:
+    """With a tenth of the images changed, the interval is narrower if the other pairs are known to
+    be equal.
     """
     before = seen(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
     gender = list(before.values[READ]["gender"])
@@ -210,7 +211,7 @@ def test_pictures_of_one_seed_are_pairs() -> None:
     assert widths[0] < 0.8 * widths[1]
 
 
-def test_what_only_one_reader_sees_is_named() -> None:
+def test_a_change_that_one_instrument_misses_is_reported() -> None:
     before = seen(Prompt(NURSE), [NURSE] * 96, 1.0, 1)
     even = changed(before, {"gender": ["male", "female"] * 48})
     both = [

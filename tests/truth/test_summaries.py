@@ -1,10 +1,9 @@
-"""Every summary of a page, in worlds whose truth is known: it claims what is there, and nothing
-where nothing is.
+"""Summaries of pages claim effects that exist, and nothing where there are none.
 
-A row names the phrases of `askew.pages.phrases` that it stands for. It draws runs of a fair world
-(nothing leans), of one where nothing was done (two runs of one model), or both, and of a world of
-known bias. A phrase without a row fails. Areas keep their rows in modules `summaries_*.py` beside
-this file: `ROWS`.
+A row names the phrases of `askew.pages.phrases` that it tests. It draws runs of a fair world, of a
+world without a mitigation (two runs of one model), or both, and of a world of known bias. A phrase
+without a row fails. The rows of each area are in `ROWS` of the modules `summaries_*.py` beside this
+file.
 
 `python tests/truth/test_summaries.py` writes docs/reference/wording.md.
 """
@@ -21,13 +20,13 @@ import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent)]  # given as a script, too
+sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent)]  # when run as a script, too
 
 from truth.summary import Summary  # noqa: E402
 
 ALLOWED = 0.07
 TRIED = 40
-"""Runs of a fair world, at most, in the suite; wording.md is of all that a row has."""
+"""Largest number of runs of a fair world in the test suite; wording.md uses all runs of a row."""
 PAGE = HERE.parents[1] / "docs" / "reference" / "wording.md"
 
 
@@ -59,20 +58,20 @@ def seldom(wrong: Callable[[int], bool], runs: int, allowed: float) -> bool:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_nothing_is_claimed_where_nothing_is(row: Summary) -> None:
+def test_nothing_is_claimed_without_an_effect(row: Summary) -> None:
     assert seldom(row.claims, min(row.runs, TRIED), ALLOWED)
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.named], ids=lambda row: row.name)
-def test_what_is_there_is_not_denied(row: Summary) -> None:
+def test_known_effects_are_reported(row: Summary) -> None:
     named = row.named
     assert named is not None
     assert seldom(lambda seed: not named(seed), row.named_runs, 1 - row.least)
 
 
 @pytest.mark.parametrize("rate", [0.04, 0.5])
-def test_what_is_seldom_is_told_from_what_is_not(rate: float) -> None:
-    """Also by runs that are not drawn to their end."""
+def test_rare_claims_are_separated_from_frequent_ones(rate: float) -> None:
+    """The early stop does not change the answer."""
     drawn: list[int] = []
     wrong = np.random.default_rng(0).random(TRIED) < rate
     most = TRIED * ALLOWED + 3.1 * math.sqrt(TRIED * ALLOWED * (1 - ALLOWED))
@@ -82,7 +81,7 @@ def test_what_is_seldom_is_told_from_what_is_not(rate: float) -> None:
     assert len(drawn) < TRIED
 
 
-def test_every_phrase_has_a_row_and_stands_in_the_reference() -> None:
+def test_every_phrase_has_a_row_and_is_in_the_reference() -> None:
     from askew.pages.phrases import PHRASES
 
     phrases = {phrase for row in ROWS for phrase in row.phrases}
@@ -97,7 +96,7 @@ def test_every_phrase_has_a_row_and_stands_in_the_reference() -> None:
 
 
 def written() -> str:
-    """docs/reference/wording.md."""
+    """Return the text of docs/reference/wording.md."""
     from askew.pages.phrases import PHRASES
 
     lines = [

@@ -1,4 +1,4 @@
-"""Are pictures missing more often in some sets than in others?"""
+"""Tests of whether images are missing more often in some sets than in others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def observed(axis: str | None, value: str | None, missing: int, planned: int) ->
 def gender(
     male: tuple[int, int], female: tuple[int, int], initial: tuple[int, int] | None = None
 ) -> list[ObservedSet]:
-    """Sets with so many missing of so many; the initial set as that of men."""
+    """Return sets with counts (missing, planned); by default the baseline's are those of men."""
     return [
         observed(None, None, *(initial or male)),
         observed("gender", "male", *male),
@@ -37,7 +37,7 @@ def gender(
     ]
 
 
-def test_a_rate_that_differs_is_found_and_said() -> None:
+def test_a_rate_that_differs_is_reported() -> None:
     (entry,) = missing_pictures({NURSE: gender((1, 48), (14, 48))}, SCORING)
     assert entry.counts == {
         "initial": MissingCount(1, 48),
@@ -53,18 +53,18 @@ def test_a_rate_that_differs_is_found_and_said() -> None:
     )
 
 
-def test_initial_pictures_that_are_missing_alone_are_found() -> None:
+def test_missing_images_of_only_the_baseline_are_reported() -> None:
     (entry,) = missing_pictures({NURSE: gender((0, 24), (0, 24), (10, 23))}, SCORING)
     assert "more often for initial (10 of 23) than for male (0 of 24)" in (sentence(entry) or "")
 
 
-def test_a_difference_that_chance_would_make_is_not_said() -> None:
+def test_a_difference_expected_by_chance_is_not_reported() -> None:
     (entry,) = missing_pictures({NURSE: gender((2, 48), (4, 48))}, SCORING)
     assert entry.q > 0.3
     assert sentence(entry) is None
 
 
-def test_a_condition_is_held_against_the_initial_pictures() -> None:
+def test_a_condition_is_compared_with_the_baseline_images() -> None:
     sets = [observed(None, None, 1, 48), observed("condition", "controlled", 14, 48)]
     (entry,) = missing_pictures({NURSE: sets}, SCORING)
     assert entry.counts == {"initial": MissingCount(1, 48), "controlled": MissingCount(14, 48)}
