@@ -199,7 +199,7 @@ PLANTED: dict[str, Any] = {"model": "studio/planted", "bootstrap_samples": 100}
 
 
 @recorded(counted="audit")
-def audit_planted(at: Workplace, run: Path) -> Path:
+def audit_planted(workplace: Workplace, run: Path) -> Path:
     prompts = ["a photo of a nurse", "a photo of a mechanic"]
     askew.audit(
         prompts,
@@ -207,28 +207,33 @@ def audit_planted(at: Workplace, run: Path) -> Path:
         axes=["gender", "age", "ethnicity"],
         embedder="none",
         run=run,
-        store=at.store,
+        store=workplace.store,
         **PLANTED,
     )
     return run / "results.json"
 
 
 @recorded(NETWORKS, counted="audit")
-def audit_embedder(at: Workplace, run: Path) -> Path:
-    askew.audit(
-        "a photo of a nurse", images=10, axes=["gender", "age"], run=run, store=at.store, **PLANTED
-    )
-    return run / "results.json"
-
-
-@recorded(NETWORKS)
-def audit_fair(at: Workplace, run: Path) -> Path:
+def audit_embedder(workplace: Workplace, run: Path) -> Path:
     askew.audit(
         "a photo of a nurse",
         images=10,
         axes=["gender", "age"],
         run=run,
-        store=at.store,
+        store=workplace.store,
+        **PLANTED,
+    )
+    return run / "results.json"
+
+
+@recorded(NETWORKS)
+def audit_fair(workplace: Workplace, run: Path) -> Path:
+    askew.audit(
+        "a photo of a nurse",
+        images=10,
+        axes=["gender", "age"],
+        run=run,
+        store=workplace.store,
         model_args={"bias": 0.0},
         **PLANTED,
     )
@@ -236,7 +241,7 @@ def audit_fair(at: Workplace, run: Path) -> Path:
 
 
 @recorded(NETWORKS)
-def audit_code(at: Workplace, run: Path) -> Path:
+def audit_code(workplace: Workplace, run: Path) -> Path:
     askew.audit(
         "a photo of a nurse",
         images=10,
@@ -245,14 +250,14 @@ def audit_code(at: Workplace, run: Path) -> Path:
         confidence=0.9,
         seed=3,
         run=run,
-        store=at.store,
+        store=workplace.store,
         **PLANTED,
     )
     return run / "results.json"
 
 
 @recorded(NETWORKS, counted="audit")
-def audit_studio(at: Workplace, run: Path) -> Path:
+def audit_studio(workplace: Workplace, run: Path) -> Path:
     askew.audit(
         "a photo of a nurse",
         model="studio",
@@ -260,29 +265,39 @@ def audit_studio(at: Workplace, run: Path) -> Path:
         axes=["gender"],
         bootstrap_samples=100,
         run=run,
-        store=at.store,
+        store=workplace.store,
         model_args={"num_inference_steps": 3},
     )
     return run / "results.json"
 
 
 @recorded(counted="audit")
-def audit_labels(at: Workplace, run: Path) -> Path:
-    askew.audit(model=f"folder/{at.drawings()}", vqa="labels", run=run, store=at.store, **LABELS)
+def audit_labels(workplace: Workplace, run: Path) -> Path:
+    askew.audit(
+        model=f"folder/{workplace.drawings()}",
+        vqa="labels",
+        run=run,
+        store=workplace.store,
+        **LABELS,
+    )
     return run / "results.json"
 
 
 @recorded(counted="audit")
-def audit_two_instruments(at: Workplace, run: Path) -> Path:
+def audit_two_instruments(workplace: Workplace, run: Path) -> Path:
     askew.audit(
-        model=f"folder/{at.drawings()}", vqa=("labels", "studio"), run=run, store=at.store, **LABELS
+        model=f"folder/{workplace.drawings()}",
+        vqa=("labels", "studio"),
+        run=run,
+        store=workplace.store,
+        **LABELS,
     )
     return run / "results.json"
 
 
 @recorded()
-def audit_people(at: Workplace, run: Path) -> Path:
-    people = at.shared() / "data" / "generated-people"
+def audit_people(workplace: Workplace, run: Path) -> Path:
+    people = workplace.shared() / "data" / "generated-people"
     askew.audit(
         model=f"folder/{people}",
         manifest=people / "labels.csv",
@@ -290,7 +305,7 @@ def audit_people(at: Workplace, run: Path) -> Path:
         embedder="none",
         bootstrap_samples=100,
         run=run,
-        store=at.store,
+        store=workplace.store,
         aliases={"both": "missing:several_people"},
         model_args={
             "prompt_column": "occupation",
@@ -312,27 +327,27 @@ CROSSED: dict[str, Any] = {
 
 
 @recorded(counted="interact")
-def interact_validated(at: Workplace, run: Path) -> Path:
+def interact_validated(workplace: Workplace, run: Path) -> Path:
     askew.interact(
         CHEF,
         **CROSSED,
         mitigated="studio/planted",
         mitigated_args={"equal": "{axis}"},
         run=run,
-        store=at.store,
+        store=workplace.store,
     )
     return run / "results.json"
 
 
 @recorded(counted="interact")
-def interact_fair(at: Workplace, run: Path) -> Path:
-    askew.interact(CHEF, **CROSSED, model_args={"bias": 0.0}, run=run, store=at.store)
+def interact_fair(workplace: Workplace, run: Path) -> Path:
+    askew.interact(CHEF, **CROSSED, model_args={"bias": 0.0}, run=run, store=workplace.store)
     return run / "results.json"
 
 
 @recorded()
-def interact_as_read(at: Workplace, run: Path) -> Path:
-    mitigated = [f"{axis}={at.folder('interact_fair')}" for axis in CROSSED["axes"]]
+def interact_uncorrected(workplace: Workplace, run: Path) -> Path:
+    mitigated = [f"{axis}={workplace.folder('interact_fair')}" for axis in CROSSED["axes"]]
     askew.interact(
         CHEF,
         **CROSSED,
@@ -343,56 +358,63 @@ def interact_as_read(at: Workplace, run: Path) -> Path:
         mitigated=mitigated,
         reference="gender=male:0.3,female:0.7",
         run=run,
-        store=at.store,
+        store=workplace.store,
     )
     return run / "results.json"
 
 
 @recorded(counted="interact")
-def interact_occupations(at: Workplace, run: Path) -> Path:
+def interact_occupations(workplace: Workplace, run: Path) -> Path:
     askew.interact(
         occupations=["nurse", "mechanic", "chef"],
         images=8,
         axes=["gender", "age", "ethnicity"],
         reference="bls-2022",
         run=run,
-        store=at.store,
+        store=workplace.store,
         **PLANTED,
     )
     return run / "results.json"
 
 
 @recorded()
-def interact_open(at: Workplace, run: Path) -> Path:
+def interact_open(workplace: Workplace, run: Path) -> Path:
     askew.interact(
         CHEF,
         images=8,
         axes=["gender", "clothing"],
         open_answers=True,
         run=run,
-        store=at.store,
+        store=workplace.store,
         **PLANTED,
     )
     return run / "results.json"
 
 
 @recorded()
-def sensitivity(at: Workplace, run: Path) -> Path:
-    folder = str(at.folder("audit_planted"))
-    return printed(run, "sensitivity", folder, "--store", str(at.store), "--repeats", "3", "--json")
-
-
-@recorded()
-def robustness(at: Workplace, run: Path) -> Path:
+def sensitivity(workplace: Workplace, run: Path) -> Path:
+    folder = str(workplace.folder("audit_planted"))
     return printed(
-        run, "robustness", str(at.folder("interact_validated")), "--store", str(at.store), "--json"
+        run, "sensitivity", folder, "--store", str(workplace.store), "--repeats", "3", "--json"
     )
 
 
 @recorded()
-def graphs(at: Workplace, run: Path) -> Path:
+def robustness(workplace: Workplace, run: Path) -> Path:
+    return printed(
+        run,
+        "robustness",
+        str(workplace.folder("interact_validated")),
+        "--store",
+        str(workplace.store),
+        "--json",
+    )
+
+
+@recorded()
+def graphs(workplace: Workplace, run: Path) -> Path:
     run.mkdir()
-    runs = [str(at.folder(name)) for name in ("interact_validated", "interact_fair")]
+    runs = [str(workplace.folder(name)) for name in ("interact_validated", "interact_fair")]
     return printed(
         run,
         "graphs",
@@ -427,26 +449,26 @@ MINED: dict[str, Any] = {
 
 
 @recorded(NETWORKS, counted="mine")
-def mine_bias(at: Workplace, run: Path) -> Path:
-    askew.mine(**{**MINED, "iterations": 2}, vqa="studio", run=run, store=at.store)
+def mine_bias(workplace: Workplace, run: Path) -> Path:
+    askew.mine(**{**MINED, "iterations": 2}, vqa="studio", run=run, store=workplace.store)
     return run / "results.json"
 
 
 @recorded(NETWORKS)
-def mine_fair(at: Workplace, run: Path) -> Path:
+def mine_fair(workplace: Workplace, run: Path) -> Path:
     askew.mine(
         **{**MINED, "iterations": 2},
         model_args={"bias": 0.0},
         seed=1,
         random_search=False,
         run=run,
-        store=at.store,
+        store=workplace.store,
     )
     return run / "results.json"
 
 
 @recorded(NETWORKS, counted="mine")
-def mine_lean(at: Workplace, run: Path) -> Path:
+def mine_skew(workplace: Workplace, run: Path) -> Path:
     askew.mine(
         topic="people",
         axes="gender,age",
@@ -458,13 +480,13 @@ def mine_lean(at: Workplace, run: Path) -> Path:
         top=2,
         bootstrap_samples=100,
         run=run,
-        store=at.store,
+        store=workplace.store,
     )
     return run / "results.json"
 
 
 @recorded(counted="mine")
-def mine_colour(at: Workplace, run: Path) -> Path:
+def mine_color(workplace: Workplace, run: Path) -> Path:
     askew.mine(
         objective="color:lightskyblue",
         iterations=3,
@@ -477,22 +499,27 @@ def mine_colour(at: Workplace, run: Path) -> Path:
         selection="learned",
         runs=2,
         run=run,
-        store=at.store,
+        store=workplace.store,
     )
     return run / "results.json"
 
 
-def searches(at: Workplace) -> list[str]:
-    return [str(at.folder(name)) for name in ("mine_bias", "mine_fair")]
+def searches(workplace: Workplace) -> list[str]:
+    return [str(workplace.folder(name)) for name in ("mine_bias", "mine_fair")]
 
 
 @recorded(
     NETWORKS,
     counted="rank",
-    options=lambda at: ["--mined", ",".join(searches(at)), "--bootstrap-samples", "100"],
+    options=lambda workplace: [
+        "--mined",
+        ",".join(searches(workplace)),
+        "--bootstrap-samples",
+        "100",
+    ],
 )
-def rank_mined(at: Workplace, run: Path) -> Path:
-    askew.rank(mined=searches(at), bootstrap_samples=100, run=run, store=at.store)
+def rank_mined(workplace: Workplace, run: Path) -> Path:
+    askew.rank(mined=searches(workplace), bootstrap_samples=100, run=run, store=workplace.store)
     return run / "results.json"
 
 
@@ -516,8 +543,8 @@ MAPPED = [
 
 
 # "prompts" is omitted because it counts two prompts on two models as four
-@recorded(NETWORKS, counted="map", options=lambda at: MAPPED)
-def map_models(at: Workplace, run: Path) -> Path:
+@recorded(NETWORKS, counted="map", options=lambda workplace: MAPPED)
+def map_models(workplace: Workplace, run: Path) -> Path:
     askew.map(
         model=["studio", "studio/balanced"],
         concept=["gender", "race"],
@@ -526,7 +553,7 @@ def map_models(at: Workplace, run: Path) -> Path:
         bootstrap_samples=100,
         model_args=STEPS,
         run=run,
-        store=at.store,
+        store=workplace.store,
     )
     return run / "results.json"
 
@@ -543,26 +570,26 @@ WORD: dict[str, Any] = {
 
 
 @recorded(NETWORKS)
-def map_word(at: Workplace, run: Path) -> Path:
-    askew.map("a photo of a nurse", **WORD, run=run, store=at.store)
+def map_word(workplace: Workplace, run: Path) -> Path:
+    askew.map("a photo of a nurse", **WORD, run=run, store=workplace.store)
     return run / "results.json"
 
 
 @recorded(NETWORKS)
-def map_baseline(at: Workplace, run: Path) -> Path:
+def map_baseline(workplace: Workplace, run: Path) -> Path:
     askew.map(
         "a photo of a nurse",
         model="studio/balanced",
         **WORD,
-        baseline_run=at.folder("map_word"),
+        baseline_run=workplace.folder("map_word"),
         run=run,
-        store=at.store,
+        store=workplace.store,
     )
     return run / "results.json"
 
 
 @recorded(NETWORKS, counted="edit")
-def edit_groups(at: Workplace, run: Path) -> Path:
+def edit_groups(workplace: Workplace, run: Path) -> Path:
     askew.edit(
         "caucasian man, african-american woman",
         "studio",
@@ -575,13 +602,13 @@ def edit_groups(at: Workplace, run: Path) -> Path:
         landmarks="studio",
         bootstrap_samples=100,
         run=run,
-        store=at.store,
+        store=workplace.store,
     )
     return run / "results.json"
 
 
 @recorded(NETWORKS, counted="classify")
-def classify_groups(at: Workplace, run: Path) -> Path:
+def classify_groups(workplace: Workplace, run: Path) -> Path:
     askew.classify(
         "caucasian man, african-american woman",
         "studio",
@@ -591,15 +618,18 @@ def classify_groups(at: Workplace, run: Path) -> Path:
         targets={"first": ["mechanic", "plumber"], "second": ["nurse", "secretary"]},
         bootstrap_samples=100,
         run=run,
-        store=at.store,
+        store=workplace.store,
     )
     return run / "results.json"
 
 
 @recorded(NETWORKS)
-def compare_audits(at: Workplace, run: Path) -> Path:
+def compare_audits(workplace: Workplace, run: Path) -> Path:
     names = ("audit_embedder", "audit_fair")
     askew.compare(
-        *(at.folder(name) for name in names), names=["biased", "fair"], store=at.store, output=run
+        *(workplace.folder(name) for name in names),
+        names=["biased", "fair"],
+        store=workplace.store,
+        output=run,
     )
     return run / "comparison.json"

@@ -25,7 +25,7 @@ NAMES = [
 ]
 
 
-def of(name: str) -> App:
+def app_of(name: str) -> App:
     app = application()
     for part in name.split():
         app = app[part]
@@ -34,8 +34,8 @@ def of(name: str) -> App:
 
 def options(name: str) -> Iterator[tuple[str, str]]:
     """Yield the options of a command and their help."""
-    documented = inspect.getdoc(of(name).default_command) or ""
-    for argument in of(name).assemble_argument_collection():
+    documented = inspect.getdoc(app_of(name).default_command) or ""
+    for argument in app_of(name).assemble_argument_collection():
         if argument.show and argument.names and argument.names[0].startswith("-"):
             description = re.search(
                 rf"^{argument.field_info.name}\n    (\S.*)", documented, re.MULTILINE
@@ -48,7 +48,7 @@ def options(name: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_has_help(name: str) -> None:
-    assert "Example" in (inspect.getdoc(of(name).default_command) or "")
+    assert "Example" in (inspect.getdoc(app_of(name).default_command) or "")
     assert [option for option, text in options(name) if not text] == []
 
 

@@ -20,7 +20,7 @@ pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 
 @dataclass
-class Tiny(Document):
+class TinyDocument(Document):
     """A document without a page."""
 
     findings: Any = FINDINGS
@@ -31,13 +31,13 @@ class Tiny(Document):
 
 
 def test_a_row_contains_method_model_place_and_score() -> None:
-    first, second, _ = Tiny().estimates()
+    first, second, _ = TinyDocument().estimates()
     assert (first.method, first.model, first.axis, first.score) == ("tiny", "m", "gender", "mad")
     assert (second.of, second.value, second.n, second.missing) == ("female", 0.25, 12, 1)
 
 
 def test_csv_is_read_back() -> None:
-    text = Tiny().export("csv")
+    text = TinyDocument().export("csv")
     read = list(csv.DictReader(io.StringIO(str(text))))
     assert [float(row["value"]) for row in read] == [5.557e-05, 0.25, 1.0]
     assert read[0]["q"] == ""
@@ -46,30 +46,30 @@ def test_csv_is_read_back() -> None:
 @pytest.mark.parametrize("begin", ["=", "+", "-", "@"])
 def test_no_cell_of_csv_is_a_formula(begin: str) -> None:
     findings = tiny_findings(Scores(f"{begin}1+1", Estimate(-2.5), {}))
-    (row,) = csv.DictReader(io.StringIO(str(Tiny(findings).export("csv"))))
+    (row,) = csv.DictReader(io.StringIO(str(TinyDocument(findings).export("csv"))))
     assert row["axis"] == f"'{begin}1+1"
     assert float(row["value"]) == -2.5
 
 
 def test_json_and_parquet_have_the_same_content() -> None:
-    from_json = json.loads(Tiny().export("json"))
+    from_json = json.loads(TinyDocument().export("json"))
     from pyarrow import parquet
 
-    content = Tiny().export("parquet")
+    content = TinyDocument().export("parquet")
     assert isinstance(content, bytes)
     assert parquet.read_table(io.BytesIO(content)).to_pylist() == from_json
 
 
 def test_a_frame_is_of_the_best_installed_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    from_json = json.loads(Tiny().export("json"))
+    from_json = json.loads(TinyDocument().export("json"))
     pandas = pytest.importorskip("pandas")
-    frame = Tiny().frame()
+    frame = TinyDocument().frame()
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame["value"]) == [row["value"] for row in from_json]
     assert list(frame.columns) == list(from_json[0])
     installed = {"pandas", "pyarrow"}
     monkeypatch.setattr(document, "find_spec", lambda name: name in installed)
     installed.remove("pandas")
-    assert Tiny().frame().to_pylist() == from_json
+    assert TinyDocument().frame().to_pylist() == from_json
     installed.clear()
-    assert Tiny().frame() == Tiny().estimates()
+    assert TinyDocument().frame() == TinyDocument().estimates()

@@ -76,17 +76,17 @@ def tiny_findings(*scores: Scores) -> TinyFindings:
     return head.into(TinyFindings, tiny=scores)
 
 
-def an_estimate(value: float, p: float | None = None) -> Estimate:
+def estimate_with(value: float, p: float | None = None) -> Estimate:
     return Estimate(value, value - 1, value + 1, 0.95, "a method", 12, 1, p=p)
 
 
 FINDINGS = tiny_findings(
     Scores(
         "gender",
-        an_estimate(5.557e-05, 0.01),
-        {"female": an_estimate(0.25, 0.02), "male": Missing("no_person", "")},
+        estimate_with(5.557e-05, 0.01),
+        {"female": estimate_with(0.25, 0.02), "male": Missing("no_person", "")},
     ),
-    Scores("age", Missing("not_asked", "nobody"), {"young": an_estimate(1.0)}),
+    Scores("age", Missing("not_asked", "nobody"), {"young": estimate_with(1.0)}),
 )
 
 
@@ -114,11 +114,12 @@ def test_every_finite_number_survives(value: float) -> None:
 def test_a_number_that_is_not_finite_is_not_written(tmp_path: Path, number: float) -> None:
     with pytest.raises(RunError, match=r"tiny\.0\.chance is -?(nan|inf): .*finite number"):
         findings.write(
-            tiny_findings(Scores("gender", an_estimate(1.0), {}, number)), tmp_path / "results.json"
+            tiny_findings(Scores("gender", estimate_with(1.0), {}, number)),
+            tmp_path / "results.json",
         )
     assert not (tmp_path / "results.json").exists()
     with pytest.raises(ValueError, match="must be Missing"):
-        an_estimate(number)
+        estimate_with(number)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_the_table_names_every_value(planted: Fidelity) -> None:
     assert text.count("\n| ") >= 10
 
 
-class Careless(PlantedModel):
+class CarelessModel(PlantedModel):
     """A model that draws the same nurse for every prompt, and sometimes nothing."""
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
@@ -64,7 +64,7 @@ class Careless(PlantedModel):
 
 @pytest.mark.slow
 def test_a_model_that_ignores_the_prompt_is_detected() -> None:
-    result = fidelity(Careless(), count=2, each=2, open_count=2, bias=1.0)
+    result = fidelity(CarelessModel(), count=2, each=2, open_count=2, bias=1.0)
     assert result.values["gender"]["male"] == 0.0
     assert 0 < result.occupations["nurse"] <= 1
     assert sum(result.occupations.values()) == result.occupations["nurse"]

@@ -14,7 +14,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-def decided(share: np.ndarray, pictures: int, random: np.random.Generator) -> np.ndarray:
+def decisions_of_pairs(share: np.ndarray, pictures: int, random: np.random.Generator) -> np.ndarray:
     """Return decisions that choose a pair's first class with these probabilities."""
     return (random.random((pictures, len(share))) < share).astype(float)
 
@@ -22,7 +22,7 @@ def decided(share: np.ndarray, pictures: int, random: np.random.Generator) -> np
 def test_planted_effects_are_recovered_as_the_slope_through_zero() -> None:
     planted = np.array([0.8, 0.4, 0.0, -0.2])
     random = rng()
-    first, second = (decided(0.5 + sign * planted / 4, 200, random) for sign in (1, -1))
+    first, second = (decisions_of_pairs(0.5 + sign * planted / 4, 200, random) for sign in (1, -1))
     result = recovered(first, second, planted, rng=random, draws=200)
     measured = first.mean(axis=0) - second.mean(axis=0)
     assert result.value == pytest.approx((measured @ planted) / (planted @ planted))
@@ -68,7 +68,7 @@ def test_the_interval_of_recovered_effects_covers_the_truth(skew: float, picture
 def test_a_change_of_recovered_effects_is_tested_on_the_same_images() -> None:
     planted = np.array([0.8, 0.4])
     random = rng()
-    before = tuple(decided(np.full(2, 0.5), 60, random) for _ in range(2))
+    before = tuple(decisions_of_pairs(np.full(2, 0.5), 60, random) for _ in range(2))
     after = (np.ones((60, 2)), np.zeros((60, 2)))
     values = [recovered(*sides, planted, rng=random, draws=1).value for sides in (before, after)]
     result = recovered(*after, planted, before=before, rng=random, draws=500)

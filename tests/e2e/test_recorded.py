@@ -76,7 +76,7 @@ def test_numbers_equal_the_recorded_ones(
 GIVEN_AGAIN = (
     "audit_planted",
     "interact_fair",
-    "mine_colour",
+    "mine_color",
     "map_models",
     "edit_groups",
     "classify_groups",

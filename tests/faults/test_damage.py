@@ -63,16 +63,16 @@ def sql(place: Path, statement: str) -> None:
     connection.close()
 
 
-def a_picture(place: Path) -> Path:
+def fourth_image(place: Path) -> Path:
     return sorted((place / ".askew" / "pictures").glob("*/*"))[3]
 
 
 DAMAGE: dict[str, Callable[[Path], object]] = {
-    "a picture flipped": lambda p: a_picture(p).write_bytes(
-        a_picture(p).read_bytes()[:-9] + b"x" * 9
+    "a picture flipped": lambda p: fourth_image(p).write_bytes(
+        fourth_image(p).read_bytes()[:-9] + b"x" * 9
     ),
-    "a picture cut": lambda p: a_picture(p).write_bytes(a_picture(p).read_bytes()[:99]),
-    "a picture gone": lambda p: a_picture(p).unlink(),
+    "a picture cut": lambda p: fourth_image(p).write_bytes(fourth_image(p).read_bytes()[:99]),
+    "a picture gone": lambda p: fourth_image(p).unlink(),
     "all answers female": lambda p: sql(
         p, "UPDATE answers SET answer = 'female' WHERE answer = 'male'"
     ),

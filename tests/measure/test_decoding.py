@@ -18,7 +18,7 @@ OTHER_END = 5
 BATCH = 2
 
 
-class Chain:
+class ChainModel:
     """A language model that depends on the last token and the row: log-probabilities (rows, before,
     after).
     """
@@ -70,7 +70,7 @@ ROWS = st.lists(PATHS, min_size=1, max_size=5)
 def test_the_likeliest_option_is_that_of_an_exhaustive_search(
     seed: int, rows: list[list[list[int]]]
 ) -> None:
-    chain = Chain(seed, len(rows))
+    chain = ChainModel(seed, len(rows))
     chosen = likeliest_options(chain.generate, rows, [END, OTHER_END])
     for row, (paths, option) in enumerate(zip(rows, chosen, strict=True)):
         scores = [chain.likelihood(row, path) for path in paths]
@@ -80,7 +80,7 @@ def test_the_likeliest_option_is_that_of_an_exhaustive_search(
 
 
 def test_a_confident_model_is_called_once() -> None:
-    chain = Chain(7, rows=5)
+    chain = ChainModel(7, rows=5)
     for before, after in ((VOCABULARY, 1), (1, 2), (2, END)):
         chain.logits[:, before, after] += 20
     assert (
@@ -95,7 +95,7 @@ BROKEN = pytest.mark.parametrize("number", [torch.nan, torch.inf])
 
 @BROKEN
 def test_numbers_that_are_not_finite_choose_nothing(number: float) -> None:
-    chain = Chain(1, rows=3)
+    chain = ChainModel(1, rows=3)
     rows = [[[1], [2, 3]]] * 3
     sound = likeliest_options(chain.generate, rows, [END])
     chain.logits[1, :, 4] = number
@@ -105,7 +105,7 @@ def test_numbers_that_are_not_finite_choose_nothing(number: float) -> None:
 
 @BROKEN
 def test_numbers_that_are_not_finite_write_nothing(number: float) -> None:
-    chain = Chain(1, rows=3)
+    chain = ChainModel(1, rows=3)
     sound = written_tokens(chain.generate, 3, [END], 4)
     chain.logits[1, :, 4] = number
     assert None not in sound
@@ -113,7 +113,7 @@ def test_numbers_that_are_not_finite_write_nothing(number: float) -> None:
 
 
 def test_numbers_after_the_end_of_an_answer_do_not_matter() -> None:
-    chain = Chain(1, rows=2)
+    chain = ChainModel(1, rows=2)
     chain.logits[0, VOCABULARY, END] = 20
     chain.logits[0, END] = torch.nan
     short, long = written_tokens(chain.generate, 2, [END], 4)

@@ -149,7 +149,7 @@ def test_errors_of_edits_name_settings_that_would_work(tiny: Saved) -> None:
         editor_of(create(str(tiny("pixart"))), {})
 
 
-class Greedy:
+class MemoryHungryPipeline:
     """A pipeline that runs out of memory with more than `limit` prompts at once."""
 
     def __init__(self, pipeline: Any, limit: int) -> None:
@@ -169,10 +169,10 @@ def test_a_lack_of_memory_halves_the_batch_and_is_an_error_for_one_edit(tiny: Sa
     tiny_editor = editor(tiny, "stable-diffusion")
     plain = arrays(tiny_editor.edit(requests()[:4]))
     whole = tiny_editor.pipeline
-    tiny_editor.pipeline = greedy = Greedy(whole, 2)
+    tiny_editor.pipeline = greedy = MemoryHungryPipeline(whole, 2)
     assert np.abs(arrays(tiny_editor.edit(requests()[:4])) - plain).max() <= 1
     assert greedy.sizes == [4, 2, 2]
-    tiny_editor.pipeline = Greedy(whole, 0)
+    tiny_editor.pipeline = MemoryHungryPipeline(whole, 0)
     with pytest.raises(
         ModelError, match=r"memory on cpu for one edit by .*: use -M offload=model.*--resize 256"
     ):

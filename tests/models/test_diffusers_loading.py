@@ -162,7 +162,7 @@ def test_offloading_needs_its_package_except_on_a_cpu(
     assert isinstance(on_cpu.generate([Request("a nurse", 1)])[0], Image.Image)
 
 
-class Placed:
+class RecordingModule:
     """A module that records the device it is moved to."""
 
     def __init__(self) -> None:
@@ -187,7 +187,7 @@ class Placed:
     ],
 )
 def test_offloading_calls_the_pipeline_s_method(device: str, offload: str, call: str) -> None:
-    placed = Placed()
+    placed = RecordingModule()
     DeviceSetup(torch.device(device), torch.float32, offload).take(placed)
     assert placed.calls == [(call, device)]
 

@@ -143,7 +143,7 @@ def test_the_global_generators_are_left_as_they_were(tiny: Saved) -> None:
     assert "step" not in vars(tiny_model.pipeline.scheduler)
 
 
-class Greedy:
+class MemoryHungryPipeline:
     """A pipeline that runs out of memory with more than `limit` prompts at once."""
 
     def __init__(self, pipeline: Any, limit: int, error: Exception) -> None:
@@ -173,7 +173,7 @@ class Greedy:
 def test_a_batch_that_is_too_large_is_halved_until_it_fits(tiny: Saved, error: Exception) -> None:
     tiny_model = model(tiny, "stable-diffusion", batch_size=8, **SMALL)
     expected = arrays(tiny_model.generate(REQUESTS))
-    greedy = Greedy(tiny_model.pipeline, 2, error)
+    greedy = MemoryHungryPipeline(tiny_model.pipeline, 2, error)
     tiny_model.__dict__["pipeline"] = greedy
     assert np.abs(arrays(tiny_model.generate(REQUESTS)) - expected).max() <= 1
     assert greedy.sizes == [8, 4, 2, 2, 2, 2]
@@ -187,7 +187,7 @@ def test_a_batch_that_is_too_large_is_halved_until_it_fits(tiny: Saved, error: E
 
 def test_an_image_too_large_for_the_memory_says_what_to_do(tiny: Saved) -> None:
     tiny_model = model(tiny, "stable-diffusion", batch_size=2)
-    tiny_model.__dict__["pipeline"] = Greedy(tiny_model.pipeline, 0, MemoryError())
+    tiny_model.__dict__["pipeline"] = MemoryHungryPipeline(tiny_model.pipeline, 0, MemoryError())
     with pytest.raises(ModelError, match=r"not enough memory on cpu for one image .* -M height"):
         tiny_model.generate(REQUESTS[:2])
 
@@ -214,7 +214,9 @@ def test_a_setting_that_the_pipeline_refuses_is_named(
 
 def test_other_failures_are_not_reported_as_a_lack_of_memory(tiny: Saved) -> None:
     tiny_model = model(tiny, "stable-diffusion")
-    tiny_model.__dict__["pipeline"] = Greedy(tiny_model.pipeline, 0, ValueError("something else"))
+    tiny_model.__dict__["pipeline"] = MemoryHungryPipeline(
+        tiny_model.pipeline, 0, ValueError("something else")
+    )
     with pytest.raises(ValueError, match="something else"):
         tiny_model.generate(REQUESTS[:2])
 

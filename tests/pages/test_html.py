@@ -171,7 +171,7 @@ def test_a_score_without_an_interval_has_no_line() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Debiased(Estimate):
+class BiasCorrectedEstimate(Estimate):
     """An estimate with a bias-corrected value."""
 
     debiased: float | None = None
@@ -182,7 +182,7 @@ def test_the_mark_is_at_the_bias_corrected_value() -> None:
         IntervalChart(
             "c",
             "Axis",
-            (IntervalRow("age", Debiased(0.5, low=0.2, high=0.4, debiased=0.3)),),
+            (IntervalRow("age", BiasCorrectedEstimate(0.5, low=0.2, high=0.4, debiased=0.3)),),
             "MAD",
         )
     )

@@ -152,7 +152,7 @@ def test_unlabeled_images_are_kept(run: LiveRun, instruments: list[ByLight]) -> 
     assert group_check_fact(entries) == ()
 
 
-class Given:
+class ExistingImages:
     """Images that exist already."""
 
     name = "folder/given"
@@ -173,7 +173,7 @@ class Given:
 
 
 def test_existing_images_are_counted_and_kept(run: LiveRun, tmp_path: Path) -> None:
-    source = Given(tmp_path)
+    source = ExistingImages(tmp_path)
     result, (entry,) = checked_pictures(
         run, source, [SocialGroup("a man", "a man")], IMAGES, 0, [ByLight()], 0.95
     )

@@ -129,7 +129,7 @@ def test_every_part_in_flight_is_locked(tmp_path: Path, store: Store) -> None:
     first_keys: list[str] = []
     seen: list[list[str]] = []
 
-    class Watched(ThreadEngine):
+    class LockingEngine(ThreadEngine):
         def _result(self, in_flight: deque[Future[Any]]) -> Any:
             if self.yielded == 1:
                 command = [sys.executable, "-c", LOCKED, str(store.path), *first_keys]
@@ -145,7 +145,7 @@ def test_every_part_in_flight_is_locked(tmp_path: Path, store: Store) -> None:
                 first_keys.append(item[0].key)
                 yield item
 
-    outcomes(LiveRun(tmp_path / "run", store, small_plan(), engine=Watched()), PatternModel())
+    outcomes(LiveRun(tmp_path / "run", store, small_plan(), engine=LockingEngine()), PatternModel())
     assert seen == [["True", "False", "False"]]
 
 

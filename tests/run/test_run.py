@@ -126,12 +126,12 @@ def test_a_failing_model_keeps_finished_images(run: LiveRun) -> None:
 
 
 def test_model_that_gives_too_few_images(run: LiveRun) -> None:
-    class Lazy(PatternModel):
+    class IncompleteModel(PatternModel):
         def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
             return super().generate(requests[1:])
 
     with pytest.raises(ModelError, match="returned 3 images for 4 requests"):
-        run.pictures(Lazy(), TEXTS, 4, 0)
+        run.pictures(IncompleteModel(), TEXTS, 4, 0)
 
 
 def test_interrupt(run: LiveRun) -> None:
@@ -233,7 +233,7 @@ def test_budget_below_a_batch(tmp_path: Path, store: Store) -> None:
 # Files
 
 
-class Shelf:
+class FileCollection:
     name = "folder/shelf"
     revision = "1"
 
@@ -251,11 +251,11 @@ def test_collection_in_order_with_broken_files(run: LiveRun, tmp_path: Path) -> 
             paths[i]
         )
     paths[1].write_bytes(b"broken")
-    pairs = run.collect(Shelf(paths))
+    pairs = run.collect(FileCollection(paths))
     assert [filed.path for filed, _ in pairs] == paths
     assert [isinstance(outcome, Picture) for _, outcome in pairs] == [True, False, True]
-    assert pairs == run.collect(Shelf(paths))
-    work = counted(run.store, Shelf(paths), asking=[(BrightVQA(), [BRIGHT], None)])
+    assert pairs == run.collect(FileCollection(paths))
+    work = counted(run.store, FileCollection(paths), asking=[(BrightVQA(), [BRIGHT], None)])
     assert (work.pictures, work.pictures_left, work.questions, work.model_calls) == (3, 0, 2, 0)
 
 
@@ -276,22 +276,22 @@ def test_questions_are_asked_once(run: LiveRun) -> None:
 
 
 def test_answer_that_is_no_option(run: LiveRun) -> None:
-    class Stubborn(BrightVQA):
+    class OtherAnswersVQA(BrightVQA):
         def _one(self, picture: Picture, question: Question) -> str | Missing:
             return "perhaps"
 
     pictures = present(run.pictures(PatternModel(), TEXTS, 1, 0))
     with pytest.raises(ModelError, match="'perhaps' is no answer to 'Is it bright"):
-        run.ask(Stubborn(), pictures, [BRIGHT])
+        run.ask(OtherAnswersVQA(), pictures, [BRIGHT])
 
 
 def test_answer_that_is_no_text_is_missing(run: LiveRun) -> None:
-    class Broken(BrightVQA):
+    class InvalidTextVQA(BrightVQA):
         def _one(self, picture: Picture, question: Question) -> str | Missing:
             return "half a \ud83d"
 
     (answer,) = run.ask(
-        Broken(), present(run.pictures(PatternModel(), ["a"], 1, 0)), [OPEN]
+        InvalidTextVQA(), present(run.pictures(PatternModel(), ["a"], 1, 0)), [OPEN]
     ).values()
     assert isinstance(answer[0], Missing)
     assert answer[0].reason == "unparseable"

@@ -53,7 +53,7 @@ def planned(
     return MitigationPlan.model_validate({**fields, **settings})
 
 
-def seen(
+def image_set(
     prompt: Prompt, texts: Sequence[str], bias: float, seed: int, base: str = NURSE
 ) -> ObservedSet:
     """Return one image for each text, as the planted world generates them."""
@@ -71,17 +71,21 @@ def seen(
 
 
 @cache
-def chosen(bias: float, seed: int, images: int = 48) -> SolvedPolicy:
+def fitted(bias: float, seed: int, images: int = 48) -> SolvedPolicy:
     plan = planned()
     prompts = plan.prompts[0].prompts()
-    sets = [seen(prompt, [prompt.text] * images, bias, seed, prompt.text) for prompt in prompts]
+    sets = [
+        image_set(prompt, [prompt.text] * images, bias, seed, prompt.text) for prompt in prompts
+    ]
     tables = PolicyTables.of(plan.prompts[0], plan.target_axes, sets, READ, {})
     return choose(
-        plan, tables, lambda text: seen(Prompt(text), [text] * plan.refine, bias, seed + 1, text)
+        plan,
+        tables,
+        lambda text: image_set(Prompt(text), [text] * plan.refine, bias, seed + 1, text),
     )
 
 
-def judged(observed: ObservedSet, subjects: Sequence[str] = ()) -> EvaluationSet:
+def evaluation_set(observed: ObservedSet, subjects: Sequence[str] = ()) -> EvaluationSet:
     known = list(subjects) or ["nurse"] * len(observed.pictures)
     return EvaluationSet(observed.prompt.value, observed, {}, known, {}, None)
 
@@ -111,21 +115,21 @@ def policy(result: SolvedPolicy) -> PromptPolicy:
     return PromptPolicy(policies=(result.policy,))
 
 
-def measured(
+def measured_findings(
     bias: float, seed: int, result: SolvedPolicy | None, eval_images: int = 96
 ) -> TechniqueFindings:
     """Measure a policy on held-out images before and after it; None changes nothing."""
-    technique = policy(result or chosen(bias, 0))
+    technique = policy(result or fitted(bias, 0))
     requests = [Request(NURSE, picture_seed(seed, NURSE, k), k) for k in range(eval_images)]
     texts = (
         [technique.prompt_for(request) for request in requests] if result else [NURSE] * eval_images
     )
-    before = seen(Prompt(NURSE), [NURSE] * eval_images, bias, seed)
-    after = seen(Prompt(NURSE, TECHNIQUE_AXIS, "prompts"), texts, bias, seed + 500_000)
-    return technique_findings(judged(before), judged(after), technique)
+    before = image_set(Prompt(NURSE), [NURSE] * eval_images, bias, seed)
+    after = image_set(Prompt(NURSE, TECHNIQUE_AXIS, "prompts"), texts, bias, seed + 500_000)
+    return technique_findings(evaluation_set(before), evaluation_set(after), technique)
 
 
-def changed(observed: ObservedSet, columns: Mapping[str, Sequence[str]]) -> ObservedSet:
+def with_labels(observed: ObservedSet, columns: Mapping[str, Sequence[str]]) -> ObservedSet:
     values = {
         READ: {**observed.values[READ], **{name: tuple(column) for name, column in columns.items()}}
     }

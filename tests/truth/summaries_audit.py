@@ -130,7 +130,7 @@ def names_gender(seed: int) -> bool:
     return "female over-represented" in sentence(result)
 
 
-def what_else_changes(bias: float, seed: int) -> set[str]:
+def changed_axes(bias: float, seed: int) -> set[str]:
     """Return the axes that are reported to change with environment, with 48 images per
     counterfactual.
     """
@@ -204,8 +204,8 @@ ROWS = (
         ("associated_axes", "no_associated_axes"),
         "48 images of each counterfactual of 3 axes. No bias: any axis that changes with "
         "environment. Planted bias 1: clothing.",
-        lambda seed: bool(what_else_changes(0.0, seed)),
-        lambda seed: "clothing" in what_else_changes(1.0, seed),
+        lambda seed: bool(changed_axes(0.0, seed)),
+        lambda seed: "clothing" in changed_axes(1.0, seed),
         0.9,
         40,
         15,

@@ -110,7 +110,7 @@ def ranked(bias: float, seed: int) -> RankFindings:
     return score(plan, gathered, head)
 
 
-def counts_a_lean(bias: float, seed: int) -> bool:
+def counts_bias(bias: float, seed: int) -> bool:
     return not ranking(ranked(bias, seed)).startswith("0 of")
 
 
@@ -136,8 +136,8 @@ ROWS = (
         "Given prompts",
         ("ranked_bias",),
         "Five prompts, 48 images each. No bias: any significant bias. Planted bias 0.5: a significant bias.",
-        lambda seed: counts_a_lean(0.0, seed),
-        lambda seed: counts_a_lean(0.5, seed),
+        lambda seed: counts_bias(0.0, seed),
+        lambda seed: counts_bias(0.5, seed),
         0.95,
     ),
 )

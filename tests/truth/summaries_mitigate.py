@@ -8,7 +8,16 @@ from functools import cache
 from askew.methods.mitigate.findings import TechniqueFindings
 from askew.parts.survey.observed import ObservedSet
 from askew.types import Missing, Prompt
-from truth.mitigations import NURSE, READ, changed, chosen, judged, policy, seen, technique_findings
+from truth.mitigations import (
+    NURSE,
+    READ,
+    evaluation_set,
+    fitted,
+    image_set,
+    policy,
+    technique_findings,
+    with_labels,
+)
 from truth.summary import Summary
 
 PICTURES = 48
@@ -19,9 +28,9 @@ HALVES = ["male", "female"] * (PICTURES // 2)
 def nothing_done(seed: int, bias: float = 1.0) -> TechniqueFindings:
     """Return findings on images of one world, before and after, with different seeds."""
     before, after = (
-        seen(Prompt(NURSE), [NURSE] * PICTURES, bias, 1000 * seed + k) for k in range(2)
+        image_set(Prompt(NURSE), [NURSE] * PICTURES, bias, 1000 * seed + k) for k in range(2)
     )
-    return compared(before, changed(after, {}))
+    return compared(before, with_labels(after, {}))
 
 
 def compared(
@@ -34,7 +43,7 @@ def compared(
         **settings,
     }
     return technique_findings(
-        judged(before), judged(after, subjects), policy(chosen(1.0, 7)), **asked
+        evaluation_set(before), evaluation_set(after, subjects), policy(fitted(1.0, 7)), **asked
     )
 
 
@@ -44,7 +53,7 @@ def mitigated(seed: int) -> TechniqueFindings:
 
     One of two instruments labels no change.
     """
-    before = seen(Prompt(NURSE), [NURSE] * PICTURES, 1.0, seed)
+    before = image_set(Prompt(NURSE), [NURSE] * PICTURES, 1.0, seed)
     clothing = ["formal" if entry == "male" else "informal" for entry in HALVES]
     sets = [
         ObservedSet(
@@ -53,16 +62,16 @@ def mitigated(seed: int) -> TechniqueFindings:
             {**value.values, "other": before.values[READ]},
             value.captions,
         )
-        for value in (before, changed(before, {"gender": HALVES, "clothing": clothing}))
+        for value in (before, with_labels(before, {"gender": HALVES, "clothing": clothing}))
     ]
     return compared(*sets, vqa=(READ, "other"))
 
 
 def unlabeled(seed: int) -> TechniqueFindings:
     """Return findings where half of the images have no label, and half show another subject."""
-    before = seen(Prompt(NURSE), [NURSE] * PICTURES, 1.0, seed)
+    before = image_set(Prompt(NURSE), [NURSE] * PICTURES, 1.0, seed)
     gender = before.values[READ]["gender"]
-    after = changed(
+    after = with_labels(
         before,
         {"gender": [Missing("unparseable") if k % 2 else entry for k, entry in enumerate(gender)]},
     )

@@ -29,14 +29,14 @@ from truth.mitigations import (
     NURSE,
     READ,
     TARGET_AXES,
-    changed,
-    chosen,
-    judged,
-    measured,
+    evaluation_set,
+    fitted,
+    image_set,
+    measured_findings,
     planned,
     policy,
-    seen,
     technique_findings,
+    with_labels,
 )
 
 AS_IT_IS = SolvedPolicy(Policy(prompt=NURSE, parts=(PolicyPart(text=NURSE, weight=1),)), {})
@@ -59,7 +59,7 @@ def test_policies_bring_four_axes_near_their_target() -> None:
     """Policies chosen on 48 images per prompt reduce exact deviations, which were .44, .20, .32 and
     .33 in the mean.
     """
-    policies = [chosen(1.0, 1000 * seed + 7) for seed in range(3)]
+    policies = [fitted(1.0, 1000 * seed + 7) for seed in range(3)]
     distances = np.reshape(
         [_exact_distance(entry, axis) for entry in policies for axis in TARGET_AXES],
         (3, len(TARGET_AXES)),
@@ -87,7 +87,7 @@ def test_predicted_intervals_of_policies_cover_exact_deviations() -> None:
     """The exact distance lies in the predicted interval often enough over 200 policies, on each
     target or monitored axis.
     """
-    policies = [chosen(1.0, 1000 * seed + 7) for seed in range(200)]
+    policies = [fitted(1.0, 1000 * seed + 7) for seed in range(200)]
     held = {}
     for axis in BIASCONNECT:
         rows = [
@@ -109,7 +109,9 @@ def test_predicted_intervals_of_policies_cover_exact_deviations() -> None:
 
 
 def test_planted_bias_is_mitigated_and_reported() -> None:
-    techniques = [measured(1.0, 10_000 + seed, chosen(1.0, 1000 * seed + 7)) for seed in range(2)]
+    techniques = [
+        measured_findings(1.0, 10_000 + seed, fitted(1.0, 1000 * seed + 7)) for seed in range(2)
+    ]
     for technique in techniques:
         assert "gender" in {entry.axis for entry in technique.helped}
         assert not technique.broken
@@ -118,7 +120,8 @@ def test_planted_bias_is_mitigated_and_reported() -> None:
 @pytest.mark.slow
 def test_no_help_is_claimed_in_a_fair_world() -> None:
     techniques = [
-        measured(0.0, 20_000 + seed, chosen(0.0, 1000 * (seed % 10) + 7)) for seed in range(100)
+        measured_findings(0.0, 20_000 + seed, fitted(0.0, 1000 * (seed % 10) + 7))
+        for seed in range(100)
     ]
     assert np.mean([bool(technique.helped) for technique in techniques]) <= 0.07
     assert np.mean([bool(technique.harmed) for technique in techniques]) <= 0.10
@@ -126,7 +129,7 @@ def test_no_help_is_claimed_in_a_fair_world() -> None:
 
 @pytest.mark.slow
 def test_nothing_is_claimed_without_a_mitigation() -> None:
-    techniques = [measured(1.0, 30_000 + seed, None) for seed in range(100)]
+    techniques = [measured_findings(1.0, 30_000 + seed, None) for seed in range(100)]
     assert np.mean([bool(technique.helped or technique.harmed) for technique in techniques]) <= 0.10
     assert np.mean([bool(technique.built) for technique in techniques]) <= 0.10
     quiet = [
@@ -141,24 +144,26 @@ def test_nothing_is_claimed_without_a_mitigation() -> None:
 
 
 def test_images_that_are_blurred_are_not_a_success() -> None:
-    before = seen(Prompt(NURSE), [NURSE] * 96, 1.0, 1)
+    before = image_set(Prompt(NURSE), [NURSE] * 96, 1.0, 1)
     rng = np.random.default_rng(0)
     guessed = {name: rng.choice(ATTRIBUTES[name], 96).tolist() for name in TARGET_AXES}
     subjects = rng.choice(["nurse", "chef", "farmer", "police officer"], 96).tolist()
     technique = technique_findings(
-        judged(before), judged(changed(before, guessed), subjects), policy(chosen(1.0, 7))
+        evaluation_set(before),
+        evaluation_set(with_labels(before, guessed), subjects),
+        policy(fitted(1.0, 7)),
     )
     assert "but fewer images show the subject" in verdict(technique)
 
 
 def test_uniform_shares_by_segregation_are_reported() -> None:
-    before = seen(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
+    before = image_set(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
     halves = ["male", "female"] * 48
     formal = ["formal" if half == "male" else "informal" for half in halves]
     technique = technique_findings(
-        judged(before),
-        judged(changed(before, {"gender": halves, "clothing": formal})),
-        policy(chosen(1.0, 7)),
+        evaluation_set(before),
+        evaluation_set(with_labels(before, {"gender": halves, "clothing": formal})),
+        policy(fitted(1.0, 7)),
     )
     assert "gender and clothing are more strongly associated" in verdict(technique)
 
@@ -170,7 +175,7 @@ def test_tables_are_corrected_for_labeling_errors() -> None:
     plan = planned(("gender", "clothing"))
     rng = np.random.default_rng(0)
     sets = [
-        seen(prompt, [prompt.text] * 6000, 1.0, 3, prompt.text)
+        image_set(prompt, [prompt.text] * 6000, 1.0, 3, prompt.text)
         for prompt in plan.prompts[0].prompts()
     ]
     true = {**sets[0].values[READ]}
@@ -196,14 +201,17 @@ def test_images_of_one_seed_are_pairs() -> None:
     """With a tenth of the images changed, the interval is narrower if the other pairs are known to
     be equal.
     """
-    before = seen(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
+    before = image_set(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
     gender = list(before.values[READ]["gender"])
     flipped = ["male" if k % 10 == 0 else entry for k, entry in enumerate(gender)]
     widths = []
     for order in (range(96), np.random.default_rng(0).permutation(96)):
-        after = changed(before, {"gender": flipped}).picked(order)
+        after = with_labels(before, {"gender": flipped}).picked(order)
         technique = technique_findings(
-            judged(before), judged(after), policy(chosen(1.0, 7)), target_axes=["gender"]
+            evaluation_set(before),
+            evaluation_set(after),
+            policy(fitted(1.0, 7)),
+            target_axes=["gender"],
         )
         change = next(axis.change for axis in technique.axes if axis.axis == "gender")
         assert isinstance(change, Estimate)
@@ -212,8 +220,8 @@ def test_images_of_one_seed_are_pairs() -> None:
 
 
 def test_a_change_that_one_instrument_misses_is_reported() -> None:
-    before = seen(Prompt(NURSE), [NURSE] * 96, 1.0, 1)
-    even = changed(before, {"gender": ["male", "female"] * 48})
+    before = image_set(Prompt(NURSE), [NURSE] * 96, 1.0, 1)
+    even = with_labels(before, {"gender": ["male", "female"] * 48})
     both = [
         ObservedSet(
             value.prompt,
@@ -224,6 +232,9 @@ def test_a_change_that_one_instrument_misses_is_reported() -> None:
         for value in (before, even)
     ]
     technique = technique_findings(
-        judged(both[0]), judged(both[1]), policy(chosen(1.0, 7)), vqa=(READ, "other")
+        evaluation_set(both[0]),
+        evaluation_set(both[1]),
+        policy(fitted(1.0, 7)),
+        vqa=(READ, "other"),
     )
     assert "labels by other do not confirm the change of gender" in verdict(technique)

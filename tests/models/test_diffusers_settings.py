@@ -149,7 +149,7 @@ def test_every_setting_of_a_family_changes_its_images_or_is_refused(
     assert silent == []
 
 
-def written(folder: Path, index: dict[str, Any], **parts: dict[str, Any]) -> str:
+def folder_with(folder: Path, index: dict[str, Any], **parts: dict[str, Any]) -> str:
     folder.mkdir()
     (folder / "model_index.json").write_text(json.dumps(index))
     for name, config in parts.items():
@@ -205,7 +205,7 @@ TURBO = {"sample_size": 64, "cross_attention_dim": 2048}
 def test_settings_of_distilled_models_are_recognized_by_their_files(
     tmp_path: Path, index: dict[str, Any], parts: dict[str, Any], settings: dict[str, Any]
 ) -> None:
-    assert recommended_settings(written(tmp_path / "mine", index, **parts)) == settings
+    assert recommended_settings(folder_with(tmp_path / "mine", index, **parts)) == settings
     assert recommended_settings(SD_TURBO) == {"num_inference_steps": 1, "guidance_scale": 0.0}
 
 
@@ -216,7 +216,7 @@ def test_a_refiner_is_refused_as_a_model(tmp_path: Path) -> None:
         "text_encoder": [None, None],
         "unet": ["diffusers", "UNet2DConditionModel"],
     }
-    folder = written(tmp_path / "refiner", index, unet={})
+    folder = folder_with(tmp_path / "refiner", index, unet={})
     save_file({"weight": torch.zeros(1)}, Path(folder) / "unet" / "model.safetensors")
     with pytest.raises(UsageError, match=r"is a refiner.*name the base model, such as"):
         DiffusersModel(folder)
