@@ -1,6 +1,4 @@
-"""Comparing runs, as a user types it: of the studio world at two biases, and of pictures by three
-models.
-"""
+"""`askew compare` on the studio world at two biases, and on existing images by three models."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ def audit(folder: Path, bias: float, *more: str, prompts: tuple[str, ...] = (PRO
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Two runs at bias 1 and 0, each with a store of its own."""
+    """Two runs at bias 1 and 0, each with its store."""
     folder = tmp_path_factory.mktemp("compared")
     return audit(folder / "one" / "biased", 1.0), audit(folder / "other" / "fair", 0.0)
 
@@ -48,7 +46,7 @@ def comparison(
     return askew.compare(*runs, output=tmp_path_factory.mktemp("comparison"))
 
 
-def test_results_are_strict_json_and_the_page_is_there(comparison: askew.Comparison) -> None:
+def test_results_are_strict_json_and_there_is_a_page(comparison: askew.Comparison) -> None:
     entries: list[dict[str, Any]] = json.loads(comparison.results.read_text(encoding="utf-8"))
     assert {e["score"] for e in entries} == {"mad", "cas", "share", "distance"}
     assert {tuple(e["runs"]) for e in entries} == {
@@ -57,21 +55,22 @@ def test_results_are_strict_json_and_the_page_is_there(comparison: askew.Compari
     assert comparison.report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_the_planted_difference_is_found(comparison: askew.Comparison) -> None:
+def test_the_planted_difference_is_significant(comparison: askew.Comparison) -> None:
     share = comparison.difference("share", "gender", "female")
     assert isinstance(share, askew.Estimate)
     assert share.low is not None
     assert share.low > 0
     assert share.interval == "Newcombe, paired"
-    own = [run.share("gender", "female") for run in comparison.runs.values()]
-    assert all(isinstance(one, askew.Estimate) for one in own)
-    assert share.value == pytest.approx(own[1].value - own[0].value)  # type: ignore[union-attr]
+    biased, fair = (run.share("gender", "female") for run in comparison.runs.values())
+    assert isinstance(biased, askew.Estimate)
+    assert isinstance(fair, askew.Estimate)
+    assert share.value == pytest.approx(fair.value - biased.value)
     mad = comparison.difference("mad", "gender")
     assert isinstance(mad, askew.Estimate)
     assert mad.value < 0
 
 
-def test_pairs_are_the_pictures_of_one_seed(comparison: askew.Comparison) -> None:
+def test_images_of_the_same_seed_are_pairs(comparison: askew.Comparison) -> None:
     sets = [in_file(run)["sets"] for run in comparison.runs.values()]
     assert [s["seeds"] for s in sets[0]] == [s["seeds"] for s in sets[1]]
     assert comparison.warnings == []
@@ -115,8 +114,8 @@ def test_it_is_shown_and_exported_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(os.path.commonpath(runs))
-    one, other = (os.path.relpath(folder) for folder in runs)
-    assert run(["compare", one, other, "--output", "again", "--names", "old,new"]) == 0
+    biased, fair = (os.path.relpath(folder) for folder in runs)
+    assert run(["compare", biased, fair, "--output", "again", "--names", "old,new"]) == 0
     first = capsys.readouterr().out
     page = Path("again", "comparison.html").read_bytes()
     Path("again", "comparison.html").unlink()
@@ -129,7 +128,7 @@ def test_it_is_shown_and_exported_again(
     assert [(row["score"], row["axis"], row["value"]) for row in rows] == [
         (e["score"], e["axis"], e["difference"]["value"]) for e in entries
     ]
-    assert {(row["method"], row["model"]) for row in rows} == {("compare", "new less old")}
+    assert {(row["method"], row["model"]) for row in rows} == {("compare", "new minus old")}
     assert run(["export", "again", "--format", "markdown"]) == 0
     assert "**new differs significantly from old on perceived gender." in capsys.readouterr().out
     Path("again", "comparison.json").write_text('[{"score": "mad"}]')
@@ -138,12 +137,12 @@ def test_it_is_shown_and_exported_again(
 
 
 @pytest.mark.parametrize(
-    ("condition", "code", "says"),
+    ("condition", "code", "message"),
     [
         (
             "share.low > 0",
             3,
-            "gender, female, studio/planted bias=0.0 less studio/planted bias=1.0: share.low is",
+            "gender, female, studio/planted bias=0.0 minus studio/planted bias=1.0: share.low is",
         ),
         ("gender: mad.low > 0", 0, ""),
         ("accuracy < 1", 2, "unknown score 'accuracy'; known: mad, cas, share"),
@@ -155,12 +154,11 @@ def test_a_condition_on_differences_decides_the_exit_code(
     capsys: pytest.CaptureFixture[str],
     condition: str,
     code: int,
-    says: str,
+    message: str,
 ) -> None:
-    assert (
-        run(["compare", *map(str, runs), "--output", str(tmp_path), "--fail-if", condition]) == code
-    )
-    assert says in " ".join(capsys.readouterr().err.split())
+    command = ["compare", *map(str, runs), "--output", str(tmp_path), "--fail-if", condition]
+    assert run(command) == code
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_its_estimates_are_a_table(comparison: askew.Comparison) -> None:
@@ -171,7 +169,7 @@ def test_it_shows_itself_in_a_notebook(comparison: askew.Comparison) -> None:
     assert "Gender" in comparison._repr_html_()
 
 
-def test_what_was_not_compared_is_named(comparison: askew.Comparison) -> None:
+def test_the_error_names_the_axis_that_was_not_compared(comparison: askew.Comparison) -> None:
     with pytest.raises(askew.AskewError, match="axis 'age'"):
         comparison.difference("mad", "age")
 
@@ -199,8 +197,8 @@ def odd(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> di
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["{good}"], "two runs or more"),
-        (["{good}", "{same}"], "one and the same run"),
+        (["{good}"], "two or more runs"),
+        (["{good}", "{same}"], "are the same run"),
         (["{good}", "{absent}"], "there is no run folder"),
         (["{good}", "{empty}"], "is no run folder: it contains no plan.toml"),
         (["{good}", "{unfinished}"], "name the folder of a finished run"),
@@ -211,7 +209,7 @@ def odd(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> di
         (["{good}"] * 7, "up to 6"),
     ],
 )
-def test_wrong_usage_is_one_clear_sentence(
+def test_wrong_usage_gives_a_clear_error(
     odd: dict[str, str], capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert run(["compare", *(argument.format(**odd) for argument in arguments)]) == 2
@@ -220,21 +218,24 @@ def test_wrong_usage_is_one_clear_sentence(
     assert "Traceback" not in err
 
 
-def test_runs_that_share_some_prompts_are_compared_on_these(
+def test_runs_are_compared_on_the_prompts_that_they_share(
     runs: tuple[Path, Path], tmp_path: Path
 ) -> None:
     more = audit(runs[1].parent / "more", 0.5, prompts=("a photo of a nurse", PROMPT))
-    found = askew.compare(runs[0], more, output=tmp_path)
-    assert {entry.prompt for entry in found.entries} == {PROMPT}
-    (warning,) = found.warnings
-    assert warning == f"prompts of {more} alone are left out: 'a photo of a nurse'"
+    comparison = askew.compare(runs[0], more, output=tmp_path)
+    assert {entry.prompt for entry in comparison.entries} == {PROMPT}
+    (warning,) = comparison.warnings
+    left_out = f"prompts of {more} that not all runs have are left out"
+    assert warning == f"{left_out}: 'a photo of a nurse'"
 
 
-def test_one_run_under_two_names_is_warned_about(runs: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_run_under_two_names_gets_a_warning(runs: tuple[Path, Path], tmp_path: Path) -> None:
     copy = shutil.copytree(runs[0], runs[0].parent / "copy")
-    found = askew.compare(runs[0], copy, output=tmp_path)
-    assert "nothing can differ" in found.warnings[0]
-    assert {(e.difference.value, e.difference.p) for e in found.entries} == {(0.0, 1.0)}  # type: ignore[union-attr]
+    comparison = askew.compare(runs[0], copy, output=tmp_path)
+    assert "nothing can differ" in comparison.warnings[0]
+    for entry in comparison.entries:
+        assert isinstance(entry.difference, askew.Estimate)
+        assert (entry.difference.value, entry.difference.p) == (0.0, 1.0)
 
 
 @pytest.mark.slow
@@ -258,7 +259,7 @@ def test_the_diffusion_models_in_the_box_differ_as_they_were_trained_to(tmp_path
     assert share.low > 0, "a balanced model shows more perceived men among nurses"
 
 
-def test_three_models_of_existing_pictures(shared: Path, tmp_path: Path) -> None:
+def test_three_models_of_existing_images(shared: Path, tmp_path: Path) -> None:
     people = shared / "data" / "generated-people"
     models = ("flux_dev", "sdxl_turbo", "dall_e_3")
     runs = [
@@ -279,20 +280,19 @@ def test_three_models_of_existing_pictures(shared: Path, tmp_path: Path) -> None
         ).folder
         for model in models
     ]
-    found = askew.compare(*runs)
-    assert list(found.runs) == list(models)
-    assert "independent" in found.warnings[0]
-    assert len({entry.runs for entry in found.entries}) == 3
-    share = found.difference(
-        "share", "gender", "female", prompt="athlete", runs=("sdxl_turbo", "dall_e_3")
-    )
+    comparison = askew.compare(*runs)
+    assert list(comparison.runs) == list(models)
+    assert "independent" in comparison.warnings[0]
+    assert len({entry.runs for entry in comparison.entries}) == 3
+    pair = ("sdxl_turbo", "dall_e_3")
+    share = comparison.difference("share", "gender", "female", prompt="athlete", runs=pair)
     assert isinstance(share, askew.Estimate)
-    own = [
-        found.runs[name].share("gender", "female", "athlete") for name in ("sdxl_turbo", "dall_e_3")
-    ]
-    assert share.value == pytest.approx(own[1].value - own[0].value)  # type: ignore[union-attr]
+    first, second = (comparison.runs[name].share("gender", "female", "athlete") for name in pair)
+    assert isinstance(first, askew.Estimate)
+    assert isinstance(second, askew.Estimate)
+    assert share.value == pytest.approx(second.value - first.value)
     assert share.interval == "Newcombe"
-    gap = found.difference(
+    gap = comparison.difference(
         "share", "gender", "female", prompt="swe", set_name="condition: controlled"
     )
     assert isinstance(gap, askew.Estimate)

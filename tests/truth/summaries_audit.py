@@ -21,10 +21,10 @@ from askew.prompts.counterfactuals import counterfactuals
 from askew.stats.association import mad
 from askew.stats.fair_null import fair_histograms
 from askew.store.keys import picture_seed
-from askew.studies.compare.findings import changes
-from askew.studies.compare.page import pair_sentence
+from askew.studies.compare.findings import axis_differences
 from askew.studies.compare.score import ComparedRun
 from askew.studies.compare.score import score as compared
+from askew.studies.compare.sentences import pair_sentence
 from askew.studio.caption import parse
 from askew.studio.planted import sample
 from askew.studio.scene import Scene
@@ -170,7 +170,7 @@ def sentence_of_runs(bias: float, seed: int) -> str:
         for k, (name, b) in enumerate((("A", 0.0), ("B", bias)))
     ]
     entries = compared(runs, [prompt], (READER,), Scoring(READER, seed=seed, draws=100))
-    return pair_sentence(("A", "B"), changes(entries, ("A", "B")), lambda run, entry: None)
+    return pair_sentence(("A", "B"), axis_differences(entries, ("A", "B")), lambda run, entry: None)
 
 
 ROWS = (

@@ -13,7 +13,7 @@ from askew.method import load
 from askew.methods.interact.findings import InteractionFindings, InteractionResult
 from askew.options import Flag, NamesOption, PathOption
 from askew.pages import blocks as b
-from askew.studies.compare.command import names_of
+from askew.studies.compare.runs import run_names
 from askew.studies.graph_differences import ModelGraphs, model_graphs, shared_prompts
 from askew.studies.graphs_page import page
 
@@ -90,7 +90,7 @@ def graphs(
     if report.suffix not in (".html", ".htm"):
         raise UsageError(f"--output {report} is not a page. Give a name that ends in .html")
     loaded = [(folder, _interactions(folder)) for folder in folders]
-    by_name = {name: run for name, (_, run) in zip(names_of(loaded, names), loaded, strict=True)}
+    by_name = {name: run for name, (_, run) in zip(run_names(loaded, names), loaded, strict=True)}
     if not shared_prompts(by_name):
         raise UsageError(
             "the runs share no prompt, so their graphs cannot be compared. Give runs of the same "

@@ -1,4 +1,4 @@
-"""Plans that ask the same can be compared; what differs is said."""
+"""Plans with the same questions can be compared. Messages name the differences of other plans."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from askew.errors import UsageError
 from askew.methods.audit.plan import AuditPlan
-from askew.studies.compare.command import comparable_prompts
+from askew.studies.compare.comparable import comparable_prompts
 
 
 def plan(
@@ -49,24 +49,24 @@ def test_models_and_their_settings_may_differ() -> None:
         (plan(concepts="axis"), "concepts axis, not all"),
         (
             plan(axes={"name": "age"}),
-            "no axis is asked alike: gender of 'a nurse' .not asked by all., age",
+            "no axis is measured in the same way: gender of 'a nurse' .not in all runs., age",
         ),
-        (plan(axes={"values": ["female", "male"]}), ".other values."),
-        (plan(axes={"questions": [{"text": "Who?"}]}), ".other questions"),
+        (plan(axes={"values": ["female", "male"]}), ".different values."),
+        (plan(axes={"questions": [{"text": "Who?"}]}), ".different questions"),
         (
             plan(axes={"counterfactuals": {"male": "a man", "female": "a lady"}}),
-            ".other counterfactuals",
+            ".different counterfactuals",
         ),
-        (plan(axes={"reference": {"male": 0.4, "female": 0.6}}), ".other reference"),
+        (plan(axes={"reference": {"male": 0.4, "female": 0.6}}), ".different reference"),
         (
             plan(axes={"scale": "ordinal", "questions": [{"text": "Who?"}]}),
-            "other scale and other questions",
+            "different scale and questions",
         ),
         (plan(images=24, seed=3), "images 24, not 48; seed 3, not 0"),
         (plan(("a chef",)), r"no prompt.*runs/a has 'a nurse'; runs/b has 'a chef'"),
     ],
 )
-def test_what_differs_is_said(other: AuditPlan, message: str) -> None:
+def test_the_error_names_the_differences(other: AuditPlan, message: str) -> None:
     with pytest.raises(UsageError, match=message) as error:
         comparable_prompts({"runs/a": plan(), "runs/b": other}, generated=True)
     assert "runs/a" in str(error.value)
@@ -76,7 +76,7 @@ def test_what_differs_is_said(other: AuditPlan, message: str) -> None:
 @pytest.mark.parametrize(
     "fields", [{"aliases": {"both": "male"}}, {"values": {"gender": ("female", "male")}}]
 )
-def test_labels_must_be_read_alike(fields: dict[str, Any]) -> None:
+def test_labels_must_be_interpreted_alike(fields: dict[str, Any]) -> None:
     plans = {"runs/a": plan(vqa=("labels",)), "runs/b": plan(vqa=("labels",), **fields)}
     with pytest.raises(
         UsageError,
@@ -85,45 +85,35 @@ def test_labels_must_be_read_alike(fields: dict[str, Any]) -> None:
         comparable_prompts(plans, generated=False)
 
 
-def test_aliases_count_where_labels_are_read() -> None:
+def test_aliases_count_only_with_labels() -> None:
     comparable_prompts({"a": plan(), "b": plan(aliases={"both": "male"})}, generated=False)
 
 
-def test_existing_pictures_have_no_number_and_no_seed() -> None:
+def test_the_number_and_seed_of_existing_images_may_differ() -> None:
     common, _ = comparable_prompts({"a": plan(), "b": plan(images=24, seed=1)}, generated=False)
     assert len(common) == 1
 
 
-def test_prompts_that_only_some_have_are_left_out_with_a_warning() -> None:
+def test_prompts_that_not_all_runs_have_are_left_out_with_a_warning() -> None:
     plans = {"a": plan(("p", "q", "r")), "b": plan(("r", "q", *"stuvw"))}
     common, warnings = comparable_prompts(plans, generated=True)
     assert [prompt.text for prompt in common] == ["q", "r"]
     assert warnings == [
-        "prompts of a alone are left out: 'p'",
-        "prompts of b alone are left out: 's', 't', 'u' and 2 more",
+        "prompts of a that not all runs have are left out: 'p'",
+        "prompts of b that not all runs have are left out: 's', 't', 'u' and 2 more",
     ]
 
 
-def test_axes_that_are_not_asked_alike_are_left_out_with_a_warning() -> None:
+def test_axes_that_are_measured_differently_are_left_out_with_a_warning() -> None:
     axis = {"name": "age", "values": ["young", "old"], "questions": [{"text": "How old?"}]}
-    both = AuditPlan.checked(
-        {
-            "prompts": [
-                {"text": "a nurse", "axes": [*plan().model_dump()["prompts"][0]["axes"], axis]}
-            ]
-        }
-    )
+    axes = [*plan().model_dump()["prompts"][0]["axes"], axis]
+    both = AuditPlan.checked({"prompts": [{"text": "a nurse", "axes": axes}]})
     common, warnings = comparable_prompts({"a": plan(), "b": both}, generated=True)
     assert [axis.name for axis in common[0].axes] == ["gender"]
-    assert (
-        warnings[0]
-        == "axes that are not asked alike are left out: age of 'a nurse' (not asked by all)"
-    )
-    assert "these runs ask different questions" in warnings[1]
-    own = {
-        name: one.model_copy(update={"concepts": "axis"})
-        for name, one in (("a", plan()), ("b", both))
-    }
-    assert len(comparable_prompts(own, generated=True)[1]) == 1, (
-        "an axis's own concepts depend on nothing else"
-    )
+    left_out = "axes that the runs measure differently are left out: "
+    assert warnings[0] == f"{left_out}age of 'a nurse' (not in all runs)"
+    assert "the runs ask different questions" in warnings[1]
+    plans = {"a": plan(), "b": both}
+    separate = {name: each.model_copy(update={"concepts": "axis"}) for name, each in plans.items()}
+    _, warnings = comparable_prompts(separate, generated=True)
+    assert len(warnings) == 1, "separate concepts of an axis do not depend on other axes"

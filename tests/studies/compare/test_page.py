@@ -1,6 +1,4 @@
-"""The page of comparisons, from findings that were made up: runs beside each other, the largest
-difference first.
-"""
+"""The page of comparisons, from invented findings: runs side by side, largest differences first."""
 
 from __future__ import annotations
 
@@ -10,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from io import StringIO
+from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import html5lib
 import pytest
@@ -24,9 +22,16 @@ from askew.methods.audit.findings import AuditFindings, AuditResult
 from askew.pages import html, terminal
 from askew.pages.blocks import Block, Details, IntervalChart, PictureGrid, Section, ShareBars
 from askew.pages.words import measured
+from askew.stats.significance import is_significant
 from askew.studies.compare.comparison import Comparison
-from askew.studies.compare.findings import ComparisonFindings, ScoreDifference, changes
-from askew.studies.compare.page import ComparisonView, change_sentence, page, pair_sentence
+from askew.studies.compare.findings import (
+    AxisDifference,
+    ComparisonFindings,
+    ScoreDifference,
+    axis_differences,
+)
+from askew.studies.compare.page import ComparisonView, page
+from askew.studies.compare.sentences import axis_sentence, pair_sentence
 from askew.types import Estimate, Missing
 from methods.audit.invented_findings import CASES, HOSTILE, audit_findings, draw
 from pages import test_browser as browser
@@ -35,7 +40,7 @@ Named = Callable[[str], Comparison]
 
 
 class Run(AuditResult):
-    """A run whose pictures were never made."""
+    """A run with drawn images."""
 
     def picture(self, name: str) -> Image.Image | None:
         return draw(name)
@@ -47,22 +52,23 @@ def run_of(case: str, name: str, seeds: bool) -> AuditResult:
         s["seeds"] = [
             k + 1 if seeds and picture else None for k, picture in enumerate(s["pictures"])
         ]
-    made = audit_findings(results)
-    return Run(METHOD, made.plan, Path("runs") / name, Path("store"), made)
+    findings = audit_findings(results)
+    return Run(METHOD, findings.plan, Path("runs") / name, Path("store"), findings)
 
 
-def own_differences(found: AuditFindings, runs: tuple[str, str]) -> Iterator[ScoreDifference]:
-    """A run's own scores in the place of differences."""
-    for s in found.shares:
-        for value, one in {**s.shares, None: s.distance}.items():
+def scores_as_differences(
+    findings: AuditFindings, runs: tuple[str, str]
+) -> Iterator[ScoreDifference]:
+    """Yield the scores of a run as if they were differences."""
+    for s in findings.shares:
+        for value, score in {**s.shares, None: s.distance}.items():
             name = "share" if value else "distance"
-            yield ScoreDifference(name, s.prompt, s.axis, s.set, value, s.instrument, runs, one)
-    for entry in found.tibet:
+            yield ScoreDifference(name, s.prompt, s.axis, s.set, value, s.instrument, runs, score)
+    for entry in findings.tibet:
         for axis, scores in entry.axes.items():
-            for value, one in {None: scores.mad, **scores.cas}.items():
-                yield ScoreDifference(
-                    "cas" if value else "mad", entry.prompt, axis, None, value, "studio", runs, one
-                )
+            for value, score in {None: scores.mad, **scores.cas}.items():
+                name = "cas" if value else "mad"
+                yield ScoreDifference(name, entry.prompt, axis, None, value, "studio", runs, score)
 
 
 def moved(entry: ScoreDifference, shift: float) -> ScoreDifference:
@@ -78,20 +84,18 @@ def moved(entry: ScoreDifference, shift: float) -> ScoreDifference:
 
 
 def compared(case: str, runs: int = 2, seeds: bool = True) -> Comparison:
-    """Runs that have the findings of one case, and differences that a generator of random numbers
-    made up.
-    """
+    """Return runs with the findings of one case, and random differences."""
     name = HOSTILE if case == "hostile" else "run"
-    made = {f"{name} {k}": run_of(case, f"run {k}", seeds) for k in range(runs)}
-    found = next(iter(made.values())).findings
+    by_name = {f"{name} {k}": run_of(case, f"run {k}", seeds) for k in range(runs)}
+    findings = next(iter(by_name.values())).findings
     rng = random.Random(3)
-    pairs = [(a, b) for i, a in enumerate(made) for b in list(made)[i + 1 :]]
-    entries = tuple(
-        moved(e, rng.uniform(-0.5, 0.3)) for pair in pairs for e in own_differences(found, pair)
-    )
-    return Comparison(
-        Path("comparison"), made, entries, [f"unknown word {HOSTILE}"] if case == "hostile" else []
-    )
+    entries = [
+        moved(entry, rng.uniform(-0.5, 0.3))
+        for pair in combinations(by_name, 2)
+        for entry in scores_as_differences(findings, pair)
+    ]
+    warnings = [f"unknown word {HOSTILE}"] if case == "hostile" else []
+    return Comparison(Path("comparison"), by_name, tuple(entries), warnings)
 
 
 COMPARISONS: dict[str, Callable[[], Comparison]] = {
@@ -106,40 +110,41 @@ COMPARISONS: dict[str, Callable[[], Comparison]] = {
 @pytest.fixture(params=COMPARISONS)
 def any_comparison(request: pytest.FixtureRequest) -> Comparison:
     """Each comparison in turn."""
-    return made(request.param)
+    return cached_comparison(request.param)
 
 
 @pytest.fixture
 def comparison_named() -> Named:
     """A comparison by its name."""
-    return made
+    return cached_comparison
 
 
 @cache
-def made(name: str) -> Comparison:
-    """A comparison and its page, which no test changes."""
+def cached_comparison(name: str) -> Comparison:
+    """Return a comparison that no test changes."""
     return COMPARISONS[name]()
 
 
 @cache
 def source_of(name: str) -> str:
-    """Its page as HTML."""
-    return html.page(page(made(name)))
+    """Return its page as HTML."""
+    return html.page(page(cached_comparison(name)))
 
 
-def blocks(some: tuple[Block, ...] | tuple[Section, ...]) -> Iterator[Block]:
-    for one in some:
-        yield one
-        if isinstance(one, Section | Details):
-            yield from blocks(one.blocks)
+def nested(blocks: tuple[Block, ...] | tuple[Section, ...]) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        if isinstance(block, Section | Details):
+            yield from nested(block.blocks)
+
+
+def blocks_of(comparison: ComparisonFindings) -> Iterator[Block]:
+    return nested(page(comparison).sections)
 
 
 def pictures(comparison: Comparison) -> list[PictureGrid]:
-    return [
-        one
-        for one in blocks(page(comparison).sections)
-        if isinstance(one, PictureGrid) and one.rows
-    ]
+    grids = [block for block in blocks_of(comparison) if isinstance(block, PictureGrid)]
+    return [grid for grid in grids if grid.rows]
 
 
 def printed(comparison: Comparison, color: bool = False) -> str:
@@ -153,7 +158,12 @@ def printed(comparison: Comparison, color: bool = False) -> str:
 
 def first_sentence(comparison: ComparisonFindings, k: int = 0) -> str:
     view = ComparisonView(comparison)
-    return pair_sentence(view.pairs[k], view.changes[view.pairs[k]], view.own)
+    pair = view.pairs[k]
+    return pair_sentence(pair, view.by_pair[pair], view.run_score)
+
+
+def first_pair(view: ComparisonView) -> list[AxisDifference]:
+    return view.by_pair[view.pairs[0]]
 
 
 def test_every_page_is_valid_and_fits_a_terminal(any_comparison: Comparison) -> None:
@@ -161,41 +171,36 @@ def test_every_page_is_valid_and_fits_a_terminal(any_comparison: Comparison) -> 
     assert max(map(cell_len, printed(any_comparison).splitlines())) <= 80
 
 
-def test_it_begins_with_the_answer_and_has_no_colours(comparison_named: Named) -> None:
+def test_it_begins_with_the_answer_and_has_no_colors(comparison_named: Named) -> None:
     comparison = comparison_named("comparison")
     assert " ".join(printed(comparison).split()).startswith(first_sentence(comparison))
-    coloured = printed(comparison, color=True)
-    assert "\x1b[1m" in coloured
-    assert not any(f"\x1b[{code}" in coloured for code in range(30, 38))
+    colored = printed(comparison, color=True)
+    assert "\x1b[1m" in colored
+    assert not any(f"\x1b[{code}" in colored for code in range(30, 38))
 
 
-def test_what_differs_beyond_chance_comes_first_then_the_largest(comparison_named: Named) -> None:
+def test_significant_differences_come_first_then_the_largest(comparison_named: Named) -> None:
     comparison = comparison_named("comparison")
-    order = changes(comparison.entries, ComparisonView(comparison).pairs[0])
-    keys = [(not change.differs, -change.size) for change in order]
+    order = axis_differences(comparison.entries, ComparisonView(comparison).pairs[0])
+    keys = [(not difference.differs, -difference.size) for difference in order]
     assert keys == sorted(keys)
     assert len(order) == 9
-    assert all(change.lean.score == "mad" for change in order if change.lean)
+    assert {difference.bias.score for difference in order if difference.bias} == {"mad"}
 
 
 @pytest.mark.parametrize("name", ["comparison", "comparison of folders", "comparison of six"])
 def test_the_share_that_is_called_the_largest_is(comparison_named: Named, name: str) -> None:
     view = ComparisonView(comparison_named(name))
     for k, pair in enumerate(view.pairs):
-        shares = [
-            change.share.difference
-            for change in view.changes[pair]
-            if change.differs and change.share
-        ]
-        differing = [one for one in shares if isinstance(one, Estimate)]
-        if len(differing) > 1:
-            largest = max(differing, key=lambda difference: abs(difference.value))
-            assert differing[0] == largest
-            text = first_sentence(view.comparison, k)
-            assert (
-                f"{measured(largest, 'points')} points"
-                in text.split("The largest of these differences")[1]
-            )
+        differing = [difference for difference in view.by_pair[pair] if difference.differs]
+        shares = [difference.share.difference for difference in differing if difference.share]
+        estimates = [share for share in shares if isinstance(share, Estimate)]
+        if len(estimates) > 1:
+            largest = max(estimates, key=lambda estimate: abs(estimate.value))
+            assert estimates[0] == largest
+            sentence = first_sentence(view.comparison, k)
+            _, evidence = sentence.split("The largest of these differences")
+            assert f"{measured(largest, 'points')} points" in evidence
 
 
 def test_shares_come_with_counts_and_a_score_of_one_set_once(comparison_named: Named) -> None:
@@ -203,67 +208,69 @@ def test_shares_come_with_counts_and_a_score_of_one_set_once(comparison_named: N
     assert re.search(
         r"\(\d+ %, \d+ of \d+, against \d+ %, \d+ of \d+\)", first_sentence(comparison)
     )
-    scores = [
-        one
-        for one in blocks(page(comparison).sections)
-        if isinstance(one, IntervalChart) and one.caption.startswith("Scores of")
-    ]
+    charts = [block for block in blocks_of(comparison) if isinstance(block, IntervalChart)]
+    scores = [chart for chart in charts if chart.caption.startswith("Scores of")]
     assert scores
-    assert all(len({row.label for row in one.rows}) == len(one.rows) for one in scores)
+    for chart in scores:
+        assert len({row.label for row in chart.rows}) == len(chart.rows)
 
 
-def test_folders_lean_by_distance(comparison_named: Named) -> None:
+def test_the_bias_of_folders_is_the_deviation_of_shares(comparison_named: Named) -> None:
     view = ComparisonView(comparison_named("comparison of folders"))
-    order = view.changes[view.pairs[0]]
-    assert {change.lean.score for change in order if change.lean} == {"distance"}
-    assert {change.set for change in order} == {"condition: baseline", "condition: controlled"}
+    order = first_pair(view)
+    assert {difference.bias.score for difference in order if difference.bias} == {"distance"}
+    assert {difference.set for difference in order} == {
+        "condition: baseline",
+        "condition: controlled",
+    }
     assert not view.paired
 
 
-def test_what_was_seen_has_a_bar_a_run_in_its_colour(comparison_named: Named) -> None:
+def test_the_shares_have_a_bar_for_each_run_in_its_color(comparison_named: Named) -> None:
     section = page(comparison_named("comparison")).sections[0]
-    assert section.title == "What was seen"
+    assert section.title == "Shares"
     assert isinstance(section.blocks[0], ShareBars)
     bars = section.blocks[0].bars
     assert [(bar.label, bar.series) for bar in bars[:4]] == [("A: run 0", 0), ("B: run 1", 1)] * 2
     assert bars[0].group == bars[1].group != bars[2].group
 
 
-def test_pictures_of_one_seed_stand_together(comparison_named: Named) -> None:
+def test_images_of_the_same_seed_are_aligned(comparison_named: Named) -> None:
     first = pictures(comparison_named("comparison of six"))[0]
     assert first.aligned
     assert [row.series for row in first.rows] == [0, 1, 2, 3, 4, 5]
     assert [row.shots[2].alt for row in first.rows] == [f"Image 3 of run {k}" for k in range(6)]
 
 
-def test_a_missing_picture_leaves_its_place_empty(comparison_named: Named) -> None:
+def test_a_missing_image_leaves_its_place_empty(comparison_named: Named) -> None:
     comparison = comparison_named("comparison")
     name, run = list(comparison.runs.items())[1]
     first, *others = run.findings.sets
-    holed = replace(
+    incomplete = replace(
         first,
         pictures=(first.pictures[0], None, *first.pictures[2:]),
         seeds=(first.seeds[0], None, *first.seeds[2:]),
     )
-    found = replace(run.findings, sets=(holed, *others))
-    holey = replace(comparison, runs={**comparison.runs, name: replace(run, findings=found)})
-    own = next(one for one in pictures(holey) if one.rows[1].shots[1].image is None)
-    assert own.aligned
-    assert own.rows[0].shots[1].image is not None
+    findings = replace(run.findings, sets=(incomplete, *others))
+    runs = {**comparison.runs, name: replace(run, findings=findings)}
+    grids = pictures(replace(comparison, runs=runs))
+    grid = next(grid for grid in grids if grid.rows[1].shots[1].image is None)
+    assert grid.aligned
+    assert grid.rows[0].shots[1].image is not None
 
 
-def test_without_common_seeds_pictures_stand_by_run(comparison_named: Named) -> None:
-    found = pictures(comparison_named("comparison of folders"))
-    assert found
-    assert not any(one.aligned for one in found)
+def test_without_common_seeds_images_are_not_aligned(comparison_named: Named) -> None:
+    grids = pictures(comparison_named("comparison of folders"))
+    assert grids
+    assert not any(grid.aligned for grid in grids)
 
 
 def test_sections_come_in_order(any_comparison: Comparison) -> None:
     titles = [section.title for section in page(any_comparison).sections]
     assert titles == [
-        "What was seen",
-        "Where they differ",
-        "The pictures",
+        "Shares",
+        "Differences",
+        "Images",
         "Each prompt and axis",
         "Missing data",
         "How to read this",
@@ -271,75 +278,75 @@ def test_sections_come_in_order(any_comparison: Comparison) -> None:
     ]
 
 
-def test_what_was_not_measured_says_why_and_is_no_number(comparison_named: Named) -> None:
+def test_a_missing_difference_has_a_reason_and_no_number(comparison_named: Named) -> None:
     comparison = comparison_named("comparison of nothing")
     view = ComparisonView(comparison)
-    (change,) = view.changes[view.pairs[0]]
-    assert "no person" in change_sentence(change, "A", "B", view.own)
+    (difference,) = first_pair(view)
+    assert "no person" in axis_sentence(difference, "A", "B", view.run_score)
     assert "could not be compared" in first_sentence(comparison)
     assert "0.00" not in printed(comparison)
 
 
-def test_a_lean_is_settled_only_if_the_interval_says_so(comparison_named: Named) -> None:
+def test_the_direction_of_bias_is_determined_only_if_the_interval_excludes_zero(
+    comparison_named: Named,
+) -> None:
     view = ComparisonView(comparison_named("comparison"))
-    change = next(
-        c
-        for c in view.changes[view.pairs[0]]
-        if c.differs
-        and c.lean
-        and isinstance(c.lean.difference, Estimate)
-        and (c.lean.difference.q or 1) < 0.05
+    difference = next(
+        difference
+        for difference in first_pair(view)
+        if difference.differs and difference.bias and is_significant(difference.bias.difference)
     )
 
-    def said(**fields: Any) -> str:
-        assert change.lean
-        assert isinstance(change.lean.difference, Estimate)
-        lean = replace(change.lean, difference=replace(change.lean.difference, **fields))
-        return change_sentence(replace(change, lean=lean), "A", "B", view.own)
+    def sentence(value: float, low: float, high: float) -> str:
+        assert difference.bias
+        estimate = difference.bias.difference
+        assert isinstance(estimate, Estimate)
+        bias = replace(
+            difference.bias, difference=replace(estimate, value=value, low=low, high=high)
+        )
+        return axis_sentence(replace(difference, bias=bias), "A", "B", view.run_score)
 
-    assert "B is significantly less biased than A." in said(value=-0.2, low=-0.3, high=-0.1)
-    assert "B differs significantly from A." in said(value=-0.2, low=-0.3, high=0.1)
-    assert "B is significantly more biased than A." in said(value=0.2, low=0.1, high=0.3)
+    assert "B is significantly less biased than A." in sentence(-0.2, low=-0.3, high=-0.1)
+    assert "B differs significantly from A." in sentence(-0.2, low=-0.3, high=0.1)
+    assert "B is significantly more biased than A." in sentence(0.2, low=0.1, high=0.3)
 
 
-def test_what_is_said_not_to_differ_does_not_in_the_table(comparison_named: Named) -> None:
-    """Beside the verdict of the shares, scores of other families and shares read by others may be
-    beyond chance.
-    """
+def test_a_verdict_that_is_not_significant_agrees_with_the_table(comparison_named: Named) -> None:
+    """Scores of other families, and shares by further instruments, may be significant."""
     comparison = comparison_named("comparison")
     near = Estimate(0.3, 0.1, 0.5, 0.95, "test inversion", 48, p=0.01, q=0.018)
-    entries = [
-        replace(one, difference=replace(near, q=0.6) if one.score == "share" else near)
-        for one in comparison.entries
-    ]
-    others = [
-        replace(one, instrument="another", difference=near)
-        for one in entries
-        if one.score == "share"
-    ]
-    for own, by in ((entries, "shares"), ([*entries, *others], "shares labeled by studio")):
-        one = replace(comparison, entries=tuple(own))
-        assert first_sentence(one).endswith(
-            f"do not differ significantly with this number of images (compared by {by})."
-        )
-        folds = [
-            fold
-            for fold in blocks(page(one).sections)
-            if isinstance(fold, Details) and "(compared by" in fold.summary
-        ]
-        assert len(folds) == 9
-        for fold in folds:
-            said, *tables = fold.blocks
-            assert fold.summary.endswith(f"no significant difference (compared by {by})")
-            assert f"with this number of images (compared by {by})" in str(said)
-            qs = {
-                (by in table.caption or "read by studio" in table.caption, row.score.q)
-                for table in tables
-                if isinstance(table, IntervalChart)
-                for row in table.rows
-                if isinstance(row.score, Estimate)
-            }
-            assert qs == {(True, 0.6), (False, 0.018)}
+    entries = []
+    other_labels = []
+    for entry in comparison.entries:
+        if entry.score == "share":
+            entries.append(replace(entry, difference=replace(near, q=0.6)))
+            other_labels.append(replace(entry, instrument="another", difference=near))
+        else:
+            entries.append(replace(entry, difference=near))
+    check_not_significant(replace(comparison, entries=tuple(entries)), "shares")
+    check_not_significant(
+        replace(comparison, entries=(*entries, *other_labels)), "shares labeled by studio"
+    )
+
+
+def check_not_significant(comparison: Comparison, scores: str) -> None:
+    """Check that no verdict is significant, and that only other scores have a small q."""
+    compared_by = f"with this number of images (compared by {scores})"
+    assert first_sentence(comparison).endswith(f"do not differ significantly {compared_by}.")
+    all_details = [block for block in blocks_of(comparison) if isinstance(block, Details)]
+    verdicts = [details for details in all_details if "(compared by" in details.summary]
+    assert len(verdicts) == 9
+    for details in verdicts:
+        sentence, *charts = details.blocks
+        assert details.summary.endswith(f"no significant difference (compared by {scores})")
+        assert compared_by in str(sentence)
+        q_values = set()
+        for chart in charts:
+            if isinstance(chart, IntervalChart):
+                decides = scores in chart.caption or "labeled by studio" in chart.caption
+                estimates = [row.score for row in chart.rows if isinstance(row.score, Estimate)]
+                q_values |= {(decides, estimate.q) for estimate in estimates}
+        assert q_values == {(True, 0.6), (False, 0.018)}
 
 
 def test_hostile_names_stay_text(comparison_named: Named) -> None:

@@ -1,4 +1,4 @@
-"""Comparisons on picture sets whose truth is known: what was planted is found, and nothing else."""
+"""Comparisons on image sets with planted bias: only the planted difference is significant."""
 
 from __future__ import annotations
 
@@ -57,14 +57,13 @@ def compared(*runs: ComparedRun, axes: Sequence[str] = ("gender",)) -> Entries:
 
 def find(entries: Entries, name: str, value: str | None = None, **where: str) -> Any:
     wanted = {"score": name, "value": value, **where}
-    return next(
-        e.difference
-        for e in entries
-        if all(getattr(e, field) == sought for field, sought in wanted.items())
-    )
+    for entry in entries:
+        if {field: getattr(entry, field) for field in wanted} == wanted:
+            return entry.difference
+    raise LookupError(wanted)
 
 
-def test_a_planted_difference_is_found() -> None:
+def test_a_planted_difference_is_significant() -> None:
     entries = compared(run_at(1.0, images=48), run_at(0.0, images=48))
     male = find(entries, "share", "male", set="initial")
     planted = truth(PROMPT, "gender", 0.0)["male"] - truth(PROMPT, "gender", 1.0)["male"]
@@ -75,34 +74,33 @@ def test_a_planted_difference_is_found() -> None:
     assert mad.value < 0
     assert mad.q < 0.05
     assert find(entries, "cas", "male").value < 0 < find(entries, "cas", "female").value
-    obeyed = find(entries, "share", "male", set="gender: male")
-    assert (obeyed.value, obeyed.p) == (0.0, 1.0)
+    followed = find(entries, "share", "male", set="gender: male")
+    assert (followed.value, followed.p) == (0.0, 1.0)
 
 
-def test_every_entry_says_what_it_is_about() -> None:
+def test_entries_come_in_order_of_score_and_set() -> None:
     entries = compared(run_at(1.0), run_at(0.0))
     scores = [e.score for e in entries]
     assert scores == ["mad", "cas", "cas", *["share", "share", "distance"] * 3]
     assert all(e.runs == ("bias 1.0", "bias 0.0") for e in entries)
 
 
-def test_every_two_runs_are_compared_and_an_axis_is_one_test() -> None:
+def test_all_pairs_of_runs_are_compared_and_an_axis_is_one_test() -> None:
     entries = compared(run_at(1.0), run_at(0.5), run_at(0.0))
     pairs = list(dict.fromkeys(e.runs for e in entries))
     assert pairs == [("bias 1.0", "bias 0.5"), ("bias 1.0", "bias 0.0"), ("bias 0.5", "bias 0.0")]
-    for name, value in (
-        ("share", "male"),
-        ("mad", None),
-    ):  # both shares of a binary axis are one test
+    # both shares of a binary axis are one test
+    for name, value in (("share", "male"), ("mad", None)):
         tested = [
-            e.difference for e in entries if e.score == name and e.value == value and e.of_prompt
+            entry.difference
+            for entry in entries
+            if (entry.score, entry.value) == (name, value) and entry.of_prompt
         ]
-        assert [d.q for d in tested] == pytest.approx(
-            multipletests([d.p for d in tested], method="fdr_bh")[1]
-        )
-    assert (
-        len({find(entries, "share", value, set="initial").q for value in ("male", "female")}) == 1
-    )
+        corrected = multipletests([difference.p for difference in tested], method="fdr_bh")[1]
+        assert [difference.q for difference in tested] == pytest.approx(corrected)
+    male = find(entries, "share", "male", set="initial")
+    female = find(entries, "share", "female", set="initial")
+    assert male.q == female.q
 
 
 def test_a_run_does_not_differ_from_itself() -> None:
@@ -110,36 +108,31 @@ def test_a_run_does_not_differ_from_itself() -> None:
         assert (entry.difference.value, entry.difference.p) == (0.0, 1.0), entry
 
 
-def test_swapped_runs_give_the_same_with_the_other_sign() -> None:
+def test_swapped_runs_give_the_same_with_the_opposite_sign() -> None:
     forth = compared(run_at(1.0), run_at(0.0))
     back = compared(run_at(0.0), run_at(1.0))
-    for one, other in zip(forth, back, strict=True):
-        a = one.difference
-        b = other.difference
+    for forward, backward in zip(forth, back, strict=True):
+        a = forward.difference
+        b = backward.difference
         assert (a.value, a.low, a.high, a.p, a.q) == (-b.value, -b.high, -b.low, b.p, b.q)
-        assert one.runs == other.runs[::-1]
+        assert forward.runs == backward.runs[::-1]
 
 
 def test_without_seeds_swapped_runs_give_the_same_too() -> None:
     runs = [anonymous(run_at(bias)) for bias in (1.0, 0.0)]
-    for one, other in zip(compared(*runs), compared(*runs[::-1]), strict=True):
-        assert (one.difference.value, one.difference.p) == (
-            -other.difference.value,
-            other.difference.p,
-        )
+    for entry, swapped in zip(compared(*runs), compared(*runs[::-1]), strict=True):
+        difference = entry.difference
+        assert (difference.value, difference.p) == (-swapped.difference.value, swapped.difference.p)
 
 
 def test_the_order_of_pictures_does_not_matter() -> None:
-    turned = replace(run_at(0.0), sets={PROMPT: [backwards(s) for s in run_at(0.0).sets[PROMPT]]})
-    assert compared(run_at(1.0), run_at(0.0)) == compared(run_at(1.0), turned)
+    assert compared(run_at(1.0), run_at(0.0)) == compared(run_at(1.0), reversed_run(run_at(0.0)))
     a = anonymous(run_at(1.0))
     b = anonymous(run_at(0.0))
-    assert compared(a, b) == compared(
-        a, replace(b, sets={PROMPT: [backwards(s) for s in b.sets[PROMPT]]})
-    )
+    assert compared(a, b) == compared(a, reversed_run(b))
 
 
-def test_pairs_are_found_by_seed() -> None:
+def test_images_are_paired_by_seed() -> None:
     paired = compared(run_at(1.0), run_at(0.0))
     apart = compared(run_at(1.0), run_at(0.0, seed=5))
     for name, value in (("share", "male"), ("mad", None)):
@@ -147,22 +140,20 @@ def test_pairs_are_found_by_seed() -> None:
     assert find(apart, "share", "male").interval == "Newcombe"
 
 
-def test_what_is_missing_is_left_out_and_counted() -> None:
-    whole = run_at(1.0)
-    other = run_at(0.0)
-    holed = replace(
-        other,
-        sets={PROMPT: [with_holes(s, 5) if s.name == "initial" else s for s in other.sets[PROMPT]]},
-    )
-    share = find(compared(whole, holed), "share", "male", set="initial")
-    kept = [a == "male" for a in holed.sets[PROMPT][0].values["truth"]["gender"][5:]]
-    all_of_them = [a == "male" for a in whole.sets[PROMPT][0].values["truth"]["gender"]]
-    assert share.value == pytest.approx(np.mean(kept) - np.mean(all_of_them))
+def test_missing_images_are_left_out_and_counted() -> None:
+    complete = run_at(1.0)
+    initial, *others = run_at(0.0).sets[PROMPT]
+    incomplete = replace(run_at(0.0), sets={PROMPT: [with_holes(initial, 5), *others]})
+    share = find(compared(complete, incomplete), "share", "male", set="initial")
+    present = [label == "male" for label in initial.values["truth"]["gender"][5:]]
+    complete_initial = complete.sets[PROMPT][0]
+    all_labels = [label == "male" for label in complete_initial.values["truth"]["gender"]]
+    assert share.value == pytest.approx(np.mean(present) - np.mean(all_labels))
     assert (share.n, share.missing) == (43, 5)
-    assert find(compared(whole, holed), "mad").missing == 5
+    assert find(compared(complete, incomplete), "mad").missing == 5
 
 
-def test_nothing_seen_is_missing_and_never_zero() -> None:
+def test_a_run_without_labels_is_missing_and_never_zero() -> None:
     other = run_at(0.0)
     blind = replace(other, sets={PROMPT: [with_holes(s, 24) for s in other.sets[PROMPT]]})
     for entry in compared(run_at(1.0), blind):
@@ -171,30 +162,32 @@ def test_nothing_seen_is_missing_and_never_zero() -> None:
 
 
 def anonymous(run: ComparedRun) -> ComparedRun:
-    """The run without seeds, as a collection has none."""
-    sets = [
-        replace(
-            s, pictures=tuple(replace(p, seed=None) for p in s.pictures if isinstance(p, Picture))
-        )
-        for s in run.sets[PROMPT]
-    ]
-    return replace(run, sets={PROMPT: sets})
+    """Return the run without seeds, like a collection."""
+    return replace(run, sets={PROMPT: [unseeded(observed) for observed in run.sets[PROMPT]]})
+
+
+def unseeded(observed: ObservedSet) -> ObservedSet:
+    pictures = [replace(p, seed=None) for p in observed.pictures if isinstance(p, Picture)]
+    return replace(observed, pictures=tuple(pictures))
+
+
+def reversed_run(run: ComparedRun) -> ComparedRun:
+    return replace(run, sets={PROMPT: [backwards(observed) for observed in run.sets[PROMPT]]})
 
 
 def backwards(observed: ObservedSet) -> ObservedSet:
-    values = {
-        name: {a: v[::-1] for a, v in columns.items()} for name, columns in observed.values.items()
-    }
+    values = {}
+    for name, columns in observed.values.items():
+        values[name] = {axis: labels[::-1] for axis, labels in columns.items()}
     return replace(
         observed, pictures=observed.pictures[::-1], captions=observed.captions[::-1], values=values
     )
 
 
 def with_holes(observed: ObservedSet, count: int) -> ObservedSet:
-    """The first pictures show nobody."""
+    """Return the set with nobody in its first images."""
     gaps = (Missing("no_person"),) * count
-    values = {
-        name: {a: gaps + v[count:] for a, v in columns.items()}
-        for name, columns in observed.values.items()
-    }
+    values = {}
+    for name, columns in observed.values.items():
+        values[name] = {axis: gaps + labels[count:] for axis, labels in columns.items()}
     return replace(observed, values=values)

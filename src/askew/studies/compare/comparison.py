@@ -16,7 +16,7 @@ from askew.plan import NonEmptyText, PlanPart, RunPlan
 from askew.store.files import write_file
 from askew.studies.compare import COMPARISON_FILE
 from askew.studies.compare.findings import (
-    OF_SETS,
+    SET_SCORES,
     ComparisonFindings,
     ScoreDifference,
     scored,
@@ -75,7 +75,7 @@ class Comparison(ComparisonFindings, Document):
             If the score was not compared.
         """
         first = self.entries[0]
-        of_set = set_name or ("initial" if score in OF_SETS else None)
+        of_set = set_name or ("initial" if score in SET_SCORES else None)
         wanted = {
             "score": score,
             "prompt": prompt or first.prompt,
@@ -119,15 +119,15 @@ class Comparison(ComparisonFindings, Document):
     def write(self) -> Self:
         """Write comparison.json, comparison.toml and comparison.html into the folder."""
         findings.write(self.entries, self.results, tuple[ScoreDifference, ...])
-        runs = []
-        for name, run in self.runs.items():
-            folder, store = (
-                str(place) if place.is_absolute() else os.path.relpath(place, self.folder)
-                for place in (run.folder, run.store)
-            )
-            runs.append({"name": name, "folder": folder, "store": store})
-        write_file(
-            self.folder / RUNS_FILE, ComparisonPlan.checked({"runs": runs}).to_toml().encode()
-        )
+        runs = [
+            {"name": name, "folder": self._path_to(run.folder), "store": self._path_to(run.store)}
+            for name, run in self.runs.items()
+        ]
+        plan = ComparisonPlan.checked({"runs": runs})
+        write_file(self.folder / RUNS_FILE, plan.to_toml().encode())
         self.write_report()
         return self
+
+    def _path_to(self, place: Path) -> str:
+        """Return an absolute path as it is, and other paths relative to the comparison."""
+        return str(place) if place.is_absolute() else os.path.relpath(place, self.folder)

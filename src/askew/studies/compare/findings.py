@@ -13,17 +13,31 @@ from askew.methods.audit.findings import AuditFindings, AuditResult
 from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing, grouped, record
 
-OF_SETS = ("share", "distance")
-"""Scores of one picture set; the others are of an axis."""
+SET_SCORES = ("share", "distance")
+"""Scores of an image set. The other scores are of an axis."""
 
-WHERE = ("prompt", "axis", "set", "value", "instrument")
-"""What tells one score of a run from another."""
+SCORE_FIELDS = ("prompt", "axis", "set", "value", "instrument")
+"""Fields that identify a score of a run."""
 
 
 @record
 class ScoreDifference:
-    """A score of the second run less that of the first, read by an instrument: of an axis (mad,
-    cas) or of a set.
+    """A score of the second run minus the same score of the first run.
+
+    Attributes
+    ----------
+    score
+        mad, cas, share or distance.
+    prompt, axis, instrument
+        The prompt, the axis, and the instrument that labels the images.
+    set
+        Image set of a share or a distance. None for MAD and CAS.
+    value
+        Value of a share or CAS. None for MAD and distance.
+    runs
+        Names of the first and the second run.
+    difference
+        The difference, or the reason why there is none.
     """
 
     score: str
@@ -37,120 +51,165 @@ class ScoreDifference:
 
     @property
     def of_prompt(self) -> bool:
-        """Whether the pictures are a prompt's own or a condition's, not counterfactuals of the
-        axis.
-        """
+        """True for images of a prompt or a condition, False for counterfactuals of the axis."""
         return self.set is None or not self.set.startswith(f"{self.axis}: ")
 
-    def turned(self) -> Self:
-        """The same with the two runs in the other order."""
-        d = self.difference
+    def swapped(self) -> Self:
+        """Return the difference with the two runs exchanged."""
         runs = self.runs[::-1]
-        if isinstance(d, Missing) or d.low is None or d.high is None:
+        difference = self.difference
+        if isinstance(difference, Missing) or difference.low is None or difference.high is None:
             return replace(self, runs=runs)
-        turned = replace(
-            d, value=0.0 - d.value, low=0.0 - d.high, high=0.0 - d.low, debiased=0.0 - d.mark
+        negative = replace(
+            difference,
+            value=0.0 - difference.value,
+            low=0.0 - difference.high,
+            high=0.0 - difference.low,
+            debiased=0.0 - difference.mark,
         )
-        return replace(self, runs=runs, difference=turned)
+        return replace(self, runs=runs, difference=negative)
 
 
 def scored(
     entries: Iterable[ScoreDifference], score: str | None = None
 ) -> Iterator[LocatedEstimate]:
-    """Every difference that there is, or those of one score, with what it is about: "model" is "B
-    less A".
+    """Yield the measured differences with their names; "model" is "B minus A".
+
+    Parameters
+    ----------
+    entries
+        The differences.
+    score
+        Name of a score, to leave out the differences of other scores.
     """
-    for k, e in enumerate(entries):
-        if isinstance(e.difference, Estimate) and score in (None, e.score):
-            names = {name: text for name in WHERE if (text := getattr(e, name)) is not None}
-            names["model"] = f"{e.runs[1]} less {e.runs[0]}"
-            yield LocatedEstimate(e.score, (k, "difference"), names, e.difference)
+    for place, entry in enumerate(entries):
+        if isinstance(entry.difference, Estimate) and score in (None, entry.score):
+            fields = {name: getattr(entry, name) for name in SCORE_FIELDS}
+            names = {name: text for name, text in fields.items() if text is not None}
+            names["model"] = f"{entry.runs[1]} minus {entry.runs[0]}"
+            yield LocatedEstimate(entry.score, (place, "difference"), names, entry.difference)
 
 
 SCORES: Scores = {name: partial(scored, score=name) for name in ("mad", "cas", "share", "distance")}
-"""What --fail-if can name."""
+"""Scores that --fail-if accepts."""
 
 
 RunPair = tuple[str, str]
-"""The names of two runs (A, B); differences are those of B less A."""
+"""Names of two runs (A, B). Differences are B minus A."""
 
-Key = tuple[str | None, ...]
-"""A score's name, and `WHERE` it stands in a run; the instrument is that of shares."""
+ScoreKey = tuple[str | None, ...]
+"""Name of a score and its `SCORE_FIELDS`. MAD and CAS have one instrument: None."""
 
 
 @dataclass(frozen=True, slots=True)
 class AxisDifference:
-    """What differs between two runs on one axis of one picture set.
+    """Difference of two runs on an axis of an image set.
 
-    lean            of MAD where there are counterfactuals, else of the distance from the ideal
-    share           of the value whose share differs most
-    differs         the verdict: whether any share does so beyond chance; where there is none, MAD
-    read_by_others  whether other instruments read these shares, too, which the verdict does not look at
+    Attributes
+    ----------
+    prompt, axis, set
+        The prompt, the axis and the image set.
+    bias
+        Difference of MAD where there are counterfactuals, otherwise of the deviation from the
+        reference.
+    share
+        Difference of the share that differs most.
+    differs
+        True if a share differs significantly. Without shares, MAD decides.
+    has_other_labels
+        True if further instruments label the images. The verdict ignores their labels.
     """
 
     prompt: str
     axis: str
     set: str
-    lean: ScoreDifference | None
+    bias: ScoreDifference | None
     share: ScoreDifference | None
     differs: bool
-    read_by_others: bool
+    has_other_labels: bool
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The prompt and the image set."""
+        return self.prompt, self.set
 
     @property
     def size(self) -> float:
-        """The share's difference, else the lean's as a share of the largest one possible; -1 if
-        neither is known.
-        """
-        known = (
-            one.difference
-            for one in (self.share, self.lean)
-            if one and isinstance(one.difference, Estimate)
-        )
-        return next((abs(one.value) / (one.max or 1.0) for one in known), -1.0)
+        """Difference of the share, or else of bias, relative to its maximum; -1 if not known."""
+        for entry in (self.share, self.bias):
+            if entry and isinstance(entry.difference, Estimate):
+                return abs(entry.difference.value) / (entry.difference.max or 1.0)
+        return -1.0
 
 
-def changes(entries: Sequence[ScoreDifference], pair: RunPair) -> list[AxisDifference]:
-    """What differs between two runs, by prompt, axis and set: beyond chance first, then by size."""
-    found = []
-    of_pair = (one for one in entries if one.runs == pair)
-    for (prompt, axis), own in grouped(of_pair, lambda one: (one.prompt, one.axis)).items():
-        for name in dict.fromkeys(e.set or "initial" for e in own if e.of_prompt):
-            of_set = [e for e in own if e.set == name]
-            spread = [e for e in own if e.score == "mad"] if name == "initial" else []
-            leans = spread or [e for e in of_set if e.score == "distance"]
-            read = [e for e in of_set if e.score == "share"]
-            shares = [e for e in read if e.instrument == of_set[0].instrument]
-            known = [(e, e.difference.value) for e in shares if isinstance(e.difference, Estimate)]
-            # of shares that differ as much, the first that grows
-            largest = (
-                max(known, key=lambda item: (abs(item[1]), item[1] > 0))[0]
-                if known
-                else next(iter(shares), None)
-            )
-            differs = any(is_significant(e.difference) for e in shares or leans[:1])
-            lean = next(iter(leans), None)
-            others = len(read) > len(shares)
-            found.append(AxisDifference(prompt, axis, name, lean, largest, differs, others))
-    return sorted(found, key=lambda change: (not change.differs, -change.size))
+def axis_differences(entries: Iterable[ScoreDifference], pair: RunPair) -> list[AxisDifference]:
+    """Return the differences of two runs by prompt, axis and image set.
 
+    Parameters
+    ----------
+    entries
+        Differences of all pairs of runs.
+    pair
+        Names of the two runs.
 
-def own_scores(found: AuditFindings) -> Mapping[Key, Estimate]:
-    """A run's scores by what identifies them."""
-    return {
-        ("share" if one.score == "shares" else one.score, *map(one.names.get, WHERE)): one.estimate
-        for one in findings.scored(found)
-    }
-
-
-def key(entry: ScoreDifference) -> Key:
-    """Of the scores that a difference is of. Scores of TIBET have one instrument, so it need not be
-    told.
+    Returns
+    -------
+    list of AxisDifference
+        Significant differences first, then by size.
     """
-    return (
-        entry.score,
-        *(getattr(entry, name) for name in WHERE[:-1]),
-        entry.instrument if entry.set else None,
+    of_pair = [entry for entry in entries if entry.runs == pair]
+    differences = []
+    for of_axis in grouped(of_pair, lambda entry: (entry.prompt, entry.axis)).values():
+        sets = [entry.set or "initial" for entry in of_axis if entry.of_prompt]
+        differences += [_axis_difference(of_axis, name) for name in dict.fromkeys(sets)]
+    return sorted(differences, key=lambda difference: (not difference.differs, -difference.size))
+
+
+def _axis_difference(entries: Sequence[ScoreDifference], set_name: str) -> AxisDifference:
+    """Summarize the differences of two runs on an axis in one image set."""
+    of_set = [entry for entry in entries if entry.set == set_name]
+    biases = _of_score(of_set, "distance")
+    mads = _of_score(entries, "mad")
+    if mads and set_name == "initial":
+        biases = mads
+    all_shares = _of_score(of_set, "share")
+    shares = [entry for entry in all_shares if entry.instrument == of_set[0].instrument]
+    tested = shares if shares else biases[:1]
+    return AxisDifference(
+        prompt=entries[0].prompt,
+        axis=entries[0].axis,
+        set=set_name,
+        bias=next(iter(biases), None),
+        share=max(shares, key=_size_and_sign, default=None),
+        differs=any(is_significant(entry.difference) for entry in tested),
+        has_other_labels=len(all_shares) > len(shares),
     )
+
+
+def _of_score(entries: Iterable[ScoreDifference], score: str) -> list[ScoreDifference]:
+    return [entry for entry in entries if entry.score == score]
+
+
+def _size_and_sign(entry: ScoreDifference) -> tuple[float, bool]:
+    """Return a sort key: of equal differences an increase is larger, and Missing is smallest."""
+    if isinstance(entry.difference, Missing):
+        return -1.0, False
+    return abs(entry.difference.value), entry.difference.value > 0
+
+
+def run_scores(audit: AuditFindings) -> Mapping[ScoreKey, Estimate]:
+    """Return the scores of a run by the key of their differences."""
+    scores = {}
+    for located in findings.scored(audit):
+        name = "share" if located.score == "shares" else located.score
+        scores[(name, *map(located.names.get, SCORE_FIELDS))] = located.estimate
+    return scores
+
+
+def score_key(entry: ScoreDifference) -> ScoreKey:
+    """Return the key of the two scores that a difference is computed from."""
+    instrument = entry.instrument if entry.set else None
+    return entry.score, entry.prompt, entry.axis, entry.set, entry.value, instrument
 
 
 @dataclass(frozen=True)

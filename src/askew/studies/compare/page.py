@@ -1,507 +1,433 @@
-"""The page of `askew compare`: what was seen in every run, where they differ, and the pictures
-beside each other.
-"""
+"""Page of `askew compare`: shares in all runs, differences, and images side by side."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from string import ascii_uppercase
 
+from askew.findings import PictureSet
 from askew.methods.audit.findings import AuditResult
 from askew.pages import blocks as b
-from askew.pages import skeleton
-from askew.pages import words as w
+from askew.pages import skeleton, words
 from askew.pages.media import allowance, picture_row
-from askew.pages.phrases import format_phrase
+from askew.pages.words import axis_label, capital, quote, set_label, shorten
 from askew.parts.survey import blocks as survey
-from askew.stats.intervals import ends
 from askew.stats.significance import is_significant
 from askew.studies.compare.findings import (
-    OF_SETS,
+    SET_SCORES,
     AxisDifference,
     ComparisonFindings,
     RunPair,
     ScoreDifference,
-    changes,
-    key,
-    own_scores,
+    ScoreKey,
+    axis_differences,
+    run_scores,
+    score_key,
 )
-from askew.types import Estimate, Missing
+from askew.studies.compare.sentences import (
+    SCORE_NAMES,
+    axis_sentence,
+    compared_scores,
+    pair_sentence,
+)
+from askew.types import Estimate
 
-RunEstimate = Callable[[str, ScoreDifference], Estimate | None]
-"""Who knows the score of a run that a difference is of."""
-
-SCORES = {"mad": "MAD", "cas": "CAS", "share": "Share", "distance": "Distance"}
-
-PromptAndAxis = tuple[str, str]
-"""A prompt and the name of one of its sets."""
+Place = tuple[str, str]
+"""A prompt and the name of one of its image sets."""
 
 BARS = 16
+"""Number of bars at the head of the page. Further bars are folded."""
+
 ROWS = 12
-FIRST = 12
-"""Bars, rows of a pair of runs, and pictures of a run at the head; the rest is folded."""
+"""Number of axes of a pair of runs at the head of the page. Further axes are folded."""
+
+IMAGES = 12
+"""Number of images of a run at the head of the page. Further images are folded."""
 
 
-def page(found: ComparisonFindings) -> b.Page:
-    """What to show of a comparison."""
-    view = ComparisonView(found)
-    prompts = list(dict.fromkeys(entry.prompt for entry in found.entries))
+def page(comparison: ComparisonFindings) -> b.Page:
+    """Return the page of a comparison."""
+    view = ComparisonView(comparison)
+    runs = comparison.runs
+    prompts = view.prompts
+    first_pair, differences = next(iter(view.by_pair.items()))
+    title = f"“{prompts[0]}”" if len(prompts) == 1 else words.plural(len(prompts), "prompt")
     return b.Page(
-        kicker=f"askew comparison of {len(found.runs)} runs",
-        title=f"“{prompts[0]}”" if len(prompts) == 1 else w.plural(len(prompts), "prompt"),
-        answer=pair_sentence(view.pairs[0], view.changes[view.pairs[0]], view.own),
-        facts=tuple((view.letter(name), view.fact(name, run)) for name, run in found.runs.items()),
-        sections=(
-            b.Section("What was seen", view.seen()),
-            b.Section("Where they differ", view.differences()),
-            b.Section(
-                "The pictures",
-                [view.pictures(place, FIRST) for place in [*view.places][:1]],
-                screen=False,
-            ),
-            b.Section("Each prompt and axis", view.each(), screen=False),
-            skeleton.missing_section(
-                [
-                    replace(gap, name=f"{view.letter(name)}: {gap.name}")
-                    for name, run in found.runs.items()
-                    for gap in (
-                        *skeleton.picture_gaps(
-                            [one for one in run.findings.sets if one.prompt in prompts]
-                        ),
-                        *survey.gaps(one for one in run.findings.shares if one.prompt in prompts),
-                    )
-                ]
-            ),
-            reading(view.paired, any(entry.score not in OF_SETS for entry in found.entries)),
-            b.Section(
-                "Runs",
-                (
-                    b.Details(
-                        f"{view.letter(name)}: {w.shorten(name, 80)}",
-                        skeleton.provenance(run.findings),
-                    )
-                    for name, run in found.runs.items()
-                ),
-                screen=False,
-            ),
-        ),
-        warnings=tuple(found.warnings),
+        kicker=f"askew comparison of {len(runs)} runs",
+        title=title,
+        answer=pair_sentence(first_pair, differences, view.run_score),
+        facts=tuple((view.letter(name), view.fact(name, run)) for name, run in runs.items()),
+        sections=_sections(view),
+        warnings=tuple(comparison.warnings),
         notes=(
-            "Bold: beyond chance (q < 0.05). Attributes are perceived, and instruments err.",
-            "An interval is of one difference alone; q allows for all that were tested together.",
+            "Bold: significant (q < 0.05). Attributes are perceived, and instruments err.",
+            "Intervals are not corrected for multiple testing; q-values are.",
         ),
-        version=next(iter(found.runs.values())).findings.askew,
+        version=next(iter(runs.values())).findings.askew,
+    )
+
+
+def _sections(view: "ComparisonView") -> tuple[b.Section, ...]:
+    first_images = [view.pictures(place, IMAGES) for place in list(view.places)[:1]]
+    has_concepts = any(entry.score not in SET_SCORES for entry in view.comparison.entries)
+    runs = [
+        b.Details(f"{view.letter(name)}: {shorten(name, 80)}", skeleton.provenance(run.findings))
+        for name, run in view.comparison.runs.items()
+    ]
+    return (
+        b.Section("Shares", view.shares()),
+        b.Section("Differences", view.differences()),
+        b.Section("Images", first_images, screen=False),
+        b.Section("Each prompt and axis", view.details(), screen=False),
+        skeleton.missing_section(view.gaps()),
+        reading(view.paired, has_concepts),
+        b.Section("Runs", runs, screen=False),
     )
 
 
 @dataclass(frozen=True)
 class ComparisonView:
-    """A comparison, looked up by pair, prompt, set and axis."""
+    """A comparison by pair of runs, prompt, image set and axis.
+
+    Attributes
+    ----------
+    comparison
+        The findings.
+    """
 
     comparison: ComparisonFindings
 
+    @property
+    def prompts(self) -> list[str]:
+        """The compared prompts."""
+        return list(dict.fromkeys(entry.prompt for entry in self.comparison.entries))
+
     @cached_property
-    def changes(self) -> Mapping[RunPair, list[AxisDifference]]:
-        """What differs between every two runs, in order."""
+    def by_pair(self) -> Mapping[RunPair, list[AxisDifference]]:
+        """Differences of all pairs of runs, see `axis_differences`."""
         entries = self.comparison.entries
-        return {
-            pair: changes(entries, pair) for pair in dict.fromkeys(entry.runs for entry in entries)
-        }
+        pairs = dict.fromkeys(entry.runs for entry in entries)
+        return {pair: axis_differences(entries, pair) for pair in pairs}
 
     @property
     def pairs(self) -> list[RunPair]:
-        """Every two runs that were compared."""
-        return [*self.changes]
+        """All pairs of runs."""
+        return list(self.by_pair)
 
     @cached_property
-    def places(self) -> dict[PromptAndAxis, list[str]]:
-        """By prompt and set its axes, those that differ most first."""
-        ranked = (item for found in self.changes.values() for item in enumerate(found))
-        places: dict[PromptAndAxis, dict[str, None]] = {}
-        for _, prompt, name, axis in sorted(
-            (rank, one.prompt, one.set, one.axis) for rank, one in ranked
-        ):
-            places.setdefault((prompt, name), {})[axis] = None
+    def places(self) -> dict[Place, list[str]]:
+        """Axes by prompt and image set, those with the largest differences first."""
+        ranks = []
+        for differences in self.by_pair.values():
+            for rank, difference in enumerate(differences):
+                ranks.append((rank, *difference.place, difference.axis))
+        places: dict[Place, dict[str, None]] = {}
+        for _, prompt, set_name, axis in sorted(ranks):
+            places.setdefault((prompt, set_name), {})[axis] = None
         return {place: list(axes) for place, axes in places.items()}
 
     @cached_property
     def paired(self) -> bool:
-        """Whether pictures of different runs belong together: some have the same seed."""
-        sets = (run.findings.sets for run in self.comparison.runs.values())
-        seeds = (
-            {(one.text, seed) for one in own for seed in one.seeds if seed is not None}
-            for own in sets
-        )
-        return bool(set.intersection(*seeds))
+        """True if images of all runs have seeds in common."""
+        seeds_of_runs = []
+        for run in self.comparison.runs.values():
+            seeds = [(of_set.text, seed) for of_set in run.findings.sets for seed in of_set.seeds]
+            seeds_of_runs.append({(text, seed) for text, seed in seeds if seed is not None})
+        return bool(set.intersection(*seeds_of_runs))
 
     @cached_property
-    def own(self) -> RunEstimate:
-        """Who knows a run's own scores."""
-        scores = {name: own_scores(run.findings) for name, run in self.comparison.runs.items()}
-        return lambda run, entry: scores[run].get(key(entry))
+    def _run_scores(self) -> Mapping[str, Mapping[ScoreKey, Estimate]]:
+        return {name: run_scores(run.findings) for name, run in self.comparison.runs.items()}
+
+    def run_score(self, run: str, entry: ScoreDifference) -> Estimate | None:
+        """Return the score of a run from which a difference is computed, if it is known."""
+        return self._run_scores[run].get(score_key(entry))
 
     def letter(self, name: str) -> str:
-        """The letter that stands for a run in columns."""
+        """Return the letter of a run."""
         return ascii_uppercase[list(self.comparison.runs).index(name)]
 
-    def less(self, pair: RunPair) -> str:
-        """Which difference a pair is: "B − A"."""
+    def minus(self, pair: RunPair) -> str:
+        """Return the difference of a pair in letters: "B − A"."""
         return f"{self.letter(pair[1])} − {self.letter(pair[0])}"
 
     def fact(self, name: str, run: AuditResult) -> str:
-        """A run's name, model and settings where the name does not tell them, and its folder."""
+        """Return the name of a run, its model and settings that the name lacks, and its folder."""
         model = run.findings.model
-        everyone = [other.findings.model.settings for other in self.comparison.runs.values()]
-        told = (
-            model.name,
-            *(
-                f"{setting}={value}"
-                for setting, value in model.settings.items()
-                if any(other.get(setting) != value for other in everyone)
-            ),
-        )
-        return w.shorten(
-            ", ".join([name, *(one for one in told if one not in name), str(run.folder)]), 240
-        )
+        all_settings = [other.findings.model.settings for other in self.comparison.runs.values()]
+        parts = [model.name]
+        for setting, value in model.settings.items():
+            if any(settings.get(setting) != value for settings in all_settings):
+                parts.append(f"{setting}={value}")
+        missing_parts = [part for part in parts if part not in name]
+        return shorten(", ".join([name, *missing_parts, str(run.folder)]), 240)
 
-    def seen(self) -> Iterator[b.Block]:
-        """What every run shows: a group of bars for each axis, of several sets for each axis and
-        set.
-        """
-        bars = list[b.Bar]()
-        runs = self.comparison.runs
-        for place, axis in ((place, axis) for place, axes in self.places.items() for axis in axes):
-            group = w.capital(w.axis_label(axis)) + (
-                f", {self._where(place)}" if len(self.places) > 1 else ""
-            )
-            for k, (name, run) in enumerate(runs.items()):
-                label = f"{self.letter(name)}: {w.shorten(name, 40)}"
-                own = [
-                    one
-                    for one in run.findings.shares
-                    if (one.prompt, one.set, one.axis) == (*place, axis)
-                ]
-                bars += [survey.bar(one, label, group, k, _anchor(place, axis)) for one in own[:1]]
-        caption = "Shares in percent, a bar a run; what differs most first"
-        most = max(1, BARS // len(runs)) * len(runs)
-        yield from survey.folded(caption, bars, "Axis", most, "The shares that differ less")
+    def gaps(self) -> list[skeleton.MissingNote]:
+        """Return notes on the missing images and labels of each run."""
+        prompts = self.prompts
+        notes = []
+        for name, run in self.comparison.runs.items():
+            sets = [image_set for image_set in run.findings.sets if image_set.prompt in prompts]
+            shares = [entry for entry in run.findings.shares if entry.prompt in prompts]
+            for gap in (*skeleton.picture_gaps(sets), *survey.gaps(shares)):
+                notes.append(replace(gap, name=f"{self.letter(name)}: {gap.name}"))
+        return notes
 
-    def _where(self, place: PromptAndAxis) -> str:
-        prompt, name = place
-        return (
-            w.quote(prompt, 50)
-            if name == "initial"
-            else f"{w.quote(prompt, 50)}, {w.set_label(name)}"
-        )
+    def shares(self) -> Iterator[b.Block]:
+        """Yield the shares in all runs: a group of bars for each axis of an image set."""
+        bars: list[b.Bar] = []
+        for place, axes in self.places.items():
+            for axis in axes:
+                bars += self._bars(place, axis)
+        count = len(self.comparison.runs)
+        most = max(1, BARS // count) * count
+        caption = "Shares in percent by run, largest difference first"
+        return survey.folded(caption, bars, "Axis", most, "Shares with smaller differences")
+
+    def _bars(self, place: Place, axis: str) -> Iterator[b.Bar]:
+        """Yield the bar of each run on an axis of an image set, by its first instrument."""
+        group = capital(axis_label(axis))
+        if len(self.places) > 1:
+            group = f"{group}, {_place_label(place)}"
+        for number, (name, run) in enumerate(self.comparison.runs.items()):
+            label = f"{self.letter(name)}: {shorten(name, 40)}"
+            for entry in run.findings.shares:
+                if (entry.prompt, entry.set) == place and entry.axis == axis:
+                    yield survey.bar(entry, label, group, number, _anchor(place, axis))
+                    break
 
     def differences(self) -> Iterator[b.Block]:
-        """By pair of runs the scores that differ most."""
-        for pair, found in self.changes.items():
-            smaller = b.Details("The smaller differences", self._pair(pair, found[ROWS:]))
-            first, second = (f"{w.shorten(name, 60)} ({self.letter(name)})" for name in pair)
-            told = (
-                [] if pair == self.pairs[0] else [b.Paragraph(pair_sentence(pair, found, self.own))]
-            )
-            blocks = (*told, *self._pair(pair, found[:ROWS]), smaller)
-            yield from (
-                blocks if len(self.changes) == 1 else [b.Section(f"{second} less {first}", blocks)]
-            )
+        """Yield the largest differences by pair of runs. Smaller differences are folded."""
+        for pair, differences in self.by_pair.items():
+            folded = b.Details("Smaller differences", self._charts(pair, differences[ROWS:]))
+            blocks: list[b.Block] = [*self._charts(pair, differences[:ROWS]), folded]
+            if pair != self.pairs[0]:
+                sentence = pair_sentence(pair, differences, self.run_score)
+                blocks.insert(0, b.Paragraph(sentence))
+            if len(self.by_pair) == 1:
+                yield from blocks
+            else:
+                first, second = (f"{shorten(name, 60)} ({self.letter(name)})" for name in pair)
+                yield b.Section(f"{second} minus {first}", blocks)
 
-    def _pair(self, pair: RunPair, found: Sequence[AxisDifference]) -> Iterator[b.Block]:
-        """By how much the second run is more one-sided, and on each axis the value whose share
-        differs most.
-        """
-        leans, shares = (
-            [e for change in found if (e := getattr(change, name))] for name in ("lean", "share")
-        )
-        second = self.letter(pair[1])
-        if leans:
-            what = "MAD" if leans[0].score == "mad" else "distance of the shares from the ideal"
-            caption = (
-                f"Difference in {what}: left of zero {second} is less one-sided, right of zero more"
-            )
-            yield self._lanes(caption, leans, pair)
+    def _charts(self, pair: RunPair, differences: Sequence[AxisDifference]) -> Iterator[b.Block]:
+        """Yield the differences in bias, and the largest difference of a share on each axis."""
+        biases = [difference.bias for difference in differences if difference.bias]
+        shares = [difference.share for difference in differences if difference.share]
+        if biases:
+            score = "MAD"
+            if biases[0].score == "distance":
+                score = "the deviation from the reference"
+            second = self.letter(pair[1])
+            caption = f"Difference in {score} (negative: {second} is less biased)"
+            yield self._chart(caption, biases, pair)
         if shares:
-            caption = "On each axis the value whose share differs most, in percentage points"
-            yield self._lanes(caption, shares, pair)
+            caption = "Largest difference of a share on each axis, in percentage points"
+            yield self._chart(caption, shares, pair)
 
-    def _lanes(
-        self, caption: str, entries: Sequence[ScoreDifference], pair: RunPair, scores: bool = False
+    def _chart(
+        self,
+        caption: str,
+        entries: Sequence[ScoreDifference],
+        pair: RunPair,
+        by_score: bool = False,
     ) -> b.IntervalChart:
-        share = entries[0].score == "share"
-        rows = []
-        for e in entries:
-            place = e.prompt, e.set or "initial"
-            # a score stands out only where the runs differ on its axis; the marks of two runs
-            # subtract
-            differs = any(
-                one.differs
-                for one in self.changes[pair]
-                if (one.prompt, one.set, one.axis) == (*place, e.axis)
-            )
-            name, colon = (
-                (SCORES[e.score], ", ") if scores else (w.capital(w.axis_label(e.axis)), ": ")
-            )
-            label = name if e.value is None else f"{name}{colon}{w.shorten(e.value, 40)}"
-            marks = [one.mark if (one := self.own(run, e)) else None for run in pair]
-            rows.append(
-                b.IntervalRow(
-                    label,
-                    e.difference,
-                    tuple(w.percent(one) if share else w.number(one) for one in marks),
-                    group=self._where(place) if len(self.places) > 1 else "",
-                    link=_anchor(place, e.axis),
-                    strong=differs and is_significant(e.difference) is True,
-                )
-            )
+        """Return a chart of differences, labeled by axis or by score."""
+        of_shares = entries[0].score == "share"
         return b.IntervalChart(
             caption,
-            "Axis",
-            tuple(rows),
-            "points" if share else self.less(pair),
-            "points" if share else "signed",
-            b.DIFFERENCE,
-            tuple(map(self.letter, pair)),
+            heading="Axis",
+            rows=tuple(self._row(entry, pair, by_score) for entry in entries),
+            name="points" if of_shares else self.minus(pair),
+            scale="points" if of_shares else "signed",
+            columns=b.DIFFERENCE,
+            more=tuple(map(self.letter, pair)),
         )
 
-    def each(self) -> Iterator[b.Block]:
-        """All pictures and all axes of every set of a prompt, folded where there are several."""
-        sets = [one for run in self.comparison.runs.values() for one in run.findings.sets]
-        most, _ = allowance(
-            sum(one.axis is None for one in sets), sum(one.axis is not None for one in sets)
+    def _row(self, entry: ScoreDifference, pair: RunPair, by_score: bool) -> b.IntervalRow:
+        """Return a row of a chart. It is bold only if the verdict on its axis is significant."""
+        place = _place_of(entry)
+        difference = self._find(pair, place, entry.axis)
+        label = SCORE_NAMES[entry.score] if by_score else capital(axis_label(entry.axis))
+        if entry.value is not None:
+            label += f"{',' if by_score else ':'} {shorten(entry.value, 40)}"
+        write = words.percent if entry.score == "share" else words.number
+        scores = [self.run_score(run, entry) for run in pair]
+        return b.IntervalRow(
+            label,
+            entry.difference,
+            more=tuple(write(score.mark if score else None) for score in scores),
+            group=_place_label(place) if len(self.places) > 1 else "",
+            link=_anchor(place, entry.axis),
+            strong=bool(difference and difference.differs and is_significant(entry.difference)),
         )
+
+    def _find(self, pair: RunPair, place: Place, axis: str) -> AxisDifference | None:
+        """Return the difference of two runs on an axis of an image set."""
+        for difference in self.by_pair[pair]:
+            if difference.place == place and difference.axis == axis:
+                return difference
+        return None
+
+    def details(self) -> Iterator[b.Block]:
+        """Yield the images and axes of all image sets, folded if there are several."""
+        sets = [
+            image_set for run in self.comparison.runs.values() for image_set in run.findings.sets
+        ]
+        initial = sum(image_set.axis is None for image_set in sets)
+        most, _ = allowance(initial, len(sets) - initial)
         for place, axes in self.places.items():
-            pictures = b.Details("More pictures", (self.pictures(place, most),))
-            blocks = (pictures, *(self._axis(place, axis) for axis in axes))
-            yield from blocks if len(self.places) == 1 else [b.Details(self._where(place), blocks)]
+            images = b.Details("More images", (self.pictures(place, most),))
+            blocks = (images, *(self._axis(place, axis) for axis in axes))
+            if len(self.places) == 1:
+                yield from blocks
+            else:
+                yield b.Details(_place_label(place), blocks)
 
-    def pictures(self, place: PromptAndAxis, most: int) -> b.PictureGrid:
-        """A set in every run; pictures under each other where they come from the same seeds."""
-        prompt, name = place
-        axis, _, value = (None, "", None) if name == "initial" else name.partition(": ")
-        found = {
-            name: one
-            for name, run in self.comparison.runs.items()
-            for one in run.findings.sets
-            if (one.prompt, one.axis, one.value) == (prompt, axis, value) and one.pictures
-        }
-        rows = [
-            picture_row(run, found[name].pictures, name, most, series=k)
-            for k, (name, run) in enumerate(self.comparison.runs.items())
-            if name in found
-        ]
-        seeds = [
-            {*some} - {None} for some in zip(*(one.seeds for one in found.values()), strict=False)
-        ]
-        return b.PictureGrid("", tuple(rows), any(seeds) and all(len(some) <= 1 for some in seeds))
+    def pictures(self, place: Place, most: int) -> b.PictureGrid:
+        """Return an image set in all runs. Images of equal seeds are aligned.
 
-    def _axis(self, place: PromptAndAxis, axis: str) -> b.Details:
-        """All of one axis of a set: what is said of it, and every value's difference beside the
-        runs' own scores.
+        Parameters
+        ----------
+        place
+            The prompt and the image set.
+        most
+            Largest number of images of a run.
         """
-        (prompt, name), blocks = place, list[b.Block]()
-        told = {
-            pair: one
-            for pair, found in self.changes.items()
-            for one in found
-            if (one.prompt, one.set, one.axis) == (*place, axis)
-        }
-        for pair, one in told.items():
-            said = change_sentence(one, self.letter(pair[0]), self.letter(pair[1]), self.own)
-            blocks.append(
-                b.Paragraph(said, lead=f"{self.less(pair)}:" if len(self.pairs) > 1 else "")
-            )
-            own = [
-                e
-                for e in self.comparison.entries
-                if (e.runs, e.prompt, e.axis) == (pair, prompt, axis)
-            ]
-            shares = [e for e in own if e.score == "share" and e.set == name]
-            how = "Perceived shares" if w.reads_appearance(axis) else "Shares seen"
-            kinds = [
-                (
-                    f"{how} in {w.set_label(name)}, read by {w.shorten(reader, 60)}, in percentage points",
-                    [e for e in shares if e.instrument == reader],
-                )
-                for reader in dict.fromkeys(e.instrument for e in shares)
-            ]
-            others = [e for e in own if e.score != "share" and (e.set or "initial") == name]
-            kinds.append((f"Scores of {w.axis_label(axis)}", others))
-            blocks += [
-                self._lanes(caption, some, pair, scores=True) for caption, some in kinds if some
-            ]
-        differs = any(one.differs for one in told.values())
-        verdict = (
-            "differs significantly"
-            if differs
-            else f"no significant difference (compared by {_judged_by([*told.values()])})"
-        )
-        return b.Details(
-            f"{w.capital(w.axis_label(axis))}: {verdict}", blocks, anchor=_anchor(place, axis)
-        )
+        rows = []
+        seeds = []
+        for number, (name, run) in enumerate(self.comparison.runs.items()):
+            image_set = _image_set(run, place)
+            if image_set is not None:
+                rows.append(picture_row(run, image_set.pictures, name, most, series=number))
+                seeds.append(image_set.seeds)
+        columns = [set(column) - {None} for column in zip(*seeds, strict=False)]
+        aligned = any(columns) and all(len(column) <= 1 for column in columns)
+        return b.PictureGrid("", tuple(rows), aligned)
+
+    def _axis(self, place: Place, axis: str) -> b.Details:
+        """Return the verdict on an axis of an image set, and the differences of all its scores."""
+        blocks: list[b.Block] = []
+        differences = []
+        for pair in self.pairs:
+            difference = self._find(pair, place, axis)
+            if difference is None:
+                continue
+            differences.append(difference)
+            first, second = map(self.letter, pair)
+            sentence = axis_sentence(difference, first, second, self.run_score)
+            lead = f"{self.minus(pair)}:" if len(self.pairs) > 1 else ""
+            blocks += [b.Paragraph(sentence, lead=lead), *self._axis_charts(pair, place, axis)]
+        verdict = f"no significant difference (compared by {compared_scores(differences)})"
+        if any(difference.differs for difference in differences):
+            verdict = "differs significantly"
+        summary = f"{capital(axis_label(axis))}: {verdict}"
+        return b.Details(summary, blocks, anchor=_anchor(place, axis))
+
+    def _axis_charts(self, pair: RunPair, place: Place, axis: str) -> Iterator[b.IntervalChart]:
+        """Yield the differences of the shares by instrument, and of the other scores."""
+        entries = [
+            entry
+            for entry in self.comparison.entries
+            if (entry.runs, _place_of(entry), entry.axis) == (pair, place, axis)
+        ]
+        shares = [entry for entry in entries if entry.score == "share"]
+        kind = "Perceived shares" if words.reads_appearance(axis) else "Shares"
+        for instrument in dict.fromkeys(entry.instrument for entry in shares):
+            labels = f"labeled by {shorten(instrument, 60)}, in percentage points"
+            caption = f"{kind} in {set_label(place[1])}, {labels}"
+            of_instrument = [entry for entry in shares if entry.instrument == instrument]
+            yield self._chart(caption, of_instrument, pair, by_score=True)
+        others = [entry for entry in entries if entry.score != "share"]
+        if others:
+            yield self._chart(f"Scores of {axis_label(axis)}", others, pair, by_score=True)
 
 
-def _anchor(place: PromptAndAxis, axis: str) -> str:
+def _place_of(entry: ScoreDifference) -> Place:
+    return entry.prompt, entry.set or "initial"
+
+
+def _place_label(place: Place) -> str:
+    prompt, set_name = place
+    if set_name == "initial":
+        return quote(prompt, 50)
+    return f"{quote(prompt, 50)}, {set_label(set_name)}"
+
+
+def _anchor(place: Place, axis: str) -> str:
     return f"{place[0]} {place[1]} {axis}"
 
 
-def pair_sentence(pair: RunPair, found: Sequence[AxisDifference], own: RunEstimate) -> str:
-    """What differs between two runs, in a sentence or two; `found` are their changes in order."""
-    known = [change for change in found if change.size >= 0]
-    first, second = (w.shorten(name, 60) for name in pair)
-    if not known:
-        return f"{second} and {first} could not be compared on any axis."
-    differing = [change for change in known if change.differs]
-    if not differing:
-        return format_phrase("no_run_difference", a=first, b=second, scores=_judged_by(known))
-    what = "a prompt" if all(change.set == "initial" for change in known) else "an image set"
-    one_set = len({(change.prompt, change.set) for change in known}) == 1
-    where = (
-        f"on {w.perceived(known[0].axis)}"
-        if len(known) == 1
-        else f"on {len(differing)} of {len(known)} axes"
-        if one_set
-        else f"in {len(differing)} of {len(known)} pairs of {what} and an axis"
-    )
-    sides = [_side(change) for change in differing]
-    several = len(differing) > 1
-    if sides[0] and len(set(sides)) == 1:
-        differs = format_phrase("bias_difference", a=first, b=second, more=sides[0])
-        differs = f"{differs} {where}."
-    else:
-        directions = [
-            f"{format_phrase('bias_direction', more=side)} in {sides.count(side)}"
-            for side in ("less", "more")
-            if side in sides
-        ]
-        where += f": {w.listing(directions)}" if directions else ""
-        differs = format_phrase("run_difference", a=first, b=second, where=where)
-    most = known[0]
-    of = (
-        w.quote(most.prompt)
-        if most.set == "initial"
-        else f"{w.quote(most.prompt)}, {w.set_label(most.set)}"
-    )
-    ground = _ground(most.share, own) or _ground(most.lean, own)
-    largest = "The largest of these differences" if several else "The difference"
-    return f"{differs} {largest} is on {w.perceived(most.axis)} of {of}: {ground}."
+def _image_set(run: AuditResult, place: Place) -> PictureSet | None:
+    """Return the image set of a run, or None if the run has no images of it."""
+    prompt, set_name = place
+    for image_set in run.findings.sets:
+        condition = "initial"
+        if image_set.axis is not None:
+            condition = f"{image_set.axis}: {image_set.value}"
+        if image_set.prompt == prompt and condition == set_name and image_set.pictures:
+            return image_set
+    return None
 
 
-def change_sentence(change: AxisDifference, a: str, b: str, own: RunEstimate) -> str:
-    """What differs between two runs, called `a` and `b`, on one axis of one picture set."""
-    if change.size < 0:
-        gap = change.lean or change.share
-        why = (
-            w.reason(gap.difference) if gap and isinstance(gap.difference, Missing) else "no score"
+def reading(paired: bool, has_concepts: bool) -> b.Section:
+    """Return the reading guide of a comparison.
+
+    Parameters
+    ----------
+    paired
+        True if images of equal seeds are pairs.
+    has_concepts
+        True if MAD and CAS are compared.
+    """
+    difference = (
+        "Difference",
+        "The bias-corrected score of the second run minus the bias-corrected score of the first "
+        "run. On each axis one test of the shares decides whether two runs differ. Each other score "
+        "is a separate family of tests.",
+    )
+    terms = [difference]
+    if paired:
+        seed = (
+            "Same seed",
+            "Image 7 of a prompt starts from the same seed in all runs. askew compares images of "
+            "equal seeds in pairs, so random differences between seeds matter less.",
         )
-        return f"{b} less {a}: not measured – {why}."
-    ground = "; ".join(filter(None, [_ground(change.lean, own), _ground(change.share, own)]))
-    side = _side(change) if change.differs else ""
-    verdict = (
-        format_phrase("bias_difference", a=a, b=b, more=side)
-        if side
-        else format_phrase("axis_difference", a=a, b=b)
-        if change.differs
-        else format_phrase("no_axis_difference", a=a, b=b, scores=_judged_by([change]))
+        terms.insert(0, seed)
+    limit = "Less bias is not better in itself. Which shares are right depends on the use."
+    method = _method_of_pairs() if paired else _method_of_independent_sets()
+    if has_concepts:
+        concepts = "As in TIBET (Chinchure et al., ECCV 2024). Synonyms are merged over both runs."
+        method.append(("MAD and CAS", concepts))
+    deviation = "Deviation of the shares from the reference of the plan, by default equal shares."
+    method.append((SCORE_NAMES["distance"], deviation))
+    return skeleton.reading(terms, limits=(limit,), method=tuple(method), of="difference")
+
+
+INTERVALS = "The intervals of both scores are combined (MOVER; Newcombe's tenth method for shares). {errors}"
+P_VALUES = (
+    "Shares: {shares}. Other scores: {others}, and p = (1 + draws at least as far from zero) ⁄ "
+    "(1 + draws)."
+)
+Q_VALUES = (
+    "q",
+    "Shares are corrected by Holm over the values of an axis, then by Benjamini-Hochberg over image "
+    "sets and axes.",
+)
+
+
+def _method_of_pairs() -> list[skeleton.Named]:
+    errors = "They account for the correlation of the errors over pairs of images."
+    p = P_VALUES.format(
+        shares="an exact test (McNemar's test where all images are labeled)",
+        others="the two images of each pair are exchanged at random",
     )
-    return f"{verdict}. {w.capital(ground)}."
+    return [("Intervals", INTERVALS.format(errors=errors)), ("p", p), Q_VALUES]
 
 
-def _judged_by(found: Sequence[AxisDifference]) -> str:
-    """The scores whose test says whether two runs differ: what other scores say of the same
-    pictures is told apart.
-    """
-    readers = {
-        change.share.instrument for change in found if change.share and change.read_by_others
-    }
-    shares = f"shares labeled by {w.shorten(readers.pop(), 40)}" if len(readers) == 1 else "shares"
-    names = [shares] if any(change.share for change in found) else []
-    leans = {SCORES[change.lean.score] for change in found if change.lean and not change.share}
-    return ", else by ".join([*names, *sorted(leans)]) or "any score"
-
-
-def _side(change: AxisDifference) -> str:
-    """Whether the second run is surely less or more one-sided: by q, and by an interval that leaves
-    out 0.
-    """
-    lean = change.lean.difference if change.lean else None
-    if (
-        not isinstance(lean, Estimate)
-        or not is_significant(lean)
-        or ends(lean)[0] <= 0 <= ends(lean)[1]
-    ):
-        return ""
-    return "less" if lean.mark < 0 else "more"
-
-
-def _ground(entry: ScoreDifference | None, own: RunEstimate) -> str:
-    """A difference with its interval and q, of a share with that of both runs; nothing where there
-    is none.
-    """
-    if entry is None or not isinstance(score := entry.difference, Estimate):
-        return ""
-    q = f", {w.probability(score.q, 'q')}" if score.q is not None else ""
-    if entry.score != "share":
-        return f"{SCORES[entry.score]} {w.measured(score, 'signed')}{q}"
-    scores = [own(run, entry) for run in entry.runs]
-    before, after = (
-        f"{w.percent(e.value)}, {round(e.value * e.n)} of {e.n}" if e and e.n else "–"
-        for e in scores
+def _method_of_independent_sets() -> list[skeleton.Named]:
+    errors = "The sets are independent samples."
+    p = P_VALUES.format(
+        shares="a score test", others="the images are assigned to both runs at random"
     )
-    how = "perceived " if w.reads_appearance(entry.axis) else ""
-    what = f"{how}{w.shorten(entry.value or '', 40)} {w.measured(score, 'points')} points"
-    return f"{what} ({after}, against {before}){q}"
-
-
-def reading(paired: bool, counterfactuals: bool) -> b.Section:
-    """The terms of the page, what a difference does not mean, and how differences are computed."""
-    joined = "both scores' own intervals joined (MOVER; Newcombe's tenth method for shares)"
-    joined += (
-        ", less the correlation of their errors over pairs of pictures"
-        if paired
-        else ", as independent sets"
-    )
-    tested = (
-        "of shares: exact (McNemar's test where every picture was read); of the others: the two pictures of each "
-        "pair change places at random"
-        if paired
-        else "of shares: a score test; of the others: pictures are dealt to both runs at random"
-    )
-    return skeleton.reading(
-        (
-            *(
-                [
-                    (
-                        "Same seed",
-                        "Picture 7 of a prompt starts from the same seed in every run. Pictures are compared in such "
-                        "pairs, so that what differs is the model and not the luck of the draw.",
-                    )
-                ]
-                if paired
-                else []
-            ),
-            (
-                "Difference",
-                "The second run's score less the first one's, both allowing for few pictures. Whether two runs "
-                "differ on an axis is one test, by its shares; every other score is a family of its own.",
-            ),
-        ),
-        limits=("Less one-sided is not better in itself: what would be right depends on the use.",),
-        method=(
-            ("Intervals", joined),
-            ("p", f"{tested}, (1 + draws at least as far from zero) ⁄ (1 + draws)"),
-            ("q", "of shares by Holm over the values of an axis first, then over sets and axes"),
-            *(
-                [
-                    (
-                        "MAD and CAS",
-                        "as in TIBET (Chinchure et al., ECCV 2024), synonyms merged over both runs",
-                    )
-                ]
-                if counterfactuals
-                else []
-            ),
-            ("Distance", "of the shares from equal shares, or from the plan's own ideal"),
-        ),
-        of="difference",
-    )
+    return [("Intervals", INTERVALS.format(errors=errors)), ("p", p), Q_VALUES]

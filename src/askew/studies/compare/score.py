@@ -1,10 +1,10 @@
-"""The difference of every score between every two runs.
+"""Differences of all scores between all pairs of runs.
 
-Picture k of a prompt has the same seed in all runs, so pictures are compared in pairs. Pictures of
-a collection have no seeds: its sets are compared as independent ones.
+Image k of a prompt has the same seed in all runs, so images are compared in pairs. Images of a
+collection have no seeds: their sets are compared as independent samples.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
@@ -13,24 +13,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
-from askew.methods.audit.tibet import concepts_of_axis, extract_concepts
+from askew.methods.audit.tibet import Concepts, concepts_of_axis, extract_concepts
+from askew.models.manifest import INITIAL
 from askew.parts.scoring import Scoring
 from askew.parts.survey.instruments import captioner_of
-from askew.parts.survey.observed import ObservedSet, why_missing
+from askew.parts.survey.observed import Answer, ObservedSet, why_missing
 from askew.parts.survey.shares import DISTANCE, reference_of
-from askew.plan import PromptPlan
+from askew.plan import AxisPlan, PromptPlan
 from askew.stats.association_differences import association_differences
 from askew.stats.differences import distance_difference, share_difference
 from askew.stats.intervals import holm_then_bh
 from askew.stats.paired_sets import PairedSets
 from askew.studies.compare.findings import ScoreDifference
-from askew.types import Estimate, Missing, Picture
+from askew.types import Axis, Estimate, Missing, Picture
+
+E = Estimate | Missing
+SetPair = tuple[ObservedSet, ObservedSet]
+"""A set of the second run, and the same set of the first run."""
+
+ConceptPair = tuple[Concepts, Concepts]
+"""Concepts of the two sets of a `SetPair`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """A run's name, observed sets by prompt, and `identity` of its content: the runs' order decides
-    signs alone.
+    """A run with its labeled images.
+
+    Attributes
+    ----------
+    name
+        Name of the run.
+    identity
+        Digest of its content. It fixes the order of computation, so that the order of the runs
+        affects only the signs of differences.
+    sets
+        Image sets by prompt.
     """
 
     name: str
@@ -43,188 +60,266 @@ def score(
     prompts: Sequence[PromptPlan],
     instruments: Sequence[str],
     scoring: Scoring,
-    own_concepts: bool = False,
+    separate_concepts: bool = False,
 ) -> tuple[ScoreDifference, ...]:
-    """For each two of the runs, A and B, every score of B less that of A; computed in one order
-    whatever theirs.
+    """Compute the differences of all scores between all pairs of runs.
 
-    `prompts` are those that all runs have, planned alike. With `own_concepts` those of an axis come
-    from the answers about it alone. q-values: `judged`.
+    Parameters
+    ----------
+    runs
+        Runs in the order of comparison. The earlier run of a pair is subtracted.
+    prompts
+        Prompts that all runs share, with axes that all runs measure in the same way.
+    instruments
+        Names of the instruments. The first one that describes images gives the concepts.
+    scoring
+        Settings of the scores.
+    separate_concepts
+        If True, the concepts of an axis come only from the answers about this axis.
+
+    Returns
+    -------
+    tuple of ScoreDifference
+        Differences with q-values, see `with_q_values`.
     """
+    captioner = captioner_of(instruments)
     entries: list[ScoreDifference] = []
-    for a, b in combinations(runs, 2):
-        turned = b.identity < a.identity
-        for prompt in prompts:
-            pair = _Pair(*((b, a) if turned else (a, b)), prompt, scoring)
-            found = [*pair.concept_scores(captioner_of(instruments), own_concepts)]
-            found += [one for name in instruments for one in pair.shares(name)]
-            entries += [one.turned() for one in found] if turned else found
-    return judged(entries)
+    for (a, b), prompt in product(combinations(runs, 2), prompts):
+        swapped = b.identity < a.identity
+        first, second = (b, a) if swapped else (a, b)
+        pair = _PromptPair.of(first, second, prompt, scoring)
+        differences: list[ScoreDifference] = []
+        if captioner is not None:
+            differences += pair.concept_scores(captioner, separate_concepts)
+        for name in instruments:
+            differences += pair.shares(name)
+        entries += [entry.swapped() for entry in differences] if swapped else differences
+    return with_q_values(entries)
 
 
-def judged(entries: Sequence[ScoreDifference]) -> tuple[ScoreDifference, ...]:
-    """The same, with q-values: whether two runs differ on an axis of a set is one test, and these
-    are one family.
+def with_q_values(entries: Sequence[ScoreDifference]) -> tuple[ScoreDifference, ...]:
+    """Return the differences with q-values, corrected by family and instrument.
 
-    It is that of the shares, joined by Holm over the values, of which a binary axis has but one;
-    where an axis has no shares, that of MAD (`holm_then_bh`). Every other score tells more of the
-    same pictures and is a family of its own, and so are the shares of counterfactual sets, which
-    show what was asked for. All this for each instrument.
+    One test decides whether two runs differ on an axis of a set, and these tests are one family.
+    The test is that of the shares, joined by Holm over the values. A binary axis has only one test
+    of shares. Where an axis has no shares, the test is that of MAD (`holm_then_bh`). Each other
+    score describes the same images and is a separate family. Shares of counterfactual sets are a
+    separate family, too, since they show what the prompts state.
     """
-    with_shares = {(e.runs, e.prompt, e.axis) for e in entries if e.score == "share"}
+    q_values: dict[int, float] = {}
+    for tests in _families(entries):
+        q_values |= _q_values(tests)
+    adjusted = []
+    for place, entry in enumerate(entries):
+        if place in q_values and isinstance(entry.difference, Estimate):
+            difference = replace(entry.difference, q=q_values[place])
+            adjusted.append(replace(entry, difference=difference))
+        else:
+            adjusted.append(entry)
+    return tuple(adjusted)
+
+
+def _families(entries: Sequence[ScoreDifference]) -> Iterable[list[dict[int, float]]]:
+    """Return the families of tests. A test is its p-values by the places of the entries."""
+    with_shares = {_axis_of(entry) for entry in entries if entry.score == "share"}
     families: dict[Hashable, dict[Hashable, dict[int, float]]] = {}
-    for k, e in enumerate(entries):
-        if isinstance(e.difference, Estimate) and e.difference.p is not None:
-            alone = e.score == "mad" and (e.runs, e.prompt, e.axis) not in with_shares
-            family = ("share" if alone else e.score, e.instrument, e.of_prompt)
-            place = (e.runs, e.prompt, e.axis, e.set) if e.score == "share" else k
-            families.setdefault(family, {}).setdefault(place, {})[k] = e.difference.p
-    qs: dict[int, float] = {}
-    for places in families.values():
-        tests = [[*own.values()][: 1 if len(own) == 2 else None] for own in places.values()]
-        for own, (_, _, found) in zip(places.values(), holm_then_bh(tests), strict=True):
-            qs |= zip(own, found if len(own) == len(found) else found * 2, strict=True)
-    return tuple(
-        replace(e, difference=replace(e.difference, q=qs[k]))
-        if k in qs and isinstance(e.difference, Estimate)
-        else e
-        for k, e in enumerate(entries)
-    )
+    for place, entry in enumerate(entries):
+        if isinstance(entry.difference, Missing) or entry.difference.p is None:
+            continue
+        test: Hashable = place
+        score_name = entry.score
+        if entry.score == "share":
+            test = (_axis_of(entry), entry.set)
+        elif entry.score == "mad" and _axis_of(entry) not in with_shares:
+            score_name = "share"
+        family = families.setdefault((score_name, entry.instrument, entry.of_prompt), {})
+        family.setdefault(test, {})[place] = entry.difference.p
+    return [list(tests.values()) for tests in families.values()]
 
 
-class _Pair:
-    """The sets that two runs have of one prompt; differences are those of the second less the
-    first.
-    """
+def _axis_of(entry: ScoreDifference) -> Hashable:
+    return entry.runs, entry.prompt, entry.axis
 
-    def __init__(
-        self, first: ComparedRun, second: ComparedRun, prompt: PromptPlan, scoring: Scoring
-    ) -> None:
-        self._names = (first.name, second.name)
-        self._prompt = prompt
-        self._scoring = scoring
-        later, sooner = ({s.name: s for s in run.sets[prompt.text]} for run in (second, first))
-        self._sets = {
-            name: (found, sooner[name]) for name, found in later.items() if name in sooner
+
+def _q_values(tests: Sequence[Mapping[int, float]]) -> dict[int, float]:
+    """Return the q-values of a family by place. Both shares of a binary axis have the same test."""
+    p_values = []
+    for test in tests:
+        members = list(test.values())
+        p_values.append(members[:1] if len(test) == 2 else members)
+    q_values: dict[int, float] = {}
+    for test, (_, _, corrected) in zip(tests, holm_then_bh(p_values), strict=True):
+        of_entries = corrected * 2 if len(test) == 2 else corrected
+        q_values |= zip(test, of_entries, strict=True)
+    return q_values
+
+
+@dataclass(frozen=True, slots=True)
+class _PromptPair:
+    """The image sets of a prompt that two runs share. Differences are second minus first run."""
+
+    names: tuple[str, str]
+    prompt: PromptPlan
+    scoring: Scoring
+    sets: Mapping[str, SetPair]
+
+    @classmethod
+    def of(
+        cls, first: ComparedRun, second: ComparedRun, prompt: PromptPlan, scoring: Scoring
+    ) -> "_PromptPair":
+        of_first = {observed.name: observed for observed in first.sets[prompt.text]}
+        sets = {
+            observed.name: (observed, of_first[observed.name])
+            for observed in second.sets[prompt.text]
+            if observed.name in of_first
         }
+        return cls(names=(first.name, second.name), prompt=prompt, scoring=scoring, sets=sets)
 
-    def concept_scores(
-        self, instrument: str | None, own_concepts: bool
+    def concept_scores(self, instrument: str, separate_concepts: bool) -> list[ScoreDifference]:
+        """Return the differences of MAD and CAS on each axis with counterfactuals in both runs."""
+        axes = {axis.axis(): self._counterfactual_values(axis.name) for axis in self.prompt.axes}
+        if INITIAL not in self.sets or not any(axes.values()):
+            return []
+        scoring = replace(self.scoring, instrument=instrument)
+        sets = [pair[side] for side in (0, 1) for pair in self.sets.values()]
+        shared = [] if separate_concepts else extract_concepts(sets, list(axes), scoring)
+        entries: list[ScoreDifference] = []
+        for axis, values in axes.items():
+            if values:
+                concepts = shared if shared else concepts_of_axis(sets, axis, scoring)
+                entries += self._association_entries(axis, values, concepts, scoring)
+        return entries
+
+    def _counterfactual_values(self, axis: str) -> list[str]:
+        prompts = [observed.prompt for observed, _ in self.sets.values()]
+        return [str(prompt.value) for prompt in prompts if prompt.axis == axis]
+
+    def _association_entries(
+        self, axis: Axis, values: Sequence[str], concepts: Sequence[Concepts], scoring: Scoring
     ) -> Iterator[ScoreDifference]:
-        """MAD and CAS on every axis with counterfactuals in both runs, by the answers of an
-        instrument.
+        """Yield the differences of MAD and CAS on an axis.
+
+        `concepts` are those of all sets of the second run, then of the first run.
         """
-        axes = {axis.name: axis.axis() for axis in self._prompt.axes}
-        values = {
-            name: [str(s.prompt.value) for s, _ in self._sets.values() if s.prompt.axis == name]
-            for name in axes
-        }
-        if instrument is None or "initial" not in self._sets or not any(values.values()):
-            return
-        scoring = replace(self._scoring, instrument=instrument)
-        sets = [own[side] for side in (0, 1) for own in self._sets.values()]
-        shared = None if own_concepts else extract_concepts(sets, [*axes.values()], scoring)
-        for name, axis in axes.items():
-            if not values[name]:
-                continue
-            concepts = shared or concepts_of_axis(sets, axis, scoring)
-            by_set = dict(
-                zip(
-                    self._sets,
-                    zip(concepts, concepts[len(self._sets) :], strict=False),
-                    strict=True,
-                )
+        count = len(self.sets)
+        pairs = zip(concepts[:count], concepts[count:], strict=True)
+        by_set = dict(zip(self.sets, pairs, strict=True))
+        names = [INITIAL, *(f"{axis.name}: {value}" for value in values)]
+        mad, *cas = self._associations(axis, {name: by_set[name] for name in names}, scoring)
+        yield self._entry("mad", axis.name, scoring.instrument, mad)
+        for value, difference in zip(values, cas, strict=True):
+            yield self._entry("cas", axis.name, scoring.instrument, difference, value=value)
+
+    def _associations(
+        self, axis: Axis, concepts: Mapping[str, ConceptPair], scoring: Scoring
+    ) -> list[E]:
+        """Return the difference of MAD, then of each CAS.
+
+        `concepts` are those of the baseline set, then of each counterfactual set.
+        """
+        missing = [first.missing + second.missing for first, second in concepts.values()]
+        rng = scoring.rng(self.prompt.text, axis.name, "comparison by concepts")
+        try:
+            sets = [self._paired_concepts(name, pair) for name, pair in concepts.items()]
+            each_cas, mad = association_differences(
+                sets, rng=rng, variant=scoring.variant, **scoring.interval_options
             )
-            wanted = ["initial", *(f"{name}: {value}" for value in values[name])]
-            lost = [sum(side.missing for side in by_set[one]) for one in wanted]
-            mad: Estimate | Missing
-            cas: Sequence[Estimate | Missing]
-            rng = scoring.rng(self._prompt.text, name, "comparison by concepts")
-            try:
-                pairs = [
-                    _paired(
-                        self._sets[one],
-                        [c.counts.counts for c in by_set[one]],
-                        [c.complete for c in by_set[one]],
-                    )
-                    for one in wanted
-                ]
-                each, spread = association_differences(
-                    pairs, rng=rng, variant=scoring.variant, **scoring.interval_options
-                )
-                mad = replace(spread, missing=sum(lost))
-                cas = [
-                    replace(one, missing=lost[0] + own)
-                    for one, own in zip(each, lost[1:], strict=True)
-                ]
-            except NotEnoughData as error:
-                mad = why_missing(
-                    (s for one in wanted for s in self._sets[one]), instrument, axis, str(error)
-                )
-                cas = [mad] * len(values[name])
-            text = self._prompt.text
-            names = self._names
-            yield ScoreDifference("mad", text, name, None, None, instrument, names, mad)
-            for value, one in zip(values[name], cas, strict=True):
-                yield ScoreDifference("cas", text, name, None, value, instrument, names, one)
+        except NotEnoughData as error:
+            observed = [each for name in concepts for each in self.sets[name]]
+            reason = why_missing(observed, scoring.instrument, axis, str(error))
+            return [reason] * len(concepts)
+        cas = [
+            replace(estimate, missing=missing[0] + count)
+            for estimate, count in zip(each_cas, missing[1:], strict=True)
+        ]
+        return [replace(mad, missing=sum(missing)), *cas]
+
+    def _paired_concepts(self, set_name: str, concepts: ConceptPair) -> PairedSets:
+        rows = [each.counts.counts for each in concepts]
+        return _paired(self.sets[set_name], rows, [each.complete for each in concepts])
 
     def shares(self, instrument: str) -> Iterator[ScoreDifference]:
-        """Shares and their distance from the ideal: on every axis, but a counterfactual set on its
-        own axis alone.
+        """Yield the differences of shares and of their deviation from the reference.
+
+        A counterfactual set is compared only on its axis.
         """
-        prompt = self._prompt
-        scoring = self._scoring
-        for (name, sets), axis in product(self._sets.items(), prompt.closed):
-            if prompt.has(sets[0].prompt.axis) and sets[0].prompt.axis != axis.name:
+        for (name, sets), axis in product(self.sets.items(), self.prompt.closed):
+            set_axis = sets[0].prompt.axis
+            if self.prompt.has(set_axis) and set_axis != axis.name:
                 continue
-            answers = [s.values[instrument][axis.name] for s in sets]
-            read = [
-                np.array([not isinstance(a, Missing) for a in some], dtype=bool) for some in answers
-            ]
-            shares: list[Estimate | Missing]
-            distance: Estimate | Missing
-            if all(mask.any() for mask in read):
-                codes = [
-                    np.eye(len(axis.values))[
-                        [axis.values.index(a) for a in some if not isinstance(a, Missing)]
-                    ]
-                    for some in answers
-                ]
-                paired = _paired(sets, codes, read)
-                lost = sum(int((~mask).sum()) for mask in read)
-                shares = [
-                    replace(share_difference(paired, k, level=scoring.level), missing=lost)
-                    for k in range(len(axis.values))
-                ]
-                rng = scoring.rng(
-                    prompt.text, name, axis.name, instrument, "comparison of distances"
-                )
-                moved = distance_difference(
-                    paired,
-                    [*reference_of(axis).values()],
-                    distance=DISTANCE[axis.scale],
-                    rng=rng,
-                    **scoring.interval_options,
-                )
-                distance = replace(moved, missing=lost)
-            else:
-                distance = why_missing(sets, instrument, axis.axis(), "a run has no answer")
-                shares = [distance] * len(axis.values)
-            for value, one in zip(axis.values, shares, strict=True):
-                yield ScoreDifference(
-                    "share", prompt.text, axis.name, name, value, instrument, self._names, one
-                )
-            yield ScoreDifference(
-                "distance", prompt.text, axis.name, name, None, instrument, self._names, distance
-            )
+            *shares, distance = self._share_differences(name, axis, instrument)
+            for value, difference in zip(axis.values, shares, strict=True):
+                yield self._entry("share", axis.name, instrument, difference, name, value)
+            yield self._entry("distance", axis.name, instrument, distance, name)
+
+    def _share_differences(self, set_name: str, axis: AxisPlan, instrument: str) -> list[E]:
+        """Return the difference of each share, then of the deviation from the reference."""
+        sets = self.sets[set_name]
+        labels = [observed.values[instrument][axis.name] for observed in sets]
+        labeled = [_is_labeled(of_set) for of_set in labels]
+        if not all(mask.any() for mask in labeled):
+            reason = why_missing(sets, instrument, axis.axis(), "a run has no answer")
+            return [reason] * (len(axis.values) + 1)
+        paired = _paired(sets, [_indicators(of_set, axis) for of_set in labels], labeled)
+        scoring = self.scoring
+        names = (self.prompt.text, set_name, axis.name, instrument)
+        distance = distance_difference(
+            paired,
+            list(reference_of(axis).values()),
+            distance=DISTANCE[axis.scale],
+            rng=scoring.rng(*names, "comparison of distances"),
+            **scoring.interval_options,
+        )
+        shares = [
+            share_difference(paired, place, level=scoring.level)
+            for place in range(len(axis.values))
+        ]
+        missing = sum(int((~mask).sum()) for mask in labeled)
+        return [replace(estimate, missing=missing) for estimate in (*shares, distance)]
+
+    def _entry(
+        self,
+        score_name: str,
+        axis: str,
+        instrument: str,
+        difference: E,
+        set_name: str | None = None,
+        value: str | None = None,
+    ) -> ScoreDifference:
+        return ScoreDifference(
+            score=score_name,
+            prompt=self.prompt.text,
+            axis=axis,
+            set=set_name,
+            value=value,
+            instrument=instrument,
+            runs=self.names,
+            difference=difference,
+        )
+
+
+def _is_labeled(labels: Sequence[Answer]) -> NDArray[np.bool_]:
+    return np.array([not isinstance(label, Missing) for label in labels], dtype=bool)
+
+
+def _indicators(labels: Sequence[Answer], axis: AxisPlan) -> NDArray[np.float64]:
+    """Return rows (labeled images, values) that are 1 in the column of the label."""
+    places = [axis.values.index(label) for label in labels if not isinstance(label, Missing)]
+    return np.eye(len(axis.values))[places]
 
 
 def _paired(
-    sets: Sequence[ObservedSet], rows: Sequence[NDArray[Any]], kept: Sequence[NDArray[np.bool_]]
+    sets: SetPair, rows: Sequence[NDArray[Any]], is_present: Sequence[NDArray[np.bool_]]
 ) -> PairedSets:
-    """Rows of the kept pictures of two sets, which find their partners by their seeds."""
+    """Pair the rows of the present images of two sets by their seeds."""
     seeds = []
-    for own, mask in zip(sets, kept, strict=True):
-        pictures = (one for one, keep in zip(own.pictures, mask, strict=True) if keep)
-        seeds.append([one.seed if isinstance(one, Picture) else None for one in pictures])
+    for observed, mask in zip(sets, is_present, strict=True):
+        pictures = [
+            picture for picture, present in zip(observed.pictures, mask, strict=True) if present
+        ]
+        seeds.append([_seed(picture) for picture in pictures])
     return PairedSets.of(rows[0], rows[1], *seeds)
+
+
+def _seed(picture: Picture | Missing) -> int | None:
+    return picture.seed if isinstance(picture, Picture) else None

@@ -1,0 +1,217 @@
+"""Finished audits as a comparison uses them: their names, and their images with stored answers."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from askew.errors import UsageError
+from askew.findings import Head, PictureSet
+from askew.measure.base import CAPTION
+from askew.method import method_of
+from askew.methods.audit import METHOD
+from askew.methods.audit.findings import AuditResult
+from askew.options import NamesOption, names
+from askew.parts.scoring import Scoring
+from askew.parts.survey.instruments import captioner_of
+from askew.parts.survey.observed import AnswersByPicture, ObservedSet, observe
+from askew.plan import PromptPlan
+from askew.store.files import digest_of
+from askew.store.keys import question_hash
+from askew.store.store import Store
+from askew.types import Axis, Missing, Picture, Prompt
+
+NOT_STORED = Missing("error", "the store holds no answer")
+
+COMPARED_BY = {"mine": "askew rank --mined", "interact": "askew graphs"}
+"""Commands that compare finished runs of other methods."""
+
+
+def finished_run(folder: Path, store: Path | None = None) -> AuditResult:
+    """Load the finished audit in a folder.
+
+    Parameters
+    ----------
+    folder
+        The run folder.
+    store
+        Its store. By default the store beside the run.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds no audit, or the audit is not finished.
+    """
+    method = method_of(folder).name
+    if method != METHOD.name:
+        other = ""
+        if method in COMPARED_BY:
+            other = f". `{COMPARED_BY[method]}` compares runs of `askew {method}`"
+        raise UsageError(
+            f"{folder} is a run of `askew {method}`; `askew compare` needs runs of "
+            f"`askew audit`{other}"
+        )
+    return METHOD.load(folder, store)
+
+
+def run_names(runs: Sequence[tuple[Path, Head]], given: NamesOption) -> list[str]:
+    """Return a different name for each run.
+
+    Parameters
+    ----------
+    runs
+        Folder and findings of each run.
+    given
+        Names from the command line. By default a run is named after its model, with the settings
+        that differ. If these names are equal, it is named after its folder.
+
+    Raises
+    ------
+    UsageError
+        If a name is empty or missing, or if two names are equal.
+    """
+    if given is not None:
+        return _checked_names(names(given), len(runs))
+    models = [head.model.name for _, head in runs]
+    folders = [folder.resolve().name for folder, _ in runs]
+    for candidates in (models, _names_with_settings([head for _, head in runs]), folders):
+        if len(set(candidates)) == len(candidates):
+            return candidates
+    return [str(folder) for folder, _ in runs]
+
+
+def _checked_names(given: list[str], count: int) -> list[str]:
+    """Return the given names. Raise UsageError if they are not different names of all runs."""
+    if len(given) != count or len(set(given)) != count:
+        listed = ", ".join(given) if given else "none"
+        raise UsageError(f"{count} runs need {count} different names. --names gives: {listed}")
+    return given
+
+
+def _names_with_settings(heads: Sequence[Head]) -> list[str]:
+    """Return the names of models with the settings that differ between the runs."""
+    settings = [head.model.settings if is_generated(head) else {} for head in heads]
+    texts = []
+    for head, of_run in zip(heads, settings, strict=True):
+        text = head.model.name
+        for setting, value in of_run.items():
+            if any(other.get(setting) != value for other in settings):
+                text += f" {setting}={value}"
+        texts.append(text)
+    return texts
+
+
+def scoring_of(runs: Sequence[AuditResult]) -> Scoring:
+    """Return settings for the comparison that do not depend on the order of the runs."""
+    plans = [run.plan for run in runs]
+    return Scoring(
+        instrument="",
+        seed=min(plan.seed for plan in plans),
+        draws=max(plan.bootstrap_samples for plan in plans),
+        level=max(plan.confidence for plan in plans),
+        variant=plans[0].variant,
+    )
+
+
+def content_digest(run: AuditResult) -> str:
+    """Return a digest that is equal for runs with the same plan, weights and images."""
+    sets = []
+    for image_set in run.findings.sets:
+        fields = asdict(image_set)
+        del fields["model"]
+        sets.append(fields)
+    return digest_of([run.plan.hash, asdict(run.findings.model), sets])
+
+
+def is_generated(head: Head) -> bool:
+    """Check whether the images of a run were generated from seeds."""
+    return any(seed is not None for image_set in head.sets for seed in image_set.seeds)
+
+
+def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, list[ObservedSet]]:
+    """Return the image sets of a run by prompt, with the answers in its store.
+
+    Parameters
+    ----------
+    run
+        A finished audit.
+    prompts
+        The compared prompts. Counterfactual sets of axes that are not in them are left out.
+
+    Raises
+    ------
+    UsageError
+        If the store does not contain the answers that the run was scored by.
+    """
+    planned = {prompt.text: prompt for prompt in run.plan.prompts}
+    with Store(run.store, create=False) as store:
+        sets = {
+            prompt.text: _sets_of_prompt(run, prompt, planned[prompt.text], store)
+            for prompt in prompts
+        }
+    for prompt in prompts:
+        _check_answers(run, prompt, sets[prompt.text])
+    return sets
+
+
+def _check_answers(run: AuditResult, prompt: PromptPlan, sets: Sequence[ObservedSet]) -> None:
+    """Raise UsageError if the answers in the store are not those in the findings."""
+    axes = {axis.name: axis.axis() for axis in prompt.axes}
+    by_name = {observed.name: observed for observed in sets}
+    for entry in run.findings.shares:
+        if entry.prompt != prompt.text or entry.axis not in axes or entry.set not in by_name:
+            continue
+        stored = by_name[entry.set].counts(entry.instrument, axes[entry.axis])
+        if stored != list(entry.counts.values()):
+            raise UsageError(
+                f"the store {run.store} does not hold the answers that {run.folder} was scored "
+                "by. Name the store of the runs with --store, or repeat the command of the run"
+            )
+
+
+def _sets_of_prompt(
+    run: AuditResult, prompt: PromptPlan, planned: PromptPlan, store: Store
+) -> list[ObservedSet]:
+    """Return the sets of a prompt, but no counterfactuals of axes that are not compared."""
+    sets: list[tuple[Prompt, list[Picture | Missing]]] = []
+    ids: dict[str, None] = {}
+    for image_set in run.findings.sets:
+        compared = prompt.has(image_set.axis) or not planned.has(image_set.axis)
+        if image_set.prompt == prompt.text and compared:
+            text = Prompt(image_set.text, image_set.axis, image_set.value)
+            sets.append((text, _pictures(image_set)))
+            ids |= dict.fromkeys(name for name in image_set.pictures if name is not None)
+    axes = [axis.axis() for axis in prompt.axes]
+    captioner = captioner_of(run.plan.vqa)
+    answers = {
+        name: _stored_answers(store, fingerprint, list(ids), axes, with_caption=name == captioner)
+        for name, fingerprint in (run.findings.instruments.vqa or {}).items()
+    }
+    return [observe(text, of_set, axes, answers, captioner) for text, of_set in sets]
+
+
+def _pictures(image_set: PictureSet) -> list[Picture | Missing]:
+    """Return the images of a set. Findings list the reasons per set, so the main one counts."""
+    counts = image_set.missing
+    reason = max(counts, key=lambda name: (counts[name], name), default="error")
+    pictures: list[Picture | Missing] = []
+    for name, seed in zip(image_set.pictures, image_set.seeds, strict=True):
+        if name is None:
+            pictures.append(Missing(reason))  # type: ignore[arg-type]
+        else:
+            pictures.append(Picture(name, "", image_set.text, seed))
+    return pictures
+
+
+def _stored_answers(
+    store: Store, fingerprint: str, ids: Sequence[str], axes: Sequence[Axis], with_caption: bool
+) -> AnswersByPicture:
+    """Return the answers of an instrument by image id, in the order of the axes' questions."""
+    questions = [question for axis in axes for question in axis.questions]
+    if with_caption:
+        questions.append(CAPTION)
+    known = store.answers(fingerprint, ids, questions)
+    hashes = [question_hash(question) for question in questions]
+    answers = {}
+    for name in ids:
+        answers[name] = [known.get((name, asked), NOT_STORED) for asked in hashes]
+    return answers

@@ -1,0 +1,177 @@
+"""Sentences about the differences of two runs: they claim no more than the tests allow."""
+
+from collections.abc import Callable, Sequence
+
+from askew.pages.phrases import format_phrase
+from askew.pages.words import (
+    capital,
+    listing,
+    measured,
+    perceived,
+    percent,
+    probability,
+    quote,
+    reads_appearance,
+    reason,
+    set_label,
+    shorten,
+)
+from askew.stats.intervals import ends
+from askew.stats.significance import is_significant
+from askew.studies.compare.findings import AxisDifference, RunPair, ScoreDifference
+from askew.types import Estimate, Missing
+
+RunScore = Callable[[str, ScoreDifference], Estimate | None]
+"""Function of a run's name and a difference that returns the score of this run."""
+
+SCORE_NAMES = {"mad": "MAD", "cas": "CAS", "share": "Share", "distance": "Deviation"}
+"""Names of scores on the page."""
+
+
+def pair_sentence(pair: RunPair, differences: Sequence[AxisDifference], run_score: RunScore) -> str:
+    """Return in one or two sentences where two runs differ.
+
+    Parameters
+    ----------
+    pair
+        Names of the runs.
+    differences
+        Their differences, see `axis_differences`.
+    run_score
+        Function that returns the scores of the runs.
+    """
+    first, second = (shorten(name, 60) for name in pair)
+    known = [difference for difference in differences if difference.size >= 0]
+    if not known:
+        return f"{second} and {first} could not be compared on any axis."
+    differing = [difference for difference in known if difference.differs]
+    if not differing:
+        scores = compared_scores(known)
+        return format_phrase("no_run_difference", a=first, b=second, scores=scores)
+    claim = _claim(first, second, differing, _where(known, len(differing)))
+    subject = "The largest of these differences" if len(differing) > 1 else "The difference"
+    largest = known[0]
+    evidence = _evidence(largest.share, run_score)
+    if not evidence:
+        evidence = _evidence(largest.bias, run_score)
+    return f"{claim} {subject} is on {perceived(largest.axis)} of {_images(largest)}: {evidence}."
+
+
+def _claim(first: str, second: str, differing: Sequence[AxisDifference], where: str) -> str:
+    """Return that two runs differ, and in which direction if that is determined."""
+    directions = [_direction(difference) for difference in differing]
+    if directions[0] and len(set(directions)) == 1:
+        claim = format_phrase("bias_difference", a=first, b=second, more=directions[0])
+        return f"{claim} {where}."
+    counts = []
+    for direction in ("less", "more"):
+        if direction in directions:
+            biased = format_phrase("bias_direction", more=direction)
+            counts.append(f"{biased} in {directions.count(direction)}")
+    if counts:
+        where = f"{where}: {listing(counts)}"
+    return format_phrase("run_difference", a=first, b=second, where=where)
+
+
+def _where(known: Sequence[AxisDifference], differing: int) -> str:
+    """Return on how many of the compared axes two runs differ."""
+    if len(known) == 1:
+        return f"on {perceived(known[0].axis)}"
+    counts = f"{differing} of {len(known)}"
+    if len({difference.place for difference in known}) == 1:
+        return f"on {counts} axes"
+    baseline_only = all(difference.set == "initial" for difference in known)
+    return f"in {counts} pairs of {'a prompt' if baseline_only else 'an image set'} and an axis"
+
+
+def _images(difference: AxisDifference) -> str:
+    prompt = quote(difference.prompt)
+    if difference.set == "initial":
+        return prompt
+    return f"{prompt}, {set_label(difference.set)}"
+
+
+def axis_sentence(difference: AxisDifference, a: str, b: str, run_score: RunScore) -> str:
+    """Return how two runs differ on an axis of an image set.
+
+    Parameters
+    ----------
+    difference
+        Their difference.
+    a, b
+        Names of the first and the second run.
+    run_score
+        Function that returns the scores of the runs.
+    """
+    if difference.size < 0:
+        return f"{b} minus {a}: not measured – {_why_missing(difference)}."
+    direction = _direction(difference)
+    if not difference.differs:
+        scores = compared_scores([difference])
+        verdict = format_phrase("no_axis_difference", a=a, b=b, scores=scores)
+    elif direction:
+        verdict = format_phrase("bias_difference", a=a, b=b, more=direction)
+    else:
+        verdict = format_phrase("axis_difference", a=a, b=b)
+    entries = (difference.bias, difference.share)
+    evidence = "; ".join(filter(None, [_evidence(entry, run_score) for entry in entries]))
+    return f"{verdict}. {capital(evidence)}."
+
+
+def _why_missing(difference: AxisDifference) -> str:
+    for entry in (difference.bias, difference.share):
+        if entry:
+            return reason(entry.difference) if isinstance(entry.difference, Missing) else "no score"
+    return "no score"
+
+
+def compared_scores(differences: Sequence[AxisDifference]) -> str:
+    """Return the names of the scores that decide whether two runs differ."""
+    with_shares = [difference for difference in differences if difference.share]
+    without_shares = [difference for difference in differences if not difference.share]
+    biases = {SCORE_NAMES[each.bias.score] for each in without_shares if each.bias}
+    others = listing(sorted(biases))
+    if not with_shares:
+        return others if others else "any score"
+    shares = _shares_with_instrument(with_shares)
+    return f"{shares}, or by {others} on axes without shares" if others else shares
+
+
+def _shares_with_instrument(differences: Sequence[AxisDifference]) -> str:
+    """Return "shares", with their instrument if further instruments label the images."""
+    ambiguous = [each.share for each in differences if each.share and each.has_other_labels]
+    instruments = {entry.instrument for entry in ambiguous}
+    if len(instruments) != 1:
+        return "shares"
+    return f"shares labeled by {shorten(instruments.pop(), 40)}"
+
+
+def _direction(difference: AxisDifference) -> str:
+    """Return "less" or "more" if the second run is significantly less or more biased, or ""."""
+    bias = difference.bias.difference if difference.bias else None
+    if not isinstance(bias, Estimate) or not is_significant(bias):
+        return ""
+    low, high = ends(bias)
+    if low <= 0 <= high:
+        return ""
+    return "less" if bias.mark < 0 else "more"
+
+
+def _evidence(entry: ScoreDifference | None, run_score: RunScore) -> str:
+    """Return a difference with interval and q, and the shares of both runs; "" if missing."""
+    if entry is None or isinstance(entry.difference, Missing):
+        return ""
+    difference = entry.difference
+    q = "" if difference.q is None else f", {probability(difference.q, 'q')}"
+    if entry.score != "share":
+        return f"{SCORE_NAMES[entry.score]} {measured(difference, 'signed')}{q}"
+    before, after = (_share_and_count(run_score(run, entry)) for run in entry.runs)
+    how = "perceived " if reads_appearance(entry.axis) else ""
+    points = f"{measured(difference, 'points')} points"
+    return f"{how}{shorten(entry.value or '', 40)} {points} ({after}, against {before}){q}"
+
+
+def _share_and_count(share: Estimate | None) -> str:
+    if share is None or not share.n:
+        return "–"
+    return f"{percent(share.value)}, {round(share.value * share.n)} of {share.n}"
