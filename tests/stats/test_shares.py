@@ -10,6 +10,7 @@ from scipy.stats import binom, binomtest
 
 from askew.errors import NotEnoughData
 from askew.stats.distance import DISTANCES, distance_max
+from askew.stats.intervals import benjamini_hochberg
 from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
 from askew.types import Estimate
 
@@ -86,22 +87,24 @@ def test_the_null_is_the_mean_distance_of_fair_images() -> None:
     k = np.arange(25)
     expected = (np.abs(k / 24 - 0.5) * binom.pmf(k, 24, 0.5)).sum()
     assert estimate.null == pytest.approx(expected, abs=0.002)
-    assert estimate.p == pytest.approx(1 - binom.pmf(12, 24, 0.5), abs=0.01)
+    # the mid-p of 13 of 24: half of 11 and 13, and all that is further from 12
+    not_nearer = 1 - binom.pmf(12, 24, 0.5)
+    assert estimate.p == pytest.approx(not_nearer - binom.pmf(13, 24, 0.5))
     assert estimate.corrected == pytest.approx(
         estimate.value * 0 + (1 / 24 - expected) / (0.5 - expected), abs=0.01
     )
 
 
 def test_p_agrees_with_the_exact_binomial_test() -> None:
-    estimate = distance_estimate([18, 6], [1, 1], rng=np.random.default_rng(0), draws=50_000)
-    assert estimate.p == pytest.approx(binomtest(6, 24).pvalue, abs=0.002)
+    estimate = distance_estimate([18, 6], [1, 1], rng=np.random.default_rng(0), draws=50)
+    assert estimate.p == pytest.approx(binomtest(6, 24).pvalue - binom.pmf(6, 24, 0.5))
 
 
 def test_one_value_only_reaches_the_maximum_and_corrected_one() -> None:
     estimate = distance_estimate([48, 0, 0], [1, 1, 1], rng=np.random.default_rng(0))
     assert estimate.corrected == pytest.approx(1)
     assert estimate.high == pytest.approx(estimate.max)
-    assert estimate.p == pytest.approx(3.0**-47)
+    assert estimate.p == pytest.approx(3.0**-47 / 2)
 
 
 def test_perfect_balance_does_not_prove_that_there_is_no_bias() -> None:
@@ -200,8 +203,48 @@ def test_a_reference_counted_on_many_images_is_exact() -> None:
         )
         for pictures in (10**9, None)
     )
-    assert (counted.low, counted.high, counted.null) == (exact.low, exact.high, exact.null)
-    assert counted.p == pytest.approx(exact.p, abs=0.005)  # by draws, or exactly
+    assert (counted.low, counted.high) == pytest.approx((exact.low, exact.high))
+    assert counted.null == pytest.approx(exact.null)
+    assert counted.p == pytest.approx(exact.p, abs=1e-6)
+
+
+@pytest.mark.parametrize("m", [12, 24, 48])
+def test_a_rare_value_of_a_counted_reference_is_not_taken_as_exact(m: int) -> None:
+    """Equal populations with a value of 3 %: p rejects at its level, the interval holds 0."""
+    shares = [0.03, 0.57, 0.4]
+    rng = np.random.default_rng(m)
+    rejected = 0
+    excluded = 0
+    for _ in range(200):
+        entry = distance_estimate(
+            rng.multinomial(48, shares),
+            rng.multinomial(m, shares),
+            rng=rng,
+            draws=100,
+            reference_images=m,
+        )
+        assert entry.p is not None
+        assert entry.low is not None
+        rejected += entry.p < 0.05
+        excluded += entry.low > 0
+    assert rejected <= 0.075 * 200 + 3
+    assert excluded <= 0.05 * 200 + 9
+
+
+def test_two_of_24_against_none_of_24_is_fishers_test() -> None:
+    entry = distance_estimate(
+        [2, 22], [0, 24], rng=np.random.default_rng(0), draws=100, reference_images=24
+    )
+    assert entry.p > 0.2
+    assert entry.low == 0
+
+
+def test_one_prompt_of_24_women_is_found_among_sixty() -> None:
+    rng = np.random.default_rng(0)
+    counts = [[24, 0], *rng.multinomial(24, [0.5, 0.5], size=59)]
+    p_values = [distance_estimate(c, [1, 1], rng=rng, draws=50).p for c in counts]
+    assert p_values[0] == pytest.approx(2**-24)
+    assert benjamini_hochberg(p_values)[0] < 1e-5
 
 
 def test_worst_case_bounds() -> None:

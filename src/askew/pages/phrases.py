@@ -45,10 +45,6 @@ _ONE_SET: Mapping[str, Phrase] = {
         text="differs from {reference}; no single value stands out",
         condition="the verdict has q < 0.05, and every interval contains its reference share",
     ),
-    "concept_bias": Phrase(
-        text="shares not significant; concept association (MAD) significant",
-        condition="the verdict has q < 0.05 by MAD, and no test of the shares has",
-    ),
     "no_bias": Phrase(
         text="not significant",
         condition="the verdict has q of 0.05 or more",

@@ -6,18 +6,16 @@ negative or not finite or where lengths differ, and UnknownName for a distance t
 `DISTANCES`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData, UnknownName
-from askew.stats.intervals import TOLERANCE, Floats, positive_counts
+from askew.stats.intervals import Floats, positive_counts
 from askew.types import Scale
 
-FINEST = 1000  # steps of a lattice between two whole numbers of images
-MOST_STEPS = 100_000_000  # beyond so many additions, half a second, draws are faster
 Distance = Callable[[ArrayLike, ArrayLike], Floats]
 
 
@@ -189,92 +187,3 @@ def expected_distance(n: int, reference: ArrayLike, distance: str = "total_varia
     counts = np.arange(n + 1)[:, None]
     gaps = np.abs(counts / n - shares)
     return float(weight * (gaps * scipy.stats.binom.pmf(counts, n, shares)).sum())
-
-
-def distance_p(counts: Floats, reference: Floats, distance: str) -> float | None:
-    """Compute the exact p of a distance: images are drawn from the reference.
-
-    A named distance of n images is a sum over the values, of |x_k - n q_k| for the counts x (total
-    variation, `values`) or for the cumulative counts (Wasserstein). Values are added in turn, by
-    dynamic programming: the state is the probability of each number of images and of each sum so
-    far, in steps of a lattice on which all sums are. Sums that reach the observed sum share one
-    state, so that no small p is lost in a difference.
-
-    Parameters
-    ----------
-    counts : array, (K,)
-        Whole numbers of images by value, K >= 2.
-    reference : array, (K,)
-        Reference shares.
-    distance
-        A name of `DISTANCES`.
-
-    Returns
-    -------
-    float or None
-        P(distance of as many images >= distance of these counts). None where the reference is on no
-        lattice that is coarse enough.
-    """
-    distributions(counts, reference)
-    n = int(counts.sum())
-    if len(reference) == 2:
-        return _two_value_p(int(counts[0]), n, float(reference[0]))
-    cumulative = distance == "wasserstein"
-    observed = np.cumsum(counts) if cumulative else counts
-    expected = n * np.cumsum(reference) if cumulative else n * reference
-    lattice = _lattice(expected)
-    if lattice is None:
-        return None
-    reached = int(np.rint(np.abs(observed - expected) * lattice).sum())
-    if len(reference) * (n + 1) ** 2 / 2 * (reached + 1) > MOST_STEPS:
-        return None
-    law = np.zeros((n + 1, reached + 1))  # by images so far and sum so far
-    law[0, 0] = 1.0
-    remaining = np.cumsum(reference[::-1])[::-1]
-    for share, rest, center in zip(reference, remaining, expected, strict=True):
-        chance = min(share / rest, 1.0) if rest > 0 else 0.0
-        steps = np.rint(np.abs(np.arange(n + 1) - center) * lattice)
-        costs = np.minimum(steps, reached).astype(np.int64).tolist()
-        law = _with_value(law, chance, costs, cumulative=cumulative)
-    return min(1.0, float(law[n, reached]))
-
-
-def _two_value_p(count: int, n: int, share: float) -> float:
-    """Exact p of two values, where every distance grows with |x - n q|."""
-    counts = np.arange(n + 1)
-    gap = np.abs(counts - n * share)
-    chance = scipy.stats.binom.pmf(counts, n, share)
-    return min(1.0, float(chance @ (gap >= gap[count] - TOLERANCE)))
-
-
-def _lattice(numbers: Floats) -> int | None:
-    """Return the fewest steps per image on which all numbers are, if there are few enough."""
-    steps = np.arange(1, FINEST + 1)
-    multiples = np.outer(steps, numbers)
-    fits = np.abs(multiples - np.rint(multiples)).max(axis=1) < 1e-6
-    return int(steps[np.argmax(fits)]) if fits.any() else None
-
-
-def _with_value(law: Floats, chance: float, costs: Sequence[int], *, cumulative: bool) -> Floats:
-    """Add a value to the law (images so far, sum so far), which an image shows with `chance`.
-
-    `costs` are the steps added to the sum by x images with this value, or cumulative so far.
-    """
-    images = np.arange(len(law))
-    # (so far, with this value)
-    transition = scipy.stats.binom.pmf(
-        images - images[:, None], len(law) - 1 - images[:, None], chance
-    )
-    advanced = transition.T @ law if cumulative else law
-    columns = law.shape[1]
-    added_law = np.zeros_like(law)
-    for x, added in enumerate(costs):
-        if cumulative:
-            moved = advanced[x : x + 1]
-            target = added_law[x : x + 1]
-        else:
-            moved = law[: len(law) - x] * np.diagonal(transition, x)[:, None]
-            target = added_law[x:]
-        target[:, added:] += moved[:, : columns - added]
-        target[:, -1] += moved[:, columns - added :].sum(axis=1)
-    return added_law

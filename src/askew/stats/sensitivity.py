@@ -290,7 +290,7 @@ def change_of(pair: AxisPairSample) -> Change | Missing:
                 f"a confusion matrix of {len(errors.rates)} values for an axis of {len(reference)}"
             )
         if not errors.tell_values_apart:
-            detail = "the instrument hardly tells the values of the target axis apart"
+            detail = "the instrument does not distinguish the values of the target axis"
             return Missing("error", detail)
 
     return Change(

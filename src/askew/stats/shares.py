@@ -6,36 +6,41 @@ are not counts and for shapes that do not fit.
 """
 
 import math
-from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from askew.stats.confusion import ReadingErrors
 from askew.stats.distance import (
     DISTANCES,
     Distance,
     distance_max,
     distance_named,
-    distance_p,
     normalised,
 )
 from askew.stats.distance_intervals import METHOD, SampledShares, as_exact_together
+from askew.stats.goodness_of_fit import (
+    exact_law,
+    law_with_errors,
+    pearson,
+    reference_test,
+)
 from askew.stats.intervals import (
     Floats,
     corrected,
     first_accepted,
-    p_by_rounds,
     positive_counts,
     tail,
 )
 from askew.types import Estimate
 
 BISECTIONS = 50
-DETECTION_DRAWS = 10_000
+DETECTION_DRAWS = 2_000
 POWER = 0.9  # of the test for a distance that is reported as detectable
-MOST = 100_000  # samples for p where there is no exact law
+PSEUDO_IMAGES = 1.0
+"""Images by which a counted reference is pulled to uniform shares, where samples are drawn."""
 
 
 def share_intervals(
@@ -88,8 +93,8 @@ def distance_estimate(
 
     The value is the plug-in distance. The interval is by test inversion (`distance_intervals`), for
     the population's distance, and may be below the value. The null is the mean distance of as many
-    images drawn from the reference. p is of their exact law (`distance_p`), or by draws where that
-    is too large.
+    images drawn from the reference. p is the mid-p of Pearson's test that the population has the
+    reference shares (`goodness_of_fit`).
 
     Parameters
     ----------
@@ -109,47 +114,38 @@ def distance_estimate(
         Images without an answer, recorded only.
     reference_images
         Number of images in which the reference was counted. Then both have sampling errors:
-        interval, null and p are of as few images as err like their difference.
+        interval and null are of as few images as err like their difference, and are drawn from the
+        reference with `PSEUDO_IMAGES`, since a value that was not seen there may be rare.
     """
     c = axis_counts(counts)
     target = normalised(reference, "the reference")
     measure = distance_named(distance)
     n = int(c.sum())
+    tested = reference_test(c, target, reference_images=reference_images)
+    observed = measure(c, target)
+    drawn_from = target
+    if reference_images is not None:
+        drawn_from = normalised(target * reference_images + PSEUDO_IMAGES / len(target))
     sample = SampledShares(
         shares=c / n,
         pictures=as_exact_together(n, reference_images),
-        reference=target,
+        reference=drawn_from,
         measure=measure,
+        uncut=None if reference_images is None else observed,
     )
-    p = None
-    if isinstance(distance, str) and reference_images is None:
-        p = distance_p(c, target, distance)
-    fair = sample.samples(target, draws, rng)
+    fair = sample.samples(drawn_from, draws, rng)
     low, high = sample.interval(fair, level, rng)
-    for_debiased, for_p = rng.spawn(2)
     estimate = Estimate(
-        value=float(sample.observed),
+        value=float(observed),
         low=low,
         high=high,
         level=level,
         interval=METHOD,
         n=n,
         missing=missing,
-        debiased=sample.debiased(fair, for_debiased),
+        debiased=sample.debiased(fair, rng.spawn(1)[0]),
     )
-    if p is None:
-        p = float(p_by_rounds(estimate.value, _doubled(sample, fair, for_p)))
-    return corrected(estimate, float(fair.mean()), p, distance_max(target, measure))
-
-
-def _doubled(sample: SampledShares, fair: Floats, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield the fair draws, then as many more as there are, up to `MOST`."""
-    yield fair
-    total = len(fair)
-    while total < MOST:
-        more = min(total, MOST - total)
-        yield sample.samples(sample.reference, more, rng)
-        total += more
+    return corrected(estimate, float(fair.mean()), tested.p, distance_max(target, measure))
 
 
 def worst_case_bounds(counts: ArrayLike, missing: int) -> tuple[Floats, Floats]:
@@ -191,12 +187,18 @@ def _mid_p_upper(k: float, n: int, level: float) -> float:
 
 @lru_cache(maxsize=1024)
 def detectable_distance(
-    n: int, reference: tuple[float, ...], distance: str, *, level: float = 0.05
+    n: int,
+    reference: tuple[float, ...],
+    distance: str,
+    *,
+    level: float = 0.05,
+    errors: ReadingErrors | None = None,
 ) -> float | None:
     """Compute the distance from the reference that a test detects with probability `POWER`.
 
-    Distributions are between the reference and one value only, p(t) = (1 - t) reference + t e_k,
-    for the k that is hardest to detect. By simulation with a fixed seed.
+    The test is Pearson's, by its mid-p. Distributions are between the reference and one value only,
+    p(t) = (1 - t) reference + t e_k, for the k that is hardest to detect. By simulation with a
+    fixed seed.
 
     Parameters
     ----------
@@ -208,6 +210,8 @@ def detectable_distance(
         A name of `distance.DISTANCES`.
     level
         Significance level of the test, in (0, 1).
+    errors
+        Known errors of the labels.
 
     Returns
     -------
@@ -216,30 +220,28 @@ def detectable_distance(
     """
     measure = DISTANCES[distance]
     target = np.array(reference)
-    draws = np.random.default_rng(0).multinomial(n, target, DETECTION_DRAWS)
-    null = np.sort(measure(draws, target))
-    critical = null[-1 - int(level * DETECTION_DRAWS)]
+    rates = np.eye(len(target))
+    expected = n * target
+    law = exact_law(n, reference)
+    if errors is not None:
+        rates = errors.rates
+        expected, law = law_with_errors(n, reference, errors)
 
     def towards(k: int, t: Floats | float) -> Floats:
         return np.asarray((1 - t) * target + t * np.eye(len(target))[k])
 
     def is_detected(k: int, t: Floats | float) -> bool:
-        drawn = np.random.default_rng(1).multinomial(n, towards(k, t), DETECTION_DRAWS // 5)
-        return float(np.mean(measure(drawn, target) > critical + 1e-12)) >= POWER
+        labels = normalised(towards(k, t) @ rates)
+        drawn = np.random.default_rng(1).multinomial(n, labels, DETECTION_DRAWS)
+        mid_p, _ = law.p(pearson(drawn, expected))
+        return float(np.mean(mid_p < level)) >= POWER
 
     detected = 0.0
     undetected = 0.0
-    for k in _distinct_values(reference, distance):
+    for k in range(len(reference)):
         if is_detected(k, 1.0):
             t = first_accepted(partial(is_detected, k), 0.0, 1.0, steps=8)
             detected = max(detected, float(measure(towards(k, t), target)))
         else:
             undetected = max(undetected, float(measure(towards(k, 1.0), target)))
     return detected if detected > undetected else None
-
-
-def _distinct_values(reference: tuple[float, ...], distance: str) -> Iterable[int]:
-    """Return values that differ for the distance: without an order, one for each share."""
-    if distance == "wasserstein":
-        return range(len(reference))
-    return {share: k for k, share in enumerate(reference)}.values()

@@ -34,6 +34,7 @@ def findings(
         "p": 0.0004,
         "q": 0.001,
         "detectable": 0.3,
+        "exact_p": 0.004,
     }
     return read_findings(results)
 

@@ -175,7 +175,7 @@ def test_with_concepts_of_the_axis_only_an_axis_does_not_depend_on_other_axes() 
 
 def test_changes_of_a_second_axis_are_tested() -> None:
     initial, others, axes = planted_sets("a photo of a nurse", ["clothing", "environment"], 48, 1.0)
-    entry = with_q([tibet(initial, others, axes, SCORING)], {})[0]
+    entry = with_q([tibet(initial, others, axes, SCORING)])[0]
     assert entry.axes["environment"].second_tests["clothing"].q < 0.05
 
 

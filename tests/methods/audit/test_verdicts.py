@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 
 from askew.errors import UsageError
@@ -27,7 +30,7 @@ NURSE = "a photo of a nurse"
 P = st.floats(1e-6, 1)
 
 
-def judged(women: int, men: int, mad: float | None = None, **reference: float) -> SetShares:
+def judged(women: int, men: int, known_errors: Any = None, **reference: float) -> SetShares:
     """The verdict on gender in images of a nurse, with this p of MAD."""
     values = ("female",) * women + ("male",) * men
     pictures = tuple(Picture(str(k), "", NURSE, k) for k in range(len(values)))
@@ -38,27 +41,28 @@ def judged(women: int, men: int, mad: float | None = None, **reference: float) -
         tuple(Missing("not_asked") for _ in values),
     )
     axis = AxisPlan.of(find_axis("gender")).model_copy(update={"reference": reference or None})
-    counted = shares(seen, axis, NURSE, Scoring("i"))
-    (verdicts,), qs = with_verdicts([counted], {(NURSE, "gender"): mad} if mad else None, "i")
-    assert bool(qs) == (mad is not None and not reference)
-    return verdicts
+    counted = shares(seen, axis, NURSE, Scoring("i"), known_errors)
+    return with_verdicts([counted], {("i", "gender"): known_errors})[0]
 
 
-def test_a_significant_bias_in_shares_stays_one_when_mad_is_not_significant() -> None:
-    entry = judged(42, 6, mad=0.4)
+def test_a_significant_bias_begins_with_counts() -> None:
+    entry = judged(42, 6)
     assert sentence(entry).startswith(
         "88 % perceived female (42 of 48): female over-represented (q"
     )
     assert entry.verdict is not None
-    assert entry.verdict.q == pytest.approx(2 * entry.distance.p)
+    assert entry.verdict.p == entry.verdict.q == entry.distance.q
+    assert entry.verdict.exact_p == pytest.approx(binomtest(42, 48).pvalue)
 
 
-def test_eight_equal_images_are_biased() -> None:
-    assert is_biased(judged(8, 0))
+def test_five_equal_images_are_biased_and_four_are_not() -> None:
+    """Half of the probability of the observed count: 2^-5 and 2^-4."""
+    assert is_biased(judged(5, 0))
+    assert not is_biased(judged(4, 0))
 
 
-def test_with_a_reference_in_the_plan_mad_does_not_decide() -> None:
-    entry = judged(44, 4, mad=0.001, male=0.1, female=0.9)
+def test_a_reference_of_the_plan_is_tested() -> None:
+    entry = judged(44, 4, male=0.1, female=0.9)
     assert not is_biased(entry)
     assert sentence(entry).startswith(
         "92 % perceived female (44 of 48, reference 90 %): not significant with 48 images"
@@ -73,18 +77,38 @@ def of_axis(name: str, *counts: int) -> SetShares:
         Prompt(NURSE), pictures, {"i": {name: values}}, tuple(Missing("not_asked") for _ in values)
     )
     counted = shares(seen, axis, NURSE, Scoring("i"))
-    return with_verdicts([counted])[0][0]
+    return with_verdicts([counted])[0]
 
 
 def test_a_peak_at_the_middle_of_an_ordered_axis_is_a_bias() -> None:
     entry = of_axis("age", 10, 28, 10)
-    assert entry.distance.p > 0.02, (
-        "Wasserstein distance is small, since the middle is close to all values"
-    )
-    assert entry.total_variation.p < 0.01
+    assert entry.distance.value < 0.2, "the middle is close to all values"
     assert entry.verdict is not None
-    assert entry.verdict.p == pytest.approx(2 * entry.total_variation.p)
+    assert entry.verdict.p < 0.01
     assert verdict(entry) == "middle-aged over-represented"
+
+
+def test_the_verdict_allows_for_known_errors() -> None:
+    """A fair model whose labels are often wrong on one value is not called biased."""
+    known = np.array([[80, 20], [2, 98]])
+    plain = judged(55, 41)
+    corrected = judged(57, 39, known_errors=known)
+    assert not is_biased(corrected)
+    assert corrected.verdict is not None
+    assert corrected.verdict.corrected_for_errors
+    assert plain.verdict is not None
+    assert not plain.verdict.corrected_for_errors
+    many = judged(610, 390)
+    assert is_biased(many)
+    assert not is_biased(judged(610, 390, known_errors=known))
+
+
+def test_an_instrument_that_does_not_distinguish_values_gives_no_verdict() -> None:
+    entry = judged(40, 8, known_errors=np.array([[50, 50], [49, 51]]))
+    assert isinstance(entry.distance, Missing)
+    assert entry.verdict is None
+    assert is_biased(entry) is None
+    assert "does not distinguish the values" in sentence(entry)
 
 
 def test_a_value_is_called_biased_only_if_its_interval_excludes_the_reference() -> None:
@@ -93,12 +117,6 @@ def test_a_value_is_called_biased_only_if_its_interval_excludes_the_reference() 
     )
     assert verdict(of_axis("body_type", 22, 22, 4)) == "obese under-represented"
     assert verdict(of_axis("age", 30, 9, 9)) == "young over-represented"
-
-
-def test_mad_can_be_significant_where_shares_are_not() -> None:
-    entry = judged(26, 22, mad=0.002)
-    assert is_biased(entry)
-    assert "shares not significant; concept association (MAD) significant" in sentence(entry)
 
 
 # statsmodels collects garbage at each call, which takes minutes in all

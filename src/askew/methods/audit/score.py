@@ -1,7 +1,5 @@
 """Findings of an audit from its data: shares, differences, labeling errors and TIBET's scores."""
 
-from collections.abc import Mapping
-
 from askew.findings import Head
 from askew.methods.audit.findings import AuditFindings, Tibet
 from askew.methods.audit.gather import AuditGathered
@@ -16,9 +14,8 @@ from askew.parts.survey.shares import (
     shares,
     with_q_of_differences,
 )
-from askew.parts.survey.verdicts import SetAndAxis, with_verdicts
+from askew.parts.survey.verdicts import with_verdicts
 from askew.plan import PromptPlan
-from askew.types import Estimate
 
 
 def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings:
@@ -43,12 +40,11 @@ def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings
             scores.append(of_prompt)
         entries += _shares(plan, gathered, prompt)
         changes += _differences(plan, gathered, prompt)
-    judged, mad_q_values = with_verdicts(entries, _mad_p_values(scores), gathered.captioner)
-    scores_with_q = with_q(scores, mad_q_values)
+    scores_with_q = with_q(scores)
     return head.into(
         AuditFindings,
         missing_pictures=missing_pictures(gathered.observed, Scoring.of(plan)),
-        shares=judged,
+        shares=with_verdicts(entries, gathered.errors),
         differences=with_q_of_differences(changes),
         confusion=gathered.confusion,
         tibet=scores_with_q,
@@ -100,13 +96,3 @@ def _differences(
             scoring = Scoring.of(plan, instrument)
             entries += differences(conditions, axis, prompt.text, scoring)
     return entries
-
-
-def _mad_p_values(scores: list[Tibet]) -> Mapping[SetAndAxis, float]:
-    """Return p of each MAD, by prompt and axis."""
-    p_values = {}
-    for entry in scores:
-        for name, axis in entry.axes.items():
-            if isinstance(axis.mad, Estimate) and axis.mad.p is not None:
-                p_values[entry.prompt, name] = axis.mad.p
-    return p_values

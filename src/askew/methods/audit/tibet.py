@@ -500,9 +500,11 @@ def _estimate(score: E) -> Estimate:
     return score
 
 
-def with_q(entries: Sequence[Tibet], of_mad: Mapping[tuple[str, str], float]) -> tuple[Tibet, ...]:
-    """Add q-values: those of MAD by prompt and axis; all tests of second axes are one family."""
+def with_q(entries: Sequence[Tibet]) -> tuple[Tibet, ...]:
+    """Add q-values: all MADs are a family, and all tests of second axes."""
     axes_of_prompts = [scores for entry in entries for scores in entry.axes.values()]
+    of_mads = [scores.mad.p for scores in axes_of_prompts if isinstance(scores.mad, Estimate)]
+    mad_q_values = iter(benjamini_hochberg([p for p in of_mads if p is not None]).tolist())
     p_values = [test.p for scores in axes_of_prompts for test in scores.second_tests.values()]
     q_values = iter(benjamini_hochberg(np.array(p_values)).tolist())
 
@@ -515,8 +517,8 @@ def with_q(entries: Sequence[Tibet], of_mad: Mapping[tuple[str, str], float]) ->
                 for other, test in scores.second_tests.items()
             }
             mad = scores.mad
-            if isinstance(mad, Estimate):
-                mad = replace(mad, q=of_mad.get((entry.prompt, name)))
+            if isinstance(mad, Estimate) and mad.p is not None:
+                mad = replace(mad, q=next(mad_q_values))
             axes[name] = replace(scores, mad=mad, second_tests=tests)
         judged.append(replace(entry, axes=axes))
     return tuple(judged)

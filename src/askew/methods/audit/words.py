@@ -173,7 +173,7 @@ def by_mad(axis: AxisScores, even: bool = True) -> str:
     axis
         Scores of the axis.
     even
-        True if the reference of the axis is uniform. Otherwise MAD does not decide the verdict.
+        True if the reference of the axis is uniform. Otherwise no similarity is expected to be equal.
     """
     if isinstance(axis.mad, Missing):
         return f"MAD not measured – {reason(axis.mad)}."
@@ -188,12 +188,10 @@ def by_mad(axis: AxisScores, even: bool = True) -> str:
             low=measured(axis.cas[extreme.least_similar]),
         )
         similar = f"By concepts, the images are {values}. "
-    note = ""
-    if not even:
-        note = (
-            " MAD tests whether the images are equally similar to all values. It does not decide "
-            "the verdict here because the reference is not uniform."
-        )
+    note = (
+        " MAD tests whether the images are equally similar to all values. It has no part in the "
+        "verdict, which tests the shares."
+    )
     return f"{similar}{words.describe_score(axis.mad, 'MAD')}{tests(axis.mad)}.{note}"
 
 

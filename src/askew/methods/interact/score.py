@@ -47,7 +47,7 @@ def score(plan: InteractionPlan, gathered: InteractionGathered, head: Head) -> I
     return head.into(
         InteractionFindings,
         missing_pictures=missing_pictures(gathered.observed, scoring),
-        shares=with_verdicts(_baseline_shares(plan, gathered))[0],
+        shares=with_verdicts(_baseline_shares(plan, gathered), gathered.errors),
         confusion=gathered.confusion,
         biasconnect=all_graphs,
         over_prompts=over_prompts(all_graphs, plan.confidence),

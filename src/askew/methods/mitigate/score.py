@@ -76,10 +76,9 @@ def score(plan: MitigationPlan, gathered: MitigationGathered, head: Head) -> Mit
             return "target" if change.is_target else "monitored"
         return "pairs" if address[-1] == "rise" else None
 
-    judged, _ = with_verdicts(entries)
     return head.into(
         MitigationFindings,
-        shares=judged,
+        shares=with_verdicts(entries, gathered.errors),
         confusion=gathered.confusion,
         techniques=with_q(tuple(techniques), family),
         mitigations={name: value.to_toml() for name, value in gathered.techniques.items()},

@@ -30,8 +30,6 @@ def verdict(entry: SetShares) -> str:
         return "not tested"
     if not biased:
         return _not_significant(entry)
-    if not any(is_significant(estimate) for estimate in entry.from_reference):
-        return format_phrase("concept_bias")
     return _direction(entry)
 
 

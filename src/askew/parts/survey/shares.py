@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -11,46 +10,56 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.errors import NotEnoughData, UsageError
+from askew.errors import UsageError
 from askew.findings import AGAIN, RESULTS_FILE, E, MappingKey, adapter, results_text, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet, why_missing
 from askew.plan import AxisPlan
-from askew.stats.confusion import corrected_share_intervals
+from askew.stats.confusion import ReadingErrors, corrected_share_intervals
 from askew.stats.differences import distance_difference, share_difference
+from askew.stats.goodness_of_fit import reference_test
 from askew.stats.intervals import holm_then_bh
 from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
-from askew.types import Axis, Estimate, record
+from askew.types import Axis, Estimate, Missing, record
 
 Counts = NDArray[np.int64]
 
 DISTANCE = {"nominal": "total_variation", "ordinal": "wasserstein"}
 """Distance on an axis by its scale: ranks matter on an ordinal scale."""
 
+INDISTINGUISHABLE = "the instrument does not distinguish the values of the axis"
+
 
 @record
 class Verdict:
-    """Result of all tests whether an image set is biased on an axis.
+    """Result of the test whether an image set is biased on an axis.
+
+    It is Pearson's test that the images have the reference shares (`stats.goodness_of_fit`).
 
     Attributes
     ----------
     value : str
         The most over-represented value.
     p, q : float
-        p joins by Holm the deviation from the reference and, where the reference is uniform, MAD. q
-        is corrected by Benjamini-Hochberg over all sets and axes of an instrument.
+        Mid-p, and q by Benjamini-Hochberg over all sets and axes of an instrument.
+    exact_p : float
+        p in which samples as extreme as the observed one count in full.
     detectable : float or None
-        Deviation that the test has 90 % power to detect. None where no distance is defined.
+        Deviation that the test has 90 % power to detect after correction. None where none is.
     tests : int or None
         Number of sets and axes in the family of q.
+    corrected_for_errors : bool
+        True if the test allows for the known errors of the instrument.
     """
 
     value: str
     p: float
     q: float
+    exact_p: float
     detectable: float | None
     tests: int | None = None
+    corrected_for_errors: bool = False
 
 
 @record
@@ -100,12 +109,6 @@ class SetShares:
     verdict: Verdict | None = None
     reference_images: int | None = None
     total_variation: E | None = None
-
-    @property
-    def from_reference(self) -> list[Estimate]:
-        """All estimates of the deviation from the reference."""
-        candidates = (self.distance, self.total_variation)
-        return [estimate for estimate in candidates if isinstance(estimate, Estimate)]
 
     @property
     def even(self) -> bool:
@@ -164,7 +167,10 @@ def shares(
     scoring: Scoring,
     known_errors: Counts | None = None,
 ) -> SetShares:
-    """Estimate the shares of an axis's values in a set. q-values are added later.
+    """Estimate the shares of an axis's values in a set, and test them against the reference.
+
+    q-values are added later (`verdicts.with_verdicts`). No verdict is given where the instrument
+    does not distinguish the values of the axis.
 
     Parameters
     ----------
@@ -204,20 +210,28 @@ def _estimated(
     place = (unlabeled.prompt, unlabeled.set, unlabeled.axis, unlabeled.instrument)
     rng = scoring.rng(*place, "shares")
     estimates = share_intervals(counts, level=scoring.level, missing=missing)
+    reference = list(unlabeled.reference.values())
+    errors = usable_errors(known_errors)
+    if errors is not None and not errors.tell_values_apart:
+        return _indistinguishable(unlabeled, axis, estimates)
+    test = reference_test(
+        counts, reference, reference_images=unlabeled.reference_images, errors=errors
+    )
 
     def deviation(distance: str, generator: np.random.Generator) -> Estimate:
-        return distance_estimate(
+        estimate = distance_estimate(
             counts,
-            list(unlabeled.reference.values()),
+            reference,
             distance=distance,
             missing=missing,
             reference_images=unlabeled.reference_images,
             rng=generator,
             **scoring.interval_options,
         )
+        return replace(estimate, p=test.p)
 
     distance = deviation(DISTANCE[axis.scale], rng)
-    corrected = _corrected(axis, counts, missing, scoring, known_errors, rng)
+    corrected = _corrected(axis, counts, missing, scoring, errors, rng)
     total_variation = None
     if axis.scale == "ordinal":
         total_variation = deviation("total_variation", scoring.rng(*place, "total variation"))
@@ -228,6 +242,34 @@ def _estimated(
         bounds=_bounds(axis, counts, missing) if missing else None,
         instrument_corrected=corrected,
         total_variation=total_variation,
+        verdict=Verdict(
+            value=unlabeled.leading,
+            p=test.p,
+            q=test.p,
+            exact_p=test.exact_p,
+            detectable=None,
+            corrected_for_errors=errors is not None and unlabeled.reference_images is None,
+        ),
+    )
+
+
+def usable_errors(known_errors: Counts | None) -> ReadingErrors | None:
+    """Return the known errors of an instrument if they are known for all true values."""
+    if known_errors is None or not known_errors.sum(axis=1).all():
+        return None
+    return ReadingErrors.of(known_errors)
+
+
+def _indistinguishable(
+    unlabeled: SetShares, axis: Axis, estimates: Sequence[Estimate]
+) -> SetShares:
+    """Return the record of a set whose instrument does not distinguish the values of the axis."""
+    missing = Missing("error", INDISTINGUISHABLE)
+    return replace(
+        unlabeled,
+        shares=dict(zip(axis.values, estimates, strict=True)),
+        distance=missing,
+        instrument_corrected=dict.fromkeys(axis.values, missing),
     )
 
 
@@ -236,18 +278,16 @@ def _corrected(
     counts: Counts,
     missing: int,
     scoring: Scoring,
-    known_errors: Counts | None,
+    errors: ReadingErrors | None,
     rng: np.random.Generator,
 ) -> dict[str, Estimate] | None:
-    """Correct shares for errors of the instrument, if these are known for all true values."""
-    if known_errors is None or not known_errors.sum(axis=1).all():
+    """Correct shares for errors of the instrument, if these are known."""
+    if errors is None:
         return None
-    with suppress(NotEnoughData):
-        estimates = corrected_share_intervals(
-            counts, known_errors, rng=rng, missing=missing, **scoring.interval_options
-        )
-        return dict(zip(axis.values, estimates, strict=True))
-    return None
+    estimates = corrected_share_intervals(
+        counts, errors.counts, rng=rng, missing=missing, **scoring.interval_options
+    )
+    return dict(zip(axis.values, estimates, strict=True))
 
 
 def _bounds(axis: Axis, counts: Counts, missing: int) -> dict[str, tuple[float, float]]:
