@@ -1,4 +1,4 @@
-"""A small folder of drawings with a manifest and labels, and their Picture records."""
+"""A small folder of drawings with a manifest and labels, and their records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COUNT = 8
 
 @pytest.fixture(scope="session")
 def scenes() -> list[Scene]:
-    """Eight nurses that differ in gender and age, all in color."""
+    """Return eight nurses that differ in gender and age, all in color."""
     genders = ATTRIBUTES["gender"]
     ages = ATTRIBUTES["age"]
     return [Scene(gender=genders[i % 2], age=ages[i % 3], occupation="nurse") for i in range(COUNT)]

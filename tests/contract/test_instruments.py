@@ -1,4 +1,6 @@
-"""What every registered VQA and embedder must do. A new one needs one line in VQAS or EMBEDDERS."""
+"""Requirements for all registered VQA models and embedders; a new one needs a line in VQAS or
+EMBEDDERS.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ Case = Callable[[Path], tuple[str, dict[str, object]]]
 
 @lru_cache
 def network(family: str) -> Path:
-    import tiny_networks  # imports much
+    import tiny_networks  # imported here because it imports torch and transformers
 
     folder = Path(mkdtemp(prefix="askew-network-"))
     atexit.register(rmtree, folder, ignore_errors=True)
@@ -91,7 +93,7 @@ def test_answers_do_not_depend_on_batch_or_order(
 
 
 @pytest.mark.parametrize("name", ["studio", "clip"])
-def test_answers_from_vectors_are_those_from_pictures(
+def test_answers_from_vectors_equal_those_from_images(
     name: str, drawn_folder: Path, pictures: list[Picture]
 ) -> None:
     vqa = load(name, drawn_folder)

@@ -1,4 +1,4 @@
-"""What every registered mitigation must do. A new one needs one line in CASES."""
+"""Requirements for all registered mitigations. A new mitigation needs a line in CASES."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def studio() -> Model:
 
 @pytest.fixture(scope="module")
 def untouched() -> list[Image.Image | Missing]:
-    """Pictures of a model that nothing was ever wrapped around."""
+    """Return images of a model without any mitigation."""
     return studio().generate(REQUESTS)
 
 
@@ -77,7 +77,7 @@ def test_every_registered_mitigation_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_its_file_is_all_of_it(name: str, tmp_path: Path) -> None:
+def test_the_file_contains_the_complete_mitigation(name: str, tmp_path: Path) -> None:
     technique = load(name)
     file = tmp_path / "m.toml"
     file.write_text(technique.to_toml())
@@ -89,7 +89,7 @@ def test_its_file_is_all_of_it(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_pictures_depend_on_the_request_alone_and_are_other_ones(
+def test_images_depend_on_the_request_only_and_differ_from_plain_ones(
     name: str, untouched: list[Image.Image | Missing]
 ) -> None:
     plain = studio()
@@ -105,14 +105,14 @@ def test_pictures_depend_on_the_request_alone_and_are_other_ones(
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_asked_is_of_the_targets(name: str) -> None:
+def test_questions_are_about_the_targets(name: str) -> None:
     technique = load(name)
     for requested in map(technique.requested_values, REQUESTS):
         assert all(value in technique.targets[axis] for axis, value in requested.items())
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if isinstance(load(name), Steering)])
-def test_a_model_that_shows_no_network_is_refused_by_name(name: str) -> None:
+def test_a_model_without_an_accessible_network_is_refused_by_name(name: str) -> None:
     with pytest.raises(
         UsageError,
         match=f"{name} works inside a diffusion network, but studio/planted gives no access",

@@ -1,4 +1,4 @@
-"""What every registered model or collection must do. A new provider needs one line in CASES."""
+"""Requirements for all registered models and collections. A new provider needs a line in CASES."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GENERATORS = [name for name in CASES if name not in COLLECTIONS]
 
 
 def tiny_pipeline(folder: Path) -> Path:
-    import tiny_pipelines  # imports much
+    import tiny_pipelines  # imported here because it imports torch and diffusers
 
     return tiny_pipelines.save("stable-diffusion", folder / "pipeline")
 
@@ -66,8 +66,8 @@ def test_an_unknown_setting_is_a_usage_error(name: str, drawn_folder: Path) -> N
 
 
 @pytest.mark.parametrize("name", GENERATORS)
-def test_pictures_depend_on_the_request_alone(name: str, drawn_folder: Path) -> None:
-    """The same in a batch of any size and order, and by the model loaded anew."""
+def test_images_depend_on_the_request_only(name: str, drawn_folder: Path) -> None:
+    """Images are equal in a batch of any size and order, and after loading the model again."""
     texts = ("a photo of a nurse", "a photo of a chef")
     seeds = (5, 2**62, 3)
     requests = [Request(text, seed) for seed in seeds for text in texts]
@@ -86,7 +86,7 @@ def test_pictures_depend_on_the_request_alone(name: str, drawn_folder: Path) -> 
 
 
 @pytest.mark.parametrize("name", GENERATORS)
-def test_settings_are_scalars_that_change_the_picture(name: str, drawn_folder: Path) -> None:
+def test_settings_are_scalars_that_change_the_image(name: str, drawn_folder: Path) -> None:
     model = generator(name, drawn_folder)
     assert all(isinstance(value, str | int | float | bool) for value in model.settings.values())
     assert isinstance(model.unknown_words("a photo of a nurse"), list)

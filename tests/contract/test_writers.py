@@ -1,4 +1,4 @@
-"""What every registered writer of axes and counterfactuals must do."""
+"""Requirements for all registered writers of axes and counterfactuals."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from askew.errors import UnknownName, UsageError
 from askew.prompts.base import Kind, Writer, simplify
 
 WRITERS = ("lexicon", "lexicon/studio")
-BEHIND_A_SERVER = ("openai",)
-"""Tested with one, see tests/prompts/test_llm_writer.py."""
+SERVER_WRITERS = ("openai",)
+"""Writers that need a server; tests/prompts/test_llm_writer.py tests them."""
 
 PROMPTS = (
     "a photo of a nurse",
@@ -21,12 +21,12 @@ PROMPTS = (
 
 
 def test_every_registered_writer_has_a_case() -> None:
-    assert set(registry.providers("llm")) == {*WRITERS, *BEHIND_A_SERVER}
+    assert set(registry.providers("llm")) == {*WRITERS, *SERVER_WRITERS}
 
 
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("prompt", PROMPTS)
-def test_proposals_are_whole_and_repeatable(name: str, prompt: str) -> None:
+def test_proposals_are_complete_and_reproducible(name: str, prompt: str) -> None:
     writer = registry.writer(name)
     assert isinstance(writer, Writer)
     proposals = writer.propose(prompt, None, 7)
@@ -40,7 +40,7 @@ def test_proposals_are_whole_and_repeatable(name: str, prompt: str) -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_axes_asked_for_are_given_in_order(name: str) -> None:
+def test_requested_axes_keep_their_order(name: str) -> None:
     proposals = registry.writer(name).propose("a photo of a nurse", ["age", "gender"], 0)
     assert [p.axis.name for p in proposals] == ["age", "gender"]
 
@@ -54,7 +54,7 @@ def test_bad_requests_are_usage_errors(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_new_prompts_are_different_and_repeatable(name: str) -> None:
+def test_new_prompts_are_different_and_reproducible(name: str) -> None:
     writer = registry.writer(name, cache=None)
     assert isinstance(writer, Writer)
     prompt = "a photo of a nurse"

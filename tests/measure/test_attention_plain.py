@@ -100,7 +100,7 @@ def test_unsupported_requests_are_errors(pipe: Any) -> None:
         make(pipe, guidance=1.0)
 
 
-def test_guidance_by_the_prompt_itself_is_not_taken_for_two_images(pipe: Any) -> None:
+def test_guidance_by_the_prompt_does_not_count_as_two_images(pipe: Any) -> None:
     if isinstance(pipe, d.SanaSprintPipeline):
         return  # it takes no negative prompt
     with (

@@ -105,7 +105,7 @@ def test_an_aborted_call_leaves_no_maps(family: str) -> None:
 
 
 @every_family
-def test_nothing_is_kept_from_step_to_step(family: str) -> None:
+def test_no_tensor_is_stored_between_steps(family: str) -> None:
     held: list[int] = []
 
     def count(pipe: Any, step: int, timestep: Any, tensors: dict[str, Any]) -> dict[str, Any]:

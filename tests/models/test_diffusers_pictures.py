@@ -185,7 +185,7 @@ def test_a_batch_that_is_too_large_is_halved_until_it_fits(tiny: Saved, error: E
     assert tiny_model.batch_size == 8, "the slices of a run must stay the same"
 
 
-def test_an_image_too_large_for_the_memory_says_what_to_do(tiny: Saved) -> None:
+def test_the_error_of_an_image_too_large_for_memory_names_a_remedy(tiny: Saved) -> None:
     tiny_model = model(tiny, "stable-diffusion", batch_size=2)
     tiny_model.__dict__["pipeline"] = MemoryHungryPipeline(tiny_model.pipeline, 0, MemoryError())
     with pytest.raises(ModelError, match=r"not enough memory on cpu for one image .* -M height"):

@@ -17,7 +17,7 @@ def page(*blocks: Any) -> Page:
     return Page("k", "t", "The answer.", (), (Section("Only", blocks),))
 
 
-def test_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     original = builtins.__import__
 
     def without(name: str, *more: Any) -> Any:

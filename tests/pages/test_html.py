@@ -47,7 +47,7 @@ def test_is_valid_html(page: str) -> None:
     html5lib.HTMLParser(strict=True).parse(page)
 
 
-def test_allows_nothing_but_its_own_style(page: str) -> None:
+def test_allows_only_the_style_of_the_page(page: str) -> None:
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
     assert policy

@@ -166,7 +166,7 @@ OPENINGS = ("a photo of {}", "{} at work", "A portrait of {}, detailed", "{}", "
 
 
 @given(st.sampled_from(PEOPLE), st.sampled_from(OPENINGS), st.sampled_from(BIASCONNECT), st.data())
-def test_an_open_axis_adds_its_own_words_and_nothing_else(
+def test_an_open_axis_adds_only_its_words(
     noun: str, opening: str, axis: str, data: st.DataObject
 ) -> None:
     prompt = opening.format(f"{article(noun)} {noun}")

@@ -138,7 +138,7 @@ def test_questions_are_multiple_choice_and_disability_has_three_parts() -> None:
             assert all(value in question.text for value in asked.values)
 
 
-def test_other_axes_keep_their_own_questions() -> None:
+def test_other_axes_keep_their_questions() -> None:
     assert asked_as_in_biasconnect(AXES["glasses"]) is AXES["glasses"]
 
 

@@ -272,9 +272,7 @@ def test_every_axis_and_noun_of_the_groups_is_known() -> None:
 
 @pytest.mark.parametrize("writer", [WRITER, STUDIO], ids=["lexicon", "studio"])
 @pytest.mark.parametrize("topic", ["people", "clothing", "style"])
-def test_a_target_leaves_no_prompt_of_its_own_without_variations(
-    writer: LexiconWriter, topic: str
-) -> None:
+def test_every_prompt_about_a_target_has_variations(writer: LexiconWriter, topic: str) -> None:
     for prompt in writer.write("random prompts", "", 6, seed=1, topic=topic):
         assert len(writer.write("variations", prompt, 15, seed=3, topic=topic)) == 15
 

@@ -1,4 +1,4 @@
-"""The caption grammar: what is said is read back, what is not known is named."""
+"""The caption grammar: stated values are parsed again, and unknown words are named."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def scenes(draw: st.DrawFn) -> Scene:
 @given(
     scenes(), st.lists(st.sampled_from(EVERYTHING), unique=True), st.integers(0, 10**6) | st.none()
 )
-def test_a_caption_says_what_is_mentioned_only(
+def test_a_caption_states_only_mentioned_values(
     scene: Scene, mentioned: list[str], seed: int | None
 ) -> None:
     prompt = parse(caption(scene, mentioned, None if seed is None else Random(seed)))
@@ -39,7 +39,7 @@ def test_a_caption_says_what_is_mentioned_only(
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
-def test_every_wording_of_a_value_says_that_value(name: str) -> None:
+def test_every_wording_of_a_value_states_that_value(name: str) -> None:
     for value in ATTRIBUTES.get(name, tuple(OCCUPATIONS)):
         assert phrase(name, value) in wordings(name, value) or name in (
             "hair",
@@ -96,7 +96,7 @@ def test_free_prompts_are_understood(
 @pytest.mark.parametrize(
     "prompt", ["an empty room", "a landscape", "a photo of nobody", "a bowl of fruit"]
 )
-def test_a_prompt_without_a_person_asks_for_an_empty_scene(prompt: str) -> None:
+def test_a_prompt_without_a_person_describes_an_empty_scene(prompt: str) -> None:
     assert not parse(prompt).person
 
 
@@ -108,13 +108,13 @@ def test_unknown_words_are_named_in_order() -> None:
     )
 
 
-def test_words_that_an_occupation_drowns_are_named_beside_one_alone():
+def test_words_under_rendered_with_an_occupation_are_named_if_present():
     assert unheard("a photo of a casual doctor") == ["casual"]
     assert unheard("a photo of a casual person") == []
     assert unheard("a photo of builders wearing glasses") == ["builders", "wearing glasses"]
 
 
-def test_words_that_drown_each_other_are_named_together() -> None:
+def test_words_that_suppress_each_other_are_named_together() -> None:
     assert unheard("A color photograph of a female doctor, headshot, high-quality.") == [
         "doctor … headshot"
     ]

@@ -1,6 +1,4 @@
-"""The studio drawings: the same everywhere, complete, distinct, and honest about where their
-evidence lies.
-"""
+"""The studio drawings: reproducible, complete, distinct, and with true masks of their evidence."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ def pixels(scene: Scene, seed: int) -> np.ndarray:
     return np.asarray(draw(scene, seed)).astype(np.int16)
 
 
-def test_drawing_is_a_small_rgb_picture_that_scene_and_seed_decide():
+def test_a_drawing_is_a_small_rgb_image_of_scene_and_seed():
     scene = random_scene(1)
     picture = draw(scene, 7)
     assert (picture.size, picture.mode) == ((128, 128), "RGB")
@@ -38,12 +36,12 @@ def test_drawing_is_a_small_rgb_picture_that_scene_and_seed_decide():
     assert picture.tobytes() != draw(scene, 8).tobytes()
 
 
-def test_large_seeds_are_fine():
+def test_large_seeds_are_accepted():
     assert draw(Scene(), 2**63 - 1).tobytes() != draw(Scene(), 2**62).tobytes()
 
 
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
-def test_every_value_changes_the_picture_in_every_style(attribute: str):
+def test_every_value_changes_the_image_in_every_style(attribute: str):
     for number, style in itertools.product(range(3), ATTRIBUTES["style"]):
         base = replace(random_scene(number), style=style, disability="fit", occupation=None)
         drawn = [
@@ -64,7 +62,7 @@ def test_every_occupation_with_every_style_can_be_drawn():
 
 
 @pytest.mark.parametrize("number", range(8))
-def test_masks_belong_to_the_same_picture_and_fit_together(number: int):
+def test_masks_belong_to_the_same_image_and_are_consistent(number: int):
     scene = random_scene(number)
     drawing = draw_with_masks(scene, number)
     masks = drawing.masks
@@ -79,20 +77,20 @@ def test_masks_belong_to_the_same_picture_and_fit_together(number: int):
     assert masks["hair"].any() == (scene.hair != "bald")
 
 
-def test_skin_mask_holds_skin_colour():
+def test_the_skin_mask_contains_skin_color():
     scene = Scene(ethnicity="hispanic", style="color")
     drawing = draw_with_masks(scene, 5)
     inside = np.asarray(drawing.image)[drawing.masks["skin"]].astype(int)
     assert (np.diff(np.median(inside, axis=0)) < -15).all()  # red over green over blue
 
 
-def test_a_card_is_seen_whole_and_only_with_an_occupation():
+def test_a_card_is_fully_visible_and_only_with_an_occupation():
     assert not draw_with_masks(Scene(), 1).masks["sign"].any()
     lawyer = Scene(occupation="lawyer", disability="wheelchair", hair="long")
     assert draw_with_masks(lawyer, 1).masks["sign"].sum() > 1000
 
 
-def test_an_empty_scene_shows_environment_and_style_alone():
+def test_an_empty_scene_shows_only_environment_and_style():
     empty = Scene(person=False)
     other = replace(
         empty, gender="male", age="old", ethnicity="black", occupation="nurse", hair="bald"
@@ -158,7 +156,7 @@ def test_signs_differ_from_each_other_in_every_style(style: str):
         )
 
 
-def test_pins_differ_from_each_other_without_colour():
+def test_pins_differ_from_each_other_without_color():
     for style in ("greyscale", "sketch"):
         drawn = [
             pixels(Scene(ethnicity=value, style=style, hair="bald"), 0)[:, :, 0]
@@ -176,10 +174,10 @@ def test_skin_tones_span_the_range_evenly_and_overlap():
     assert all(upper[0] < lower[1] for upper, lower in itertools.pairwise(ranges))
 
 
-def test_lines_show_as_well_on_dark_skin_as_on_light():
-    def luminance(colour: tuple[int, int, int]) -> float:
+def test_lines_are_equally_visible_on_dark_and_light_skin():
+    def luminance(color: tuple[int, int, int]) -> float:
         linear = [
-            (v / 255 / 12.92) if v <= 10 else ((v / 255 + 0.055) / 1.055) ** 2.4 for v in colour
+            (v / 255 / 12.92) if v <= 10 else ((v / 255 + 0.055) / 1.055) ** 2.4 for v in color
         ]
         return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
 
@@ -195,8 +193,8 @@ def test_lines_show_as_well_on_dark_skin_as_on_light():
         )
 
 
-def test_skin_lightness_is_what_it_says():
-    colour = pytest.importorskip("skimage.color")
+def test_skin_has_the_requested_lightness():
+    color = pytest.importorskip("skimage.color")
     for lightness in (32.0, 50.0, 70.0, 90.0):
-        measured = colour.rgb2lab(np.array([[skin(lightness)["base"]]]) / 255.0)[0, 0, 0]
+        measured = color.rgb2lab(np.array([[skin(lightness)["base"]]]) / 255.0)[0, 0, 0]
         assert measured == pytest.approx(lightness, abs=1.0)

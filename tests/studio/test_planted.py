@@ -1,4 +1,4 @@
-"""The planted distribution: exact, as documented, and what is drawn from it."""
+"""The planted distribution: exact, as documented, and followed by samples."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_conditioning_is_bayes() -> None:
     )
 
 
-def test_axes_of_a_joint_come_in_the_order_asked() -> None:
+def test_axes_of_a_joint_distribution_keep_the_requested_order() -> None:
     forth = joint(NURSE, ("emotion", "gender"))
     back = joint(NURSE, ("gender", "emotion"))
     assert forth == pytest.approx({(emotion, gender): p for (gender, emotion), p in back.items()})
@@ -95,7 +95,7 @@ def test_samples_follow_the_truth(bias: float) -> None:
         )
 
 
-def test_what_is_drawn_anew_follows_the_truth_given_the_rest() -> None:
+def test_redrawn_attributes_follow_the_truth_given_the_rest() -> None:
     scene = sample(parse("a photo of a nurse"), 1.0, seed=1)
     unknown = ("age", "hair", "glasses")
     drawn = [redrawn(scene, unknown, 1.0, seed) for seed in range(2000)]
@@ -116,7 +116,7 @@ def test_what_is_drawn_anew_follows_the_truth_given_the_rest() -> None:
         )
 
 
-def test_said_values_are_always_drawn() -> None:
+def test_stated_values_are_always_drawn() -> None:
     scenes = [
         sample(parse("a photo of an obese blind male nurse"), 1.0, seed) for seed in range(50)
     ]
@@ -125,7 +125,7 @@ def test_said_values_are_always_drawn() -> None:
     }
 
 
-def test_worlds_are_normalised() -> None:
+def test_worlds_are_normalized() -> None:
     assert world("chef", 1.0).sum() == pytest.approx(1)
     assert conditional(parse("an old chef"), 0.7).sum() == pytest.approx(1)
 
@@ -143,7 +143,7 @@ def test_impossible_and_unknown_requests_are_errors() -> None:
         PlantedModel(bias=2)
 
 
-def test_a_picture_depends_on_its_request_alone() -> None:
+def test_an_image_depends_on_its_request_only() -> None:
     model = PlantedModel()
     requests = [Request(text, seed) for text in (NURSE, "a photo of a chef") for seed in (1, 2)]
     together = [image.tobytes() for image in model.generate(requests)]
@@ -153,7 +153,7 @@ def test_a_picture_depends_on_its_request_alone() -> None:
 
 
 @pytest.mark.parametrize("root", ["gender", "ethnicity", "environment", "body_type", "style"])
-def test_what_follows_an_attribute_is_what_its_values_change(root: str) -> None:
+def test_dependents_of_an_attribute_change_with_its_values(root: str) -> None:
     prompt = "a photo of a nurse"
     changed = set()
     for name in ATTRIBUTES.keys() - {root}:
