@@ -40,9 +40,9 @@ def compare(
 
     Examples
     --------
-    - `askew compare runs/base runs/new`
+    `askew compare runs/base runs/new`
 
-    - `askew compare runs/flux runs/sdxl runs/dalle --names flux,sdxl,dalle`
+    `askew compare runs/flux runs/sdxl runs/dalle --names flux,sdxl,dalle`
 
     Parameters
     ----------
