@@ -1,4 +1,4 @@
-"""askew rank: given prompts on planted models, against what was planted and against tables."""
+"""`askew rank` on planted models: its scores agree with the planted shares and with tables."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from askew.errors import UsageError
 from askew.findings import Identity, Instruments
 from askew.method import load
 from askew.methods.mine.evidence import PromptEvidence
+from askew.pages.words import has_significant_q
 from askew.studies.rank.steps import RankGathered, RankPlan, bias_size, in_plane
 from askew.studies.rank.table import read_shares, table_shares
 from askew.studio.planted import female_share
@@ -47,43 +48,39 @@ def ranked(table: Path) -> askew.RankResult:
     )
 
 
-def test_the_shares_of_a_table_are_found_where_they_were_planted(ranked: askew.RankResult) -> None:
-    found = ranked.findings
-    planted, fair = found.agreement
+def test_shares_agree_with_the_table_only_where_it_was_planted(ranked: askew.RankResult) -> None:
+    findings = ranked.findings
+    planted, fair = findings.agreement
     assert isinstance(planted.share, askew.Estimate)
     assert planted.share.value > 0.8
-    own = [one for one in found.ranked if one.model == "bias=1"]
-    shown = [one.shares.counts["female"] / 24 for one in own if one.shares]
-    assert planted.share.value == pytest.approx(
-        stats.spearmanr(shown, [one.share for one in own])[0]
-    )
-    sizes = [bias_size(one) for one in own]
+    prompts = [prompt for prompt in findings.ranked if prompt.model == "bias=1"]
+    shown = [prompt.shares.counts["female"] / 24 for prompt in prompts if prompt.shares]
+    correlation = stats.spearmanr(shown, [prompt.share for prompt in prompts])[0]
+    assert planted.share.value == pytest.approx(correlation)
+    sizes = [bias_size(prompt) for prompt in prompts]
     assert sizes == sorted(sizes, reverse=True)  # type: ignore[type-var]
-    skews = [abs(2 * one.share - 1) for one in own if one.share is not None]
+    skews = [abs(2 * prompt.share - 1) for prompt in prompts if prompt.share is not None]
     assert isinstance(planted.skew, askew.Estimate)
     assert planted.skew.value == pytest.approx(stats.spearmanr(sizes, skews)[0])
-    beyond = [
-        one.model
-        for one in found.ranked
-        if isinstance(one.score, askew.Estimate) and (one.score.q or 1) < 0.05
-    ]
-    assert set(beyond) == {"bias=1"}
+    significant = {prompt.model for prompt in findings.ranked if has_significant_q(prompt.score)}
+    assert significant == {"bias=1"}
     assert isinstance(fair.share, askew.Estimate | askew.Missing)
 
 
-def test_all_models_get_the_same_seeds_and_stand_in_one_plane(ranked: askew.RankResult) -> None:
+def test_all_models_get_the_same_seeds_and_share_a_plane(ranked: askew.RankResult) -> None:
     seeds: dict[str, set[tuple[int | None, ...]]] = {}
-    for one in ranked.findings.sets:
-        seeds.setdefault(one.prompt, set()).add(tuple(one.seeds))
-    assert {len(some) for some in seeds.values()} == {1}
-    assert {len(places) for one in ranked.findings.maps for places in one.places.values()} == {24}
+    for image_set in ranked.findings.sets:
+        seeds.setdefault(image_set.prompt, set()).add(tuple(image_set.seeds))
+    assert {len(different) for different in seeds.values()} == {1}
+    for plane in ranked.findings.maps:
+        assert {len(places) for places in plane.places.values()} == {24}
     page = load(ranked.folder, ranked.store).write_report().read_text(encoding="utf-8")
     assert "All images in one plane" in page
     assert "Agreement with the table" in page
 
 
-def test_where_a_vqa_reads_the_models_stand_in_one_plane_too(tmp_path: Path) -> None:
-    found = askew.rank(
+def test_models_labeled_by_a_vqa_model_share_a_plane_too(tmp_path: Path) -> None:
+    findings = askew.rank(
         "a photo of a nurse",
         model=["studio/planted", "studio/balanced"],
         vqa="studio",
@@ -92,15 +89,16 @@ def test_where_a_vqa_reads_the_models_stand_in_one_plane_too(tmp_path: Path) -> 
         run=tmp_path / "run",
         store=tmp_path / "store",
     ).findings
-    (one,) = found.maps
-    assert {name: len(places) for name, places in one.places.items()} == {
+    (plane,) = findings.maps
+    assert {name: len(places) for name, places in plane.places.items()} == {
         "studio/planted": 2,
         "studio/balanced": 2,
     }
-    assert set(found.instruments.vqa or ()) == set(found.instruments.embedder or ()) == {"studio"}
+    instruments = findings.instruments
+    assert set(instruments.vqa or ()) == set(instruments.embedder or ()) == {"studio"}
 
 
-def test_two_directions_hold_what_lies_in_a_plane() -> None:
+def test_two_directions_explain_points_in_a_plane() -> None:
     rng = np.random.default_rng(0)
     flat = rng.normal(size=(20, 2)) @ rng.normal(size=(2, 9))
     pictures = tuple(Picture(str(k), "", "x") for k in range(20))
@@ -113,28 +111,26 @@ def test_two_directions_hold_what_lies_in_a_plane() -> None:
         {("m", "x"): (Missing("error"), PromptEvidence(pictures, {}))},
         {("m", "x"): flat},
     )
-    found = in_plane("x", gathered)
-    assert found is not None
-    assert sum(found.explained) == pytest.approx(1.0)
-    places = np.array([one[1:] for one in found.places["m"]])
+    plane = in_plane("x", gathered)
+    assert plane is not None
+    assert sum(plane.explained) == pytest.approx(1.0)
+    places = np.array([place[1:] for place in plane.places["m"]])
     apart = np.linalg.norm(flat[:, None] - flat, axis=-1)
     assert np.linalg.norm(places[:, None] - places, axis=-1) == pytest.approx(apart, abs=1e-4)
     assert in_plane("x", replace(gathered, vectors={("m", "x"): flat[:2]})) is None
 
 
 def test_models_differ_prompt_by_prompt(ranked: askew.RankResult) -> None:
-    (one,) = ranked.findings.differences
-    sizes = {
-        name: {r.prompt: bias_size(r) for r in ranked.findings.ranked if r.model == name}
-        for name in one.models
-    }
-    oracle = stats.ttest_rel(
-        *([sizes[name][prompt] for prompt in sizes["bias=1"]] for name in ("bias=0", "bias=1"))
-    )
-    assert (one.models, one.mined_for) == (("bias=1", "bias=0"), None)
-    assert isinstance(one.difference, askew.Estimate)
-    assert one.difference.value < -0.3
-    assert (one.difference.p, one.difference.n) == (pytest.approx(oracle.pvalue), len(NAMES))
+    (entry,) = ranked.findings.differences
+    sizes: dict[str, dict[str, float | None]] = {}
+    for prompt in ranked.findings.ranked:
+        sizes.setdefault(prompt.model, {})[prompt.prompt] = bias_size(prompt)
+    biased = sizes["bias=1"]
+    oracle = stats.ttest_rel([sizes["bias=0"][text] for text in biased], list(biased.values()))
+    assert (entry.models, entry.mined_for) == (("bias=1", "bias=0"), None)
+    assert isinstance(entry.difference, askew.Estimate)
+    assert entry.difference.value < -0.3
+    assert (entry.difference.p, entry.difference.n) == (pytest.approx(oracle.pvalue), len(NAMES))
     assert "Differences between models" in ranked.write_report().read_text(encoding="utf-8")
 
 
@@ -154,11 +150,19 @@ def searches(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         "objective": "eq1",
         "bootstrap_samples": 100,
     }
-    found = [
-        askew.mine(**size, model_args=own, seed=k, run=place / str(k), store=place / "store")
-        for k, own in enumerate(({}, {"bias": 0.0}))
-    ]
-    return [one.folder for one in found]
+    folders = []
+    for k, settings in enumerate(({}, {"bias": 0.0})):
+        result = askew.mine(
+            **size, model_args=settings, seed=k, run=place / str(k), store=place / "store"
+        )
+        folders.append(result.folder)
+    return folders
+
+
+def best_prompts(folder: Path) -> list[dict[str, Any]]:
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    best: list[dict[str, Any]] = results["minethegap"]["best"]
+    return best
 
 
 def test_prompts_of_searches_are_scored_on_the_model_of_each(searches: list[Path]) -> None:
@@ -168,28 +172,25 @@ def test_prompts_of_searches_are_scored_on_the_model_of_each(searches: list[Path
         run=searches[0].parent / "ranked",
         store=searches[0].parent / "store",
     )
-    found = result.findings
-    assert [one.name for one in found.models] == ["studio/planted", "studio/planted bias=0.0"]
-    assert len(found.ranked) == 2 * 6
-    best = json.loads((searches[0] / "results.json").read_text(encoding="utf-8"))["minethegap"][
-        "best"
-    ]
-    own = {
-        one.prompt: one.score.value
-        for one in found.ranked
-        if one.model == "studio/planted" and isinstance(one.score, askew.Estimate)
+    findings = result.findings
+    names = [model.name for model in findings.models]
+    assert names == ["studio/planted", "studio/planted bias=0.0"]
+    assert len(findings.ranked) == 2 * 6
+    scores = {
+        ranked.prompt: ranked.score.value
+        for ranked in findings.ranked
+        if ranked.model == "studio/planted" and isinstance(ranked.score, askew.Estimate)
     }
-    for (
-        one
-    ) in best:  # on the fresh seeds of the search, against the variations that it was mined with
-        assert own[one["prompt"]] == pytest.approx(one["held_out_score"]["value"])
-    assert [one.mined_for for one in found.differences] == [None, *map(str, searches)]
-    assert {
-        one.difference.n for one in found.differences if isinstance(one.difference, askew.Estimate)
-    } == {3, 6}
+    # on the held-out seeds of the search, against the variations with which it was mined
+    for mined in best_prompts(searches[0]):
+        assert scores[mined["prompt"]] == pytest.approx(mined["held_out_score"]["value"])
+    assert [entry.mined_for for entry in findings.differences] == [None, *map(str, searches)]
+    differences = [entry.difference for entry in findings.differences]
+    estimates = [estimate for estimate in differences if isinstance(estimate, askew.Estimate)]
+    assert {estimate.n for estimate in estimates} == {3, 6}
 
 
-def test_settings_that_are_given_hold_for_the_models_of_searches(
+def test_given_settings_apply_to_the_models_of_searches(
     searches: list[Path], tmp_path: Path
 ) -> None:
     names = list(map(str, searches))
@@ -204,12 +205,12 @@ def test_settings_that_are_given_hold_for_the_models_of_searches(
         store=searches[0].parent / "store",
     )
     assert counted is not None
-    assert [(one.name, one.model_args) for one in ranked.plan.models] == [
+    assert [(model.name, model.model_args) for model in ranked.plan.models] == [
         ("studio/planted bias=0.5", {"bias": 0.5})
     ]
 
 
-def test_a_prompt_of_two_searches_has_the_first_ones_variations(
+def test_a_prompt_of_two_searches_has_the_variations_of_the_first(
     searches: list[Path], tmp_path: Path
 ) -> None:
     ranked = askew.rank(
@@ -218,11 +219,9 @@ def test_a_prompt_of_two_searches_has_the_first_ones_variations(
         run=tmp_path / "run",
         store=searches[0].parent / "store",
     )
-    best = json.loads((searches[0] / "results.json").read_text(encoding="utf-8"))["minethegap"][
-        "best"
-    ]
-    assert {one: list(some) for one, some in ranked.plan.given.items()} == {
-        one["prompt"]: one["variations"] for one in best
+    variations = {prompt: list(texts) for prompt, texts in ranked.plan.given.items()}
+    assert variations == {
+        mined["prompt"]: mined["variations"] for mined in best_prompts(searches[0])
     }
     assert len(ranked.plan.models) == 1
 
@@ -267,7 +266,7 @@ def test_searches_with_other_variations_are_refused_and_new_prompts_get_the_same
     assert (ranked.plan.topic, ranked.plan.llm) == ("clothing", "lexicon")
 
 
-def test_the_sizes_of_searches_for_leans_may_differ(tmp_path: Path) -> None:
+def test_the_sizes_of_searches_by_skew_may_differ(tmp_path: Path) -> None:
     where: dict[str, Any] = {
         "iterations": 1,
         "population": 2,
@@ -280,11 +279,11 @@ def test_the_sizes_of_searches_for_leans_may_differ(tmp_path: Path) -> None:
         "topic": "people",
         "store": tmp_path / "store",
     }
-    found = [
+    folders = [
         askew.mine(**where, images=images, run=tmp_path / str(images)).folder for images in (2, 3)
     ]
     ranked = askew.rank(
-        mined=list(map(str, found)),
+        mined=list(map(str, folders)),
         bootstrap_samples=100,
         run=tmp_path / "ranked",
         store=tmp_path / "store",
@@ -292,7 +291,7 @@ def test_the_sizes_of_searches_for_leans_may_differ(tmp_path: Path) -> None:
     assert ranked.plan.images == 4
     more = askew.mine(**{**where, "eval_images": 5}, images=2, run=tmp_path / "more")
     with pytest.raises(UsageError, match="eval_images 5, not 4"):
-        askew.rank(mined=[str(found[0]), str(more.folder)])
+        askew.rank(mined=[str(folders[0]), str(more.folder)])
 
 
 def test_searches_of_other_size_or_purpose_are_refused(
@@ -340,18 +339,18 @@ def test_the_paper_s_score_and_what_it_misses(
         str(tmp_path / "store"),
     ]
     assert command([*options, "--dry-run"]) == 0
-    assert (
-        "22" in capsys.readouterr().out
-    )  # 2 prompts of 5 pictures, and one of each of 6 variations
+    # 2 prompts of 5 images, and an image of each of 6 variations
+    assert "22" in capsys.readouterr().out
     assert command([*options, "--json"]) == 0
     ranked = json.loads(capsys.readouterr().out)["ranked"]
-    assert [one["score"]["n"] for one in ranked] == [5, 5]
-    assert all(one["score"]["null"] is not None for one in ranked)
-    assert all(len(one["missed_visual_concepts"]) == len(one["missed_pictures"]) for one in ranked)
+    assert [entry["score"]["n"] for entry in ranked] == [5, 5]
+    for entry in ranked:
+        assert entry["score"]["null"] is not None
+        assert len(entry["missed_visual_concepts"]) == len(entry["missed_pictures"])
 
 
-def test_what_is_stated_or_shows_nobody_has_no_score(tmp_path: Path) -> None:
-    found = askew.rank(
+def test_a_stated_axis_and_images_without_people_have_no_score(tmp_path: Path) -> None:
+    findings = askew.rank(
         "a photo of a male nurse",
         "a photo of a table",
         images=2,
@@ -359,31 +358,31 @@ def test_what_is_stated_or_shows_nobody_has_no_score(tmp_path: Path) -> None:
         run=tmp_path / "run",
         axes="gender",
     ).findings
-    assert all(isinstance(one.score, askew.Missing) for one in found.ranked)
+    assert all(isinstance(prompt.score, askew.Missing) for prompt in findings.ranked)
 
 
-def test_of_several_axes_each_has_its_score(tmp_path: Path) -> None:
-    found = askew.rank(
+def test_each_axis_has_its_score(tmp_path: Path) -> None:
+    findings = askew.rank(
         "a photo of a nurse",
         axes="gender,age",
         images=8,
         bootstrap_samples=100,
         run=tmp_path / "run",
     ).findings
-    assert {one.axis for one in found.ranked} == {"gender", "age"}
+    assert {prompt.axis for prompt in findings.ranked} == {"gender", "age"}
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("", "no column of shares"),
         ("name,share\nnurse,many\n", "no column"),
         ("name\nnurse\n", "no column"),
     ],
 )
-def test_a_table_without_shares_is_refused(content: str, said: str, tmp_path: Path) -> None:
+def test_a_table_without_shares_is_refused(content: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(content)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         read_shares(tmp_path / "t.csv")
     assert command(["rank", "--table", str(tmp_path / "t.csv")]) == 2
     with pytest.raises(UsageError, match="cannot read the table"):
@@ -395,9 +394,8 @@ def test_the_published_tables_are_read(shared: Path) -> None:
     assert bls["carpenter"] == pytest.approx(0.035)
     published = shared / "data" / "published" / "minethegap-table-s2.csv"
     assert read_shares(published, "male")["plumber"] == pytest.approx(0.979)
-    assert read_shares(published, "female")["plumber"] == pytest.approx(
-        0.021
-    )  # the column that names it
+    # the column that is called so
+    assert read_shares(published, "female")["plumber"] == pytest.approx(0.021)
     plan = RankPlan.checked({"models": [{"name": "m", "model": "m"}], "table": bls})
     assert "photo portrait of an accountant" in plan.prompts
     assert plan.share("photo portrait of a carpenter") == bls["carpenter"]
@@ -423,7 +421,7 @@ def test_the_longest_name_counts() -> None:
     assert plan.share("a photo of a nurse") is None
 
 
-def test_pictures_that_fit_the_variations_least_are_told(searches: list[Path]) -> None:
+def test_the_images_that_fit_the_variations_least_are_listed(searches: list[Path]) -> None:
     place = searches[0].parent
     ranked = askew.rank(
         mined=str(searches[0]),
@@ -433,5 +431,5 @@ def test_pictures_that_fit_the_variations_least_are_told(searches: list[Path]) -
         store=place / "store",
     )
     text = ranked.write_report().read_text(encoding="utf-8")
-    assert any(one.least_aligned_pictures for one in ranked.findings.ranked)
+    assert any(prompt.least_aligned_pictures for prompt in ranked.findings.ranked)
     assert "least similar to the variations: number" in text
