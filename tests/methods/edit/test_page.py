@@ -1,4 +1,4 @@
-"""The tables of the paper, filled with changes that are known beforehand, and the page around them."""
+"""The page of edits and the tables of the paper, filled with known changes."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ FLIPS = {
     ("caucasian woman", "high"): 7,
     ("african-american woman", "high"): 5,
 }
-"""By group and set: of the ten edits towards each word, at strength 0.8, so many change their
-perceived gender.
-"""
+"""Number of the ten edits per word at strength 0.8 that change perceived gender, by group and set."""
 
 SKIN = {
     "caucasian man": (200, 150, 120),
@@ -52,65 +50,69 @@ SKIN = {
     "african-american woman": (150, 100, 75),
 }
 LIGHTER = {0.6: 10, 0.8: 25}
-"""By strength how much is added to the skin's colour, towards the high set; taken off it towards
-the low one.
-"""
+"""Step by strength, added to the skin color for the high set and subtracted for the low set."""
 
 
-def colour(group: str, targets: str | None = None, strength: float = 0.8) -> tuple[int, int, int]:
-    step = 0 if targets is None else LIGHTER[strength] * (1 if targets == "high" else -1)
+def color(group: str, targets: str | None = None, strength: float = 0.8) -> tuple[int, int, int]:
+    step = 0
+    if targets is not None:
+        step = LIGHTER[strength] if targets == "high" else -LIGHTER[strength]
     r, g, b = SKIN[group]
     return r + step, g + step, b + step
 
 
 def degrees(group: str, targets: str | None = None, strength: float = 0.8) -> float:
-    """ITA of a face of one colour."""
-    found = ita(np.full((4, 4, 3), colour(group, targets, strength), dtype=np.uint8))
-    assert not isinstance(found, Missing)
-    return found
+    """ITA of a face of a uniform color."""
+    angle = ita(np.full((4, 4, 3), color(group, targets, strength), dtype=np.uint8))
+    assert not isinstance(angle, Missing)
+    return angle
 
 
 def face(group: str, targets: str | None = None, strength: float = 0.8) -> NDArray[np.uint8]:
-    return np.full((FRAME, FRAME, 3), colour(group, targets, strength), dtype=np.uint8)
+    return np.full((FRAME, FRAME, 3), color(group, targets, strength), dtype=np.uint8)
 
 
-def made_up() -> tuple[list[EditedGroup], EditReadings]:
-    groups = []
-    gender = {}
-    faces = {}
-    skin = {}
-    for name in GROUPS:
-        own, other = ("female", "male") if "woman" in name else ("male", "female")
-        rows = {
-            kind: tuple(Picture(f"{name} {kind} {k}", "", name) for k in range(SOURCES))
-            for kind in ("s", "r")
-        }
-        gender |= {one.id: own for row in rows.values() for one in row}
-        faces |= {one.id: face(name) for one in rows["s"]}
-        edits = {}
-        for (targets, words), strength in product(TARGETS.items(), STRENGTHS):
-            for word in words:
-                row = tuple(
-                    Picture(f"{name} {word} {strength} {k}", "", word) for k in range(SOURCES)
-                )
-                edits[word, strength] = row
-                for k, (source, edit) in enumerate(zip(rows["s"], row, strict=True)):
-                    flips = strength == 0.8 and k < FLIPS.get((name, targets), 0)
-                    gender[edit.id] = other if flips else own
-                    faces[edit.id] = face(name, targets, strength)
-                    change = (degrees(name), degrees(name, targets, strength))
-                    skin[source.id, edit.id] = SkinChange(*change, 0.25, 0.5, 3.0, 1.0)
-        groups.append(EditedGroup(name, rows["s"], rows["r"], edits))
+def edited_groups() -> tuple[list[EditedGroup], EditReadings]:
+    gender: dict[str, str] = {}
+    faces: dict[str, NDArray[np.uint8]] = {}
+    skin: dict[tuple[str, str], SkinChange] = {}
+    groups = [edited_group(name, gender, faces, skin) for name in GROUPS]
     jobs = dict.fromkeys(gender, "a doctor")
     return groups, EditReadings(
         {"gender": gender, "age": gender}, jobs, {}, skin, faces, "geometry"
     )
 
 
+def edited_group(
+    name: str,
+    gender: dict[str, str],
+    faces: dict[str, NDArray[np.uint8]],
+    skin: dict[tuple[str, str], SkinChange],
+) -> EditedGroup:
+    """A group whose labels, faces and skin tones are added to the three dictionaries."""
+    before, after = ("female", "male") if "woman" in name else ("male", "female")
+    sources = tuple(Picture(f"{name} s {k}", "", name) for k in range(SOURCES))
+    restored = tuple(Picture(f"{name} r {k}", "", name) for k in range(SOURCES))
+    gender |= {image.id: before for image in (*sources, *restored)}
+    faces |= {image.id: face(name) for image in sources}
+    edits = {}
+    for (targets, words), strength, second in product(TARGETS.items(), STRENGTHS, (0, 1)):
+        word = words[second]
+        row = tuple(Picture(f"{name} {word} {strength} {k}", "", word) for k in range(SOURCES))
+        edits[word, strength] = row
+        for k, (source, edit) in enumerate(zip(sources, row, strict=True)):
+            flips = strength == 0.8 and k < FLIPS.get((name, targets), 0)
+            gender[edit.id] = after if flips else before
+            faces[edit.id] = face(name, targets, strength)
+            change = (degrees(name), degrees(name, targets, strength))
+            skin[source.id, edit.id] = SkinChange(*change, 0.25, 0.5, 3.0, 1.0)
+    return EditedGroup(name, sources, restored, edits)
+
+
 @cache
-def found() -> EditFindings:
-    """As a run would have found them."""
-    groups, readings = made_up()
+def edit_findings() -> EditFindings:
+    """The findings of a run with these changes."""
+    groups, readings = edited_groups()
     plan = plan_editing(
         GROUPS,
         model="studio/planted",
@@ -119,7 +121,7 @@ def found() -> EditFindings:
         images=SOURCES,
         axes=["gender", "age"],
     )
-    what = EditData(groups, TARGETS, STRENGTHS, readings, SCORING)
+    data = EditData(groups, TARGETS, STRENGTHS, readings, SCORING)
     studio = Identity("studio", "1", {})
     machine = Environment("3", "here", {}, None, 1, None, "now")
     sets = [EditSet.of(g.name, g.sources) for g in groups]
@@ -151,7 +153,7 @@ def found() -> EditFindings:
         landmarks="studio",
         showing=(),
         neutrality=(),
-        editing=editing(what),
+        editing=editing(data),
         missing_pictures=(
             MissingEdits(None, "group", uneven, 12.0, 1, 0.001, 0, 0.5, 0.001, "high"),
             MissingEdits(None, "group", uneven, 12.0, 1, 0.2, 0, 0.5, 0.2, None),
@@ -160,8 +162,8 @@ def found() -> EditFindings:
         average_faces=tuple(
             AverageFace(g, *cell, SOURCES, 7, "face") for g in GROUPS for cell in cells
         ),
-        editing_contrasts=contrasts(what),
-        editing_pooled=pooled(what),
+        editing_contrasts=contrasts(data),
+        editing_pooled=pooled(data),
     )
 
 
@@ -184,13 +186,13 @@ def found() -> EditFindings:
         ("body type: axis_change > 0", []),
     ],
 )
-def test_conditions_are_held_against_the_sets_of_targets(text: str, places: list[str]) -> None:
+def test_conditions_check_each_set_of_edits(text: str, places: list[str]) -> None:
     (condition,) = METHOD.conditions(text)
-    assert condition.violations(found()) == places
+    assert condition.violations(edit_findings()) == places
 
 
 class Media:
-    """Pictures of one colour."""
+    """A store of images with a uniform color."""
 
     def picture(self, name: str) -> Image.Image:
         return Image.new("RGB", (8, 8), "red")
@@ -201,30 +203,32 @@ class Media:
 
 @pytest.fixture(scope="module")
 def page() -> Page:
-    return METHOD.page(found(), Media())
+    return METHOD.page(edit_findings(), Media())
 
 
 def blocks(node: Page | Block) -> Iterator[Block]:
-    """All of a page's, also those that are folded."""
-    inner = (
-        node.sections
-        if isinstance(node, Page)
-        else node.blocks
-        if isinstance(node, Section | Details)
-        else ()
-    )
-    for one in inner:
-        yield one
-        yield from blocks(one)
+    """All blocks of a page, also the folded ones."""
+    inner: tuple[Block, ...] = ()
+    if isinstance(node, Page):
+        inner = node.sections
+    elif isinstance(node, Section | Details):
+        inner = node.blocks
+    for block in inner:
+        yield block
+        yield from blocks(block)
 
 
-def lanes(page: Page, words: str) -> list[tuple[str, IntervalRow]]:
-    """Of every plot with these words its rows, with its caption."""
+def chart_rows(page: Page, words: str) -> list[tuple[str, IntervalRow]]:
+    """The rows of all charts with these words in their caption, with the caption."""
+    charts = charts_in(page, words)
+    return [(chart.caption, row) for chart in charts for row in chart.rows]
+
+
+def charts_in(page: Page, words: str) -> list[IntervalChart]:
     return [
-        (one.caption, row)
-        for one in blocks(page)
-        if isinstance(one, IntervalChart) and words in one.caption
-        for row in one.rows
+        block
+        for block in blocks(page)
+        if isinstance(block, IntervalChart) and words in block.caption
     ]
 
 
@@ -239,7 +243,7 @@ def number(text: object) -> float:
 
 
 def test_every_set_has_a_row_a_group_and_strength_with_its_change(page: Page) -> None:
-    rows = lanes(page, "whose perceived gender differs")
+    rows = chart_rows(page, "whose perceived gender differs")
     assert len(rows) == len(GROUPS) * len(TARGETS) * len(STRENGTHS)
     for caption, row in rows:
         targets = "high" if "high (doctor, ceo)" in caption else "low"
@@ -248,7 +252,7 @@ def test_every_set_has_a_row_a_group_and_strength_with_its_change(page: Page) ->
 
 
 def test_tables_1_to_3_have_the_tone_of_every_average_face_with_its_class(page: Page) -> None:
-    rows = lanes(page, "tables 1 to 3")
+    rows = chart_rows(page, "tables 1 to 3")
     assert "by the scheme chardon" in rows[0][0]
     seen = {(row.group, row.label): row for _, row in rows}
     assert len(seen) == len(rows)
@@ -257,18 +261,14 @@ def test_tables_1_to_3_have_the_tone_of_every_average_face_with_its_class(page: 
         tones = degrees(group), degrees(group, targets, strength)
         assert value(row) == pytest.approx(tones[1] - tones[0], abs=0.006)
         assert [number(cell) for cell in row.more] == pytest.approx(tones, abs=0.006)
-        assert [str(cell).split(", ")[-1] for cell in row.more] == [tone(one) for one in tones]
+        assert [str(cell).split(", ")[-1] for cell in row.more] == [tone(angle) for angle in tones]
 
 
-def test_figure_3_puts_together_whom_the_names_say_to_be_alike(page: Page) -> None:
+def test_figure_3_pools_groups_that_share_a_word_of_their_names(page: Page) -> None:
     def points(side: str) -> dict[tuple[str, str], float]:
-        (one,) = [
-            one
-            for one in blocks(page)
-            if isinstance(one, IntervalChart) and f"figure 3 of the paper, {side}" in one.caption
-        ]
+        (chart,) = charts_in(page, f"figure 3 of the paper, {side}")
         return {
-            (row.group, row.label): row.score.value for row in one.rows if row.score is not None
+            (row.group, row.label): row.score.value for row in chart.rows if row.score is not None
         }
 
     left = points("left")
@@ -284,12 +284,12 @@ def test_figure_3_puts_together_whom_the_names_say_to_be_alike(page: Page) -> No
         assert middle["Black", where] == pytest.approx(changes["african-american woman"], abs=0.06)
 
 
-def test_the_page_says_what_was_seen_first_and_holds_all(page: Page) -> None:
+def test_the_page_begins_with_the_answer_and_has_all_parts(page: Page) -> None:
     drawn = html.page(page)
     before, _, body = drawn.partition("</nav>")
     assert before.count("do not change") == 1
     assert "Edits towards “high” and “low” at strength 0.8 do not change" in before
-    told = [
+    parts = [
         "Perceived gender of edits at strength 0.8",
         "whose perceived gender differs",
         "Average faces",
@@ -302,17 +302,17 @@ def test_the_page_says_what_was_seen_first_and_holds_all(page: Page) -> None:
         "individual typology angle",
         "Intervals of rates",
     ]
-    assert [body.index(part) for part in told] == sorted(body.index(part) for part in told)
+    assert [body.index(part) for part in parts] == sorted(body.index(part) for part in parts)
     assert "&lt;b&gt;" in drawn
     assert "<b>" not in drawn
     assert drawn.count("<img ") == 3 * 5 + 3 * 4 * 3 * SOURCES
 
 
-def test_what_is_missing_more_often_in_one_group_is_said_unless_chance_would_do_it(
+def test_only_a_significant_difference_in_missing_edits_is_reported(
     page: Page,
 ) -> None:
-    said = "edits towards high (any of a source image) are missing more often for woman (14 of 48) than for man (1 of 48)"
-    assert said in html.page(page)
+    missing_edits = "edits towards high (any of a source image) are missing more often for woman (14 of 48) than for man (1 of 48)"
+    assert missing_edits in html.page(page)
     assert ": source images are missing" not in html.page(page)
     assert (
         "faces in source images are missing more often for man (16 of 24) than for woman (4 of 13)"
@@ -320,34 +320,39 @@ def test_what_is_missing_more_often_in_one_group_is_said_unless_chance_would_do_
     )
 
 
-def test_the_headline_is_of_a_strength_that_leaves_something_of_the_source() -> None:
+def test_the_headline_uses_a_strength_below_1_if_there_is_such_a_strength() -> None:
     def headline(*strengths: float) -> str:
+        findings = edit_findings()
         cells = tuple(
-            replace(one, strength=strengths[-1] if one.strength == 0.8 else 0.5)
-            for one in found().editing
+            replace(cell, strength=strengths[-1] if cell.strength == 0.8 else 0.5)
+            for cell in findings.editing
         )
-        plan = found().plan.model_copy(
-            update={"strengths": (0.5, *strengths) if len(strengths) < 2 else strengths}
-        )
-        return answer(replace(found(), plan=plan, editing=cells))
+        planned = (0.5, *strengths) if len(strengths) < 2 else strengths
+        plan = findings.plan.model_copy(update={"strengths": planned})
+        return answer(replace(findings, plan=plan, editing=cells))
 
     assert "“low” at strength 0.9 " in headline(0.9)
     assert "“low” at strength 0.5 " in headline(1.0)
-    only = found().plan.model_copy(update={"strengths": (1.0,)})
-    last = tuple(replace(one, strength=1.0) for one in found().editing if one.strength == 0.8)
-    assert "Strength 1 is text-to-image" in answer(replace(found(), plan=only, editing=last))
-
-
-def test_skin_read_by_colour_from_whole_pictures_makes_no_headline() -> None:
-    assert "make skin significantly lighter" in answer(found())
-    by_rule = tuple(
-        replace(one, coverage=replace(one.coverage, mask="rule")) for one in found().editing
+    only = edit_findings().plan.model_copy(update={"strengths": (1.0,)})
+    last = tuple(
+        replace(cell, strength=1.0) for cell in edit_findings().editing if cell.strength == 0.8
     )
-    assert "skin" not in answer(replace(found(), editing=by_rule))
+    assert "Strength 1 is text-to-image" in answer(
+        replace(edit_findings(), plan=only, editing=last)
+    )
 
 
-def test_where_no_face_was_found_skin_tone_is_missing() -> None:
-    groups, readings = made_up()
+def test_skin_tone_without_a_face_mask_is_not_in_the_headline() -> None:
+    assert "make skin significantly lighter" in answer(edit_findings())
+    by_rule = tuple(
+        replace(cell, coverage=replace(cell.coverage, mask="rule"))
+        for cell in edit_findings().editing
+    )
+    assert "skin" not in answer(replace(edit_findings(), editing=by_rule))
+
+
+def test_without_a_face_skin_tone_is_missing() -> None:
+    groups, readings = edited_groups()
     nobody = replace(
         readings,
         faces=dict.fromkeys(readings.faces, Missing("no_face")),
@@ -372,40 +377,30 @@ def test_a_terminal_of_80_columns_shows_the_changes(page: Page) -> None:
     assert "missing more often for woman" in text
 
 
-def test_average_faces_by_geometry_are_read_where_the_cheeks_are() -> None:
-    groups, readings = made_up()
+def test_average_faces_by_geometry_measure_the_cheeks() -> None:
+    groups, readings = edited_groups()
     spoilt = {}
-    for name, one in readings.faces.items():
-        assert isinstance(one, np.ndarray)
-        spoilt[name] = one.copy()
-        spoilt[name][:60] = spoilt[name][80:] = (
-            235,
-            185,
-            155,
-        )  # of another tone, which the rule takes as skin as well
+    for name, pixels in readings.faces.items():
+        assert isinstance(pixels, np.ndarray)
+        spoilt[name] = pixels.copy()
+        # of another tone, which the rule takes as skin as well
+        spoilt[name][:60] = spoilt[name][80:] = (235, 185, 155)
     tones = {}
     for mask in ("rule", "geometry"):
-        changed = EditReadings(
-            readings.labels, readings.occupations, {}, readings.skin, spoilt, mask
-        )
-        tones[mask] = editing(EditData(groups[:1], TARGETS, STRENGTHS, changed, SCORING))[
-            0
-        ].average_face
-    own = degrees("caucasian man")
-    assert tones["geometry"].ita_before.value == pytest.approx(own, abs=0.01)
-    assert abs(tones["rule"].ita_before.value - own) > 5
+        changed = replace(readings, vectors={}, faces=spoilt, mask=mask)
+        data = EditData(groups[:1], TARGETS, STRENGTHS, changed, SCORING)
+        tones[mask] = editing(data)[0].average_face
+    truth = degrees("caucasian man")
+    assert tones["geometry"].ita_before.value == pytest.approx(truth, abs=0.01)
+    assert abs(tones["rule"].ita_before.value - truth) > 5
 
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
 def test_plots_stack_before_they_scroll(page: Page, tmp_path: Path) -> None:
-    made = html.page(page)
-    for width, measured in zip(
-        (390, 800), browser.measure([(made, w) for w in (390, 800)], tmp_path), strict=True
-    ):
-        assert [measured[name] for name in ("width", "scrolled", "small", "narrow", "cut")] == [
-            width,
-            0,
-            [],
-            [],
-            [],
-        ]
+    source = html.page(page)
+    widths = (390, 800)
+    layouts = browser.measure([(source, width) for width in widths], tmp_path)
+    for width, layout in zip(widths, layouts, strict=True):
+        faults = [layout[name] for name in ("scrolled", "small", "narrow", "cut")]
+        assert layout["width"] == width
+        assert faults == [0, [], [], []]

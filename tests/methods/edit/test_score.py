@@ -1,4 +1,4 @@
-"""Scores of edits from readings that are known."""
+"""Scores of edits from known labels."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def group(name: str, missing: tuple[int, ...] = ()) -> EditedGroup:
             for k in range(SOURCES)
         )
 
-    words = [word for some in TARGETS.values() for word in some]
+    words = [word for target_words in TARGETS.values() for word in target_words]
     cells = {(word, s): row(f"{word} {s:g}") for word in words for s in STRENGTHS}
     return EditedGroup(name, row("source"), row("restored"), cells)
 
@@ -44,26 +44,27 @@ def group(name: str, missing: tuple[int, ...] = ()) -> EditedGroup:
 def readings(
     groups: list[EditedGroup], flips: Callable[[str, str, float, int], bool]
 ) -> EditReadings:
-    """Perceived gender by the group's name; an edit flips it as `flips` says, the first source's
-    floor always does.
+    """Labels of perceived gender by the name of the group.
+
+    An edit changes it where `flips` returns true; the restored first source image always does.
     """
     gender: dict[str, str | Missing] = {}
     skin = {}
     vectors = {}
     rng = np.random.default_rng(0)
     for g in groups:
-        own, other = ("female", "male") if "woman" in g.name else ("male", "female")
+        before, after = ("female", "male") if "woman" in g.name else ("male", "female")
         for k, source in enumerate(g.sources):
-            gender[source.id] = own
-            gender[g.restored[k].id if isinstance(g.restored[k], Picture) else ""] = (
-                other if k == 0 else own
-            )
+            gender[source.id] = before
+            restored = g.restored[k]
+            if isinstance(restored, Picture):
+                gender[restored.id] = after if k == 0 else before
             vectors[source.id] = rng.normal(size=8).astype(np.float32)
             vectors[source.id] /= np.linalg.norm(vectors[source.id])
             for (word, strength), row in g.edits.items():
                 edit = row[k]
                 if isinstance(edit, Picture):
-                    gender[edit.id] = other if flips(g.name, word, strength, k) else own
+                    gender[edit.id] = after if flips(g.name, word, strength, k) else before
                     skin[source.id, edit.id] = SkinChange(
                         10.0 + k, 10.0 + k + 20 * strength, 0.1, 0.2, 5.0, 3.0
                     )
@@ -81,20 +82,20 @@ def only_women_to_high(name: str, word: str, strength: float, k: int) -> bool:
     return "woman" in name and word in TARGETS["high"] and strength == 1.0 and k < 16
 
 
-def test_changes_are_counted_and_taken_off_their_floor(groups: list[EditedGroup]) -> None:
+def test_changes_are_counted_and_corrected_for_their_floor(groups: list[EditedGroup]) -> None:
     entries = editing(
         EditData(groups, TARGETS, STRENGTHS, readings(groups, only_women_to_high), SCORING)
     )
     assert len(entries) == 2 * 2 * 2
     cells = {(e.group, e.targets, e.strength): e for e in entries}
-    found = cells["caucasian woman", "high", 1.0]
-    change = found.gender_change
+    entry = cells["caucasian woman", "high", 1.0]
+    change = entry.gender_change
     assert isinstance(change, Estimate)
     assert (change.value, change.n, change.null) == (0.8, 40, pytest.approx(1 / SOURCES))
     assert change.corrected == pytest.approx((0.8 - 0.05) / 0.95)
     assert change.q is not None
     assert change.q < 0.05
-    assert found.gender_table == {"female": {"female": 8, "male": 32}}
+    assert entry.gender_table == {"female": {"female": 8, "male": 32}}
     assert cells["caucasian man", "high", 1.0].gender_change.value == 0
     assert cells["caucasian woman", "low", 1.0].gender_change.q > 0.05
 
@@ -112,57 +113,52 @@ def test_skin_identity_and_classes(groups: list[EditedGroup]) -> None:
     assert entry.identity.value == pytest.approx(1)
     assert entry.identity.corrected == pytest.approx(1)
     assert entry.average_face is None
-    assert (
-        entry.target_seen.value == 0.5
-    )  # a doctor is seen everywhere: right towards doctor, wrong towards ceo
+    # all images are labeled "doctor": right for edits to doctor, wrong for edits to ceo
+    assert entry.target_seen.value == 0.5
 
 
-def test_differences_stand_between_groups_targets_and_strengths(groups: list[EditedGroup]) -> None:
+def test_differences_compare_groups_targets_and_strengths(groups: list[EditedGroup]) -> None:
     read = readings(groups, only_women_to_high)
-    found = {
+    differences = {
         (e.contrast, e.first.group, e.first.targets, e.first.strength): e
         for e in contrasts(EditData(groups, TARGETS, STRENGTHS, read, SCORING))
     }
-    between_groups = found["group", "caucasian man", "high", 1.0].gender_change
+    between_groups = differences["group", "caucasian man", "high", 1.0].gender_change
     assert between_groups.value == pytest.approx(0.8)
     assert between_groups.low > 0.4
     assert between_groups.q < 0.05
-    assert found["targets", "caucasian woman", "high", 1.0].gender_change.value == pytest.approx(
-        -0.8
-    )
-    assert found["strength", "caucasian woman", "high", 0.6].gender_change.value == pytest.approx(
-        0.8
-    )
-    assert found["strength", "caucasian man", "low", 0.6].ita_change.value == pytest.approx(8)
-    assert found["group", "caucasian man", "low", 0.6].gender_change.p == 1
+    assert differences[
+        "targets", "caucasian woman", "high", 1.0
+    ].gender_change.value == pytest.approx(-0.8)
+    assert differences[
+        "strength", "caucasian woman", "high", 0.6
+    ].gender_change.value == pytest.approx(0.8)
+    assert differences["strength", "caucasian man", "low", 0.6].ita_change.value == pytest.approx(8)
+    assert differences["group", "caucasian man", "low", 0.6].gender_change.p == 1
 
 
-def test_groups_are_pooled_by_what_their_names_say(groups: list[EditedGroup]) -> None:
+def test_groups_are_pooled_by_the_words_of_their_names(groups: list[EditedGroup]) -> None:
     more = [*groups, group("african-american woman")]
-    found = {
-        (e.axis, e.value, e.targets, e.strength): e
-        for e in pooled(
-            EditData(more, TARGETS, STRENGTHS, readings(more, only_women_to_high), SCORING)
-        )
-    }
-    women = found["gender", "female", "high", 1.0]
+    data = EditData(more, TARGETS, STRENGTHS, readings(more, only_women_to_high), SCORING)
+    entries = {(e.axis, e.value, e.targets, e.strength): e for e in pooled(data)}
+    women = entries["gender", "female", "high", 1.0]
     assert women.groups == ("caucasian woman", "african-american woman")
     assert (women.gender_change.value, women.gender_change.n) == (0.8, 80)
-    assert found["ethnicity", "black", "low", 0.6].ita_change.value == pytest.approx(12)
+    assert entries["ethnicity", "black", "low", 0.6].ita_change.value == pytest.approx(12)
 
 
 def test_missing_edits_are_missing_not_unchanged() -> None:
-    one = group("caucasian woman", missing=(0, 1, 2, 3))
-    read = readings([one], lambda name, word, strength, k: True)
-    changed = EditCell(one, TARGETS["high"], 1.0).changes(read.labels["gender"])
+    women = group("caucasian woman", missing=(0, 1, 2, 3))
+    read = readings([women], lambda name, word, strength, k: True)
+    changed = EditCell(women, TARGETS["high"], 1.0).changes(read.labels["gender"])
     assert np.isnan(changed[:4]).all()
     assert (changed[4:] == 1).all()
-    entry = editing(EditData([one], TARGETS, STRENGTHS, read, SCORING))[0]
+    entry = editing(EditData([women], TARGETS, STRENGTHS, read, SCORING))[0]
     assert (entry.gender_change.n, entry.gender_change.missing) == (32, 8)
     assert entry.missing == {"blank_image": 8}
 
 
-def test_what_no_instrument_reads_is_missing(groups: list[EditedGroup]) -> None:
+def test_scores_without_labels_are_missing(groups: list[EditedGroup]) -> None:
     entry = editing(EditData(groups, TARGETS, STRENGTHS, NOTHING, SCORING))[0]
     for score in ("gender_change", "floor", "ita_before", "ita_change", "identity", "target_seen"):
         assert isinstance(getattr(entry, score), Missing), score
@@ -176,21 +172,22 @@ HIDDEN = {"high": ("doctor", "lawyer"), "low": ("maid", "janitor")}
 
 
 def hidden(name: str, sources: int, edits: int, planned: int = 48) -> EditedGroup:
-    """The first sources are hidden, and of the next ones every edit towards a doctor."""
-    gone = Missing("blank_image", "the model's own safety checker hid the picture")
-    own = tuple(gone if k < sources else picture(f"{name} {k}") for k in range(planned))
-    whole = tuple(one if isinstance(one, Missing) else picture(f"{one.id} edited") for one in own)
-    holed = tuple(gone if k < sources + edits else one for k, one in enumerate(whole))
-    rows = {
-        (w, s): holed if w == "doctor" else whole
-        for some in HIDDEN.values()
-        for w in some
-        for s in (0.6, 1.0)
-    }
-    return EditedGroup(name, own, own, rows)
+    """A group whose first source images are hidden, and then edits of the next ones to a doctor."""
+    gone = Missing("blank_image", "the model's safety checker hid the image")
+    originals = tuple(gone if k < sources else picture(f"{name} {k}") for k in range(planned))
+    edited = tuple(
+        image if isinstance(image, Missing) else picture(f"{image.id} edited")
+        for image in originals
+    )
+    partly = tuple(gone if k < sources + edits else image for k, image in enumerate(edited))
+    rows = {}
+    for word in (*HIDDEN["high"], *HIDDEN["low"]):
+        for strength in STRENGTHS:
+            rows[word, strength] = partly if word == "doctor" else edited
+    return EditedGroup(name, originals, originals, rows)
 
 
-def test_edits_that_are_hidden_more_often_in_one_group_are_found() -> None:
+def test_a_group_with_more_hidden_edits_is_reported() -> None:
     (entry,) = missing_edits(
         EditData([hidden("man", 0, 1), hidden("woman", 0, 14)], HIDDEN, STRENGTHS, NOTHING, SCORING)
     )
@@ -199,7 +196,7 @@ def test_edits_that_are_hidden_more_often_in_one_group_are_found() -> None:
     assert entry.q < 0.01
 
 
-def test_sources_that_are_hidden_are_no_missing_edits() -> None:
+def test_hidden_sources_are_not_counted_as_missing_edits() -> None:
     (entry,) = missing_edits(
         EditData([hidden("man", 0, 0), hidden("woman", 14, 0)], HIDDEN, STRENGTHS, NOTHING, SCORING)
     )
