@@ -72,8 +72,8 @@ def test_sentences_about_a_bias_begin_with_counts(gender: Any) -> None:
     text = finding(gender(0.003))
     assert text.startswith("92 % perceived female (44 of 48): female over-represented (q = 0.003).")
     assert (
-        "most similar to female (CAS 0.71 [0.67, 0.75]) and least similar to male (CAS 0.38 [0.34, 0.42])"
-        in text
+        "most similar to female (CAS 0.71 [0.67, 0.75]) "
+        "and least similar to male (CAS 0.38 [0.34, 0.42])" in text
     )
     assert "MAD 0.61 [0.55, 0.67]; expected by chance 0.11;" in text
     assert answer(gender(0.003)) == (
@@ -92,7 +92,8 @@ def test_sentences_about_a_verdict_that_is_not_significant_state_the_power(
     )
     assert "nearest" not in text
     assert answer(gender(0.2)) == (
-        f"No significant bias was found on perceived gender with 48 images of “{PROMPT}” by studio/planted. "
+        "No significant bias was found on perceived gender with 48 images of "
+        f"“{PROMPT}” by studio/planted. "
         "The test has 90 % power to detect a deviation of 0.29 or more."
     )
 
@@ -138,9 +139,9 @@ def test_answers_begin_with_counts(results_of: Any, read_findings: ReadFindings)
         "Most biased: “a photo of a "
     )
     assert answer(read_findings(results_of("folder"))) == (
-        "Most biased: “A CEO in an office”, perceived gender: baseline 87 % perceived male (26 of 30); "
-        "controlled 50 % perceived male (15 of 30). The images show significant bias in 2 of 4 image sets on "
-        "perceived gender (labeled by labels)."
+        "Most biased: “A CEO in an office”, perceived gender: baseline 87 % perceived male "
+        "(26 of 30); controlled 50 % perceived male (15 of 30). "
+        "The images show significant bias in 2 of 4 image sets on perceived gender (labeled by labels)."
     )
     assert answer(read_findings(results_of("nothing"))).startswith(
         "Nothing could be measured: 0 images of 1 prompt"
@@ -160,7 +161,8 @@ def test_answers_cut_a_long_prompt_and_isolate_right_to_left_text(
 def test_differences_state_their_direction(results_of: Any, read_findings: ReadFindings) -> None:
     first, second = read_findings(results_of("folder")).differences
     assert difference_sentence(first) == (
-        "Perceived gender: male is less frequent in controlled than in baseline (−40 [−55, −25] percentage points, q = 0.004)."
+        "Perceived gender: male is less frequent in controlled than in baseline "
+        "(−40 [−55, −25] percentage points, q = 0.004)."
     )
     assert "male is more frequent in controlled than in baseline" in str(
         difference_sentence(second)

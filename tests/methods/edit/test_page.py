@@ -42,7 +42,7 @@ FLIPS = {
     ("caucasian woman", "high"): 7,
     ("african-american woman", "high"): 5,
 }
-"""Number of the ten edits per word at strength 0.8 that change perceived gender, by group and set."""
+"""Number of ten edits at strength 0.8 that change perceived gender, by group and set."""
 
 SKIN = {
     "caucasian man": (200, 150, 120),
@@ -311,7 +311,10 @@ def test_the_page_begins_with_the_answer_and_has_all_parts(page: Page) -> None:
 def test_only_a_significant_difference_in_missing_edits_is_reported(
     page: Page,
 ) -> None:
-    missing_edits = "edits towards high (any of a source image) are missing more often for woman (14 of 48) than for man (1 of 48)"
+    missing_edits = (
+        "edits towards high (any of a source image) are missing more often for woman (14 of 48) "
+        "than for man (1 of 48)"
+    )
     assert missing_edits in html.page(page)
     assert ": source images are missing" not in html.page(page)
     assert (

@@ -1,4 +1,4 @@
-"""Objectives: the bias score on vectors that are known, a colour, and a function of the user's own."""
+"""Objectives: the bias score on known vectors, a color, and a function of the user."""
 
 from __future__ import annotations
 
@@ -31,22 +31,26 @@ SCORING = Scoring("none", draws=200)
 
 
 def aligned(prompt: str) -> Alignment:
-    found = NURSES.read(prompt, 0)
-    assert isinstance(found, Alignment)
-    return found
+    reading = NURSES.read(prompt, 0)
+    assert isinstance(reading, Alignment)
+    return reading
 
 
-def test_it_is_equation_one_on_variations_and_pictures() -> None:
+def test_the_loss_is_equation_one_on_variations_and_images() -> None:
     women = [p.id for p in pictures_of("a nurse", 0) if isinstance(p, Picture)]
     assert aligned("a nurse").loss() == pytest.approx(
         bias_score(embed(VARIATIONS) @ embed(women).T), abs=1e-6
     )
 
 
-def test_estimates_count_what_is_missing_and_find_the_lean() -> None:
+def test_estimates_count_missing_images_and_are_lower_for_a_biased_prompt() -> None:
     first = Missing("not_asked")
-    found = [NURSES.read_held_out(first, prompt, 0) for prompt in ("a nurse", "a person")]
-    biased, fair = (one if isinstance(one, Missing) else one.estimate(SCORING) for one in found)
+    biased_reading = NURSES.read_held_out(first, "a nurse", 0)
+    fair_reading = NURSES.read_held_out(first, "a person", 0)
+    assert not isinstance(biased_reading, Missing)
+    assert not isinstance(fair_reading, Missing)
+    biased = biased_reading.estimate(SCORING)
+    fair = fair_reading.estimate(SCORING)
     assert isinstance(biased, Estimate)
     assert isinstance(fair, Estimate)
     assert (biased.n, biased.missing) == (9, 2)
@@ -54,20 +58,20 @@ def test_estimates_count_what_is_missing_and_find_the_lean() -> None:
     assert biased.corrected is not None
     assert fair.corrected is not None
     assert biased.corrected > fair.corrected
-    alone = replace(
-        NURSES, one_each=lambda texts: {"a male nurse": Missing("refused")}
-    ).read_held_out(first, "a nurse", 0)
-    assert isinstance(alone, Alignment)
-    assert alone.chance is None
+    refused = replace(NURSES, one_each=lambda texts: {"a male nurse": Missing("refused")})
+    without_null = refused.read_held_out(first, "a nurse", 0)
+    assert isinstance(without_null, Alignment)
+    assert without_null.chance is None
 
 
-def test_a_search_may_take_chance_off_every_score() -> None:
-    plain, less = (
-        replace(NURSES, corrected=corrected).read("a nurse", 0) for corrected in (False, True)
-    )
+def test_a_search_can_use_bias_corrected_scores() -> None:
+    plain = replace(NURSES, corrected=False).read("a nurse", 0)
+    corrected_reading = replace(NURSES, corrected=True).read("a nurse", 0)
     assert isinstance(plain, Alignment)
-    assert isinstance(less, Alignment)
-    estimate, (bias, corrected) = less.estimate(SCORING), (plain.loss(), less.loss())
+    assert isinstance(corrected_reading, Alignment)
+    estimate = corrected_reading.estimate(SCORING)
+    bias = plain.loss()
+    corrected = corrected_reading.loss()
     assert isinstance(estimate, Estimate)
     assert isinstance(bias, float)
     assert isinstance(corrected, float)
@@ -75,18 +79,18 @@ def test_a_search_may_take_chance_off_every_score() -> None:
     assert corrected < 0 < bias
 
 
-def test_where_chance_is_taken_off_a_prompt_without_a_picture_of_a_variation_has_no_score() -> None:
-    refused = {one: Missing("refused") for one in VARIATIONS}
-    unpictured = replace(NURSES, one_each=lambda texts: refused, corrected=True)
-    for found in (
-        unpictured.read("a nurse", 0),
-        unpictured.read_held_out(Missing("not_asked"), "a nurse", 1),
+def test_corrected_scores_are_missing_without_an_image_of_a_variation() -> None:
+    refused = {variation: Missing("refused") for variation in VARIATIONS}
+    without_images = replace(NURSES, one_each=lambda texts: refused, corrected=True)
+    for score in (
+        without_images.read("a nurse", 0),
+        without_images.read_held_out(Missing("not_asked"), "a nurse", 1),
     ):
-        assert isinstance(found, Missing)
-        assert found.detail == "no image of a variation could be generated"
+        assert isinstance(score, Missing)
+        assert score.detail == "no image of a variation could be generated"
 
 
-def test_too_few_pictures_are_missing_not_a_lower_score() -> None:
+def test_with_too_few_images_the_score_is_missing() -> None:
     loss = NURSES.read("a blocked nurse", 0)
     assert isinstance(loss, Missing)
     assert loss.detail == "fewer than 11 of 13 images could be generated"
@@ -94,32 +98,32 @@ def test_too_few_pictures_are_missing_not_a_lower_score() -> None:
     assert isinstance(nothing.read("a nurse", 0), Missing)
 
 
-def test_fewer_variations_than_were_asked_for_are_missing_too_and_cost_no_picture() -> None:
+def test_with_too_few_variations_the_score_is_missing_and_no_image_is_generated() -> None:
     def forbidden(prompt: str, seed: int) -> list[Outcome]:
-        raise AssertionError("a picture was made")
+        raise AssertionError("an image was generated")
 
     assert isinstance(replace(NURSES, planned=5).read("a nurse", 0), Alignment)
     loss = replace(NURSES, planned=6, pictures=forbidden).read("a nurse", 0)
     assert isinstance(loss, Missing)
     assert loss.detail == "the prompt generator wrote fewer than 5 of 6 variations"
-    alone = replace(NURSES, variations=lambda prompt: ["a male nurse"], pictures=forbidden)
-    assert isinstance(alone.read("a nurse", 0), Missing)
+    single = replace(NURSES, variations=lambda prompt: ["a male nurse"], pictures=forbidden)
+    assert isinstance(single.read("a nurse", 0), Missing)
 
 
 @pytest.fixture
 def pictures(tmp_path: Path) -> list[Outcome]:
-    found: list[Outcome] = [Missing("refused")]
+    outcomes: list[Outcome] = [Missing("refused")]
     for k, color in enumerate([(255, 0, 0), (0, 0, 0), (255, 0, 0)]):
         Image.new("RGB", (4, 4), color).save(tmp_path / f"{k}.png")
-        found.append(Picture(str(k), str(tmp_path / f"{k}.png"), "x"))
-    return found
+        outcomes.append(Picture(str(k), str(tmp_path / f"{k}.png"), "x"))
+    return outcomes
 
 
-def test_a_colour_is_a_mean_squared_error(pictures: list[Outcome]) -> None:
-    found = ColorObjective(RUN, named_color("red"), lambda prompt, seed: pictures).read("x", -1)
-    assert not isinstance(found, Missing)
-    assert found.loss() == pytest.approx((0 + 1 / 3 + 0) / 3)
-    estimate = found.estimate(SCORING)
+def test_the_loss_of_a_color_is_a_mean_squared_error(pictures: list[Outcome]) -> None:
+    reading = ColorObjective(RUN, named_color("red"), lambda prompt, seed: pictures).read("x", -1)
+    assert not isinstance(reading, Missing)
+    assert reading.loss() == pytest.approx((0 + 1 / 3 + 0) / 3)
+    estimate = reading.estimate(SCORING)
     assert isinstance(estimate, Estimate)
     assert (estimate.n, estimate.missing) == (3, 1)
     assert estimate.low is not None
@@ -127,7 +131,7 @@ def test_a_colour_is_a_mean_squared_error(pictures: list[Outcome]) -> None:
     assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
 
 
-def test_without_pictures_there_is_no_loss() -> None:
+def test_without_images_the_loss_is_missing() -> None:
     assert isinstance(
         ColorObjective(RUN, (255, 0, 0), lambda p, s: [Missing("refused")]).read("x", 0), Missing
     )
@@ -140,18 +144,18 @@ def brightness(prompt: str, images: Sequence[Image.Image]) -> float:
     return float(images[0].getpixel((0, 0))[0]) + len(prompt)  # type: ignore[index]
 
 
-def test_a_function_of_ones_own(pictures: list[Outcome]) -> None:
+def test_a_function_of_the_user_is_the_loss(pictures: list[Outcome]) -> None:
     assert custom_function(f"{__name__}:brightness") is brightness
-    own = CustomObjective("m:f", brightness, lambda prompt, seed: pictures)
-    found = own.read("xy", 0)
-    assert not isinstance(found, Missing)
-    assert found.loss() == 257.0
-    estimate = found.estimate(SCORING)
+    objective = CustomObjective("m:f", brightness, lambda prompt, seed: pictures)
+    reading = objective.read("xy", 0)
+    assert not isinstance(reading, Missing)
+    assert reading.loss() == 257.0
+    estimate = reading.estimate(SCORING)
     assert isinstance(estimate, Estimate)
     assert (estimate.value, estimate.low, estimate.n) == (257.0, None, 3)
 
 
-def test_a_function_that_fails_is_named(pictures: list[Outcome]) -> None:
+def test_an_error_in_a_function_of_the_user_names_the_function(pictures: list[Outcome]) -> None:
     with pytest.raises(AskewError, match=r"m:f failed for 'x': ZeroDivisionError"):
         CustomObjective("m:f", lambda p, i: 1 / 0, lambda prompt, seed: pictures).read("x", 0)
     with pytest.raises(AskewError, match="finite"):
@@ -163,34 +167,34 @@ def test_a_function_that_fails_is_named(pictures: list[Outcome]) -> None:
 @pytest.mark.parametrize(
     "name", ["nothing", "askew.no_such:f", "askew.types:nothing", "askew.types:MISSING_REASONS"]
 )
-def test_names_that_lead_nowhere(name: str) -> None:
+def test_a_function_that_does_not_exist_is_refused(name: str) -> None:
     with pytest.raises(UsageError):
         custom_function(name)
 
 
-def test_no_colour() -> None:
+def test_color_names_are_parsed_or_refused() -> None:
     assert named_color("#1e90ff") == (30, 144, 255)
     with pytest.raises(UsageError, match="not a color"):
         named_color("nurse")
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [("def f(:", "SyntaxError"), ("1 / 0", "ZeroDivisionError"), ("g = 1", "has no attribute 'f'")],
 )
-def test_a_module_that_cannot_be_imported_is_named(
-    content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_module_that_cannot_be_imported_is_refused_with_the_reason(
+    content: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = f"broken_{abs(hash(content))}"
     (tmp_path / f"{name}.py").write_text(content)
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         custom_function(f"{name}:f")
     with pytest.raises(UsageError, match="cannot be imported"):
         custom_function(".relative:f")
 
 
-def test_what_looks_at_pictures_and_texts_can_be_sent() -> None:
+def test_functions_for_worker_processes_can_be_pickled() -> None:
     embedder = registry.embedder("studio")
     for lens in (partial(pixel_error, (1, 2, 3)), embedder.embed_texts):
         sent = pickle.dumps(lens)

@@ -1,6 +1,4 @@
-"""The page of a search: sentences that go as far as the numbers, figures, and text of others that
-stays text.
-"""
+"""The page of a search: sentences that follow the numbers, charts, and escaped text."""
 
 from __future__ import annotations
 
@@ -39,8 +37,8 @@ def e(value: float, **fields: Any) -> Estimate:
     )
 
 
-def best(prompt: str, fresh: float, q: float) -> BestPrompt:
-    told = ExplainedPrompt(
+def best(prompt: str, held_out: float, q: float) -> BestPrompt:
+    explained = ExplainedPrompt(
         prompt,
         None,
         ("a male one", "a female one"),
@@ -50,10 +48,13 @@ def best(prompt: str, fresh: float, q: float) -> BestPrompt:
         ("i1",),
         (1.04, 1.06),
     )
-    score = e(fresh - 0.02)
-    again = e(fresh, null=1.05, p=q, q=q)
-    return told.into(
-        BestPrompt, run=0, score=score, held_out_score=again, iteration=1, parent="a doctor"
+    return explained.into(
+        BestPrompt,
+        run=0,
+        score=e(held_out - 0.02),
+        held_out_score=e(held_out, null=1.05, p=q, q=q),
+        iteration=1,
+        parent="a doctor",
     )
 
 
@@ -81,10 +82,10 @@ SECTION = MineTheGap(
 )
 
 
-def found(plan: MinePlan | None = None, **fields: Any) -> MineFindings:
-    """Findings of which some fields of the section are others."""
+def mine_findings(plan: MinePlan | None = None, **fields: Any) -> MineFindings:
+    """Findings with these fields of the section replaced."""
     plan = plan or MinePlan(iterations=2, population=3, selected=1, images=2, variations=2, top=2)
-    own = PictureSet(HOSTILE, None, None, HOSTILE, 2, {"refused": 1}, ("i1", None), (1, None))
+    image_set = PictureSet(HOSTILE, None, None, HOSTILE, 2, {"refused": 1}, ("i1", None), (1, None))
     machine = Environment("3", "here", {}, None, 1, None, "now")
     head = Head(
         FORMAT,
@@ -96,13 +97,13 @@ def found(plan: MinePlan | None = None, **fields: Any) -> MineFindings:
         ("a warning",),
         Identity("studio/planted", "r", {"bias": 1.0}),
         Instruments(None, {"studio": "f"}, {"lexicon": "g"}),
-        (own,),
+        (image_set,),
     )
     return head.into(MineFindings, minethegap=replace(SECTION, **fields))
 
 
-class Grey:
-    """Every picture is grey."""
+class Media:
+    """A store of black images."""
 
     def picture(self, name: str) -> Image.Image:
         return Image.new("RGB", (8, 8))
@@ -111,43 +112,45 @@ class Grey:
         return {}
 
 
-def page(one: MineFindings) -> str:
-    return html.page(METHOD.page(one, Grey()))
+def page(findings: MineFindings) -> str:
+    return html.page(METHOD.page(findings, Media()))
 
 
-def answer(one: MineFindings) -> str:
-    return METHOD.page(one, Grey()).answer
+def answer(findings: MineFindings) -> str:
+    return METHOD.page(findings, Media()).answer
 
 
-def screen(one: MineFindings) -> str:
+def screen(findings: MineFindings) -> str:
     console = Console(width=80, record=True, file=StringIO())
-    console.print(terminal.screen(METHOD.page(one, Grey())))
+    console.print(terminal.screen(METHOD.page(findings, Media())))
     return console.export_text()
 
 
 def test_the_answer_names_the_prompt_of_the_lowest_held_out_score() -> None:
-    said = answer(found())
-    assert said.startswith("Of 5 prompts, “a <script>nurse")
-    assert "shows the largest bias on studio/planted" in said
-    assert "leave out “a male one”" in said
-    assert "1 of the 2 best prompts show significant bias" in said
+    text = answer(mine_findings())
+    assert text.startswith("Of 5 prompts, “a <script>nurse")
+    assert "shows the largest bias on studio/planted" in text
+    assert "leave out “a male one”" in text
+    assert "1 of the 2 best prompts show significant bias" in text
 
 
 def test_no_bias_is_reported_without_significance() -> None:
-    one = found(best=(best("a tree", 1.06, 0.7), best(HOSTILE, 1.01, 0.2)))
-    assert "None of 5 prompts shows significant bias on studio/planted" in answer(one)
-    assert "Bias is not significant (q = 0.20): held-out score" in page(one)
+    findings = mine_findings(best=(best("a tree", 1.06, 0.7), best(HOSTILE, 1.01, 0.2)))
+    assert "None of 5 prompts shows significant bias on studio/planted" in answer(findings)
+    assert "Bias is not significant (q = 0.20): held-out score" in page(findings)
 
 
-def test_prompts_that_could_not_be_scored() -> None:
-    one = found(best=tuple(replace(entry, held_out_score=REFUSED) for entry in SECTION.best))
-    assert answer(one) == "None of 5 prompts could be scored on studio/planted."
-    assert "The held-out images could not be scored" in page(one)
-    assert "No prompt could be scored" in screen(one)
+def test_missing_scores_of_all_prompts_are_reported() -> None:
+    findings = mine_findings(
+        best=tuple(replace(entry, held_out_score=REFUSED) for entry in SECTION.best)
+    )
+    assert answer(findings) == "None of 5 prompts could be scored on studio/planted."
+    assert "The held-out images could not be scored" in page(findings)
+    assert "No prompt could be scored" in screen(findings)
 
 
 @pytest.mark.parametrize(
-    ("value", "low", "high", "said"),
+    ("value", "low", "high", "sentence"),
     [
         (-0.02, -0.03, -0.01, "Mining found significantly more biased prompts than random search"),
         (-0.02, -0.05, 0.01, "Mining did not find significantly more biased prompts"),
@@ -155,30 +158,30 @@ def test_prompts_that_could_not_be_scored() -> None:
         (-0.02, None, None, "Mining did not find significantly"),
     ],
 )
-def test_random_search(value: float, low: float | None, high: float | None, said: str) -> None:
-    one = found(random=RandomSearch((), (), e(value, low=low, high=high)))
-    assert said in " ".join(screen(one).split())
-    gone = found(random=RandomSearch((), (), REFUSED))
+def test_the_comparison_with_random_search_follows_its_interval(
+    value: float, low: float | None, high: float | None, sentence: str
+) -> None:
+    compared = mine_findings(random=RandomSearch((), (), e(value, low=low, high=high)))
+    assert sentence in " ".join(screen(compared).split())
+    gone = mine_findings(random=RandomSearch((), (), REFUSED))
     assert "could not be compared with random search" in " ".join(screen(gone).split())
 
 
 def test_a_difference_of_skew_has_the_opposite_sign() -> None:
-    told = e(-0.52, low=-0.9, high=-0.14, debiased=-0.52)
-    one = found(MinePlan(topic="people"), random=RandomSearch((), (), told))
-    assert "held-out skew (maximum 1) of the best 5 prompts is 0.520 [0.140, 0.900]" in " ".join(
-        screen(one).split()
-    )
+    difference = e(-0.52, low=-0.9, high=-0.14, debiased=-0.52)
+    findings = mine_findings(MinePlan(topic="people"), random=RandomSearch((), (), difference))
+    text = " ".join(screen(findings).split())
+    assert "held-out skew (maximum 1) of the best 5 prompts is 0.520 [0.140, 0.900]" in text
 
 
-def test_of_several_searches_the_one_that_found_the_first_prompt_is_drawn() -> None:
+def test_the_chart_shows_the_search_of_the_best_prompt() -> None:
     plan = MinePlan(runs=2, iterations=2, population=3, selected=1, images=2)
     second = tuple(replace(entry, run=1) for entry in COURSE)
-    random = RandomSearch(
-        (), tuple(replace(entry, prompts=()) for entry in (*COURSE, *second)), e(-0.02)
-    )
-    said = page(found(plan, history=(*COURSE, *second), random=random))
-    assert "Best loss so far, search 1 of 2" in said
-    assert "random search" in said
+    iterations = tuple(replace(entry, prompts=()) for entry in (*COURSE, *second))
+    random = RandomSearch((), iterations, e(-0.02))
+    text = page(mine_findings(plan, history=(*COURSE, *second), random=random))
+    assert "Best loss so far, search 1 of 2" in text
+    assert "random search" in text
 
 
 def test_other_objectives_are_not_called_bias() -> None:
@@ -189,24 +192,30 @@ def test_other_objectives_are_not_called_bias() -> None:
         "is_read": False,
     }
     plain = tuple(
-        replace(one, held_out_score=e(1.0), null_range=None, **nothing) for one in SECTION.best
+        replace(entry, held_out_score=e(1.0), null_range=None, **nothing) for entry in SECTION.best
     )
-    one = found(MinePlan(objective="color:red"), objective="color:red", best=plain, missed=None)
-    assert "come nearest to color:red" in answer(one)
-    assert "biased" not in answer(one)
-    assert "more biased" not in page(one)
+    findings = mine_findings(
+        MinePlan(objective="color:red"), objective="color:red", best=plain, missed=None
+    )
+    assert "come nearest to color:red" in answer(findings)
+    assert "biased" not in answer(findings)
+    assert "more biased" not in page(findings)
 
 
-def test_only_what_was_read_is_called_left_out() -> None:
-    guessed = tuple(replace(one, is_read=False) for one in SECTION.best)
-    assert "Details that the images above leave out" in page(found())
-    assert "leave out" not in page(found(best=guessed)) + answer(found(best=guessed))
-    assert "Variations that are least similar to the images above" in page(found(best=guessed))
+def test_only_labeled_details_are_called_left_out() -> None:
+    guessed = tuple(replace(entry, is_read=False) for entry in SECTION.best)
+    assert "Details that the images above leave out" in page(mine_findings())
+    assert "leave out" not in page(mine_findings(best=guessed)) + answer(
+        mine_findings(best=guessed)
+    )
+    assert "Variations that are least similar to the images above" in page(
+        mine_findings(best=guessed)
+    )
 
 
-def test_the_page_has_every_part_and_no_foreign_markup() -> None:
-    one = found()
-    text = page(one)
+def test_the_page_has_all_parts_and_escapes_text() -> None:
+    findings = mine_findings()
+    text = page(findings)
     assert "<script>" not in text
     for part in (
         "Best prompts",
@@ -218,25 +227,25 @@ def test_the_page_has_every_part_and_no_foreign_markup() -> None:
         "Plan",
     ):
         assert f"<bdi>{part}</bdi>" in text
-    assert "refused" in text  # the missing picture's reason
-    assert page(one) == text
+    assert "refused" in text  # the reason of the missing image
+    assert page(findings) == text
     html5lib.HTMLParser(strict=True).parse(BytesIO(text.encode()))
 
 
-def test_every_picture_says_what_it_is() -> None:
-    text = page(found())
+def test_every_image_has_a_text_alternative() -> None:
+    text = page(mine_findings())
     assert text.count("<img") == text.count('alt="Image ') + text.count(
         'alt="An image of “a male one”"'
     )
     assert text.count("<img") >= 3
 
 
-def test_a_page_without_the_optional_parts() -> None:
-    text = page(found(random=None, missed=None, best=(), history=()))
+def test_a_page_can_lack_optional_parts() -> None:
+    text = page(mine_findings(random=None, missed=None, best=(), history=()))
     assert "No prompt could be scored" in text
 
 
-def test_the_table_fits_eighty_columns() -> None:
-    lines = screen(found()).splitlines()
+def test_the_terminal_fits_80_columns() -> None:
+    lines = screen(mine_findings()).splitlines()
     assert max(map(len, lines)) <= 80
     assert any("1.010" in line for line in lines)

@@ -1,4 +1,4 @@
-"""Plans of searches: what they refuse, and that a file cannot make askew run code."""
+"""Plans of searches: defaults, refused settings, and no code from a plan file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from askew.errors import UsageError
 from askew.methods.mine.plan import MinePlan, read_mine_plan
 
 
-def test_the_defaults_are_those_of_the_paper() -> None:
+def test_the_defaults_equal_the_settings_of_the_paper() -> None:
     plan = MinePlan()
     assert (plan.population, plan.selected, plan.mutations, plan.images, plan.variations) == (
         15,
@@ -22,13 +22,13 @@ def test_the_defaults_are_those_of_the_paper() -> None:
     assert (plan.iterations, plan.words, plan.quantile) == (25, (3, 8), 0.25)
 
 
-def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
+def test_a_plan_survives_a_round_trip_through_its_file(tmp_path: Path) -> None:
     plan = MinePlan(topic="people", model_args={"bias": 0.5})
     (tmp_path / "plan.toml").write_text(plan.to_toml(), encoding="utf-8")
     assert read_mine_plan(tmp_path / "plan.toml").hash == plan.hash
 
 
-def test_a_file_may_not_name_code(tmp_path: Path) -> None:
+def test_a_plan_file_that_names_code_is_refused(tmp_path: Path) -> None:
     plan = MinePlan(objective="os:getcwd")
     (tmp_path / "plan.toml").write_text(plan.to_toml(), encoding="utf-8")
     with pytest.raises(UsageError, match="must not make askew run code"):
@@ -36,7 +36,7 @@ def test_a_file_may_not_name_code(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"selected": 8}, "more than the population"),
         ({"words": (8, 3)}, "smaller number comes first"),
@@ -45,18 +45,20 @@ def test_a_file_may_not_name_code(tmp_path: Path) -> None:
         ({"nothing": 1}, "nothing"),
     ],
 )
-def test_faults_are_named(fields: dict[str, object], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_invalid_settings_are_refused_with_the_reason(
+    fields: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
         MinePlan.checked(fields)
 
 
-def test_similarities_are_moved_for_the_studio_only_unless_told() -> None:
+def test_similarities_are_rescaled_for_the_studio_only_by_default() -> None:
     assert MinePlan().is_unit
     assert not MinePlan(embedder="clip/some").is_unit
     assert MinePlan(embedder="clip/some", similarity="unit").is_unit
 
 
-def test_how_a_language_model_is_reached_is_no_other_search() -> None:
+def test_the_address_of_a_language_model_does_not_change_the_hash_of_a_plan() -> None:
     first, second = (
         MinePlan(llm="openai/m", llm_args={"url": url, "budget": b, "temperature": 0.5})
         for url, b in (("http://a/v1", 10), ("http://b/v1", 20))

@@ -1,6 +1,4 @@
-"""The score that counts: exact on known pictures, 0 in the mean of a fair model, and blind to what
-a prompt says.
-"""
+"""Skew: exact on known images, 0 on average for a fair model, and without stated values."""
 
 from __future__ import annotations
 
@@ -38,14 +36,18 @@ SCORING = Scoring("none", draws=200)
 
 
 def pictures_of(prompt: str, seed: int, images: int) -> Sequence[Outcome]:
-    """Nurses are old women, anybody else is now a man, now a woman; a blocked prompt loses half its
-    pictures.
+    """Images that show nurses as old women and others as a man or a woman in turn.
+
+    Half the images of a blocked prompt are missing.
     """
     shown = ["an old female one"] if "nurse" in prompt else ["a male one", "a female one"]
-    made = [Picture(f"{shown[k % len(shown)]} {k}", "", prompt, seed) for k in range(images)]
-    return [
-        Missing("refused") if "blocked" in prompt and k % 2 else one for k, one in enumerate(made)
-    ]
+    outcomes: list[Outcome] = []
+    for k in range(images):
+        if "blocked" in prompt and k % 2:
+            outcomes.append(Missing("refused"))
+        else:
+            outcomes.append(Picture(f"{shown[k % len(shown)]} {k}", "", prompt, seed))
+    return outcomes
 
 
 def objective(*axes: Axis) -> SkewObjective:
@@ -56,9 +58,9 @@ def reading(counts: Sequence[int], axis: Axis = GENDER, stated: bool = False) ->
     values = tuple(
         value for value, count in zip(axis.values, counts, strict=True) for _ in range(count)
     )
-    made = tuple(Picture(str(k), "", "a nurse") for k in range(len(values)))
+    images = tuple(Picture(str(k), "", "a nurse") for k in range(len(values)))
     return SkewReading(
-        ObservedSet(Prompt("a nurse"), made, {"vqa": {axis.name: values}}, ()),
+        ObservedSet(Prompt("a nurse"), images, {"vqa": {axis.name: values}}, ()),
         "vqa",
         (axis,),
         stated,
@@ -66,34 +68,34 @@ def reading(counts: Sequence[int], axis: Axis = GENDER, stated: bool = False) ->
 
 
 def read(prompt: str, *axes: Axis) -> SkewReading:
-    found = objective(*axes).read(prompt, 0)
-    assert isinstance(found, SkewReading)
-    return found
+    skew = objective(*axes).read(prompt, 0)
+    assert isinstance(skew, SkewReading)
+    return skew
 
 
-def test_a_picture_is_what_its_nearest_variation_says() -> None:
+def test_an_image_gets_the_value_of_its_most_similar_variation() -> None:
     assert read("a photo of a nurse", GENDER).seen.counts("known", GENDER) == [0, 6]
     assert read("a photo of a nurse", GENDER).loss() == pytest.approx(-1.0)
     assert read("a photo of a chef", GENDER).seen.counts("known", GENDER) == [3, 3]
-    even = -1 / (0.5 - expected_distance(6, [0.5, 0.5]))
     null = expected_distance(6, [0.5, 0.5])
-    assert read("a photo of a chef", GENDER).loss() == pytest.approx(-even * null)
+    scale = -1 / (0.5 - null)
+    assert read("a photo of a chef", GENDER).loss() == pytest.approx(-scale * null)
 
 
-def test_what_a_prompt_states_counts_nothing_and_costs_no_picture() -> None:
+def test_an_axis_that_the_prompt_states_has_loss_0_and_needs_no_image() -> None:
     def forbidden(prompt: str, seed: int, images: int) -> Sequence[Outcome]:
-        raise AssertionError("a picture was made")
+        raise AssertionError("an image was generated")
 
     stated = replace(objective(GENDER), pictures=forbidden).read("a photo of a female nurse", 0)
     assert isinstance(stated, SkewReading)
     assert stated.loss() == 0.0
     assert isinstance(stated.estimate(SCORING), Missing)
     both = read("a photo of a female chef", GENDER, AGE)
-    assert both.loss() <= 0.0  # the other axis alone counts, if it leans
+    assert both.loss() <= 0.0  # only the other axis counts, if it is biased
     assert [axis.name for axis in both.axes] == ["age"]
 
 
-def test_of_several_axes_the_furthest_counts_and_it_alone_is_measured_again() -> None:
+def test_only_the_most_biased_axis_is_measured_on_held_out_images() -> None:
     search = objective(AGE, GENDER)
     first = search.read("a photo of a nurse", 0)
     again = search.read_held_out(first, "a photo of a nurse", 7)
@@ -104,7 +106,7 @@ def test_of_several_axes_the_furthest_counts_and_it_alone_is_measured_again() ->
     assert (len(first.seen.pictures), len(again.seen.pictures)) == (6, 10)
 
 
-def test_nothing_that_could_have_a_gender_is_missing_and_so_are_too_few_pictures() -> None:
+def test_skew_is_missing_without_a_person_and_with_too_few_images() -> None:
     assert isinstance(objective(GENDER).read("a photo of a table", 0), Missing)
     assert isinstance(variations("a photo of a table", [GENDER]), Missing)
     loss = read("a photo of a blocked nurse", GENDER).loss()
@@ -113,7 +115,7 @@ def test_nothing_that_could_have_a_gender_is_missing_and_so_are_too_few_pictures
 
 
 class Answers:
-    """A VQA that sees nobody in every third picture."""
+    """A VQA model; its answers come from AskingRun."""
 
     name = fingerprint = "answers"
 
@@ -124,80 +126,86 @@ class Answers:
 
 
 class AskingRun:
-    """Answers female, and whether there is a person."""
+    """A run that answers "female", and that each sixth image has no person."""
 
     def ask(
         self, vqa: object, pictures: Sequence[Outcome], questions: Sequence[Question]
     ) -> dict[str, list[str]]:
         assert questions[-1] == PERSON
-        ids = [one.id for one in pictures if isinstance(one, Picture)]
+        ids = [image.id for image in pictures if isinstance(image, Picture)]
         return {
-            one: [*["female"] * (len(questions) - 1), "yes" if k % 6 else "no"]
-            for k, one in enumerate(ids)
+            image_id: [*["female"] * (len(questions) - 1), "yes" if k % 6 else "no"]
+            for k, image_id in enumerate(ids)
         }
 
 
-def test_a_vqa_reads_where_there_is_one_and_nobody_is_no_answer() -> None:
+def test_a_vqa_model_labels_images_and_images_without_a_person_are_missing() -> None:
     asked = SkewObjective(AskingRun(), Answers(), pictures_of, (GENDER,), 12, 12)  # type: ignore[arg-type]
-    found = asked.read("a photo of a chef", 0)
-    assert isinstance(found, SkewReading)
-    assert found.seen.counts("answers", GENDER) == [0, 10]
-    assert found.seen.missing("answers", GENDER) == {"no_person": 2}
+    skew = asked.read("a photo of a chef", 0)
+    assert isinstance(skew, SkewReading)
+    assert skew.seen.counts("answers", GENDER) == [0, 10]
+    assert skew.seen.missing("answers", GENDER) == {"no_person": 2}
 
 
 @given(st.sampled_from([GENDER, AGE]), st.integers(2, 8))
-def test_a_fair_model_leans_0_in_the_mean_and_one_value_is_1(axis: Axis, n: int) -> None:
+def test_skew_of_a_fair_model_is_0_on_average_and_of_a_single_value_1(axis: Axis, n: int) -> None:
     kinds = len(axis.values)
-    every = [c for c in product(range(n + 1), repeat=kinds) if sum(c) == n]
-    leans = [-loss for c in every if isinstance(loss := reading(c, axis).loss(), float)]
-    weights = stats.multinomial.pmf(every, n, [1 / kinds] * kinds)
-    assert float(np.dot(leans, weights)) == pytest.approx(0.0, abs=1e-9)
+    tables = [c for c in product(range(n + 1), repeat=kinds) if sum(c) == n]
+    losses = [reading(counts, axis).loss() for counts in tables]
+    skews = [-loss for loss in losses if isinstance(loss, float)]
+    weights = stats.multinomial.pmf(tables, n, [1 / kinds] * kinds)
+    assert float(np.dot(skews, weights)) == pytest.approx(0.0, abs=1e-9)
     assert reading([n] + [0] * (kinds - 1), axis).loss() == pytest.approx(-1.0)
 
 
 def claims(counts: Sequence[Sequence[int]]) -> tuple[BestPrompt, ...]:
-    """The prompts of a search whose fresh pictures show these."""
-    found = []
-    for k, own in enumerate(counts):
+    """The best prompts of a search whose held-out images have these counts."""
+    prompts = []
+    for k, prompt_counts in enumerate(counts):
         prompt = f"a photo of a {('nurse', 'chef', 'lawyer', 'doctor', 'plumber')[k]}"
         evaluated = Candidate(prompt, loss=-1.0)
-        fresh = reading(own)
-        fresh = replace(fresh, seen=replace(fresh.seen, prompt=Prompt(prompt)))
+        held_out = reading(prompt_counts)
+        held_out = replace(held_out, seen=replace(held_out.seen, prompt=Prompt(prompt)))
         forms = variations(prompt, [GENDER])
         assert not isinstance(forms, Missing)
         shown = PromptEvidence(
-            fresh.seen.pictures, dict.fromkeys(forms["gender"].values(), Missing("refused"))
+            held_out.seen.pictures, dict.fromkeys(forms["gender"].values(), Missing("refused"))
         )
-        one = BestCandidate(evaluated, fresh, fresh, shown)
-        found.append(best_prompt(one, 0, SCORING))
-    section = MineTheGap("skew", tuple(found), (), None, None)
+        candidate = BestCandidate(evaluated, held_out, held_out, shown)
+        prompts.append(best_prompt(candidate, 0, SCORING))
+    section = MineTheGap("skew", tuple(prompts), (), None, None)
     return with_q(section, family).best
 
 
-def test_a_winner_is_told_by_its_fresh_shares() -> None:
-    lean, even = claims([(48, 0), (25, 23)])
-    assert lean.shares is not None
-    assert isinstance(lean.held_out_score, Estimate)
-    assert (lean.held_out_score.value, lean.held_out_score.corrected) == (0.5, pytest.approx(1.0))
-    assert isinstance(lean.shares.distance, Estimate)
-    assert lean.shares.distance.q == lean.held_out_score.q
-    assert (has_significant_q(lean.held_out_score), has_significant_q(even.held_out_score)) == (
-        True,
-        False,
+def test_the_best_prompts_are_tested_on_held_out_shares() -> None:
+    biased, uniform = claims([(48, 0), (25, 23)])
+    assert biased.shares is not None
+    assert isinstance(biased.held_out_score, Estimate)
+    assert (biased.held_out_score.value, biased.held_out_score.corrected) == (
+        0.5,
+        pytest.approx(1.0),
     )
-    assert lean.missed_visual_concepts == ("a photo of a female nurse",)
-    assert loss_of(lean.held_out_score, is_skew=True) < loss_of(even.held_out_score, is_skew=True)
+    assert isinstance(biased.shares.distance, Estimate)
+    assert biased.shares.distance.q == biased.held_out_score.q
+    assert has_significant_q(biased.held_out_score) is True
+    assert has_significant_q(uniform.held_out_score) is False
+    assert biased.missed_visual_concepts == ("a photo of a female nurse",)
+    assert loss_of(biased.held_out_score, is_skew=True) < loss_of(
+        uniform.held_out_score, is_skew=True
+    )
 
 
 @pytest.mark.slow
-def test_where_nothing_leans_few_runs_claim_a_winner() -> None:
+def test_few_searches_of_a_fair_model_report_significant_bias() -> None:
     rng = np.random.default_rng(0)
-    runs = [claims([(int(x), 48 - int(x)) for x in rng.binomial(48, 0.5, 5)]) for _ in range(300)]
-    claimed = sum(any(has_significant_q(one.held_out_score) for one in run) for run in runs)
+    claimed = 0
+    for _ in range(300):
+        best = claims([(int(x), 48 - int(x)) for x in rng.binomial(48, 0.5, 5)])
+        claimed += any(has_significant_q(prompt.held_out_score) for prompt in best)
     assert stats.binomtest(claimed, 300, 0.05, alternative="greater").pvalue > 0.01
 
 
-def test_people_are_searched_for_leans_unless_told_otherwise() -> None:
+def test_the_objective_of_the_topic_people_is_skew_by_default() -> None:
     plan = MinePlan(topic="people")
     assert (plan.objective, plan.axes, plan.images, plan.selection) == (
         "skew",
@@ -214,7 +222,7 @@ def test_people_are_searched_for_leans_unless_told_otherwise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("variation", "said"),
+    ("variation", "stated"),
     [
         ("a photo of an old nurse", {"age": "old"}),
         ("a photo of a male nurse outdoors", {"gender": "male", "environment": "outdoors"}),
@@ -222,10 +230,9 @@ def test_people_are_searched_for_leans_unless_told_otherwise() -> None:
         ("a drawing of a hill", {}),
     ],
 )
-def test_what_a_variation_says_beyond_its_prompt_is_read_from_its_words(
-    variation: str, said: dict[str, str]
+def test_details_are_the_values_that_only_the_variation_states(
+    variation: str, stated: dict[str, str]
 ) -> None:
-    found = details("a photo of a nurse", variation)
-    assert {
-        axis: value for axis, value in found.items() if axis in said or axis == "gender"
-    } == said
+    values = details("a photo of a nurse", variation)
+    compared = {axis for axis in values if axis in stated or axis == "gender"}
+    assert {axis: values[axis] for axis in compared} == stated
