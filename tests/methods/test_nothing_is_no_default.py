@@ -1,6 +1,4 @@
-"""What is given as nothing, 0 or an empty list, is refused or done, and never taken for the
-default.
-"""
+"""Zero and empty lists are refused or applied; they never mean the default."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_pictures_are_not_the_usual_number(
+def test_zero_images_are_refused(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([*COMMANDS[command], "--images", "0", "--dry-run"]) == 2
@@ -41,13 +39,13 @@ def test_zero_in_python_is_refused_by_name(plan: type, field: str) -> None:
         plan([NURSE], axes=["gender"], model="studio/planted", **{field: 0})
 
 
-def test_no_instrument_is_not_the_usual_one() -> None:
+def test_an_empty_list_of_instruments_is_refused() -> None:
     with pytest.raises(UsageError, match="vqa"):
         survey_plan(Plan, [NURSE], axes=["gender"], model="studio/planted", vqa=[])
     with pytest.raises(UsageError, match="vqa"):
         plan_editing("caucasian man, caucasian woman", vqa=[])
 
 
-def test_no_further_axis_of_edits_leaves_gender_alone() -> None:
+def test_an_empty_list_of_axes_of_edits_leaves_gender_only() -> None:
     plan = plan_editing("caucasian man, caucasian woman", axes=[], vqa=["clip/some"])
     assert [axis.name for axis in plan.prompts[0].axes] == ["gender"]

@@ -1,4 +1,4 @@
-"""BiasConnect on the planted world, read without error."""
+"""BiasConnect on the planted world, labeled without error."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def edge(entry: Graph, source: str, target: str) -> Edge:
     return matching
 
 
-def test_tables_hold_a_row_per_counterfactual_and_a_column_per_value(sets: dict[str, Any]) -> None:
+def test_tables_have_a_row_per_counterfactual_and_a_column_per_value(sets: dict[str, Any]) -> None:
     counted = count_answers(sets[NURSE], PLAN.prompts[0].axes, INSTRUMENT)
     table = counted.contingency("gender", "age")
     assert table.shape == (2, 3)
@@ -71,14 +71,14 @@ def test_the_test_of_a_pair_is_pearsons(entry: Graph) -> None:
     assert (tested.q or 0) >= (tested.p or 1)
 
 
-def test_the_planted_edges_are_found_and_the_direct_effect_is_kept(entry: Graph) -> None:
+def test_the_planted_edges_and_the_direct_effect_are_significant(entry: Graph) -> None:
     assert edge(entry, "gender", "age").significant  # planted: gender -> age, clothing -> emotion
     assert edge(entry, "clothing", "emotion").significant
     assert known(edge(entry, "gender", "gender").sensitivity).low > 0.2
     assert not edge(entry, "emotion", "gender").significant
 
 
-def test_equation_4_stands_beside_its_debiased_value(entry: Graph) -> None:
+def test_the_value_of_equation_4_is_reported_with_its_bias_corrected_value(entry: Graph) -> None:
     measured = edge(entry, "gender", "age")
     counts = entry.counts
     after = np.mean([np.array(row) / sum(row) for row in counts.after["gender"]["age"]], axis=0)
@@ -88,7 +88,7 @@ def test_equation_4_stands_beside_its_debiased_value(entry: Graph) -> None:
     assert measured.as_read is None  # nothing was corrected
 
 
-def test_pictures_of_a_reference_err_too(sets: dict[str, Any]) -> None:
+def test_a_reference_from_few_images_widens_intervals(sets: dict[str, Any]) -> None:
     axes = [
         axis.model_copy(
             update={
@@ -109,9 +109,10 @@ def test_pictures_of_a_reference_err_too(sets: dict[str, Any]) -> None:
         assert (c.high - c.low > e.high - e.low + 0.01) is wider
 
 
-def test_no_family_of_q_holds_an_axis_with_itself(entry: Graph) -> None:
-    """Its test rejects by construction: with it three in ten fair graphs had a false pair at q <
-    .05.
+def test_no_family_of_q_contains_an_axis_with_itself(entry: Graph) -> None:
+    """The test of an axis with itself is significant by construction.
+
+    In one family with it, 30 % of fair graphs had a false pair at q < .05.
     """
     for direct in (False, True):
         family = [measured for measured in entry.edges if measured.direct is direct]
@@ -125,14 +126,14 @@ def test_no_family_of_q_holds_an_axis_with_itself(entry: Graph) -> None:
     assert {measured.q for measured in entry.edges if measured.direct} == {None}
 
 
-def test_without_a_bias_there_are_only_direct_effects() -> None:
+def test_without_bias_there_are_only_direct_effects() -> None:
     fair = planted(PLAN, 48, bias=0.0)
     fair_graph = graph(count_answers(fair[NURSE], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
     assert [e for e in fair_graph.edges if e.significant and e.source != e.target] == []
     assert fair_graph.most_influenced is None
 
 
-def test_pooling_adds_up_tables_and_has_stricter_edges(sets: dict[str, Any]) -> None:
+def test_pooling_adds_tables_and_uses_stricter_thresholds(sets: dict[str, Any]) -> None:
     parts = [count_answers(sets[p.text], p.axes, INSTRUMENT) for p in PLAN.prompts]
     together = pooled(parts)
     assert (
@@ -149,7 +150,9 @@ def test_pooling_adds_up_tables_and_has_stricter_edges(sets: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("erring", [False, True])
-def test_graphs_made_at_once_are_those_made_one_by_one(sets: dict[str, Any], erring: bool) -> None:
+def test_graphs_computed_together_equal_graphs_computed_separately(
+    sets: dict[str, Any], erring: bool
+) -> None:
     errors = (
         {"gender": np.array([[90, 10], [5, 95]]), "age": np.eye(3, dtype=int) * 85 + 5}
         if erring
@@ -158,19 +161,19 @@ def test_graphs_made_at_once_are_those_made_one_by_one(sets: dict[str, Any], err
     counted = {
         p.text: count_answers(sets[p.text], p.axes[:2], INSTRUMENT, errors) for p in PLAN.prompts
     }
-    for together, prompt in zip(graphs({**counted}, PLAN, SCORING), counted, strict=True):
-        alone = graph(counted[prompt], prompt)
-        assert together.prompt == prompt
-        assert known(together.amplification).null == pytest.approx(known(alone.amplification).null)
-        for measured in together.edges:
-            same = known(edge(alone, measured.source, measured.target).sensitivity)
+    for joint, prompt in zip(graphs({**counted}, PLAN, SCORING), counted, strict=True):
+        separate = graph(counted[prompt], prompt)
+        assert joint.prompt == prompt
+        assert known(joint.amplification).null == pytest.approx(known(separate.amplification).null)
+        for measured in joint.edges:
+            same = known(edge(separate, measured.source, measured.target).sensitivity)
             estimate = known(measured.sensitivity)
             assert (estimate.value, estimate.low, estimate.high, estimate.p) == pytest.approx(
                 (same.value, same.low, same.high, same.p)
             )
 
 
-def test_missing_answers_give_missing_and_a_reason() -> None:
+def test_missing_answers_give_missing_scores_with_a_reason() -> None:
     prompt = PLAN.prompts[0]
     gone = [observed(variant, prompt.axes, 8, skip=8) for variant in prompt.prompts()]
     empty_graph = graph(count_answers(gone, prompt.axes, INSTRUMENT), NURSE)
@@ -182,7 +185,7 @@ def test_missing_answers_give_missing_and_a_reason() -> None:
     assert isinstance(empty_graph.amplification, Missing)
 
 
-def test_open_answers_of_nobody_are_missing_too() -> None:
+def test_without_any_open_answer_scores_are_missing() -> None:
     opened = [axis.model_copy(update={"values": ()}) for axis in PLAN.prompts[0].axes[:2]]
     gone = [
         observed(variant, opened, 8, skip=8)
@@ -196,7 +199,7 @@ def test_open_answers_of_nobody_are_missing_too() -> None:
     )
 
 
-def test_a_prompt_without_initial_pictures_has_tests_and_no_sensitivity(
+def test_a_prompt_without_baseline_images_has_tests_and_no_sensitivity(
     sets: dict[str, Any],
 ) -> None:
     without_baseline = graph(
@@ -206,7 +209,7 @@ def test_a_prompt_without_initial_pictures_has_tests_and_no_sensitivity(
     assert isinstance(edge(without_baseline, "gender", "age").sensitivity, Missing)
 
 
-def test_open_answers_become_concepts_and_have_the_papers_threshold(sets: dict[str, Any]) -> None:
+def test_open_answers_become_concepts_with_the_threshold_of_the_paper(sets: dict[str, Any]) -> None:
     prompt = PLAN.prompts[0]
     opened = [axis.model_copy(update={"values": ()}) for axis in prompt.axes]
     counted = count_answers(sets[NURSE], opened, INSTRUMENT)
@@ -217,20 +220,20 @@ def test_open_answers_become_concepts_and_have_the_papers_threshold(sets: dict[s
     assert all(e.significant == (e.p < 0.05) for e in open_graph.edges)
 
 
-def test_the_order_of_the_axes_changes_nothing(sets: dict[str, Any], entry: Graph) -> None:
+def test_the_order_of_axes_does_not_change_the_graph(sets: dict[str, Any], entry: Graph) -> None:
     axes = PLAN.prompts[0].axes[::-1]
     other = graph(count_answers(sets[NURSE], axes, INSTRUMENT), NURSE)
     for measured in entry.edges:
         assert measured == edge(other, measured.source, measured.target)
 
 
-def test_scores_hold_all_that_was_asked_for(sets: dict[str, Any]) -> None:
+def test_scores_include_all_prompts_and_the_pooled_graph(sets: dict[str, Any]) -> None:
     findings = scored(PLAN, sets)
     assert [g.prompt for g in findings.biasconnect] == [None, NURSE, MECHANIC]
     assert {s.set for s in findings.shares} == {"initial"}
 
 
-def test_halves_share_no_picture_and_leave_none_out(sets: dict[str, Any]) -> None:
+def test_the_two_halves_of_a_set_partition_its_images(sets: dict[str, Any]) -> None:
     first, second = (sets[NURSE][0].picked(range(k, 96, 2)) for k in (0, 1))
     assert {*first.pictures, *second.pictures} == set(sets[NURSE][0].pictures)
     assert not {*first.pictures} & {*second.pictures}
@@ -239,19 +242,15 @@ def test_halves_share_no_picture_and_leave_none_out(sets: dict[str, Any]) -> Non
 def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entry: Graph) -> None:
     prompt = PLAN.prompts[0]
     counted = count_answers(sets[NURSE], prompt.axes, INSTRUMENT)
-    # the pictures of an axis's counterfactual prompts together are that mitigation
-    drawn = {
-        axis.name: _together([s for s in sets[NURSE] if s.prompt.axis == axis.name])
-        for axis in prompt.axes
-    }
-    mitigated = {
-        axis: count_answers([observed_set], prompt.axes, INSTRUMENT)
-        for axis, observed_set in drawn.items()
-    }
-    alone = validation({NURSE: counted}, [entry], {NURSE: mitigated}, SCORING)
-    assert isinstance(
-        alone.overall_correlation, Missing
-    )  # no initial pictures but those of the estimates
+    # the images of all counterfactual prompts of an axis together are the mitigation
+    mitigated = {}
+    for axis in prompt.axes:
+        counterfactuals = [s for s in sets[NURSE] if s.prompt.axis == axis.name]
+        combined = _combined(counterfactuals)
+        mitigated[axis.name] = count_answers([combined], prompt.axes, INSTRUMENT)
+    without_baseline = validation({NURSE: counted}, [entry], {NURSE: mitigated}, SCORING)
+    # no baseline images besides the baseline images of the estimates
+    assert isinstance(without_baseline.overall_correlation, Missing)
     again = observed(Prompt(NURSE), prompt.axes, 96, seed=1)
     mitigated[UNMITIGATED] = count_answers([again], prompt.axes, INSTRUMENT)
     validated = validation({NURSE: counted}, [entry], {NURSE: mitigated}, SCORING)
@@ -265,47 +264,40 @@ def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entr
     assert 0 <= known(validated.made_worse).value <= 1
 
 
-def test_where_nothing_is_done_the_papers_correlation_stands_at_its_null_and_ours_at_nothing() -> (
-    None
-):
-    """Appendix A.5's r: a mitigation that changes nothing in a fair world, every pair counted as an
-    edge.
-    """
+def test_without_an_effect_only_the_correlation_of_the_paper_is_above_zero() -> None:
+    """A mitigation without effect in a fair world, with each pair as an edge (appendix A.5)."""
     plan = planned([NURSE], AXES, alpha=0.999999)
     prompt = plan.prompts[0]
     scoring = Scoring.of(plan)
-    ours = []
-    papers = []
+    correlations = []
+    paper_correlations = []
     claims = []
     for seed in range(6):
         sets = [observed(variant, prompt.axes, 32, 0.0, seed=seed) for variant in prompt.prompts()]
-        counted = count_answers(sets, prompt.axes, INSTRUMENT)
-        read = {
-            name: count_answers(
-                [observed(Prompt(NURSE), prompt.axes, 32, 0.0, seed=100 * seed + k)],
-                prompt.axes,
-                INSTRUMENT,
-            )
-            for k, name in enumerate((*AXES, UNMITIGATED), 50)
-        }
-        validated = validation(
-            {NURSE: counted}, graphs({NURSE: counted}, plan, scoring), {NURSE: read}, scoring
-        )
-        ours.append(known(validated.overall_correlation).value)
-        claims.append(known(validated.overall_correlation).p < 0.05)
-        papers.append(
-            (known(validated.paper_correlation).value, known(validated.paper_correlation).null)
-        )
-    assert abs(np.mean(ours)) < 0.25
+        counted = {NURSE: count_answers(sets, prompt.axes, INSTRUMENT)}
+        mitigated = {}
+        for k, name in enumerate((*AXES, UNMITIGATED), 50):
+            images = [observed(Prompt(NURSE), prompt.axes, 32, 0.0, seed=100 * seed + k)]
+            mitigated[name] = count_answers(images, prompt.axes, INSTRUMENT)
+        entries = graphs(counted, plan, scoring)
+        validated = validation(counted, entries, {NURSE: mitigated}, scoring)
+        correlation = known(validated.overall_correlation)
+        correlations.append(correlation.value)
+        claims.append(correlation.p < 0.05)
+        published = known(validated.paper_correlation)
+        paper_correlations.append((published.value, published.null))
+    assert abs(np.mean(correlations)) < 0.25
     assert sum(claims) <= 2
-    value, null = np.mean(papers, axis=0)
-    assert 0.35 < null < 0.75  # by 400 simulations .48, of a single r .3 as standard deviation
-    assert value > null - 0.35
+    mean = np.mean(paper_correlations, axis=0)
+    # .48 in 400 simulations; the standard deviation of a single r is .3
+    assert 0.35 < mean[1] < 0.75
+    assert mean[0] > mean[1] - 0.35
 
 
-def test_changes_are_told_within_their_bounds(sets: dict[str, Any]) -> None:
-    """Student's interval of three shares went from −71 % to 188 %, and had no width where all three
-    were alike.
+def test_intervals_of_changes_stay_within_their_bounds(sets: dict[str, Any]) -> None:
+    """Student's interval of three shares reached from −71 % to 188 %.
+
+    It had no width where all three shares were equal.
     """
     small = PLAN.model_copy(update={"prompts": PLAN.prompts[:1]})
     few = {NURSE: [s.picked(range(0, 96, 6)) for s in sets[NURSE]]}
@@ -318,13 +310,13 @@ def test_changes_are_told_within_their_bounds(sets: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_fewer_pictures_and_more_errors_change_more(sets: dict[str, Any]) -> None:
+def test_fewer_images_and_more_errors_change_the_graph_more(sets: dict[str, Any]) -> None:
     small = PLAN.model_copy(update={"prompts": PLAN.prompts[:1]})
     fewer = {NURSE: [s.picked(range(0, 96, 2)) for s in sets[NURSE]]}
     changes = {
         (change.kind, change.size): change for change in simulated(fewer, small, SCORING, repeats=2)
     }
-    moved = {at: known(change.sensitivity_change).value for at, change in changes.items()}
+    sizes = {at: known(change.sensitivity_change).value for at, change in changes.items()}
     assert (
         known(changes["pictures", 40].rank_correlation).value
         > known(changes["errors", 0.4].rank_correlation).value
@@ -334,14 +326,13 @@ def test_fewer_pictures_and_more_errors_change_more(sets: dict[str, Any]) -> Non
         < known(changes["pictures", 40].edges_kept).value
         <= 1
     )
-    assert moved["pictures", 8] > moved["pictures", 40] > 0
-    assert moved["errors", 0.4] > moved["errors", 0.05] > 0
-    assert (
-        known(changes["errors", 0.4].sensitivity_change).low is not None
-    )  # over simulations, of a single prompt
+    assert sizes["pictures", 8] > sizes["pictures", 40] > 0
+    assert sizes["errors", 0.4] > sizes["errors", 0.05] > 0
+    # the interval is over simulations, since there is a single prompt
+    assert known(changes["errors", 0.4].sensitivity_change).low is not None
 
 
-def test_another_runs_initial_pictures_can_be_the_mitigation(sets: dict[str, Any]) -> None:
+def test_baseline_images_of_another_run_can_be_the_mitigation(sets: dict[str, Any]) -> None:
     prompt = PLAN.prompts[0]
     other = scored(PLAN, sets).shares
     counts_there = counts_of_run("runs/other", other, prompt, INSTRUMENT)
@@ -350,54 +341,46 @@ def test_another_runs_initial_pictures_can_be_the_mitigation(sets: dict[str, Any
     assert {axis: counts.tolist() for axis, counts in counts_there.initial.items()} == {
         axis: counts.tolist() for axis, counts in here.initial.items()
     }
-    assert (
-        counts_of_run(
-            "runs/other", other, prompt.model_copy(update={"text": "a photo of a chef"}), INSTRUMENT
-        )
-        is None
-    )
+    chef = prompt.model_copy(update={"text": "a photo of a chef"})
+    assert counts_of_run("runs/other", other, chef, INSTRUMENT) is None
     with pytest.raises(UsageError, match="labeled by truth"):
         counts_of_run("runs/other", other, prompt, "clip")
 
 
 class Erring:
-    """An instrument that reads a value rightly in so many of a hundred cases, as 300 labelled
-    pictures of each tell.
+    """An instrument that labels this share of images correctly.
+
+    Its errors are known from 300 labeled images per value.
     """
 
     def __init__(self, right: float) -> None:
         self.right = right
 
     def rates(self, values: int) -> Any:
-        return np.full((values, values), (1 - self.right) / (values - 1)) + np.eye(values) * (
-            self.right - (1 - self.right) / (values - 1)
-        )
+        wrong = (1 - self.right) / (values - 1)
+        return np.full((values, values), wrong) + np.eye(values) * (self.right - wrong)
 
     def known_errors(self, axis: Axis) -> Any:
         rng = np.random.default_rng(len(axis.values))
         return rng.multinomial(300, self.rates(len(axis.values)))
 
-    def reads_all(self, sets: Any, plan: InteractionPlan, rng: np.random.Generator) -> list[Any]:
-        return [self.reads(observed_set, plan, rng) for observed_set in sets]
+    def label_all(self, sets: Any, plan: InteractionPlan, rng: np.random.Generator) -> list[Any]:
+        return [self.label(observed_set, plan, rng) for observed_set in sets]
 
-    def reads(self, observed_set: Any, plan: InteractionPlan, rng: np.random.Generator) -> Any:
-        """A set as this instrument reads it."""
-        columns = {
-            axis.name: tuple(
-                str(
-                    rng.choice(
-                        axis.values, p=self.rates(len(axis.values))[axis.values.index(value)]
-                    )
-                )
+    def label(self, observed_set: Any, plan: InteractionPlan, rng: np.random.Generator) -> Any:
+        """The set with labels by this instrument."""
+        columns = {}
+        for axis in plan.prompts[0].axes:
+            rates = self.rates(len(axis.values))
+            columns[axis.name] = tuple(
+                str(rng.choice(axis.values, p=rates[axis.values.index(value)]))
                 for value in observed_set.values[INSTRUMENT][axis.name]
             )
-            for axis in plan.prompts[0].axes
-        }
         return replace(observed_set, values={INSTRUMENT: columns})
 
 
 def true_sensitivity(occupation: str, source: str, target: str) -> float:
-    """Sensitivity in the planted world itself, with a uniform reference."""
+    """The true sensitivity in the planted world, with a uniform reference."""
 
     def shares(stated: dict[str, str]) -> Any:
         table = conditional(CaptionContent(stated, occupation, True, ()), 1.0)
@@ -408,7 +391,7 @@ def true_sensitivity(occupation: str, source: str, target: str) -> float:
     return float(sensitivity(shares({}), after, np.ones(len(after)), distance))
 
 
-def test_correction_for_a_noisy_instrument_comes_closer_to_the_planted_truth() -> None:
+def test_correction_for_labeling_errors_is_closer_to_the_planted_truth() -> None:
     plan = planned(
         [f"a photo of a {occupation}" for occupation in ("nurse", "mechanic", "ceo")],
         ("gender", "age"),
@@ -416,33 +399,33 @@ def test_correction_for_a_noisy_instrument_comes_closer_to_the_planted_truth() -
     noisy = Erring(0.8)
     rng = np.random.default_rng(0)
     read = {
-        text: noisy.reads_all(of_prompt, plan, rng) for text, of_prompt in planted(plan, 96).items()
+        text: noisy.label_all(of_prompt, plan, rng) for text, of_prompt in planted(plan, 96).items()
     }
     errors = {
         (INSTRUMENT, axis.name): noisy.known_errors(axis.axis()) for axis in plan.prompts[0].axes
     }
     graphs = scored(plan, read, errors).biasconnect[1:]
-    off: dict[str, list[float]] = {"as read": [], "corrected": []}
+    deviations: dict[str, list[float]] = {"as read": [], "corrected": []}
     covered = []
     for prompt, graph in zip(plan.prompts, graphs, strict=True):
         for source, target in (("gender", "gender"), ("gender", "age"), ("age", "age")):
-            edge_found = edge(graph, source, target)
+            measured = edge(graph, source, target)
             truth = true_sensitivity(prompt.text.split()[-1], source, target)
-            estimate = known(edge_found.sensitivity)
-            off["as read"].append(abs((edge_found.as_read or 0) - truth))
-            off["corrected"].append(abs(estimate.value - truth))
+            estimate = known(measured.sensitivity)
+            deviations["as read"].append(abs((measured.as_read or 0) - truth))
+            deviations["corrected"].append(abs(estimate.value - truth))
             covered.append(estimate.low <= truth <= estimate.high)
     assert np.mean(covered) > 0.8
-    assert np.mean(off["corrected"]) < 0.7 * np.mean(off["as read"])
+    assert np.mean(deviations["corrected"]) < 0.7 * np.mean(deviations["as read"])
     plain = plan.model_copy(update={"no_error_correction": True})
-    left = scored(plain, read, errors).biasconnect[1]
-    assert edge(left, "gender", "gender").as_read is None
-    assert edge(left, "gender", "gender").sensitivity.value == pytest.approx(
+    uncorrected = scored(plain, read, errors).biasconnect[1]
+    assert edge(uncorrected, "gender", "gender").as_read is None
+    assert edge(uncorrected, "gender", "gender").sensitivity.value == pytest.approx(
         edge(graphs[0], "gender", "gender").as_read, abs=0.02
     )
 
 
-def _together(sets: list[Any]) -> Any:
+def _combined(sets: list[Any]) -> Any:
     columns = {}
     for name in sets[0].values[INSTRUMENT]:
         columns[name] = tuple(v for s in sets for v in s.values[INSTRUMENT][name])

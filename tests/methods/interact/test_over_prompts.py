@@ -1,4 +1,4 @@
-"""Pairs of axes over several prompts: in how many they act, and whether the prompts agree."""
+"""Pairs of axes over several prompts: number of associations and agreement of prompts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from planted_graphs import edge, estimate, findings, graph
 
 
 def with_age(prompt: str, value: float) -> Graph:
-    """A graph in which making gender equal moves age by so much."""
+    """A graph in which equalizing gender changes the deviation of age by `value`."""
     unchanged = graph(prompt)
     moved = edge("gender", "age", value, 0.06, True)
     return replace(
@@ -37,10 +37,8 @@ NURSE = with_age("a photo of a nurse", -0.3)
 CHEF = with_age("a photo of a chef", 0.3)
 
 
-def test_effects_to_opposite_sides_do_not_cancel_out() -> None:
-    """The pooled graph may show nothing where the prompts show an edge each, in opposite
-    directions.
-    """
+def test_opposite_effects_do_not_cancel_out() -> None:
+    """The pooled graph may have no edge where each prompt has an edge in the opposite direction."""
     entries = {
         (entry.source, entry.target): entry
         for entry in over_prompts([graph(None), NURSE, CHEF], 0.95)
@@ -58,7 +56,7 @@ def test_effects_to_opposite_sides_do_not_cancel_out() -> None:
     assert over_prompts([NURSE], 0.95) == ()
 
 
-def test_the_page_of_several_prompts_begins_with_each_prompts_own() -> None:
+def test_the_page_of_several_prompts_begins_with_the_results_by_prompt() -> None:
     all_graphs = [graph(None), NURSE, CHEF]
     shown = findings(*all_graphs, over_prompts=over_prompts(all_graphs, 0.95))
     console = Console(width=100, file=StringIO(), record=True)
@@ -74,7 +72,9 @@ def test_the_page_of_several_prompts_begins_with_each_prompts_own() -> None:
     age = next(
         entry for entry in shown.over_prompts if (entry.source, entry.target) == ("gender", "age")
     )
-    low, high = simultaneous(age.mean, len(shown.over_prompts))  # as the page says of its intervals
+    low, high = simultaneous(
+        age.mean, len(shown.over_prompts)
+    )  # as the page states for its intervals
     assert f"0.00 [−{-low:.2f}, {high:.2f}]" in text
     assert text.index("Pairs of axes that are associated") < text.index(
         "Effects between axes: All prompts together"
@@ -93,17 +93,17 @@ def test_heterogeneity_is_cochrans_q() -> None:
     assert heterogeneity(effects[:1]) is None
 
 
-def test_alike_prompts_are_said_to_differ_as_rarely_as_stated() -> None:
+def test_equal_prompts_differ_significantly_in_5_percent_of_cases() -> None:
     rng = np.random.default_rng(0)
     reach = 0.05 * float(stats.norm.isf(0.025))
-    p = [
-        heterogeneity([estimate(v, v - reach, v + reach) for v in rng.normal(0.2, 0.05, 6)]) or 0
-        for _ in range(400)
-    ]
+    p = []
+    for _ in range(400):
+        effects = [estimate(v, v - reach, v + reach) for v in rng.normal(0.2, 0.05, 6)]
+        p.append(heterogeneity(effects) or 0)
     assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.03)
 
 
-def test_pairs_that_act_are_those_of_most_prompts_first() -> None:
+def test_associated_pairs_are_sorted_by_number_of_prompts() -> None:
     associated = associated_pairs(over_prompts([NURSE, CHEF], 0.95))
     assert {(entry.source, entry.target) for entry in associated} == {
         ("gender", "age"),

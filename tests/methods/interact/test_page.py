@@ -38,8 +38,8 @@ from planted_graphs import AXES, PROMPT, edge, estimate, findings, graph
 ABSENT = Missing("no_person")
 
 
-class Nothing:
-    """A store without pictures."""
+class EmptyMedia:
+    """A store without images."""
 
     def picture(self, name: str) -> Image.Image | None:
         return None
@@ -49,14 +49,14 @@ class Nothing:
 
 
 def rendered(shown: InteractionFindings) -> str:
-    text = html.page(page(shown, Nothing()))
+    text = html.page(page(shown, EmptyMedia()))
     html5lib.HTMLParser(strict=True).parse(text)
     return text
 
 
 def printed(shown: InteractionFindings) -> list[str]:
     console = Console(width=80, file=StringIO(), record=True)
-    console.print(terminal.screen(page(shown, Nothing())))
+    console.print(terminal.screen(page(shown, EmptyMedia())))
     return console.export_text().splitlines()
 
 
@@ -82,11 +82,11 @@ def test_every_model_has_the_same_layout() -> None:
 )
 def test_the_effect_follows_the_interval(value: float, reach: float, kind: str) -> None:
     assert edge("gender", "age", value, reach, True).effect == kind
-    alone = replace(edge("gender", "age", value, reach, True), simultaneous=(value - 1, value + 1))
-    assert alone.effect == "changed"
+    unsure = replace(edge("gender", "age", value, reach, True), simultaneous=(value - 1, value + 1))
+    assert unsure.effect == "changed"
 
 
-def test_a_sentence_says_which_way_and_how_far() -> None:
+def test_sentences_state_direction_and_size_of_effects() -> None:
     sentences = [
         edge_sentence(graph(), shown).replace("\N{NO-BREAK SPACE}", " ") for shown in graph().edges
     ]
@@ -108,9 +108,10 @@ def test_a_sentence_says_which_way_and_how_far() -> None:
     )
 
 
-def test_that_an_axis_changes_and_that_it_moves_are_two_questions() -> None:
-    """An interval beside "moves nothing" never leaves out 0, and a change is not denied where no
-    side is sure.
+def test_association_and_change_of_the_deviation_are_reported_separately() -> None:
+    """The sentence "no significant effect" needs an interval that includes 0.
+
+    A change is not denied where only its direction is undetermined.
     """
     decrease = "equalizing it significantly decreases the deviation of"
     assert effects_of(graph(), "clothing") == f"{decrease} age"
@@ -127,7 +128,7 @@ def test_that_an_axis_changes_and_that_it_moves_are_two_questions() -> None:
     assert "does not significantly change" in edge_sentence(still, still.edges[0])
 
 
-def test_an_edge_is_told_by_its_own_graphs_rule() -> None:
+def test_edges_are_explained_by_the_thresholds_of_their_graph() -> None:
     pooled_graph = replace(graph(None), alpha=5e-5, least_sensitivity=0.03)
     text = " ".join(" ".join(printed(findings(pooled_graph, graph()))).split())
     assert (
@@ -139,7 +140,7 @@ def test_an_edge_is_told_by_its_own_graphs_rule() -> None:
     assert "χ² test with p < 0.05. Bold" in opened
 
 
-def test_with_another_reference_the_words_change() -> None:
+def test_sentences_name_a_reference_that_is_not_uniform() -> None:
     axes = [
         replace(axis, reference=(0.2, 0.5, 0.3)) if axis.name == "age" else axis
         for axis in graph().axes
@@ -149,27 +150,27 @@ def test_with_another_reference_the_words_change() -> None:
     assert "increases the deviation of perceived age from its reference" in sentences
 
 
-def test_the_matrix_has_every_pair_and_marks_edges() -> None:
+def test_the_matrix_has_all_pairs_and_marks_edges() -> None:
     table = matrix(graph(), AXES)
     assert len(table.rows) == len(table.columns) - 1 == 3
     assert sum(cell.strong for _, *cells in table.rows for cell in cells) == 6  # type: ignore[union-attr, misc]
     assert table.diagonal
 
 
-def test_the_page_is_valid_html_and_needs_nothing_else() -> None:
+def test_the_page_is_valid_html_without_external_files() -> None:
     text = rendered(findings())
     assert "<script" not in text
     assert not re.search(r'(?:src|href)="(?!#|data:)', text)
     assert "perceived" in text
 
 
-def test_a_sum_that_chance_may_give_is_not_denied_to_be_more() -> None:
+def test_an_amplification_that_is_not_significant_is_reported_as_such() -> None:
     unsure = replace(graph(), amplification=replace(estimate(0.89, 0.06, 3.2), p=0.08))
     (sum_text,) = [text for name, text in summary(unsure).terms if name.startswith("Amplification")]
     assert sum_text == "0.89 [0.06, 3.20], not significantly above chance (p = 0.080)"
 
 
-def test_robustness_says_over_how_many_and_what_a_dash_is() -> None:
+def test_robustness_states_the_number_of_simulations_and_explains_a_dash() -> None:
     absent = Missing("not_asked", "no edge")
     moved = replace(estimate(0.1, 0.0, 0.2, 3), interval="t over simulations")
     console = Console(width=200, file=StringIO(), record=True)
@@ -181,7 +182,7 @@ def test_robustness_says_over_how_many_and_what_a_dash_is() -> None:
     assert "–: no edge, or no such pair" in text
 
 
-def test_a_share_of_kept_edges_says_of_how_many() -> None:
+def test_a_share_of_kept_edges_states_the_number_of_edges() -> None:
     moved = estimate(0.1, 0.0, 0.2)
     text = StringIO()
     Console(width=80, file=text).print(
@@ -190,7 +191,7 @@ def test_a_share_of_kept_edges_says_of_how_many() -> None:
     assert "17 % of 6 edges" in " ".join(text.getvalue().split())
 
 
-def test_means_without_an_interval_say_what_they_are_over_all_the_same() -> None:
+def test_means_without_an_interval_state_their_number_of_prompts() -> None:
     alike = Estimate(0.1, n=4)
     text = StringIO()
     Console(width=200, file=text).print(
@@ -199,12 +200,12 @@ def test_means_without_an_interval_say_what_they_are_over_all_the_same() -> None
     assert "mean of 4 prompts" in " ".join(text.getvalue().split())
 
 
-def test_several_prompts_begin_with_the_graph_of_all() -> None:
+def test_the_page_of_several_prompts_begins_with_the_pooled_graph() -> None:
     text = rendered(findings(graph(None), graph()))
     assert text.index("All prompts together") < text.index("Each prompt")
 
 
-def test_a_graph_without_answers_is_shown_as_such() -> None:
+def test_a_graph_without_answers_has_a_reason() -> None:
     edges = [
         replace(
             e,
@@ -231,7 +232,7 @@ def test_a_graph_without_answers_is_shown_as_such() -> None:
     assert "no person detected" in text
 
 
-def test_a_pair_that_could_not_be_tested_says_why() -> None:
+def test_a_pair_that_could_not_be_tested_has_a_reason() -> None:
     first, *others = (edge for edge in graph().edges if not edge.direct)
     missing = Missing("error", "all pictures show the same value")
     first = replace(first, chi2=None, dof=None, p=None, q=None, untested=missing, significant=False)
@@ -247,7 +248,7 @@ def test_the_terminal_fits_80_columns() -> None:
     assert any("−0.11" in line and "larger deviation" in line for line in lines)
 
 
-def test_a_correction_for_reading_errors_is_told() -> None:
+def test_a_correction_for_labeling_errors_is_reported() -> None:
     assert "Correction for labeling errors" not in rendered(findings())
     axes = [
         replace(axis, known_errors=((90, 10, 0), (5, 95, 0), (0, 0, 100)))
@@ -259,7 +260,7 @@ def test_a_correction_for_reading_errors_is_told() -> None:
     assert "age 90\u00a0% to 100\u00a0%" in text
 
 
-def test_mitigations_stand_on_the_page() -> None:
+def test_the_page_shows_mitigations() -> None:
     missing = Missing("not_asked", "a correlation needs at least three pairs")
     validated = ValidatedEdge("gender", "age", estimate(-0.1, -0.2, 0), estimate(0, -1, 1))
     prompt = ValidatedPrompt(PROMPT, (validated,), missing)
@@ -273,7 +274,7 @@ def test_mitigations_stand_on_the_page() -> None:
     assert "as in the paper, r = 0.80 (0.61 expected without an effect, p = 0.20)" in text
 
 
-def test_findings_come_back_as_they_were_written(tmp_path: Path) -> None:
+def test_findings_survive_a_round_trip_through_their_file(tmp_path: Path) -> None:
     shown = findings(graph(None), graph())
     path = findings_of.write(shown, tmp_path / "results.json")
     assert findings_of.read(InteractionFindings, path) == shown
@@ -284,7 +285,7 @@ def violations(text: str, *graphs: Graph) -> list[str]:
     return condition.violations(findings(*graphs))
 
 
-def test_conditions_are_about_edges_between_axes() -> None:
+def test_conditions_check_edges_between_axes() -> None:
     assert violations("sensitivity.high < 0", graph(None)) == [
         "all prompts together, gender, age: sensitivity.high is -0.05"
     ]
@@ -298,7 +299,7 @@ def test_conditions_are_about_edges_between_axes() -> None:
         violations("mad > 0.3")
 
 
-def test_what_an_estimate_is_about_are_its_axes_and_its_prompt() -> None:
+def test_an_estimate_is_named_by_its_prompt_axes_and_instrument() -> None:
     names = next(
         entry.names for entry in findings_of.scored(findings()) if entry.score == "sensitivity"
     )

@@ -21,7 +21,7 @@ def plan(**settings: Any) -> InteractionPlan:
     )
 
 
-def test_a_plan_asks_as_the_paper_does_and_survives_toml(tmp_path: Path) -> None:
+def test_a_plan_has_the_questions_of_the_paper_and_survives_toml(tmp_path: Path) -> None:
     planned = plan()
     assert [axis.questions[0].text for axis in planned.prompts[0].axes] == [
         "What is the gender (male, female) of the person?",
@@ -33,7 +33,7 @@ def test_a_plan_asks_as_the_paper_does_and_survives_toml(tmp_path: Path) -> None
     assert read_plan(tmp_path / "plan.toml") == planned
 
 
-def test_all_eight_axes_unless_the_model_or_the_user_says_otherwise() -> None:
+def test_all_eight_axes_are_the_default() -> None:
     planned = plan_interactions(NURSE, model="studio/planted")
     assert len(planned.prompts[0].axes) == 8
     assert len(planned.texts()) == 27
@@ -65,7 +65,7 @@ def test_open_answers_leave_out_the_values() -> None:
         ({"reference": ["no/such/table.csv"]}, "cannot read the reference table"),
     ],
 )
-def test_what_cannot_be_planned_is_refused(settings: dict[str, Any], match: str) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, Any], match: str) -> None:
     with pytest.raises(UsageError, match=match):
         plan(**settings)
 
@@ -83,12 +83,12 @@ def test_mitigations_are_named_by_axis(tmp_path: Path) -> None:
     assert plan(mitigated=["gender=runs/a=b"]).mitigated == {"gender": "runs/a=b"}
 
 
-def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"has no results\.json"):
         plan(reference=[str(tmp_path)])
 
 
-def test_shares_of_a_finished_run_are_the_reference_of_another(tmp_path: Path) -> None:
+def test_shares_of_a_finished_run_can_be_the_reference_of_another_run(tmp_path: Path) -> None:
     result = askew.interact(
         NURSE,
         "studio/planted",
