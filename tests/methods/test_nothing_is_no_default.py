@@ -25,9 +25,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_zero_images_are_refused(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_zero_images_are_refused(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*COMMANDS[command], "--images", "0", "--dry-run"]) == 2
     assert "images" in capsys.readouterr().err
 
